@@ -59,9 +59,9 @@ def read_answers(path: Path, problems: Problems, *, seen: Seen | None = None) ->
         seen: the lines of the answers read so far, by (run, topic); share one between the files
             of a job, so that an answer in two files is noticed too.
 
-    Errors noted: no topic or sentences, a field of the wrong type, a second answer of a run to
+    Errors reported: no topic or sentences, a field of the wrong type, a second answer of a run to
     a topic; such a record is not yielded. Kept and listed: a run named by its file
-    (`run_id_from_file`), `empty_sentence`, `empty_answer`, each `heading` with how it was told,
+    (`run_id_from_file`), `empty_sentence`, `empty_answer`, each `heading` and what showed it,
     a declared length that is not the counted one (`response_length`), and what exceeds the
     track's limits. Citations: see `read_citations`.
     """
@@ -121,7 +121,7 @@ def answers_with_lines(
 def read_documents(path: Path, problems: Problems) -> dict[str, Passage]:
     """The passages that auto-judge reports carry in `documents`, by id; {} for other runs.
 
-    Errors noted: a document without a text field, one id with two texts in the file (reports
+    Errors reported: a document without a text field, one id with two texts in the file (reports
     of two systems may well cut the same document differently: read each run by itself).
     """
     passages: dict[str, Passage] = {}

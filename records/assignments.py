@@ -47,7 +47,7 @@ def read_assignments(
     Args:
         where: read only rows whose top-level fields have one of these values.
 
-    Errors noted: no topic or nuggets, a field of the wrong type, a second record of a run and
+    Errors reported: no topic or nuggets, a field of the wrong type, a second record of a run and
     topic, a retrieval assignment (it judges a passage, not an answer).
     """
     for _, assignment in assignments_with_lines(read_lines(path, problems, where)):
@@ -105,7 +105,7 @@ def assignment_row(assignment: Assignment) -> dict[str, Any]:
         "response_length": assignment.response_length,
         "run_id": assignment.run_id,
         "nuggets": [
-            {**nugget_row(assigned.nugget), "assignment": assigned.label, **assigned.known()}
+            {**nugget_row(assigned.nugget), "assignment": assigned.label, **assigned.as_fields()}
             for assigned in assignment.nuggets
         ],
     }

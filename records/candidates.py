@@ -33,7 +33,7 @@ def read_candidates(path: Path, problems: Problems) -> CandidatePool:
     JSON candidates keep the order of the file, whatever their scores. Rankings of JSON files
     are named by `run_id`, or else by the file.
 
-    Errors noted: no topic id, no candidates, a topic twice, a passage id with two texts. A
+    Errors reported: no topic id, no candidates, a topic twice, a passage id with two texts. A
     candidate named twice in a topic, or without an id, is skipped.
     """
     if not is_json(path):
@@ -71,14 +71,14 @@ def _add_request(pool: CandidatePool, line: Line) -> None:
         line.keep("no_query", f"topic {topic_id!r} has no query text; give a topics file")
     elif topic_id not in pool.topics:
         pool.topics[topic_id] = Topic(id=topic_id, text=text)
-    found = []
+    scored = []
     for candidate in candidates:
         docid = candidate.optional_id("docid", "id")
-        found.append((docid, _score(candidate)))
+        scored.append((docid, _score(candidate)))
         if docid is not None:
             _add_document(pool, candidate, docid)
             _add_grade(pool, candidate, topic_id, docid)
-    _add_ranking(pool, line, topic_id, found)
+    _add_ranking(pool, line, topic_id, scored)
 
 
 def _add_ranking(
@@ -126,8 +126,8 @@ def _add_grade(pool: CandidatePool, candidate: Line, topic_id: str, docid: str) 
     if (grade := as_grade(written)) is None:
         what = f"{candidate.name('judgment')} is {show(written)}, wanted {A_GRADE}"
         candidate.skip("bad_grade", what)
-    elif (known := pool.qrels.setdefault(topic_id, {}).setdefault(docid, grade)) != grade:
-        what = f"{candidate.name('judgment')} is {grade} and was {known} before, wanted one grade"
+    elif (earlier := pool.qrels.setdefault(topic_id, {}).setdefault(docid, grade)) != grade:
+        what = f"{candidate.name('judgment')} is {grade} and was {earlier} before, wanted one grade"
         candidate.error("duplicate_grade", what)
 
 

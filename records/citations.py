@@ -37,20 +37,22 @@ class References:
 def read_references(line: Line) -> References:
     """The `references` of an answer, and the ids of its `documents`.
 
-    Noted: an id that is listed twice (both indexes count, so that positions hold), an item that
+    Reported: an id that is listed twice (both indexes count, so that positions hold), an item that
     is no id (its index is kept).
     """
-    found = line.array("references") if line.row.get("references") is not None else None
-    listed = tuple(map(as_id, found or ()))
+    references = line.array("references") if line.row.get("references") is not None else None
+    listed = tuple(map(as_id, references or ()))
     inline = set(inline_documents(line))
     named = inline | {name for name in listed if name is not None}
     if None in listed or len(set(listed)) < len(listed):
-        _note_odd_references(line, found or [], listed)
-    return References(listed, named, is_open=found is None and not inline)
+        _note_odd_references(line, references or [], listed)
+    return References(listed, named, is_open=references is None and not inline)
 
 
-def _note_odd_references(line: Line, found: Sequence[object], listed: Sequence[str | None]) -> None:
-    for index, (item, name) in enumerate(zip(found, listed, strict=True)):
+def _note_odd_references(
+    line: Line, references: Sequence[object], listed: Sequence[str | None]
+) -> None:
+    for index, (item, name) in enumerate(zip(references, listed, strict=True)):
         if name is None:
             line.skip("bad_reference", f"references[{index}] is {show(item)}, wanted an id")
         elif (first := listed.index(name)) < index:

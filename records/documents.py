@@ -38,7 +38,7 @@ def read_topic_documents(path: Path, problems: Problems) -> TopicDocuments:
     order. A candidate without text is skipped; so is a document with an empty text.
 
     Raises: InputError for an empty file, or one of no known kind.
-    Errors noted: no topic, no id, no text field, an id with two texts in a topic, a file
+    Errors reported: no topic, no id, no text field, an id with two texts in a topic, a file
     without documents. The same document twice in a topic is mentioned.
     """
     is_pool = file_kind(path) == "candidates"
@@ -54,7 +54,7 @@ def read_reports(path: Path, problems: Problems) -> dict[str, str]:
     The topic stands under `id`, `example_id`, `qid` or `topic_id`, the text under `report`,
     `summary` or `reference_summary`.
 
-    Errors noted: no topic or text, an empty text, a topic with two texts, a file without
+    Errors reported: no topic or text, an empty text, a topic with two texts, a file without
     reports. The same text again is mentioned.
     """
     reports: dict[str, str] = {}
@@ -82,7 +82,7 @@ def read_summaries(path: Path, problems: Problems) -> list[Summary]:
     A document is a text, or an object with `text` (or `contents`) and, before it, `title`.
     An empty one is skipped, and those after it move up.
 
-    Errors noted: an id with white space, `:` or `#`, the id `all`, an id twice; no document
+    Errors reported: an id with white space, `:` or `#`, the id `all`, an id twice; no document
     with text; an empty summary; a file without summaries.
     """
     summaries: dict[str, Summary] = {}
@@ -135,13 +135,13 @@ def _documents(line: Line) -> tuple[str, ...] | None:
     """The texts of the documents, each after its title; what is wrong with one is a problem."""
     if (items := line.objects("documents", text_as="text")) is None:
         return None
-    found = []
+    texts = []
     for item in items:
         text, title = item.text(*TEXT_FIELDS), item.optional_text("title").strip()
         if text is None:
             continue
         if text.strip():
-            found.append(f"{title}\n\n{text}" if title else text)
+            texts.append(f"{title}\n\n{text}" if title else text)
         else:
             item.skip("empty_document", f"{item.name('text')} is empty; those after it move up")
-    return tuple(found)
+    return tuple(texts)

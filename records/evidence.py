@@ -35,10 +35,10 @@ class Evidence(BaseModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _placed(cls, given: Any) -> Any:
-        if isinstance(given, dict) and given.get("start") is not None:
-            return {"is_quoted": True, **given}
-        return given
+    def _placed(cls, fields: Any) -> Any:
+        if isinstance(fields, dict) and fields.get("start") is not None:
+            return {"is_quoted": True, **fields}
+        return fields
 
     @model_validator(mode="after")
     def _check(self) -> Evidence:
@@ -108,10 +108,10 @@ def is_evidence(written: Any) -> bool:
 
 def all_quoted(evidence: Iterable[Evidence]) -> bool | None:
     """Whether all of it stands in the text; None where there is none, or nobody looked."""
-    found = [each.is_quoted for each in evidence]
-    if False in found:
+    marks = [each.is_quoted for each in evidence]
+    if False in marks:
         return False
-    return True if found and None not in found else None
+    return True if marks and None not in marks else None
 
 
 def wrong_quotes(row: Mapping[str, Any]) -> int:

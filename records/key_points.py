@@ -58,7 +58,7 @@ def read_key_point_sets(path: Path, problems: Problems) -> dict[str, KeyPointSet
     `id`, `spans` (verbatim texts of documents) and `sources` (their ids). It keeps its own id,
     or is named by its text (`key_point_ids`).
 
-    Errors noted: no topic, no list, a topic twice, an id twice in a topic. An empty key point is
+    Errors reported: no topic, no list, a topic twice, an id twice in a topic. An empty key point is
     skipped; a text that occurs twice is kept and mentioned, as are what is no span or no source,
     which are left out.
     """
@@ -106,7 +106,7 @@ def read_entailments(path: Path, problems: Problems) -> Iterator[Entailment]:
     text, as older files have it, with `is_quoted` beside it: one that is neither true nor false is
     not used, and listed.
 
-    Errors noted: an id or the label missing, a key point twice for an answer with two labels.
+    Errors reported: an id or the label missing, a key point twice for an answer with two labels.
     With the same label it is read once and mentioned.
     """
     for _, entailment in entailments_with_lines(read_lines(path, problems)):
@@ -166,7 +166,7 @@ def read_claims(path: Path, problems: Problems) -> Iterator[ClaimSet]:
     and no becomes None (not judged, never no) and is listed as `label`; null becomes None too.
     An empty claim is skipped.
 
-    Errors noted: no topic or run, `claims` missing or no list, a topic and run twice.
+    Errors reported: no topic or run, `claims` missing or no list, a topic and run twice.
     """
     return claim_sets(read_lines(path, problems))
 
@@ -189,34 +189,34 @@ def claim_sets(lines: Iterable[Line]) -> Iterator[ClaimSet]:
         yield ClaimSet(run_id=run_id, topic_id=topic_id, claims=claims)
 
 
-def claims_row(found: ClaimSet) -> dict[str, Any]:
+def claims_row(claim_set: ClaimSet) -> dict[str, Any]:
     """A line of `claims.jsonl`: null claims were not extracted, a null label is not judged."""
     rows: list[dict[str, Any]] | None = None
-    if found.claims is not None:
-        rows = [{"text": one.text, "label": one.label, **one.why()} for one in found.claims]
-    return {"topic_id": found.topic_id, "run_id": found.run_id, "claims": rows}
+    if claim_set.claims is not None:
+        rows = [{"text": one.text, "label": one.label, **one.why()} for one in claim_set.claims]
+    return {"topic_id": claim_set.topic_id, "run_id": claim_set.run_id, "claims": rows}
 
 
 def _key_points(items: list[Line]) -> list[KeyPoint]:
     """The key points of one list, each under an id of its own."""
-    found = []
+    texts = []
     for item in items:
         text = item.text("text", "key_point")
         if text is None:
             continue
         if text.strip():
-            found.append((text, item))
+            texts.append((text, item))
         else:
             item.skip("empty_key_point", f"{item.name('text')} is empty, wanted a key point")
     points = []
     named: dict[str, str] = {}  # by id, which item has it
-    for (text, item), hashed in zip(found, key_point_ids([t for t, _ in found]), strict=True):
-        name_in_file, given = item.prefix.removesuffix("."), item.optional_id("id", "key_point_id")
-        if given is None and "-" in hashed:
+    for (text, item), hashed in zip(texts, key_point_ids([t for t, _ in texts]), strict=True):
+        name_in_file, own_id = item.prefix.removesuffix("."), item.optional_id("id", "key_point_id")
+        if own_id is None and "-" in hashed:
             item.keep(
                 "duplicate_key_point", f"{name_in_file} has the text of a key point before it"
             )
-        name = given or hashed
+        name = own_id or hashed
         if name in named:
             item.error(
                 "duplicate_id", f"{name_in_file} has the id {name!r}, which {named[name]} has too"
@@ -228,19 +228,19 @@ def _key_points(items: list[Line]) -> list[KeyPoint]:
 
 
 def _spans(item: Line) -> tuple[str, ...]:
-    found = _listed(item, "spans")
-    spans = [span for span in found if isinstance(span, str) and span.strip()]
-    if len(spans) < len(found):
-        what = f"{len(found) - len(spans)} of {len(found)} are empty or no text; left out"
+    written = _listed(item, "spans")
+    spans = [span for span in written if isinstance(span, str) and span.strip()]
+    if len(spans) < len(written):
+        what = f"{len(written) - len(spans)} of {len(written)} are empty or no text; left out"
         item.keep("bad_spans", f"{item.name('spans')}: {what}")
     return tuple(spans)
 
 
 def _sources(item: Line) -> tuple[str, ...]:
-    found = _listed(item, "sources")
-    sources = [name for name in map(as_id, found) if name is not None]
-    if len(sources) < len(found):
-        what = f"{len(found) - len(sources)} of {len(found)} are no ids; left out"
+    written = _listed(item, "sources")
+    sources = [name for name in map(as_id, written) if name is not None]
+    if len(sources) < len(written):
+        what = f"{len(written) - len(sources)} of {len(written)} are no ids; left out"
         item.keep("bad_sources", f"{item.name('sources')}: {what}")
     return tuple(sources)
 
@@ -257,10 +257,10 @@ def _evidence(line: Line) -> tuple[Evidence, ...]:
     is_quoted, written = _is_quoted(line), line.row.get("evidence")
     if written is None:
         return ()
-    found = read_evidence(written, of="response", is_quoted=is_quoted)
-    if found is None:
+    evidence = read_evidence(written, of="response", is_quoted=is_quoted)
+    if evidence is None:
         line.bad("evidence", written, "text, or a list of what is quoted")
-    return found or ()
+    return evidence or ()
 
 
 def _is_quoted(line: Line) -> bool | None:

@@ -24,7 +24,7 @@ def read_nugget_banks(path: Path, problems: Problems) -> dict[str, NuggetBank]:
     The sub-narrative of a nugget (`mapped_sub_narrative`, TREC RAG 2025) is kept with it.
     An importance other than vital or okay becomes None, listed as `importance`.
 
-    Errors noted: no topic, no nuggets field, a topic twice, an id twice in a bank. An empty
+    Errors reported: no topic, no nuggets field, a topic twice, an id twice in a bank. An empty
     nugget is skipped; a text that occurs twice is kept and mentioned.
     """
     banks: dict[str, NuggetBank] = {}
@@ -51,22 +51,22 @@ def read_nugget_banks(path: Path, problems: Problems) -> dict[str, NuggetBank]:
 
 def read_nuggets(items: list[Line]) -> list[tuple[Nugget, Line]]:
     """The nuggets of one list, each with the object it stands in; the empty ones are skipped."""
-    found = []
+    texts = []
     for item in items:
         text = item.text("text", "claim")
         if text is None:
             continue
         if text.strip():
-            found.append((text, item))
+            texts.append((text, item))
         else:
             item.skip("empty_nugget", f"{item.name('text')} is empty, wanted a fact")
     named = []
     ids: dict[str, str] = {}
-    for (text, item), hashed in zip(found, nugget_ids([t for t, _ in found]), strict=True):
-        given = item.optional_id("id", "nugget_id")
-        if given is None and "-" in hashed:
+    for (text, item), hashed in zip(texts, nugget_ids([t for t, _ in texts]), strict=True):
+        own_id = item.optional_id("id", "nugget_id")
+        if own_id is None and "-" in hashed:
             item.keep("duplicate_nugget", f"{item.name('text')} has the text of a nugget before it")
-        name = given or hashed
+        name = own_id or hashed
         if ids.setdefault(name, item.prefix) != item.prefix:
             item.error("duplicate_id", f"{item.name('id')} is {name!r}, which {ids[name]} has too")
             continue
@@ -128,8 +128,8 @@ def _claims(line: Line) -> Iterator[Line]:
         if claims and not isinstance(claim, Mapping):
             claims.bad(text, claim, "an object")
         else:
-            said = claim.get("claim")  # its key is another where two claims have one text
-            text = said if isinstance(said, str) else text
+            written = claim.get("claim")  # its key is another where two claims have one text
+            text = written if isinstance(written, str) else text
             row = {"text": text, "id": claim.get("claim_id"), **claim}
             yield replace(line, row=row, prefix=f"claim_bank[{show(text)}].")
 

@@ -24,7 +24,7 @@ def read_passages(
     Args:
         wanted: ids to load; the others are passed over, so that a corpus need not fit in memory.
 
-    Errors noted: no id, no text field, one id with two texts. A passage with an empty or null
+    Errors reported: no id, no text field, one id with two texts. A passage with an empty or null
     text is skipped: a judge cannot read it, so that its citations count as without text.
     """
     passages: dict[str, Passage] = {}
@@ -63,10 +63,10 @@ def add_passage(
     Args:
         once: mention it when the same passage comes again; pools repeat passages as a rule.
     """
-    known = passages.setdefault(passage.id, passage)
-    if known is passage:
+    earlier = passages.setdefault(passage.id, passage)
+    if earlier is passage:
         return
-    if known.text != passage.text:
+    if earlier.text != passage.text:
         what = f"passage {passage.id!r} has another text than before, wanted one text per id"
         line.error("duplicate_passage", what)
     elif once:

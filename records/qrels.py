@@ -30,7 +30,7 @@ def read_qrels(path: Path, problems: Problems) -> dict[str, dict[str, int]]:
     or False. The iteration column is not used, nor are confidence and run of six columns, but a
     confidence that is no number is an error.
 
-    Errors noted: other than 4 or 6 columns, other grades, one pair with two grades.
+    Errors reported: other than 4 or 6 columns, other grades, one pair with two grades.
     """
     qrels: dict[str, dict[str, int]] = {}
     for number, line in text_lines(path):
@@ -50,14 +50,14 @@ def read_qrels(path: Path, problems: Problems) -> dict[str, dict[str, int]]:
             problems.error(path, number, "bad_grade", what)
             continue
         grades = qrels.setdefault(topic_id, {})
-        pair, known = f"{passage_id!r} of topic {topic_id!r}", grades.get(passage_id)
-        if known is None:
+        pair, earlier = f"{passage_id!r} of topic {topic_id!r}", grades.get(passage_id)
+        if earlier is None:
             grades[passage_id] = grade
-        elif known == grade:
+        elif earlier == grade:
             what = f"{pair} occurs twice with grade {grade}"
             problems.keep(path, number, "duplicate_grade", what)
         else:
-            what = f"{pair} has grade {grade} here and {known} before, wanted one"
+            what = f"{pair} has grade {grade} here and {earlier} before, wanted one"
             problems.error(path, number, "duplicate_grade", what)
     return qrels
 

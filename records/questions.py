@@ -24,7 +24,7 @@ def read_question_sets(path: Path, problems: Problems) -> dict[str, QuestionSet]
     `question_id`, `id`), the 0-based column of their ratings; columns that no object names have
     no question. An empty text is a column without a question, listed as `empty_question`.
 
-    Errors noted: no topic id, no question in a topic, a column twice, a topic with two lists, a
+    Errors reported: no topic id, no question in a topic, a column twice, a topic with two lists, a
     file without topics. A text that occurs twice is kept and mentioned.
     """
     sets = question_sets(read_lines(path, problems))
@@ -40,17 +40,19 @@ def question_sets(lines: Iterable[Line]) -> dict[str, QuestionSet]:
         topic_id, texts = line.id(*TOPIC_FIELDS), _by_column(line)
         if topic_id is None or texts is None:
             continue
-        asked = [SubQuestion(id=str(c), text=text) for c, text in texts.items() if text.strip()]
-        if not asked:
+        listed = [SubQuestion(id=str(c), text=text) for c, text in texts.items() if text.strip()]
+        if not listed:
             line.error("no_questions", f"topic {topic_id!r} has no questions, wanted at least one")
             continue
-        asked.sort(key=lambda question: question.column)
+        listed.sort(key=lambda question: question.column)
         _mention(line, texts)
-        found = QuestionSet(topic_id=topic_id, questions=tuple(asked), n_columns=max(texts) + 1)
-        known = sets.setdefault(topic_id, found)
-        if known is found:
+        question_set = QuestionSet(
+            topic_id=topic_id, questions=tuple(listed), n_columns=max(texts) + 1
+        )
+        earlier = sets.setdefault(topic_id, question_set)
+        if earlier is question_set:
             continue
-        if known == found:
+        if earlier == question_set:
             line.keep("duplicate_topic", f"topic {topic_id!r} occurs twice with the same questions")
         else:
             what = f"topic {topic_id!r} has other questions than before, wanted one list"

@@ -47,10 +47,10 @@ def is_own(passage_id: str, topic_id: str) -> bool:
     return passage_id.startswith(f"{topic_id}:")
 
 
-def passages_of(topic_id: str, given: Iterable[str]) -> list[str]:
+def passages_of(topic_id: str, text_ids: Iterable[str]) -> list[str]:
     """Those of the rated texts that are no reports."""
     report = reference_id(topic_id)
-    return [name for name in given if name != report and not name.startswith(f"{report}:")]
+    return [name for name in text_ids if name != report and not name.startswith(f"{report}:")]
 
 
 def read_ratings(
@@ -69,14 +69,14 @@ def read_ratings(
             question, which are left out and mentioned once a topic. Rows of other topics are
             skipped with their number.
 
-    Errors noted: no topic or text id, any other rating, too few or too many, one text with two
+    Errors reported: no topic or text id, any other rating, too few or too many, one text with two
     different lists. The same list again is mentioned. Lines of `relevances` for one text add
     to each other, and must not contradict each other.
     """
-    found = ratings_with_lines(read_lines(path, problems), questions)
+    rated = ratings_with_lines(read_lines(path, problems), questions)
     return {
-        topic_id: {name: found.ratings for name, found in texts.items()}
-        for topic_id, texts in found.items()
+        topic_id: {name: rated.ratings for name, rated in texts.items()}
+        for topic_id, texts in rated.items()
     }
 
 
@@ -88,15 +88,19 @@ def ratings_with_lines(
     unknown: _Rows = {}
     longer: _Rows = {}
     for line in lines:
-        topic_id, name, found = line.id(*TOPIC_FIELDS), line.id(*TEXT_ID_FIELDS), line.first(*LISTS)
-        if found is None:
+        topic_id, name, written = (
+            line.id(*TOPIC_FIELDS),
+            line.id(*TEXT_ID_FIELDS),
+            line.first(*LISTS),
+        )
+        if written is None:
             line.missing(*LISTS)
-        if topic_id is None or name is None or found is None:
+        if topic_id is None or name is None or written is None:
             continue
         if questions is not None and topic_id not in questions:
             _count(unknown, topic_id, line)
             continue
-        field = found[0]
+        field = written[0]
         ratings = _by_index(line) if field == BY_INDEX else _in_order(line, field)
         if ratings is not None and questions is not None:
             n_columns = questions[topic_id].n_columns
@@ -147,16 +151,16 @@ def _rating(written: object) -> int | None:
 
 def _by_index(line: Line) -> tuple[int, ...] | None:
     """Ratings from `{"0": 4, "3": -1}`: -1 is not labelled, as is a column that is not there."""
-    if (given := line.child(BY_INDEX)) is None:
+    if (by_index := line.child(BY_INDEX)) is None:
         return None
     by_column: dict[int, int] = {}
-    for index, written in given.row.items():
+    for index, written in by_index.row.items():
         column, rating = as_int(index), _rating(written)
         if column is None or not 0 <= column < MOST_COLUMNS:
             line.bad(BY_INDEX, index, f"columns from 0 to {MOST_COLUMNS - 1}")
             return None
         if rating is None:
-            given.bad(index, written, WANTED)
+            by_index.bad(index, written, WANTED)
             return None
         by_column[column] = NOT_JUDGED if rating == UNPARSED else rating
     n_columns = max(by_column, default=-1) + 1
@@ -177,15 +181,15 @@ def _add(
     texts: dict[str, WithLine], name: str, ratings: tuple[int, ...], line: Line, *, is_part: bool
 ) -> None:
     """Add to `texts`; other ratings of the same text are an error, or another part of them."""
-    known = texts.setdefault(name, WithLine(line.number, ratings))
-    if known.ratings is ratings:
+    earlier = texts.setdefault(name, WithLine(line.number, ratings))
+    if earlier.ratings is ratings:
         return
-    what = f"the ratings of {name!r} are in line {known.line} already"
-    pairs = list(zip_longest(known.ratings, ratings, fillvalue=NOT_JUDGED))
-    if known.ratings == ratings:
+    what = f"the ratings of {name!r} are in line {earlier.line} already"
+    pairs = list(zip_longest(earlier.ratings, ratings, fillvalue=NOT_JUDGED))
+    if earlier.ratings == ratings:
         line.keep("duplicate_ratings", f"{what}, the same; counted once")
     elif is_part and all(a == b or NOT_JUDGED in (a, b) for a, b in pairs):
-        texts[name] = WithLine(known.line, tuple(map(max, pairs)))
+        texts[name] = WithLine(earlier.line, tuple(map(max, pairs)))
     else:
         line.error("duplicate_ratings", f"{what}, and others; wanted one for each question")
 

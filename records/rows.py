@@ -30,13 +30,13 @@ class Explained(Row):
     rationale: str | None = None
 
     def why(self) -> dict[str, Any]:
-        """What the judge said, ready for JSON; empty where it gave only a label."""
-        found: dict[str, Any] = {}
+        """What the judge gave beside a label, ready for JSON; empty where it gave only a label."""
+        fields: dict[str, Any] = {}
         if self.evidence:
-            found["evidence"] = [each.as_row() for each in self.evidence]
+            fields["evidence"] = [each.as_row() for each in self.evidence]
         if self.rationale is not None:
-            found["rationale"] = self.rationale
-        return found
+            fields["rationale"] = self.rationale
+        return fields
 
 
 class Leaning(Explained):
@@ -59,19 +59,19 @@ class Leaning(Explained):
 
     def sure(self) -> dict[str, Any]:
         """How sure the judge was, ready for JSON; empty where it did not say so."""
-        return self._said("score", "probabilities", "votes", "method")
+        return self._fields("score", "probabilities", "votes", "method")
 
     def staged(self) -> dict[str, Any]:
         """What a cascade says of its first stage, ready for JSON; empty where it is none."""
-        return self._said("confidence", "superseded")
+        return self._fields("confidence", "superseded")
 
-    def known(self) -> dict[str, Any]:
-        """What the judge said, ready for JSON; empty where it gave only a label."""
-        return self.sure() | self.staged() | self._said("parts") | self.why()
+    def as_fields(self) -> dict[str, Any]:
+        """What the judge gave beside a label, ready for JSON; empty where it gave only a label."""
+        return self.sure() | self.staged() | self._fields("parts") | self.why()
 
-    def _said(self, *names: str) -> dict[str, Any]:
-        said = {name: getattr(self, name) for name in names}
-        return {name: value for name, value in said.items() if value is not None}
+    def _fields(self, *names: str) -> dict[str, Any]:
+        fields = {name: getattr(self, name) for name in names}
+        return {name: value for name, value in fields.items() if value is not None}
 
 
 class Topic(Row):
@@ -168,8 +168,8 @@ class Label(StrEnum):
     def _missing_(cls, value: object) -> Label | None:
         if not isinstance(value, str):
             return None
-        said = value.strip().removesuffix(".").strip(_AROUND).removesuffix(".")
-        plain = "_".join(said.casefold().replace("-", " ").replace("_", " ").split())
+        written = value.strip().removesuffix(".").strip(_AROUND).removesuffix(".")
+        plain = "_".join(written.casefold().replace("-", " ").replace("_", " ").split())
         return next((label for label in cls if label.value == plain), None)
 
 
@@ -285,7 +285,7 @@ def nugget_ids(texts: Sequence[str]) -> list[str]:
 
     The id is a hash of the text after NFKC and white-space normalisation, so that two judges
     and a human who were given the same nugget agree on its name. A text that occurs twice
-    gets `-2`, `-3` ... at its later places.
+    gets `-2`, `-3` ... at its later positions.
     """
     return hashed_ids("n", texts)
 

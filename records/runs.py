@@ -34,7 +34,7 @@ def read_trec_run(path: Path, problems: Problems) -> dict[str, Ranking]:
 
     A topic with the one document `not-made:REASON` has no ranking, by no doing of the system.
 
-    Errors noted: other than 6 columns, a rank or score that is no number, a document twice in
+    Errors reported: other than 6 columns, a rank or score that is no number, a document twice in
     a topic, more than one tag in the file. A topic whose ranks contradict its scores is kept
     in the order of the scores and mentioned.
     """
@@ -152,15 +152,15 @@ def _falling(ranking: Ranking, where: str) -> list[str]:
             raise ValueError(f"{where}, rank {rank}: {what}")
         if score > before:
             raise ValueError(f"{where}, rank {rank}: score {score} is above {before} before it")
-        found = single(score)
-        if abs(found) < tiny:
-            found = single(0)
-        if found >= above:
-            found = np.nextafter(above, single(-math.inf))
-            if abs(found) < tiny:
-                found = single(0) if above > 0 else -tiny
-        written.append(str(found))
-        before, above = score, found
+        lower = single(score)
+        if abs(lower) < tiny:
+            lower = single(0)
+        if lower >= above:
+            lower = np.nextafter(above, single(-math.inf))
+            if abs(lower) < tiny:
+                lower = single(0) if above > 0 else -tiny
+        written.append(str(lower))
+        before, above = score, lower
     return written
 
 

@@ -36,24 +36,24 @@ def read_scores(path: Path, problems: Problems, layout: Layout | None = None) ->
     """Read score rows in file order; topic `all` is the mean of a run.
 
     Args:
-        layout: how columns are ordered. By default told by content: `jsonl`, three columns
+        layout: how columns are ordered. By default recognised by content: `jsonl`, three columns
             `trec_eval` (the run is named by the file), otherwise `ir_measures`. The other
             layouts look alike and have to be named.
 
     A first line without a value is a header and is mentioned. `nan` and `none` read as None.
     Metric rows of nuggetizer and RAGDoll, with a column a measure, are read under our names.
-    Errors noted: a wrong number of columns, a value that is no finite number, a cell twice.
+    Errors reported: a wrong number of columns, a value that is no finite number, a cell twice.
     """
     if layout == "jsonl" or (layout is None and is_json(path)):
-        found = score_rows(read_lines(path, problems))
+        numbered = score_rows(read_lines(path, problems))
     elif layout is None and is_csv(first_line(path)):
-        found = score_rows(csv_rows(path, problems))
+        numbered = score_rows(csv_rows(path, problems))
     else:
         n_columns = len(first_line(path).split())
         named = layout or ("trec_eval" if n_columns == len(COLUMNS["trec_eval"]) else "ir_measures")
-        found = _from_columns(path, problems, named)
+        numbered = _from_columns(path, problems, named)
     rows: dict[tuple[str, str, str], ScoreRow] = {}
-    for number, row in found:
+    for number, row in numbered:
         cell = (row.run_id, row.topic_id, row.measure)
         if cell in rows:
             what = f"{row.measure} of run {row.run_id!r}, topic {row.topic_id!r} is there already"
@@ -64,7 +64,7 @@ def read_scores(path: Path, problems: Problems, layout: Layout | None = None) ->
 
 
 def write_scores(jsonl: Path, ir_measures: Path, rows: Iterable[ScoreRow]) -> None:
-    """Write both layouts in one pass, so that the rows, which are many, are never all held.
+    """Write both layouts in one pass, so that the rows, which are many, are never all in memory.
 
     `scores.jsonl` has an object a row; the columns for ir_measures and auto-judge tools are
     `run topic measure value`, tab-separated. Columns cannot say "no value", and their readers

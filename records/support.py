@@ -71,7 +71,7 @@ def read_support(
     Args:
         where: read only rows whose top-level fields have one of these values.
 
-    Errors noted: no run, topic or sentences, a field of the wrong type, an answer twice, a
+    Errors reported: no run, topic or sentences, a field of the wrong type, an answer twice, a
     sentence or rank twice in an answer.
     """
     for _, labels in support_with_lines(read_lines(path, problems, where)):
@@ -162,9 +162,9 @@ def _sentences(items: list[Line]) -> tuple[SupportSentence, ...]:
         if not text.strip():
             item.keep("empty_sentence", f"{item.name('text')} is empty; counted as a sentence")
         has_citations = item.row.get("citations") is not None
-        found = item.objects("citations") if has_citations else None
+        cited = item.objects("citations") if has_citations else None
         citations = []
-        for rank, citation in enumerate(found or []):
+        for rank, citation in enumerate(cited or []):
             passage_id = citation.id("docid", "reference", "passage_id", "citation")
             if passage_id is not None:
                 label = _label(citation, "label", "support")

@@ -20,23 +20,23 @@ def read_topics(path: Path, problems: Problems) -> dict[str, Topic]:
 
     Takes TREC RAG 2024 TSV (`id<TAB>text`), TREC RAG 2025 JSONL (`id` with `title` or
     `narrative`), auto-judge requests (`request_id`, `title`, `problem_statement`, `background`)
-    and CRUX topics (`id`, `request`); told apart by content. Where a record has both a title
+    and CRUX topics (`id`, `request`); recognised by content. Where a record has both a title
     and a longer statement, the text is `title: statement`. JSON topics may have a `domain` and
     a `category`, by which measures can be averaged; one that is no text is not used, and listed.
     `sub_narratives` (also `subnarratives`) is a list of texts, or of objects with a `text`.
 
-    Errors noted: a line without id or text, one id with two texts, a file without topics.
+    Errors reported: a line without id or text, one id with two texts, a file without topics.
     """
     topics: dict[str, Topic] = {}
     for number, topic in _from_json(path, problems) if is_json(path) else _from_tsv(path, problems):
-        known = topics.setdefault(topic.id, topic)
-        if known is topic:
+        earlier = topics.setdefault(topic.id, topic)
+        if earlier is topic:
             continue
-        if known == topic:
+        if earlier == topic:
             problems.keep(path, number, "duplicate_topic", f"topic {topic.id!r} occurs twice")
         else:
-            which = "text" if known.text != topic.text else "background, domain or category"
-            if known.sub_narratives != topic.sub_narratives:
+            which = "text" if earlier.text != topic.text else "background, domain or category"
+            if earlier.sub_narratives != topic.sub_narratives:
                 which = "list of sub-narratives"
             what = f"topic {topic.id!r} has another {which} than before, wanted one per id"
             problems.error(path, number, "duplicate_topic", what)
@@ -46,7 +46,7 @@ def read_topics(path: Path, problems: Problems) -> dict[str, Topic]:
 
 
 def _from_tsv(path: Path, problems: Problems) -> list[tuple[int, Topic]]:
-    found = []
+    topics = []
     for number, line in text_lines(path):
         name, _, text = (part.strip() for part in line.partition("\t"))
         if not name or not text:
@@ -55,12 +55,12 @@ def _from_tsv(path: Path, problems: Problems) -> list[tuple[int, Topic]]:
             continue
         if "\t" in text:
             problems.keep(path, number, "extra_column", "more than one tab; all after it is text")
-        found.append((number, Topic(id=name, text=" ".join(text.split("\t")))))
-    return found
+        topics.append((number, Topic(id=name, text=" ".join(text.split("\t")))))
+    return topics
 
 
 def _from_json(path: Path, problems: Problems) -> list[tuple[int, Topic]]:
-    found = []
+    topics = []
     for line in read_lines(path, problems):
         name, text = line.id(*ID_FIELDS), _text(line)
         if name is None or text is None:
@@ -73,8 +73,8 @@ def _from_json(path: Path, problems: Problems) -> list[tuple[int, Topic]]:
             category=_group(line, "category"),
             sub_narratives=sub_narratives_of_topic(line),
         )
-        found.append((line.number, topic))
-    return found
+        topics.append((line.number, topic))
+    return topics
 
 
 def _group(line: Line, field: str) -> str:

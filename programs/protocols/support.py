@@ -163,7 +163,7 @@ class Support(Program):
                     for each in sentence.citations:
                         name, rank = each.passage_id, each.rank
                         named = {"citation": name, "rank": rank, "label": each.label}
-                        rows.write(support_row(*place, **named, leaning=each.known()))
+                        rows.write(support_row(*place, **named, leaning=each.as_fields()))
                         why = _why(calls.get((*place, rank)), asked=bool(calls))
                         theirs.count("support", {**ids, "citation": name}, each.label, why)
 

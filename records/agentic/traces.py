@@ -65,37 +65,39 @@ class ItemTrace(NamedTuple):
 def read_traces(path: Path, problems: Problems) -> Iterator[ItemTrace]:
     """Read a trace lazily, one item at a time, in file order.
 
-    Errors noted: no stage, item, path, kind or name, a field of the wrong type, a path that is
+    Errors reported: no stage, item, path, kind or name, a field of the wrong type, a path that is
     none, an item that does not begin with its agent (path `0`) or does not end, a step twice.
     """
     first: Line | None = None
     steps: dict[str, Step] = {}
     for line in read_lines(path, problems):
         stage, kind, name = line.text("stage"), line.text("kind"), line.text("name")
-        place = _path_of(line)
+        step_path = _path_of(line)
         item = line.row.get("item")
         if not isinstance(item, dict):
             line.bad("item", item, "an object of ids")
-        if stage is None or kind is None or name is None or place is None:
+        if stage is None or kind is None or name is None or step_path is None:
             continue
         if not isinstance(item, dict) or not _is_well_made(line):
             continue
-        if place == "0":
+        if step_path == "0":
             yield from _finished(first, steps)
             first, steps = line, {}
             if line.text("agent") is None:
                 continue
         elif first is None or (first.row["stage"], first.row["item"]) != (stage, item):
-            line.error("trace_order", f"step {place} of an item without its first, path 0, before")
+            line.error(
+                "trace_order", f"step {step_path} of an item without its first, path 0, before"
+            )
             continue
-        if place in steps:
-            line.error("trace_order", f"step {place} is there already")
-        steps[place] = {k: value for k, value in line.row.items() if k not in _OF_THE_ITEM}
+        if step_path in steps:
+            line.error("trace_order", f"step {step_path} is there already")
+        steps[step_path] = {k: value for k, value in line.row.items() if k not in _OF_THE_ITEM}
     yield from _finished(first, steps)
 
 
 def _is_well_made(line: Line) -> bool:
-    """Whether the fields that need not be there are what they should be; else it is noted."""
+    """Whether the fields that need not be there are what they should be; else it is reported."""
     for name, (is_right, wanted) in _OPTIONAL.items():
         if name in line.row and not is_right(line.row[name]):
             line.bad(name, line.row[name], wanted)
@@ -112,15 +114,15 @@ def _texts(value: Any) -> bool:
 
 
 def _path_of(line: Line) -> str | None:
-    place = line.text("path")
-    if place is not None and not _STEP_PATH.match(place):
-        line.error("bad_field", f"path is {show(place)}, wanted such as 0.2.1")
+    step_path = line.text("path")
+    if step_path is not None and not _STEP_PATH.match(step_path):
+        line.error("bad_field", f"path is {show(step_path)}, wanted such as 0.2.1")
         return None
-    return place
+    return step_path
 
 
 def _finished(first: Line | None, steps: Mapping[str, Step]) -> Iterator[ItemTrace]:
-    if first is None or "0" not in steps:  # what its first line lacks was noted
+    if first is None or "0" not in steps:  # what its first line lacks was reported
         return
     if list(steps.values())[-1]["kind"] != "end":
         first.error("trace_order", "the steps of this item do not end, wanted one of kind end")

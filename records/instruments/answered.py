@@ -12,7 +12,7 @@ from ..rows import Leaning, Row
 
 StandingLabel = Literal["not_said", "unsupported", "uncited", "supported"]
 STANDING_LABELS: tuple[StandingLabel, ...] = get_args(StandingLabel)  # from worst to best
-_SAID: tuple[Literal["yes"], ...] = ("yes",)
+_YES: tuple[Literal["yes"], ...] = ("yes",)
 
 
 class Open(Row):
@@ -27,19 +27,19 @@ class Open(Row):
         return self.low if self.low == self.high else None
 
 
-class SaidIn(Leaning):
+class JudgedSentence(Leaning):
     """A sentence, by its 0-based position, that gives an answer; `label` None: not judged."""
 
     sentence: int
     label: Literal["yes"] | None
 
 
-class FoundAnswer(Open):
+class JudgedAnswer(Open):
     """An accepted answer, with the sentences that give it or were not judged."""
 
     id: str
     text: str
-    sentences: tuple[SaidIn, ...] = ()
+    sentences: tuple[JudgedSentence, ...] = ()
 
 
 class AnsweredQuestion(Open):
@@ -51,7 +51,7 @@ class AnsweredQuestion(Open):
     question: str
     aggregator: str
     importance: str | None
-    answers: tuple[FoundAnswer, ...]
+    answers: tuple[JudgedAnswer, ...]
 
 
 class JudgedReport(Row):
@@ -74,24 +74,24 @@ class JudgedReport(Row):
     claims: tuple[tuple[int, Open], ...]
 
 
-def answered_row(found: AnsweredQuestion) -> dict[str, Any]:
+def answered_row(question: AnsweredQuestion) -> dict[str, Any]:
     """A line of `answered.jsonl`; `label` is null where `low` and `high` differ."""
     return {
-        **found.model_dump(include={"run_id", "topic_id", "question_id", "question"}),
-        "importance": found.importance,
-        "aggregator": found.aggregator,
-        **_open_row(found),
+        **question.model_dump(include={"run_id", "topic_id", "question_id", "question"}),
+        "importance": question.importance,
+        "aggregator": question.aggregator,
+        **_open_row(question),
         "answers": [
             {
                 "id": answer.id,
                 "text": answer.text,
                 **_open_row(answer),
                 "sentences": [
-                    {"sentence": each.sentence, "label": each.label, **each.known()}
+                    {"sentence": each.sentence, "label": each.label, **each.as_fields()}
                     for each in answer.sentences
                 ],
             }
-            for answer in found.answers
+            for answer in question.answers
         ],
     }
 
@@ -99,11 +99,11 @@ def answered_row(found: AnsweredQuestion) -> dict[str, Any]:
 def read_answered(path: Path, problems: Problems) -> Iterator[AnsweredQuestion]:
     """Read `answered.jsonl` lazily.
 
-    Errors noted: an id that is missing, a standing that is none, a field of the wrong type, a
+    Errors reported: an id that is missing, a standing that is none, a field of the wrong type, a
     question of a report twice.
     """
-    for _, found in answered_with_lines(read_lines(path, problems)):
-        yield found
+    for _, question in answered_with_lines(read_lines(path, problems)):
+        yield question
 
 
 def answered_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, AnsweredQuestion]]:
@@ -119,7 +119,7 @@ def answered_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, AnsweredQ
             what = f"question {' '.join(key)} is in line {first} already, wanted once"
             line.error("duplicate_question", what)
             continue
-        found = [one for answer in answers if (one := _answer(answer)) is not None]
+        judged = [one for answer in answers if (one := _answer(answer)) is not None]
         yield (
             line,
             AnsweredQuestion(
@@ -129,7 +129,7 @@ def answered_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, AnsweredQ
                 question=line.optional_text("question"),
                 aggregator=line.optional_text("aggregator") or "OR",
                 importance=line.label("importance", ("vital", "okay")),
-                answers=tuple(found),
+                answers=tuple(judged),
                 **stands,
             ),
         )
@@ -143,7 +143,7 @@ def report_row(report: JudgedReport) -> dict[str, Any]:
 
 
 def read_reports(path: Path, problems: Problems) -> Iterator[JudgedReport]:
-    """Read `reports.jsonl` lazily. Errors noted: as `read_answered`."""
+    """Read `reports.jsonl` lazily. Errors reported: as `read_answered`."""
     counts = ("words", "characters", "n_units", "n_kept", "headings", "table_rows")
     for line in read_lines(path, problems):
         run_id, topic_id = line.id("run_id"), line.id("topic_id")
@@ -155,44 +155,46 @@ def read_reports(path: Path, problems: Problems) -> Iterator[JudgedReport]:
         if not isinstance(is_over, bool):
             line.bad("is_over", is_over, "true or false")
         elif run_id and topic_id and claims is not None and None not in numbers.values():
-            known = {"run_id": run_id, "topic_id": topic_id, "is_over": is_over, **numbers}
-            yield JudgedReport(claims=claims, **known)
+            fields = {"run_id": run_id, "topic_id": topic_id, "is_over": is_over, **numbers}
+            yield JudgedReport(claims=claims, **fields)
 
 
 def _claims(line: Line) -> tuple[tuple[int, Open], ...] | None:
     if (items := line.objects("claims")) is None:
         return None
-    found = []
+    claims = []
     for item in items:
         at, stands = as_int(item.row.get("sentence")), _open(item)
         if at is None:
             item.bad("sentence", item.row.get("sentence"), "a 0-based position")
         elif stands is not None:
-            found.append((at, Open(**stands)))
-    return tuple(found)
+            claims.append((at, Open(**stands)))
+    return tuple(claims)
 
 
-def _answer(item: Line) -> FoundAnswer | None:
+def _answer(item: Line) -> JudgedAnswer | None:
     name, stands = item.id("id"), _open(item)
     sentences = item.objects("sentences") if "sentences" in item.row else []
     if name is None or stands is None or sentences is None:
         return None
-    said = []
+    labels = []
     for each in sentences:
         if (at := as_int(each.row.get("sentence"))) is None:
             each.bad("sentence", each.row.get("sentence"), "a 0-based position")
             continue
-        said.append(SaidIn(sentence=at, label=each.label("label", _SAID), **each.leaning()))
+        labels.append(
+            JudgedSentence(sentence=at, label=each.label("label", _YES), **each.leaning())
+        )
     text = item.optional_text("text")
-    return FoundAnswer(id=name, text=text, sentences=tuple(said), **stands)
+    return JudgedAnswer(id=name, text=text, sentences=tuple(labels), **stands)
 
 
 def _open(item: Line) -> dict[str, Any] | None:
     """`low` and `high`; anything but two standings in this order is an error, and None."""
     low, high = item.row.get("low"), item.row.get("high")
-    for name, given in (("low", low), ("high", high)):
-        if given not in STANDING_LABELS:
-            item.bad(name, given, f"one of {', '.join(STANDING_LABELS)}")
+    for name, label in (("low", low), ("high", high)):
+        if label not in STANDING_LABELS:
+            item.bad(name, label, f"one of {', '.join(STANDING_LABELS)}")
             return None
     if STANDING_LABELS.index(low) > STANDING_LABELS.index(high):
         item.bad("low", low, f"a standing that is not above {show(high)}")
@@ -200,5 +202,5 @@ def _open(item: Line) -> dict[str, Any] | None:
     return {"low": low, "high": high}
 
 
-def _open_row(found: Open) -> dict[str, Any]:
-    return {"label": found.label, "low": found.low, "high": found.high}
+def _open_row(standing: Open) -> dict[str, Any]:
+    return {"label": standing.label, "low": standing.low, "high": standing.high}

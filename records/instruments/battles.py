@@ -9,13 +9,13 @@ from ..reading.fields import Line
 from ..rows import Leaning, Row
 
 BattleLabel = Literal["loss", "tie", "win"]
-SaidLabel = Literal["loss", "both_bad", "tie", "win"]
+VerdictLabel = Literal["loss", "both_bad", "tie", "win"]
 
 # How a run did against its opponent, worst to best, and what that is worth; as Chatbot Arena
 # counts, a tie where both are bad is a tie.
 BATTLE_GAINS: dict[BattleLabel, float] = {"loss": 0.0, "tie": 0.5, "win": 1.0}
 BATTLE_SCALE: tuple[str, ...] = tuple(BATTLE_GAINS)
-SAID_SCALE: tuple[SaidLabel, ...] = ("loss", "both_bad", "tie", "win")
+VERDICT_SCALE: tuple[VerdictLabel, ...] = ("loss", "both_bad", "tie", "win")
 BATTLE_KEY = ("topic_id", "run_id", "opponent_id")
 
 TURNED: dict[BattleLabel, BattleLabel] = {"loss": "win", "tie": "tie", "win": "loss"}
@@ -28,10 +28,10 @@ _SPELLINGS: dict[str, str] = {
 _VERDICTS = {"win": "a", "loss": "b"}  # of the judge, whose first answer is called A
 
 
-class Said(Leaning):
-    """What a judge said of a run in one order of the answers; `label` None: it was not judged."""
+class BattleVerdict(Leaning):
+    """The verdict on a run in one order of the answers; `label` None: it was not judged."""
 
-    label: SaidLabel | None
+    label: VerdictLabel | None
 
 
 class Battle(Row):
@@ -39,8 +39,8 @@ class Battle(Row):
 
     Attributes:
         label: what both orders come to, see `joined`; None: not judged.
-        first, second: what was said of `run_id` where its answer was shown first, and second; None:
-            that was not asked.
+        first, second: the verdict on `run_id` with its answer shown first, and second; None:
+            not asked.
         is_forfeit: one run gave no answer, and lost to the other without a question.
     """
 
@@ -48,26 +48,26 @@ class Battle(Row):
     run_id: str
     opponent_id: str
     label: BattleLabel | None
-    first: Said | None = None
-    second: Said | None = None
+    first: BattleVerdict | None = None
+    second: BattleVerdict | None = None
     is_forfeit: bool = False
 
     @property
     def is_split(self) -> bool:
         """Whether the two orders were judged and disagree, which makes the battle a tie."""
-        labels = [said.label for said in (self.first, self.second) if said is not None]
+        labels = [verdict.label for verdict in (self.first, self.second) if verdict is not None]
         return len(labels) == 2 and None not in labels and _plain(labels[0]) != _plain(labels[1])
 
     def as_row(self) -> dict[str, Any]:
         """A line of `battles.jsonl`."""
         names = ("topic_id", "run_id", "opponent_id", "label")
         row: dict[str, Any] = {name: getattr(self, name) for name in names}
-        for name, said in (("first", self.first), ("second", self.second)):
-            row[name] = None if said is None else {"label": said.label, **said.known()}
+        for name, verdict in (("first", self.first), ("second", self.second)):
+            row[name] = None if verdict is None else {"label": verdict.label, **verdict.as_fields()}
         return row | {"is_forfeit": self.is_forfeit}
 
 
-def joined(first: SaidLabel | None, second: SaidLabel | None) -> BattleLabel | None:
+def joined(first: VerdictLabel | None, second: VerdictLabel | None) -> BattleLabel | None:
     """The label of a battle that was judged in both orders, each of them seen from one run.
 
     Orders that disagree make a tie; without a judgement of both there is no label.
@@ -119,7 +119,7 @@ def battle_label(written: str | None, scale: Iterable[str] | None = None) -> str
 def battles_in(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
     """The battles of our `battles.jsonl`, each with its line.
 
-    Errors noted: an id missing or of another type; runs out of order; a battle that stands there
+    Errors reported: an id missing or of another type; runs out of order; a battle that stands there
     twice. A label of no known name is listed, and not judged.
     """
     seen: dict[tuple[str, str, str], int] = {}
@@ -142,17 +142,17 @@ def battles_in(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
                 run_id=run_id,
                 opponent_id=opponent_id,
                 label=line.label("label", tuple(BATTLE_GAINS)),
-                first=_said(line, "first"),
-                second=_said(line, "second"),
+                first=_verdict(line, "first"),
+                second=_verdict(line, "second"),
                 is_forfeit=line.row.get("is_forfeit") is True,
             ),
         )
 
 
-def _said(line: Line, name: str) -> Said | None:
+def _verdict(line: Line, name: str) -> BattleVerdict | None:
     if (inner := line.child(name)) is None:
         return None
-    return Said(label=inner.label("label", SAID_SCALE), **inner.leaning())
+    return BattleVerdict(label=inner.label("label", VERDICT_SCALE), **inner.leaning())
 
 
 def _plain(label: Any) -> Any:

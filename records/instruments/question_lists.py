@@ -53,7 +53,7 @@ def read_question_lists(paths: Iterable[Path], problems: Problems) -> dict[str, 
     [AND or OR, {answer: documents}]). A question without accepted answers takes any answer.
     A question is named by its id, or as auto-judge does, by the MD5 of its text.
 
-    Errors noted: no topic or questions, a topic or id twice, a field of the wrong type. Skipped
+    Errors reported: no topic or questions, a topic or id twice, a field of the wrong type. Skipped
     and listed: a question that is folded by anything but AND and OR, sub-nuggets, claims (the
     nuggets program reads those). A missing aggregator is OR, listed where it matters; so is an
     importance other than vital and okay, which becomes None.
@@ -61,27 +61,27 @@ def read_question_lists(paths: Iterable[Path], problems: Problems) -> dict[str, 
     lists: dict[str, QuestionList] = {}
     for path in paths:
         for line in read_lines(path, problems):
-            found = _question_list(line)
-            if found is None:
+            questions = _question_list(line)
+            if questions is None:
                 continue
-            if found.topic_id in lists:
-                what = f"topic {found.topic_id!r} has a question list already, wanted one"
+            if questions.topic_id in lists:
+                what = f"topic {questions.topic_id!r} has a question list already, wanted one"
                 line.error("duplicate_bank", what)
                 continue
-            if not found.questions:
-                what = f"the list of topic {found.topic_id!r} has no questions"
+            if not questions.questions:
+                what = f"the list of topic {questions.topic_id!r} has no questions"
                 line.keep("empty_bank", what)
-            lists[found.topic_id] = found
+            lists[questions.topic_id] = questions
     return lists
 
 
-def question_list_row(found: QuestionList) -> dict[str, Any]:
+def question_list_row(questions: QuestionList) -> dict[str, Any]:
     """A list as a line of auto-judge's NuggetBank v3."""
     bank = {
         question.text: {
             "question": question.text,
             "question_id": question.id,
-            "query_id": found.topic_id,
+            "query_id": questions.topic_id,
             "aggregator_type": question.aggregator,
             **({"importance": question.importance.value} if question.importance else {}),
             "answers": {
@@ -92,11 +92,11 @@ def question_list_row(found: QuestionList) -> dict[str, Any]:
                 for answer in question.answers
             },
         }
-        for question in found.questions
+        for question in questions.questions
     }
     return {
-        "query_id": found.topic_id,
-        "title_query": found.query,
+        "query_id": questions.topic_id,
+        "title_query": questions.query,
         "format_version": _FORMAT,
         "nugget_bank": bank,
     }
@@ -143,13 +143,13 @@ def _of_bank(line: Line) -> Iterator[Line]:
     if isinstance(bank, list):
         yield from line.objects("nugget_bank") or []
         return
-    found = line.child("nugget_bank")
-    for text, question in found.row.items() if found else ():
+    inner = line.child("nugget_bank")
+    for text, question in inner.row.items() if inner else ():
         if isinstance(question, Mapping):
             row = {"question": text, **question}
             yield replace(line, row=row, prefix=f"nugget_bank[{show(text)}].")
-        elif found:
-            found.bad(text, question, "an object")
+        elif inner:
+            inner.bad(text, question, "an object")
 
 
 def _named(items: list[Line]) -> Iterator[ListedQuestion]:
@@ -209,19 +209,19 @@ def _answer_objects(item: Line) -> list[Line]:
     if isinstance(written, list):
         return item.objects("answers", text_as="answer") or []
     child = item.child("answers")
-    found = []
+    objects = []
     for key, answer in child.row.items() if child else ():
         if child and not isinstance(answer, Mapping):
             child.bad(key, answer, "an object")
         else:
             row = {"answer": key, **answer}
-            found.append(replace(item, row=row, prefix=f"{item.name('answers')}[{show(key)}]."))
-    return found
+            objects.append(replace(item, row=row, prefix=f"{item.name('answers')}[{show(key)}]."))
+    return objects
 
 
 def _sources(item: Line) -> list[str]:
     """Ids of documents; what is none is listed and left out."""
-    found = []
+    names = []
     written = item.row.get("references")
     if written is not None and not isinstance(written, list):
         item.keep("bad_sources", f"{item.name('references')} is {show(written)}, wanted a list")
@@ -232,8 +232,8 @@ def _sources(item: Line) -> list[str]:
             what = f"{item.name('references')} has {show(each)}, wanted an id; left out"
             item.keep("bad_sources", what)
         else:
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def _aggregator(item: Line, n_answers: int) -> Aggregator | None:

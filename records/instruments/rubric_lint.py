@@ -49,7 +49,7 @@ _GOOD_WHEN_NEGATED = re.compile(
 
 
 class Fault(NamedTuple):
-    """What is wrong with a criterion: a short name to count by, and words that follow its place."""
+    """What is wrong with a criterion: a short name to count by, and words for people."""
 
     kind: str
     what: str
@@ -67,17 +67,17 @@ def lint(text: str, weight: float = 1.0) -> list[Fault]:
     >>> [fault.kind for fault in lint("Names the year and explains why the dam failed.")]
     ['compound_criterion']
     """
-    found = []
+    faults = []
     if len(_sentences(text)) > 1 or _SECOND_VERB.search(text):
-        found.append(Fault(COMPOUND, "asks for two things in one; make it two criteria"))
+        faults.append(Fault(COMPOUND, "asks for two things in one; make it two criteria"))
     if _ELSEWHERE.search(text) or _BARE_START.search(text.strip()):
-        found.append(Fault(IMPLICIT, "rests on what does not stand in it; say it there"))
+        faults.append(Fault(IMPLICIT, "rests on what does not stand in it; say it there"))
     if (vague := _VAGUE.search(text)) and not _CHECKABLE.search(text):
         what = f"has nothing to check {vague[0].lower()!r} by; say what is to be there"
-        found.append(Fault(UNCHECKABLE, what))
+        faults.append(Fault(UNCHECKABLE, what))
     if weight < 0 and _GOOD_WHEN_NEGATED.match(text.strip()):
-        found.append(Fault(SIGN, "has a weight below 0 and seems to say what is good"))
-    return found
+        faults.append(Fault(SIGN, "has a weight below 0 and seems to say what is good"))
+    return faults
 
 
 def _sentences(text: str) -> list[str]:

@@ -62,14 +62,14 @@ class CriterionVerdict(Leaning):
 
 
 def read_rubrics(path: Path, problems: Problems) -> dict[str, Rubric]:
-    """Read rubrics by topic, in file order: ours, RAGDoll's or ResearchRubrics', told by content.
+    """Read rubrics by topic, in file order: ours, RAGDoll's or ResearchRubrics', by content.
 
     Ours and RAGDoll's have `qid`, `query` and `criteria` of `text` and `weight`; ResearchRubrics'
     `sample_id`, `prompt` and `rubrics` of `criterion` and `weight`. `kind` is three_way where it
     is not given, in ResearchRubrics' files binary, as its evaluation grades. A criterion keeps its
     own id or is named by its text (`criterion_ids`).
 
-    Errors noted: no topic, no list, no text, a weight that is 0 or no number, an unknown kind, a
+    Errors reported: no topic, no list, no text, a weight that is 0 or no number, an unknown kind, a
     topic twice, an id twice in a topic. Mentioned: what `lint` finds, a text that occurs twice, a
     rubric without a weight above 0, RAGDoll's row of a rubric that failed (which is left out).
     """
@@ -78,7 +78,7 @@ def read_rubrics(path: Path, problems: Problems) -> dict[str, Rubric]:
 
 def rubrics_of(lines: Iterable[Line], *, linted: bool = True) -> dict[str, Rubric]:
     """The rubrics in these objects, as `read_rubrics`; `linted`: mention what `lint` finds."""
-    found: dict[str, Rubric] = {}
+    rubrics: dict[str, Rubric] = {}
     for line in lines:
         topic_id = line.id(*TOPIC_FIELDS, "sample_id")
         items = line.objects("criteria", "rubrics")
@@ -87,7 +87,7 @@ def rubrics_of(lines: Iterable[Line], *, linted: bool = True) -> dict[str, Rubri
         if line.row.get("status") == "failed":
             line.skip("failed_rubric", f"the rubric of topic {topic_id!r} failed when it was made")
             continue
-        if topic_id in found:
+        if topic_id in rubrics:
             line.error("duplicate_topic", f"topic {topic_id!r} has a rubric already, wanted once")
             continue
         default: CriterionKind = "three_way" if line.row.get("criteria") is not None else "binary"
@@ -97,8 +97,8 @@ def rubrics_of(lines: Iterable[Line], *, linted: bool = True) -> dict[str, Rubri
         if criteria and not rubric.worth:
             what = f"the rubric of topic {topic_id!r} has no weight above 0: its scores are 0/0"
             line.keep("no_positive_weight", what)
-        found[topic_id] = rubric
-    return found
+        rubrics[topic_id] = rubric
+    return rubrics
 
 
 def rubric_row(rubric: Rubric) -> dict[str, Any]:
@@ -126,7 +126,7 @@ def verdict_row(verdict: CriterionVerdict) -> dict[str, Any]:
         "label": verdict.label,
         "weight": _plain(verdict.weight),
         "kind": verdict.kind,
-        **verdict.known(),
+        **verdict.as_fields(),
     }
 
 
@@ -152,20 +152,20 @@ def _criteria(items: Sequence[Line], default: CriterionKind, linted: bool) -> li
             texts.append((text, item))
         elif text is not None:
             item.skip("empty_criterion", f"{item.prefix.removesuffix('.')} is empty; left out")
-    found: dict[str, Criterion] = {}
+    criteria: dict[str, Criterion] = {}
     for (text, item), hashed in zip(texts, criterion_ids([t for t, _ in texts]), strict=True):
-        where, given = item.prefix.removesuffix("."), item.optional_id("id", "criterion_id")
-        name, weight, kind = given or hashed, weight_of(item), _kind(item, default)
+        where, own_id = item.prefix.removesuffix("."), item.optional_id("id", "criterion_id")
+        name, weight, kind = own_id or hashed, weight_of(item), _kind(item, default)
         if weight is None or kind is None:
             continue
-        if name in found:
+        if name in criteria:
             item.error("duplicate_id", f"{where} has the id {name!r}, which one before it has too")
             continue
-        if given is None and "-" in hashed:
+        if own_id is None and "-" in hashed:
             item.keep("duplicate_criterion", f"{where} has the text of a criterion before it")
         for fault in lint(text, weight) if linted else ():
             item.keep(fault.kind, f"{where} {fault.what}: {show(text)}")
-        found[name] = Criterion(
+        criteria[name] = Criterion(
             id=name,
             text=text,
             weight=weight,
@@ -174,7 +174,7 @@ def _criteria(items: Sequence[Line], default: CriterionKind, linted: bool) -> li
             tier=next((tier for tier in TIERS if tier == item.row.get("tier")), None),
             source_nugget=item.optional_id("source_nugget"),
         )
-    return list(found.values())
+    return list(criteria.values())
 
 
 def _kind(item: Line, default: CriterionKind) -> CriterionKind | None:

@@ -23,17 +23,17 @@ def sub_narratives_of_topic(line: Line) -> tuple[str, ...]:
     if not isinstance(written, list):
         line.keep("bad_sub_narratives", f"{line.name(field)} is {show(written)}, wanted a list")
         return ()
-    found: dict[str, None] = {}
+    texts: dict[str, None] = {}
     for item in written:
         is_object = isinstance(item, dict)
-        given = next((item[name] for name in _TEXT if name in item), None) if is_object else item
-        text = plain(given) if isinstance(given, str) else ""
-        if not text or text in found:
+        raw = next((item[name] for name in _TEXT if name in item), None) if is_object else item
+        text = plain(raw) if isinstance(raw, str) else ""
+        if not text or text in texts:
             what = f"{line.name(field)} has {show(item)}{' twice' if text else ', wanted text'}"
             line.keep("bad_sub_narratives", f"{what}; not used")
         else:
-            found[text] = None
-    return tuple(found)
+            texts[text] = None
+    return tuple(texts)
 
 
 def sub_narrative_of_nugget(item: Line) -> str:

@@ -38,7 +38,7 @@ def sides(
         wanted = f"wanted one of its labels but the worst: {', '.join(scale[1:])}"
         each = "; --cut HUMAN,JUDGED has one of each"
         raise InputError(f"--cut {cut}: {path} has the labels {', '.join(scale)}, {wanted}{each}")
-    return {label: BINARY[place >= scale.index(at)] for place, label in enumerate(scale)}
+    return {label: BINARY[rank >= scale.index(at)] for rank, label in enumerate(scale)}
 
 
 def cut_file(labels: LabelFile, cut: str, path: Path) -> LabelFile:
@@ -52,7 +52,7 @@ def cut_file(labels: LabelFile, cut: str, path: Path) -> LabelFile:
 
 
 def cut_annotations(
-    given: Mapping[tuple[str, ...], Mapping[str, str]], side: Mapping[str, str]
+    by_cell: Mapping[tuple[str, ...], Mapping[str, str]], side: Mapping[str, str]
 ) -> dict[tuple[str, ...], dict[str, str]]:
-    """What each annotator said of each cell, as negative and positive."""
-    return {cell: {name: side[label] for name, label in by.items()} for cell, by in given.items()}
+    """The label of each annotator for each cell, as negative and positive."""
+    return {cell: {name: side[label] for name, label in by.items()} for cell, by in by_cell.items()}

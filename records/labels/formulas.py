@@ -19,7 +19,7 @@ def neutral(text: str) -> str:
 
 
 def as_meant(text: str) -> str:
-    """What `neutral` was given, so that places in a text are the same on both sides of a file.
+    """What `neutral` was given, so that offsets in a text are the same on both sides of a file.
 
     >>> as_meant("'=1+1"), as_meant("'tis so")
     ('=1+1', "'tis so")

@@ -78,21 +78,21 @@ def read_items(
 
     A row with `not_made` needs no inputs.
 
-    Errors noted: a row without an id or an input, an input of another type, no such reason.
+    Errors reported: a row without an id or an input, an input of another type, no such reason.
     """
     for line in lines:
         why = line.not_made()
         ids = {name: line.optional_id(*names) for name, names in KEY_FIELDS.items()}
-        known = {name: value for name, value in ids.items() if value is not None}
+        named = {name: value for name, value in ids.items() if value is not None}
         wanted = [name for name in inputs if not partly or line.row.get(name) is not None]
         wanted += [name for name in optional if line.row.get(name) not in (None, "")]
         wanted = wanted if why is None else []
         texts = {name: _text(line, name) for name in wanted}
-        found = {name: text for name, text in texts.items() if text is not None}
-        if not known:
+        present = {name: text for name, text in texts.items() if text is not None}
+        if not named:
             line.missing(*KEY_FIELDS)
-        elif len(found) == len(wanted):
-            yield ItemRow(line=line.number, ids=known, inputs=found, not_made=why)
+        elif len(present) == len(wanted):
+            yield ItemRow(line=line.number, ids=named, inputs=present, not_made=why)
 
 
 def _text(line: Line, name: str) -> str | None:

@@ -1,4 +1,4 @@
-"""What kind of file a path holds, told by its first record."""
+"""What kind of file a path holds, recognised by its first record."""
 
 from __future__ import annotations
 

@@ -144,11 +144,11 @@ def labels_of_rows(
                 raise InputError(f"{line.path}:{line.number}: {what}")
         cells.lines.setdefault(cell, line.number)
         if remark := line.optional_text("rationale").strip():
-            said = cells.rationales.get(cell)
-            cells.rationales[cell] = f"{said}\n{remark}" if said else remark
+            earlier = cells.rationales.get(cell)
+            cells.rationales[cell] = f"{earlier}\n{remark}" if earlier else remark
         if annotator is None:
-            known = line.leaning()
-            sure: dict[str, Any] = {name: known[name] for name in _SURE if name in known}
+            leaning = line.leaning()
+            sure: dict[str, Any] = {name: leaning[name] for name in _SURE if name in leaning}
             cells.add(path, line.number, cell, label, **sure)
         elif annotator in annotations.setdefault(cell, {}):
             what = f"annotator {annotator!r} labels cell {' '.join(cell)} again, wanted once"
@@ -183,8 +183,8 @@ def _note_conditions(rows: Sequence[Line]) -> None:
 
 
 def _cell(line: Line, key: tuple[str, ...]) -> Cell | None:
-    found = [line.id(*KEY_FIELDS[name]) for name in key]
-    cell = tuple(name for name in found if name is not None)
+    ids = [line.id(*KEY_FIELDS[name]) for name in key]
+    cell = tuple(name for name in ids if name is not None)
     return cell if len(cell) == len(key) else None
 
 
@@ -232,37 +232,37 @@ def _file(
     cut: str | None,
 ) -> LabelFile:
     problems = cells.problems
-    given_labels = (label for given in annotations.values() for label in given.values())
-    labels = {label for label in (*cells.labels.values(), *given_labels) if label is not None}
+    by_annotators = (label for by_name in annotations.values() for label in by_name.values())
+    labels = {label for label in (*cells.labels.values(), *by_annotators) if label is not None}
     if scale is None and kind == "ratings" and labels and labels <= set(ANSWERED_OR_NOT):
         scale = ANSWERED_OR_NOT
-    known = tuple(scale) if scale is not None else known_scale(kind, labels)
-    if known is None and cut is not None:
+    ordered = tuple(scale) if scale is not None else known_scale(kind, labels)
+    if ordered is None and cut is not None:
         what = f"labels {', '.join(sorted(labels)) or 'none'} have no order that is known"
         raise InputError(f"{path}: {what}, so there is nothing to --cut")
-    if known is None:
+    if ordered is None:
         what = f"labels {', '.join(sorted(labels)) or 'none'} are of no known scale"
         problems.keep(path, 1, "unknown_scale", f"{what}; ordered by name")
-        known = tuple(sorted(labels))
+        ordered = tuple(sorted(labels))
     if cut is not None:
-        side = sides(labels, known, cut, kind, path)
-        known, annotations = BINARY, cut_annotations(annotations, side)
+        side = sides(labels, ordered, cut, kind, path)
+        ordered, annotations = BINARY, cut_annotations(annotations, side)
         cells.labels = {cell: label and side[label] for cell, label in cells.labels.items()}
         cells.probabilities = {}
-    for cell, given in annotations.items():
+    for cell, by_name in annotations.items():
         if cell in cells.labels:
             what = f"cell {' '.join(cell)} has labels with and without an annotator"
             problems.error(path, 1, "duplicate_cell", f"{what}, wanted one kind")
-        cells.labels[cell] = _majority(path, cell, given, problems)
-    return replace(cells.file(kind, known, key), annotations=annotations)
+        cells.labels[cell] = _majority(path, cell, by_name, problems)
+    return replace(cells.file(kind, ordered, key), annotations=annotations)
 
 
-def _majority(path: Path, cell: Cell, given: dict[str, str], problems: Problems) -> str | None:
-    if not given:
+def _majority(path: Path, cell: Cell, by_name: dict[str, str], problems: Problems) -> str | None:
+    if not by_name:
         return None
-    ((label, n_for),) = Counter(given.values()).most_common(1)
-    if 2 * n_for > len(given):
+    ((label, n_for),) = Counter(by_name.values()).most_common(1)
+    if 2 * n_for > len(by_name):
         return label
-    what = f"cell {' '.join(cell)} has no label that most of its {len(given)} annotators gave"
+    what = f"cell {' '.join(cell)} has no label that most of its {len(by_name)} annotators gave"
     problems.keep(path, 1, "no_majority", what)
     return None

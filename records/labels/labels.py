@@ -38,7 +38,7 @@ def read_labels(
     *,
     votes: str = VOTES,
 ) -> LabelFile:
-    """Read the labels of any file that has some, told by content.
+    """Read the labels of any file that has some, recognised by content.
 
     Takes nugget assignments, support files, relevance judgements, qrels, ratings of
     sub-questions, entailments of key points, verdicts on criteria, battles (ours and RAGDoll's),
@@ -59,32 +59,32 @@ def read_labels(
 
     Raises: InputError if the file holds no labels, or `where` or `cut` cannot be applied, or
         nothing is left.
-    Errors noted: an id or label missing, a cell with two labels, an annotator twice in a cell.
+    Errors reported: an id or label missing, a cell with two labels, an annotator twice in a cell.
     """
     where = where or {}
     kind = file_kind(path)
     if kind == "qrels":
         if where:
             raise InputError(f"{path}: qrels have no field {next(iter(where))!r} to choose by")
-        found = _qrels(path, problems)
+        labels = _qrels(path, problems)
     elif kind == "labels":
         lines = read_lines if is_json(path) else csv_lines
         rows = _voted(lines(path, problems, where), votes)
-        found = labels_of_rows(path, rows, problems, scale, cut)
+        labels = labels_of_rows(path, rows, problems, scale, cut)
     elif kind in _READERS:
-        found = _labelled(kind, _voted(read_lines(path, problems, where), votes), problems)
+        labels = _labelled(kind, _voted(read_lines(path, problems, where), votes), problems)
     elif kind == "ratings":
-        found = _ratings(_voted(read_lines(path, problems, where), votes), problems)
+        labels = _ratings(_voted(read_lines(path, problems, where), votes), problems)
     else:
         wanted = "labels, assignments, support, ratings, entailments, verdicts or qrels"
         raise InputError(f"{path}: it holds {kind}, wanted {wanted}")
-    if where and not found.cells and not found.n_unlabelled:
+    if where and not labels.cells and not labels.n_unlabelled:
         chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
         raise InputError(f"{path}: no labels with {chosen}")
-    if scale is not None and found.kind == "relevance" and kind != "labels":
+    if scale is not None and labels.kind == "relevance" and kind != "labels":
         with suppress(ValueError):  # labels that are no grades
-            found = replace(found, scale=grade_scale((*found.scale, *scale)))
-    return found if cut is None or kind == "labels" else cut_file(found, cut, path)
+            labels = replace(labels, scale=grade_scale((*labels.scale, *scale)))
+    return labels if cut is None or kind == "labels" else cut_file(labels, cut, path)
 
 
 def _voted(lines: Iterable[Line], field: str) -> Iterable[Line]:
@@ -104,39 +104,49 @@ def _qrels(path: Path, problems: Problems) -> LabelFile:
 
 
 def _nuggets(lines: Iterable[Line]) -> Iterator[_Labelled]:
-    for line, found in assignments_with_lines(lines):
-        for assigned in found.nuggets:
-            cell = (found.topic_id, found.run_id, assigned.nugget.id)
+    for line, assignment in assignments_with_lines(lines):
+        for assigned in assignment.nuggets:
+            cell = (assignment.topic_id, assignment.run_id, assigned.nugget.id)
             yield line, cell, assigned.label, assigned.sure()
 
 
 def _support(lines: Iterable[Line]) -> Iterator[_Labelled]:
-    for line, found in support_with_lines(lines):
-        for sentence in found.sentences:
+    for line, answer in support_with_lines(lines):
+        for sentence in answer.sentences:
             for citation in sentence.citations:
-                cell = (found.topic_id, found.run_id, str(sentence.id), citation.passage_id)
+                cell = (answer.topic_id, answer.run_id, str(sentence.id), citation.passage_id)
                 yield line, cell, citation.label, citation.sure()
 
 
 def _relevance(lines: Iterable[Line]) -> Iterator[_Labelled]:
-    for line, found in relevance_with_lines(lines):
-        grade = None if found.grade is None else str(found.grade)
-        yield line, (found.topic_id, found.passage_id), grade, found.sure()
+    for line, label in relevance_with_lines(lines):
+        grade = None if label.grade is None else str(label.grade)
+        yield line, (label.topic_id, label.passage_id), grade, label.sure()
 
 
 def _entailments(lines: Iterable[Line]) -> Iterator[_Labelled]:
-    for line, found in entailments_with_lines(lines):
-        yield line, (found.topic_id, found.run_id, found.key_point_id), found.label, found.sure()
+    for line, entailment in entailments_with_lines(lines):
+        yield (
+            line,
+            (entailment.topic_id, entailment.run_id, entailment.key_point_id),
+            entailment.label,
+            entailment.sure(),
+        )
 
 
 def _verdicts(lines: Iterable[Line]) -> Iterator[_Labelled]:
-    for line, found in verdicts_with_lines(lines):
-        yield line, (found.topic_id, found.run_id, found.criterion_id), found.label, found.sure()
+    for line, verdict in verdicts_with_lines(lines):
+        yield (
+            line,
+            (verdict.topic_id, verdict.run_id, verdict.criterion_id),
+            verdict.label,
+            verdict.sure(),
+        )
 
 
 def _battles(lines: Iterable[Line]) -> Iterator[_Labelled]:
-    for line, found in battles_with_lines(lines):
-        yield line, (found.topic_id, found.run_id, found.opponent_id), found.label, {}
+    for line, battle in battles_with_lines(lines):
+        yield line, (battle.topic_id, battle.run_id, battle.opponent_id), battle.label, {}
 
 
 _READERS: dict[str, tuple[LabelKind, Callable[[Iterable[Line]], Iterator[_Labelled]]]] = {
@@ -160,9 +170,9 @@ def _labelled(kind: str, lines: Iterable[Line], problems: Problems) -> LabelFile
 def _ratings(lines: Iterable[Line], problems: Problems) -> LabelFile:
     cells = Cells(problems)
     for topic_id, texts in ratings_with_lines(lines).items():
-        for name, found in texts.items():
-            for column, rating in enumerate(found.ratings):
+        for name, rated in texts.items():
+            for column, rating in enumerate(rated.ratings):
                 cell = (topic_id, name, str(column))
                 cells.labels[cell] = RATING_SCALE[rating] if rating >= 0 else None
-                cells.lines[cell] = found.line
+                cells.lines[cell] = rated.line
     return cells.of("ratings")

@@ -32,7 +32,7 @@ def read_relevance(path: Path, problems: Problems) -> Iterator[RelevanceLabel]:
     grade that is no whole number from -100 to 100 is not judged and listed as `grade`; null is
     not judged.
 
-    Errors noted: no topic or passage id, one pair with two grades.
+    Errors reported: no topic or passage id, one pair with two grades.
     """
     for _, label in relevance_with_lines(read_lines(path, problems)):
         yield label
@@ -61,7 +61,7 @@ def relevance_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Relevanc
 def relevance_row(label: RelevanceLabel) -> dict[str, Any]:
     """A line of `relevance.jsonl`."""
     ids = {"topic_id": label.topic_id, "passage_id": label.passage_id}
-    return {**ids, "grade": label.grade, **label.known()}
+    return {**ids, "grade": label.grade, **label.as_fields()}
 
 
 def _grade(line: Line) -> int | None:

@@ -11,22 +11,22 @@ from .cells import Cell, LabelFile
 
 def run_aliases(truth: Collection[str], judged: Collection[str]) -> dict[str, str]:
     """Judged run -> true run, where one is the other behind a team prefix and no other fits."""
-    found: dict[str, str] = {}
+    aliases: dict[str, str] = {}
     missing = sorted(set(truth) - set(judged))
     for name in sorted(set(judged) - set(truth)):
         fits = [t for t in missing if name.endswith(f".{t}") or t.endswith(f".{name}")]
         if len(fits) == 1:
-            found[name] = fits[0]
-    taken = list(found.values())
-    return {name: run for name, run in found.items() if taken.count(run) == 1}
+            aliases[name] = fits[0]
+    taken = list(aliases.values())
+    return {name: run for name, run in aliases.items() if taken.count(run) == 1}
 
 
 def cell_run_aliases(
     truth: Iterable[Cell], judged: Iterable[Cell], key_names: Sequence[str]
 ) -> dict[str, str]:
     """As `run_aliases`, of the runs of cells with these ids; none where cells name no run."""
-    places = _places(key_names)
-    runs = [{cell[at] for cell in cells for at in places} for cells in (truth, judged)]
+    positions = _places(key_names)
+    runs = [{cell[at] for cell in cells for at in positions} for cells in (truth, judged)]
     return run_aliases(*runs)
 
 
@@ -34,8 +34,8 @@ def renamed(cell: Cell, key_names: Sequence[str], names: Mapping[str, str]) -> C
     """A cell with these ids, its runs under another name where `names` has one."""
     if not names:
         return cell
-    places = _places(key_names)
-    return tuple(names.get(id, id) if at in places else id for at, id in enumerate(cell))
+    positions = _places(key_names)
+    return tuple(names.get(id, id) if at in positions else id for at, id in enumerate(cell))
 
 
 def with_run_names(file: LabelFile, names: Mapping[str, str]) -> LabelFile:

@@ -29,9 +29,9 @@ NOT_SOUGHT = "not_sought"
 
 
 class Suggestion(Leaning):
-    """A passage for a sentence: where it was found, and what the support judge said of it.
+    """A passage for a sentence: where it was found, and the label of the support judge.
 
-    `scope`: `reply`, the answer's own references, or `corpus`; `rank`: its place there, from 1;
+    `scope`: `reply`, the answer's own references, or `corpus`; `rank`: its position there, from 1;
     `query`: the written query that found it, None: the sentence itself.
     """
 
@@ -62,7 +62,7 @@ class SentenceEvidence(Row):
     Attributes:
         sentence: its 0-based position. citation, label: of the citation that was judged first;
             None: it cites nothing, or that was not judged.
-        outcome: None: nothing can be said, see unjudged.jsonl; `not_sought`: its label was fine.
+        outcome: None: not known, see unjudged.jsonl; `not_sought`: its label was fine.
         shown: whether the suggestion is used: its score reaches the cut-off.
         best: passages that carry most of it. claims: where it was split.
         queries: that were written. calls: that its search made.
@@ -94,16 +94,16 @@ class SentenceEvidence(Row):
         """Ready for JSON; what is empty stands there for the first fields alone."""
         row = self.model_dump(mode="json", exclude_none=True, exclude_defaults=True)
         first = ("run_id", "topic_id", "sentence", "citation", "label", "outcome")
-        said: dict[str, Any] = {name: getattr(self, name) for name in first}
+        head: dict[str, Any] = {name: getattr(self, name) for name in first}
         for name, part in (("suggestion", self.suggestion), ("contradiction", self.contradiction)):
             if part is not None:
                 row[name] = {
                     **part.model_dump(mode="json", exclude={*Leaning.model_fields}),
-                    **part.known(),
+                    **part.as_fields(),
                 }
         if self.claims:
             row["claims"] = [claim.model_dump() for claim in self.claims]
-        return said | row
+        return head | row
 
 
 def read_sentence_evidence(
@@ -111,7 +111,7 @@ def read_sentence_evidence(
 ) -> Iterator[SentenceEvidence]:
     """Read `evidence.jsonl` lazily, in file order.
 
-    Errors noted: a field that is missing, unknown or of another type, a sentence twice.
+    Errors reported: a field that is missing, unknown or of another type, a sentence twice.
     """
     return sentence_evidence(read_lines(path, problems, where))
 

@@ -1,4 +1,4 @@
-"""Fields of one JSON object, checked: each complaint says the place, the field, got and wanted."""
+"""Fields of one JSON object, checked: complaints give line, field, got and wanted."""
 
 from __future__ import annotations
 
@@ -79,13 +79,13 @@ class Line:
 
     def text(self, *fields: str) -> str | None:
         """The text under the first of these fields; missing or not text: an error, and None."""
-        if (found := self.first(*fields)) is None:
+        if (first := self.first(*fields)) is None:
             self.missing(*fields)
             return None
-        if not isinstance(found[1], str):
-            self.bad(found[0], found[1], "text")
+        if not isinstance(first[1], str):
+            self.bad(first[0], first[1], "text")
             return None
-        return found[1]
+        return first[1]
 
     def optional_text(self, *fields: str) -> str:
         """The text under the first of these fields, "" if there is none; not text: an error."""
@@ -93,13 +93,13 @@ class Line:
 
     def array(self, *fields: str) -> list[Any] | None:
         """The list under the first of these fields; missing or no list: an error, and None."""
-        if (found := self.first(*fields)) is None:
+        if (first := self.first(*fields)) is None:
             self.missing(*fields)
             return None
-        if not isinstance(found[1], list):
-            self.bad(found[0], found[1], "a list")
+        if not isinstance(first[1], list):
+            self.bad(first[0], first[1], "a list")
             return None
-        return found[1]
+        return first[1]
 
     def objects(self, *fields: str, text_as: str | None = None) -> list[Line] | None:
         """The objects of the list under these fields; an item that is none is an error.
@@ -110,15 +110,15 @@ class Line:
         if (items := self.array(*fields)) is None:
             return None
         field = next(f for f in fields if self.row.get(f) is not None)
-        found = []
+        lines = []
         for index, item in enumerate(items):
             row = {text_as: item} if text_as is not None and isinstance(item, str) else item
             if isinstance(row, dict):
-                found.append(replace(self, row=row, prefix=f"{self.name(field)}[{index}]."))
+                lines.append(replace(self, row=row, prefix=f"{self.name(field)}[{index}]."))
             else:
                 wanted = "an object" if text_as is None else "text or an object"
                 self.bad(f"{field}[{index}]", item, wanted)
-        return found
+        return lines
 
     def child(self, field: str) -> Line | None:
         """The object under this field; None if it is absent or, an error, something else."""
@@ -130,7 +130,7 @@ class Line:
         return replace(self, row=value, prefix=f"{self.name(field)}.")
 
     def label(self, field: str, labels: tuple[L, ...]) -> L | None:
-        """The label in this field, one of these in any case; any other is noted, and not judged."""
+        """The label in this field, one of these in any case; others are reported, not judged."""
         written = self.row.get(field)
         normal = written.strip().lower() if isinstance(written, str) else None
         label = next((label for label in labels if label == normal), None)
@@ -140,70 +140,70 @@ class Line:
         return label
 
     def leaning(self) -> dict[str, Any]:
-        """What a judge said beside a label, if there; what is no such thing is not used.
+        """What a judge gave beside a label, if there; what is no such thing is not used.
 
         `score`, `probabilities`, `votes`, `method`, `confidence`, `superseded`, `parts`, and what
         `why` finds.
         """
-        found: dict[str, Any] = {}
+        details: dict[str, Any] = {}
         if _LEANING.isdisjoint(self.row):
-            return found
+            return details
         score, chances = self.row.get("score"), self.row.get("probabilities")
         if score is not None and (number := as_share(score)) is not None:
-            found["score"] = number
+            details["score"] = number
         elif score is not None:
             what = f"field {self.name('score')!r} is {show(score)}, wanted 0 to 1; not used"
             self.keep("score", what)
         if isinstance(chances, dict) and None not in map(as_share, chances.values()):
-            found["probabilities"] = {label: as_share(p) for label, p in chances.items()}
+            details["probabilities"] = {label: as_share(p) for label, p in chances.items()}
         elif chances is not None:
             wanted = "wanted label -> 0 to 1; not used"
             what = f"field {self.name('probabilities')!r} is {show(chances)}, {wanted}"
             self.keep("probabilities", what)
         for field, of in (("votes", "member"), ("parts", "part")):
-            if (given := self.row.get(field)) is None:
+            if (written := self.row.get(field)) is None:
                 continue
-            if isinstance(given, dict) and {type(v) for v in given.values()} <= _LABELS:
-                found[field] = {
-                    m: None if v is None else str(v).strip().lower() for m, v in given.items()
+            if isinstance(written, dict) and {type(v) for v in written.values()} <= _LABELS:
+                details[field] = {
+                    m: None if v is None else str(v).strip().lower() for m, v in written.items()
                 }
             else:
-                what = f"field {self.name(field)!r} is {show(given)}, wanted {of} -> label"
+                what = f"field {self.name(field)!r} is {show(written)}, wanted {of} -> label"
                 self.keep(field, f"{what} or null; not used")
         sure, before = self.row.get("confidence"), self.row.get("superseded")
         if isinstance(sure, int | float) and not isinstance(sure, bool) and math.isfinite(sure):
-            found["confidence"] = float(sure)
+            details["confidence"] = float(sure)
         if isinstance(before, str):
-            found["superseded"] = before
-        is_staged = "votes" in found or "confidence" in found or "superseded" in found
+            details["superseded"] = before
+        is_staged = "votes" in details or "confidence" in details or "superseded" in details
         if is_staged and isinstance(method := self.row.get("method"), str):
-            found["method"] = method
-        return found | self.why()
+            details["method"] = method
+        return details | self.why()
 
     def why(self) -> dict[str, Any]:
         """A judge's `evidence` and `rationale`, if there.
 
         Texts and lists of other things under `evidence` may be what was judged: those are left.
         """
-        found: dict[str, Any] = {}
+        fields: dict[str, Any] = {}
         if isinstance(reason := self.row.get("rationale"), str):
-            found["rationale"] = reason
+            fields["rationale"] = reason
         written = self.row.get("evidence")
         if is_evidence(written) and (evidence := read_evidence(written)) is not None:
-            found["evidence"] = evidence
+            fields["evidence"] = evidence
         elif written and is_evidence(written):
             wanted = "wanted objects with of, quote, start, end and sha256, or is_quoted; not used"
             self.keep("evidence", f"field {self.name('evidence')!r} is {show(written)}, {wanted}")
-        return found
+        return fields
 
     def not_made(self) -> Reason | None:
         """Why what stands here could not be made; None where it could. No such reason: an error."""
-        if (found := self.first(NOT_MADE)) is None:
+        if (written := self.first(NOT_MADE)) is None:
             return None
         try:
-            return Reason(found[1])
+            return Reason(written[1])
         except ValueError:
-            self.bad(NOT_MADE, found[1], f"a reason: {', '.join(Reason)}")
+            self.bad(NOT_MADE, written[1], f"a reason: {', '.join(Reason)}")
             return Reason.ERROR
 
     def missing(self, *fields: str) -> None:

@@ -1,4 +1,4 @@
-"""Where lines stand in their files, by key: read again key by key, and not held."""
+"""Where lines stand in their files, by key: read again key by key, and not kept in memory."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST_OPEN = 128  # files; one beyond them is opened for each line
 
 
 class LineIndex:
-    """Lines noted under keys, file after file, and read again in that order for each key.
+    """Lines recorded under keys, file after file, and read again in that order for each key.
 
     Holds four integers a line, and the files that it read open. An object that has no offset of its
     own in its file, which is compressed, one JSON document or an envelope, is copied into a
@@ -65,7 +65,7 @@ class LineIndex:
         entries.extend((file, start, end - start, line.number))
 
     def lines(self, key: str) -> Iterator[Line]:
-        """The lines of a key, in the order in which they were noted.
+        """The lines of a key, in the order in which they were recorded.
 
         Raises: InputError if a line does not stand there any more.
         """

@@ -75,7 +75,7 @@ def is_json(path: Path) -> bool:
 
 
 def has_lines(path: Path) -> bool:
-    """Whether each line of a JSON file can be read by itself, at its place in bytes."""
+    """Whether each line of a JSON file can be read by itself, at its byte offset."""
     return not is_gzip(path) and not _is_document(path)
 
 
@@ -116,12 +116,12 @@ def json_records(path: Path, problems: Problems) -> Iterator[tuple[int, dict[str
         yield from json_lines(path, problems)
         return
     try:
-        found = parse_json("\n".join(line for _, line in text_lines(path)))
+        document = parse_json("\n".join(line for _, line in text_lines(path)))
     except ValueError as error:
         wanted = "wanted one object a line, one object, or an array of objects"
         problems.error(path, 1, "bad_json", f"not JSON ({error}), {wanted}")
         return
-    for index, row in enumerate(found if isinstance(found, list) else [found]):
+    for index, row in enumerate(document if isinstance(document, list) else [document]):
         if isinstance(row, dict):
             yield 1, row
         else:
@@ -136,11 +136,11 @@ def parse_json(text: str | bytes) -> Any:
     except orjson.JSONDecodeError as error:
         line = f"line {error.lineno} " if error.lineno > 1 else ""  # of a document: a line has one
         try:
-            found = json.loads(text, parse_constant=lambda _: None)
-            orjson.dumps(found)  # refuses the lone surrogates that json.loads lets through
+            value = json.loads(text, parse_constant=lambda _: None)
+            orjson.dumps(value)  # refuses the lone surrogates that json.loads lets through
         except (ValueError, TypeError, RecursionError):
             raise ValueError(f"{error.msg} at {line}column {error.colno}") from None
-        return found
+        return value
 
 
 def _is_document(path: Path) -> bool:

@@ -21,4 +21,4 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     >>> did_you_mean("asigner", ["assigner", "support"])
     '; did you mean assigner?'
     """
-    return "".join(f"; did you mean {found}?" for found in nearest(name, known))
+    return "".join(f"; did you mean {suggestion}?" for suggestion in nearest(name, known))

@@ -24,7 +24,7 @@ def unreadable(path: str | Path, error: OSError | UnicodeDecodeError) -> InputEr
 
 @contextmanager
 def refused(at: str | Path) -> Iterator[None]:
-    """Raise a ValueError from within as InputError, with the place before it."""
+    """Raise a ValueError from within as InputError, with the file and line before it."""
     try:
         yield
     except ValueError as error:
@@ -33,7 +33,7 @@ def refused(at: str | Path) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Problem:
-    """One thing wrong at one place; `kind` is the short name that problems are counted by."""
+    """One thing wrong at one line; `kind` is the short name that problems are counted by."""
 
     file: str
     line: int
@@ -61,7 +61,7 @@ class Problems:
         self.rows.append(Problem(str(file), line, kind, _on_one_line(what), "error"))
 
     def skip(self, file: str | Path, line: int, kind: str, what: str) -> None:
-        """Note something that was left out, by its place."""
+        """Note something that was left out, by its line."""
         self.rows.append(Problem(str(file), line, kind, _on_one_line(what), "skipped"))
 
     def keep(self, file: str | Path, line: int, kind: str, what: str) -> None:
@@ -75,8 +75,8 @@ class Problems:
 
     def raise_errors(self) -> None:
         """Raise one InputError that quotes the first errors and says how many there are."""
-        found = dict.fromkeys(str(row) for row in self.rows if row.action == "error")
-        if errors := list(found):  # a file that is read twice says it once
+        distinct = dict.fromkeys(str(row) for row in self.rows if row.action == "error")
+        if errors := list(distinct):  # a file that is read twice says it once
             more = f"\n... and {len(errors) - SHOWN} more" if len(errors) > SHOWN else ""
             raise InputError("\n".join(errors[:SHOWN]) + more)
 

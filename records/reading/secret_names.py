@@ -1,4 +1,4 @@
-"""Settings whose values are secrets, told by their names: these are shown nowhere."""
+"""Settings whose values are secrets, recognised by their names: these are shown nowhere."""
 
 from __future__ import annotations
 

@@ -40,6 +40,6 @@ def checked(
         try:
             return model.model_validate(data)
         except ValidationError as error:
-            wrong = [plain_error(found) for found in error.errors(include_url=False)]
+            wrong = [plain_error(detail) for detail in error.errors(include_url=False)]
     complaints = [f"{path}:{line_of(at, lines)}: {'.'.join(at)}: {what}" for at, what in wrong]
     raise InputError("\n".join(dict.fromkeys(complaints)))

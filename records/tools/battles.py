@@ -14,12 +14,12 @@ from .ragdoll_battles import ragdoll_battles
 
 
 def read_battles(path: Path, problems: Problems, where: Where | None = None) -> Iterator[Battle]:
-    """The battles of our battles.jsonl or RAGDoll's judgments.jsonl, told by the first line.
+    """The battles of our battles.jsonl or RAGDoll's judgments.jsonl, recognised by the first line.
 
     Args:
         where: read only rows whose top-level fields have one of these values.
 
-    Errors noted: see `battles_in` and `ragdoll_battles`.
+    Errors reported: see `battles_in` and `ragdoll_battles`.
     """
     return (battle for _, battle in battles_with_lines(read_lines(path, problems, where)))
 

@@ -60,8 +60,8 @@ def _files(path: Path) -> list[Path]:
         if folder.is_dir() and folder.name != _EVENTS and not _is_ours(folder)
         for each in sorted(folder.iterdir())
     ]
-    found = [each for each in (*inside, *below) if each.is_file()]
-    return [each for each in found if each.name.endswith(_ENDINGS)]
+    files = [each for each in (*inside, *below) if each.is_file()]
+    return [each for each in files if each.name.endswith(_ENDINGS)]
 
 
 def _kind(path: Path) -> str:

@@ -16,33 +16,33 @@ from .metric_rows import NUGGET_COLUMNS
 FAILED = "failed"  # its word for a judgement that did not come
 
 
-def bank(given: NuggetBank) -> dict[str, Any]:
+def bank(nugget_bank: NuggetBank) -> dict[str, Any]:
     """A line of its create layout; a nugget whose importance is not known is `failed`."""
     nuggets = [
         {
             "text": nugget.text,
             "importance": nugget.importance.value if nugget.importance else FAILED,
         }
-        for nugget in given.nuggets
+        for nugget in nugget_bank.nuggets
     ]
-    return {"query": given.query, "qid": given.topic_id, "nuggets": nuggets}
+    return {"query": nugget_bank.query, "qid": nugget_bank.topic_id, "nuggets": nuggets}
 
 
-def assignment(given: Assignment) -> dict[str, Any]:
+def assignment(assigned: Assignment) -> dict[str, Any]:
     """A line of its assign layout; a label that is not there is `failed`."""
     return {
-        "query": given.query,
-        "qid": given.topic_id,
-        "answer_text": given.answer_text,
-        "response_length": given.response_length,
-        "run_id": given.run_id,
+        "query": assigned.query,
+        "qid": assigned.topic_id,
+        "answer_text": assigned.answer_text,
+        "response_length": assigned.response_length,
+        "run_id": assigned.run_id,
         "nuggets": [
             {
                 "text": each.nugget.text,
                 "importance": each.nugget.importance.value if each.nugget.importance else FAILED,
                 "assignment": each.label or FAILED,
             }
-            for each in given.nuggets
+            for each in assigned.nuggets
         ],
     }
 

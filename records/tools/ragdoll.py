@@ -38,39 +38,39 @@ class SupportJudgement(NamedTuple):
 def read_support_judgements(path: Path, problems: Problems) -> dict[CitationKey, SupportJudgement]:
     """Read `judgments.parsed.jsonl`, a line a call, in any order.
 
-    Errors noted: a line without run, topic, and the places of sentence and citation.
+    Errors reported: a line without run, topic, and the positions of sentence and citation.
     """
-    found: dict[CitationKey, SupportJudgement] = {}
+    judgements: dict[CitationKey, SupportJudgement] = {}
     for line in read_lines(path, problems):
         where = line.child("metadata")
         if where is None:
             line.missing("metadata")
             continue
         run_id, topic_id = where.id("run_id"), where.id("topic_id", "narrative_id")
-        places = [as_int(where.row.get(f"{name}_index")) for name in ("sentence", "citation")]
-        sentence, citation = places
+        positions = [as_int(where.row.get(f"{name}_index")) for name in ("sentence", "citation")]
+        sentence, citation = positions
         if sentence is None or citation is None:
             where.missing("sentence_index", "citation_index")
         elif run_id is not None and topic_id is not None:
             error, raw = str(line.row.get("error") or ""), str(line.row.get("raw_output") or "")
             failed = line.row.get("status") != "completed"
             reason = (Reason.UNPARSEABLE if raw else Reason.ERROR) if failed else None
-            found[run_id, topic_id, sentence, citation] = SupportJudgement(
+            judgements[run_id, topic_id, sentence, citation] = SupportJudgement(
                 where.optional_id("docid"),
                 line.optional_text("citation"),
                 reason,
                 shorten(error, 200),
                 shorten(raw, 200),
             )
-    return found
+    return judgements
 
 
-def assignment(given: Assignment) -> dict[str, Any]:
+def assignment(assigned: Assignment) -> dict[str, Any]:
     """A line of `assignments.jsonl`: nuggetizer's, with task, status and context."""
-    row = nuggetizer_assignment(given)
+    row = nuggetizer_assignment(assigned)
     nuggets = row.pop("nuggets")
-    name = f"{given.run_id}:{given.topic_id}"
-    return {"task_id": name, "status": "completed", **row, "context": given.answer_text,
+    name = f"{assigned.run_id}:{assigned.topic_id}"
+    return {"task_id": name, "status": "completed", **row, "context": assigned.answer_text,
             "nuggets": nuggets}  # fmt: skip
 
 
@@ -82,7 +82,7 @@ def support_assignment(
     """A line of `support_assignments.jsonl`.
 
     Args:
-        sentences: place and text of each, and its citations with their labels.
+        sentences: position and text of each, and its citations with their labels.
     """
     return {
         "topic_id": topic_id,
@@ -90,14 +90,14 @@ def support_assignment(
         "run_id": run_id,
         "sentences": [
             {
-                "sentenceID": place,
+                "sentenceID": position,
                 "text": text,
                 "citations": [
                     {"citationID": rank, "reference": docid, "support": SUPPORT_VALUES[label]}
                     for rank, (docid, label) in enumerate(citations)
                 ],
             }
-            for place, text, citations in sentences
+            for position, text, citations in sentences
         ],
     }
 

@@ -16,7 +16,15 @@ from typing import Any
 
 import orjson
 
-from ..instruments.battles import SAID_SCALE, Battle, Said, battle_label, in_order, joined, turned
+from ..instruments.battles import (
+    VERDICT_SCALE,
+    Battle,
+    BattleVerdict,
+    battle_label,
+    in_order,
+    joined,
+    turned,
+)
 from ..reading.fields import Line, show
 from ..writing.files import write_file
 
@@ -29,7 +37,7 @@ _VERDICTS = {"win": "A", "loss": "B", "tie": "Tie"}
 def ragdoll_battles(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
     """The battles of its judgments.jsonl, each with its line. A failed one is not judged.
 
-    Errors noted: an id missing, assistants that are one run, a battle that stands there twice. A
+    Errors reported: an id missing, assistants that are one run, a battle that stands there twice. A
     verdict of no known name is listed, and not judged.
     """
     seen: dict[tuple[str, str, str], int] = {}
@@ -48,15 +56,15 @@ def ragdoll_battles(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
             what = f"the battle {' '.join((topic_id, run_id, opponent_id))} is in line {before} too"
             line.error("duplicate_battle", f"{what}, wanted once")
             continue
-        said = Said.model_validate({"label": of_run})
-        order = {"first": said} if run_id == a else {"second": said}
+        verdict = BattleVerdict.model_validate({"label": of_run})
+        order = {"first": verdict} if run_id == a else {"second": verdict}
         yield (
             line,
             Battle(
                 topic_id=topic_id,
                 run_id=run_id,
                 opponent_id=opponent_id,
-                label=joined(said.label, said.label),
+                label=joined(verdict.label, verdict.label),
                 **order,
             ),
         )
@@ -64,8 +72,8 @@ def ragdoll_battles(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
 
 def _verdict(line: Line) -> str | None:
     written = line.row.get("judge_verdict")
-    label = battle_label(written, SAID_SCALE) if written else None
-    if label in SAID_SCALE:
+    label = battle_label(written, VERDICT_SCALE) if written else None
+    if label in VERDICT_SCALE:
         return label
     what = f"field 'judge_verdict' is {show(written)}, wanted A, B, Tie or Tie (Both Bad)"
     line.keep("label", f"{what}; not judged")

@@ -37,8 +37,8 @@ def graded(line: Line) -> Iterator[CriterionVerdict]:
     items = line.objects("criteria")
     if topic_id is None or run_id is None or items is None:
         return
-    known = [(item, text) for item in items if (text := item.text("text")) is not None]
-    for (item, _), hashed in zip(known, criterion_ids([t for _, t in known]), strict=True):
+    with_text = [(item, text) for item in items if (text := item.text("text")) is not None]
+    for (item, _), hashed in zip(with_text, criterion_ids([t for _, t in with_text]), strict=True):
         if (weight := weight_of(item)) is None:
             continue
         written = item.row.get("verdict")

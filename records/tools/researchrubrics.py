@@ -65,13 +65,13 @@ def result_rows(
     Args:
         criteria: by topic and id.
     """
-    for found in verdicts:
+    for verdict in verdicts:
         row: dict[str, Any] = {
-            "sample_id": found.topic_id,
-            "rubric_title": criteria[found.topic_id, found.criterion_id].text,
-            "weight": found.weight,
-            "success": found.label is not None,
+            "sample_id": verdict.topic_id,
+            "rubric_title": criteria[verdict.topic_id, verdict.criterion_id].text,
+            "weight": verdict.weight,
+            "success": verdict.label is not None,
         }
-        if found.label is not None:
-            row |= {"verdict": _WORDS[found.label], "score": _SCORES[found.label]}
-        yield row | {"reasoning": found.rationale or ""}
+        if verdict.label is not None:
+            row |= {"verdict": _WORDS[verdict.label], "score": _SCORES[verdict.label]}
+        yield row | {"reasoning": verdict.rationale or ""}

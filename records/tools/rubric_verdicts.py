@@ -27,7 +27,7 @@ def read_verdicts(
     A label that is none of met, partly and not_met becomes None (not judged, never not_met) and is
     listed as `label`; null becomes None too.
 
-    Errors noted: an id, weight or label missing, a criterion twice for an answer with two labels.
+    Errors reported: an id, weight or label missing, a criterion of an answer with two labels.
     With the same label it is read once and mentioned.
     """
     for _, verdict in verdicts_with_lines(read_lines(path, problems, where)):
@@ -39,12 +39,12 @@ def verdicts_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Criterion
     seen: dict[tuple[str, str, str], CriterionLabel | None] = {}
     for line in lines:
         if "criteria" in line.row:
-            found = ragdoll_rubrics.graded(line)
+            verdicts = ragdoll_rubrics.graded(line)
         elif "rubric_title" in line.row:
-            found = researchrubrics.result(line)
+            verdicts = researchrubrics.result(line)
         else:
-            found = _ours(line)
-        for verdict in found:
+            verdicts = _ours(line)
+        for verdict in verdicts:
             cell = (verdict.topic_id, verdict.run_id, verdict.criterion_id)
             if cell not in seen:
                 seen[cell] = verdict.label

@@ -28,7 +28,7 @@ def temporary() -> Iterator[None]:
 
 
 def refused(path: Path, error: OSError) -> InputError:
-    """What the disk said of a file, in one line."""
+    """The error of the disk about a file, in one line."""
     return InputError(f"{path}: cannot be written ({error.strerror or error})")
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from ....records.instruments.battles import (
     BATTLE_GAINS,
-    SAID_SCALE,
+    VERDICT_SCALE,
     Battle,
     BattleLabel,
-    Said,
+    BattleVerdict,
     battle_label,
     joined,
     turned,
@@ -144,10 +144,10 @@ def _battle(
     return Battle(**ids, label=joined(first.label, second.label), first=first, second=second)
 
 
-def _said(row: Mapping[str, Any], *, is_first: bool) -> Said:
+def _said(row: Mapping[str, Any], *, is_first: bool) -> BattleVerdict:
     """What the judge said of answers A and B, as said of the run that stands first or second."""
     known = {name: value for name, value in row.items() if name not in ("unjudged", "label")}
-    label = battle_label(row["label"], SAID_SCALE)
+    label = battle_label(row["label"], VERDICT_SCALE)
     if not is_first:
         label = label and turned(label)
         if "score" in known:
@@ -157,9 +157,9 @@ def _said(row: Mapping[str, Any], *, is_first: bool) -> Said:
         known["probabilities"] = {_of_run(name, is_first): p for name, p in chances.items()}
     if (votes := known.get("votes")) is not None:
         known["votes"] = {who: v and _of_run(v, is_first) for who, v in votes.items()}
-    return Said.model_validate({"label": label, **known})
+    return BattleVerdict.model_validate({"label": label, **known})
 
 
 def _of_run(name: str, is_first: bool) -> str:
-    label = battle_label(name, SAID_SCALE) or name
+    label = battle_label(name, VERDICT_SCALE) or name
     return label if is_first else turned(label)

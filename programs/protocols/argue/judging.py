@@ -15,10 +15,10 @@ from ....metrics.instruments.question_lists import (
 )
 from ....records.instruments.answered import (
     AnsweredQuestion,
-    FoundAnswer,
+    JudgedAnswer,
     JudgedReport,
+    JudgedSentence,
     Open,
-    SaidIn,
     answered_row,
     report_row,
 )
@@ -135,9 +135,9 @@ def _question(
         stands = any_of(
             said_in(True if row["label"] == "yes" else None, carried[at]) for at, row in given
         )
-        sentences = tuple(SaidIn(sentence=at, **row) for at, row in given)
+        sentences = tuple(JudgedSentence(sentence=at, **row) for at, row in given)
         found.append(
-            FoundAnswer(id=wanted.id, text=wanted.text, sentences=sentences, **stands._asdict())
+            JudgedAnswer(id=wanted.id, text=wanted.text, sentences=sentences, **stands._asdict())
         )
     fold = all_of if question.aggregator == "AND" else any_of
     folded = fold(Between(each.low, each.high) for each in found) if found else NOT_SAID

@@ -4,10 +4,10 @@ import pytest
 
 from nuggetjudge.records.instruments.answered import (
     AnsweredQuestion,
-    FoundAnswer,
+    JudgedAnswer,
     JudgedReport,
+    JudgedSentence,
     Open,
-    SaidIn,
     answered_row,
     read_answered,
     read_reports,
@@ -18,12 +18,12 @@ FOUND = AnsweredQuestion(
     run_id="r", topic_id="t", question_id="q", question="Who?", aggregator="AND", importance="okay",
     low="not_said", high="uncited",
     answers=(
-        FoundAnswer(
+        JudgedAnswer(
             id="a1", text="eels", low="uncited", high="uncited",
-            sentences=(SaidIn(sentence=3, label="yes", score=0.5),),
+            sentences=(JudgedSentence(sentence=3, label="yes", score=0.5),),
         ),
-        FoundAnswer(id="a2", text="", low="not_said", high="supported",
-                    sentences=(SaidIn(sentence=0, label=None),)),
+        JudgedAnswer(id="a2", text="", low="not_said", high="supported",
+                    sentences=(JudgedSentence(sentence=0, label=None),)),
     ),
 )  # fmt: skip
 REPORT = JudgedReport(

@@ -5,18 +5,19 @@ import json
 import pytest
 
 from nuggetjudge.programs.analysis.agree import agree
-from nuggetjudge.records.instruments.battles import Battle, Said
+from nuggetjudge.records.instruments.battles import Battle, BattleVerdict
 from nuggetjudge.records.labels.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.tools.battles import read_battles
 
 BATTLES = [
-    Battle(topic_id="t1", run_id="a", opponent_id="b", label="win", first=Said(label="win"),
-           second=Said(label="win", rationale="it says more")),
-    Battle(topic_id="t1", run_id="a", opponent_id="c", label="tie", first=Said(label="win"),
-           second=Said(label="loss")),
-    Battle(topic_id="t2", run_id="a", opponent_id="b", label=None, first=Said(label=None),
-           second=Said(label="win")),
+    Battle(topic_id="t1", run_id="a", opponent_id="b", label="win",
+           first=BattleVerdict(label="win"),
+           second=BattleVerdict(label="win", rationale="it says more")),
+    Battle(topic_id="t1", run_id="a", opponent_id="c", label="tie",
+           first=BattleVerdict(label="win"), second=BattleVerdict(label="loss")),
+    Battle(topic_id="t2", run_id="a", opponent_id="b", label=None,
+           first=BattleVerdict(label=None), second=BattleVerdict(label="win")),
     Battle(topic_id="t2", run_id="a", opponent_id="c", label="loss", is_forfeit=True),
 ]  # fmt: skip
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from nuggetjudge.records.instruments.battles import Battle, Said
+from nuggetjudge.records.instruments.battles import Battle, BattleVerdict
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.tools.battles import read_battles
 from nuggetjudge.records.tools.ragdoll_battles import write_ragdoll_arena
@@ -34,7 +34,7 @@ def test_its_judgments_are_battles_of_one_order_and_a_failure_is_no_tie(tmp_path
     assert [(b.first is None, b.second is None) for b in found] == [
         *[(True, False)] * 3, (False, True),
     ]  # fmt: skip
-    assert found[1].second == Said(label="both_bad")
+    assert found[1].second == BattleVerdict(label="both_bad")
 
 
 def battle(topic, one, other, label, **more):
@@ -71,7 +71,7 @@ def test_ours_are_written_as_its_four_files(tmp_path):
     ]
     again = list(read_battles(tmp_path / "judgments.jsonl", Problems()))
     assert [b.label for b in again] == ["win", "tie", None, "loss"]
-    assert again[0].first == Said(label="win")
+    assert again[0].first == BattleVerdict(label="win")
 
 
 @pytest.mark.parametrize(
