@@ -62,8 +62,8 @@ class Resampling:
     def counts_by_topic(self, codes: NDArray[np.int64], n_codes: int) -> NDArray[np.float64]:
         """How often each code occurs in each topic: (n_items,) codes -> (n_topics, n_codes)."""
         n_topics = self.draws.shape[1]
-        found = np.bincount(self.topic_of * n_codes + codes, minlength=n_topics * n_codes)
-        return found.reshape(n_topics, n_codes).astype(np.float64)
+        counts = np.bincount(self.topic_of * n_codes + codes, minlength=n_topics * n_codes)
+        return counts.reshape(n_topics, n_codes).astype(np.float64)
 
     def counts(self, codes: NDArray[np.int64], n_codes: int) -> NDArray[np.float64]:
         """The same of each sample: (n_items,) codes -> (resamples, n_codes)."""
@@ -180,8 +180,8 @@ def jackknife_interval(
     Source: Tukey, "Bias and confidence in not-quite large samples" (1958); t with n_topics - 1
         degrees of freedom.
 
-    >>> found = jackknife_interval(2.0, np.array([1.5, 2.0, 2.5]))
-    >>> round(found.low, 3), round(found.high, 3)
+    >>> interval = jackknife_interval(2.0, np.array([1.5, 2.0, 2.5]))
+    >>> round(interval.low, 3), round(interval.high, 3)
     (-0.484, 4.484)
     """
     n = len(without)

@@ -26,15 +26,15 @@ def answers(ratings: ArrayLike, eta: float = ETA) -> NDArray[np.float64]:
     >>> answers([[5, 2, float("nan")]]).tolist()
     [[1.0, 0.0, nan]]
     """
-    given = np.asarray(ratings, dtype=np.float64)
-    if given.ndim != 2:
-        raise ValueError(f"wanted ratings (n_texts, n_questions), got shape {given.shape}")
+    values = np.asarray(ratings, dtype=np.float64)
+    if values.ndim != 2:
+        raise ValueError(f"wanted ratings (n_texts, n_questions), got shape {values.shape}")
     if not 0 < eta <= HIGHEST:
         raise ValueError(f"eta is {eta}, wanted a rating above 0 and up to {HIGHEST}")
-    missing = np.isnan(given)
-    for i, j in np.argwhere(~missing & ~((given >= 0) & (given <= HIGHEST))):
-        raise ValueError(f"ratings[{i}, {j}] is {given[i, j]}, wanted 0 to {HIGHEST} or nan")
-    return np.where(missing, np.nan, given >= eta)
+    missing = np.isnan(values)
+    for i, j in np.argwhere(~missing & ~((values >= 0) & (values <= HIGHEST))):
+        raise ValueError(f"ratings[{i}, {j}] is {values[i, j]}, wanted 0 to {HIGHEST} or nan")
+    return np.where(missing, np.nan, values >= eta)
 
 
 def answerable(pool: ArrayLike, eta: float = ETA) -> NDArray[np.float64]:
@@ -79,13 +79,13 @@ def coverage(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Val
     Source: arXiv:2506.20051, equation 3.
 
     >>> nan = float("nan")
-    >>> found = coverage([[5, 0, nan, 4], [1, 0, 0, 4]], [1, 1, 1, 0])
-    >>> round(found.value, 4), found.n, found.n_unjudged  # at a rate of 1/4: (1 + 0 + 1/4) / 3
+    >>> share = coverage([[5, 0, nan, 4], [1, 0, 0, 4]], [1, 1, 1, 0])
+    >>> round(share.value, 4), share.n, share.n_unjudged  # at a rate of 1/4: (1 + 0 + 1/4) / 3
     (0.4167, 5, 1)
     """
-    found, wanted = _checked(context, answerable, eta)
-    n, n_unjudged = _counts(found, wanted)
-    by_context = some(found)
+    answered, wanted = _checked(context, answerable, eta)
+    n, n_unjudged = _counts(answered, wanted)
+    by_context = some(answered)
     sure, maybe = wanted == 1, np.isnan(wanted)
     if not (sure | maybe).any():
         return Value(None, n, n_unjudged, None, None)
@@ -94,7 +94,7 @@ def coverage(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> Val
     may_be_missed = int((by_context[maybe] != 1).sum())
     may_be_hit = int((by_context[maybe] != 0).sum())
     return Value(
-        value=_mean_chance(found[:, sure], _rate(found[:, sure])),
+        value=_mean_chance(answered[:, sure], _rate(answered[:, sure])),
         n=n,
         n_unjudged=n_unjudged,
         # The share of no questions: all that may be answerable are surely hit, or surely missed.
@@ -143,19 +143,19 @@ def rank_steps(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> l
     >>> [(step.n_new, step.redundancy, round(step.coverage, 2)) for step in steps]
     [(1, 0.0, 0.33), (1, 0.5, 0.67)]
     """
-    found, wanted = _checked(context, answerable, eta)
-    hits = (found == 1) & (wanted == 1)
-    rate = _rate(found[:, wanted == 1])
+    answered, wanted = _checked(context, answerable, eta)
+    hits = (answered == 1) & (wanted == 1)
+    rate = _rate(answered[:, wanted == 1])
     steps = []
     for i, hit in enumerate(hits):
         n_answered, n_new = int(hit.sum()), int((hit & ~hits[:i].any(axis=0)).sum())
-        covered = _mean_chance(found[: i + 1, wanted == 1], rate)
+        covered = _mean_chance(answered[: i + 1, wanted == 1], rate)
         steps.append(
             RankStep(
                 rank=i + 1,
                 n_answered=n_answered,
                 n_new=n_new,
-                n_unjudged=int(np.isnan(found[i, wanted != 0]).sum()),
+                n_unjudged=int(np.isnan(answered[i, wanted != 0]).sum()),
                 coverage=covered,
                 incompleteness=None if covered is None else 1 - covered,
                 redundancy=_share(n_answered - n_new, n_answered),
@@ -186,11 +186,11 @@ def redundancy(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> V
     >>> redundancy([[5, 4], [3, 4]], [1, 1])  # 4 answers to 2 questions
     Value(value=0.5, n=4, n_unjudged=0, low=0.5, high=0.5)
     """
-    found, wanted = _checked(context, answerable, eta)
-    n, n_unjudged = _counts(found, wanted)
-    times = (found[:, wanted == 1] == 1).sum(axis=0)
+    answered, wanted = _checked(context, answerable, eta)
+    n, n_unjudged = _counts(answered, wanted)
+    times = (answered[:, wanted == 1] == 1).sum(axis=0)
     n_answers, n_answered = int(times.sum()), int((times > 0).sum())
-    possible = (found != 0)[:, wanted != 0].sum(axis=0)  # times, with the missing as answers
+    possible = (answered != 0)[:, wanted != 0].sum(axis=0)  # times, with the missing as answers
     most, n_new = int(possible.sum()), int((possible > 0).sum()) - n_answered
     if not most:
         return Value(None, n, 0, None, None)
@@ -203,37 +203,37 @@ def redundancy(context: ArrayLike, answerable: ArrayLike, eta: float = ETA) -> V
     )
 
 
-def some(found: NDArray[np.float64]) -> NDArray[np.float64]:
+def some(answered: NDArray[np.float64]) -> NDArray[np.float64]:
     """Per question: 1 some text answers it, 0 none does, nan open."""
-    missing = np.isnan(found).any(axis=0)
-    return np.where((found == 1).any(axis=0), 1.0, np.where(missing, np.nan, 0.0))
+    missing = np.isnan(answered).any(axis=0)
+    return np.where((answered == 1).any(axis=0), 1.0, np.where(missing, np.nan, 0.0))
 
 
-def _rate(found: NDArray[np.float64]) -> float | None:
+def _rate(answered: NDArray[np.float64]) -> float | None:
     """How often a known rating answers a question that no other text answers.
 
     None: there are texts, and nothing is known of them.
     """
-    if len(found) and np.isnan(found).all():
+    if len(answered) and np.isnan(answered).all():
         return None
-    times = (found == 1).sum(axis=0)
-    n_alone, n_none = int((times == 1).sum()), int((found == 0)[:, times == 0].sum())
+    times = (answered == 1).sum(axis=0)
+    n_alone, n_none = int((times == 1).sum()), int((answered == 0)[:, times == 0].sum())
     return n_alone / (n_alone + n_none) if n_alone + n_none else 0.0
 
 
-def _mean_chance(found: NDArray[np.float64], rate: float | None) -> float | None:
+def _mean_chance(answered: NDArray[np.float64], rate: float | None) -> float | None:
     """Mean over the questions of the chance that some text answers it.
 
     Missing ratings answer at this rate, each by itself.
     """
-    if rate is None or not found.shape[1]:
+    if rate is None or not answered.shape[1]:
         return None
-    chance = 1 - (1 - rate) ** np.isnan(found).sum(axis=0)
-    return float(np.where((found == 1).any(axis=0), 1.0, chance).mean())
+    chance = 1 - (1 - rate) ** np.isnan(answered).sum(axis=0)
+    return float(np.where((answered == 1).any(axis=0), 1.0, chance).mean())
 
 
-def _counts(found: NDArray[np.float64], wanted: NDArray[np.float64]) -> tuple[int, int]:
-    missing = np.isnan(found)
+def _counts(answered: NDArray[np.float64], wanted: NDArray[np.float64]) -> tuple[int, int]:
+    missing = np.isnan(answered)
     n = int((~missing)[:, wanted == 1].sum())
     return n, int(missing[:, wanted != 0].sum()) + int(np.isnan(wanted).sum())
 
@@ -245,9 +245,9 @@ def _share(part: int, whole: int, *, empty: float | None = None) -> float | None
 def _checked(
     context: ArrayLike, answerable: ArrayLike, eta: float
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    found, wanted = answers(context, eta), np.asarray(answerable, dtype=np.float64)
-    if wanted.shape != found.shape[1:]:
-        raise ValueError(f"answerable has shape {wanted.shape}, the ratings {found.shape}")
+    answered, wanted = answers(context, eta), np.asarray(answerable, dtype=np.float64)
+    if wanted.shape != answered.shape[1:]:
+        raise ValueError(f"answerable has shape {wanted.shape}, the ratings {answered.shape}")
     for j in np.flatnonzero(~(np.isnan(wanted) | np.isin(wanted, (0, 1)))):
         raise ValueError(f"answerable[{j}] is {wanted[j]}, wanted 1, 0 or nan")
-    return found, wanted
+    return answered, wanted

@@ -40,7 +40,7 @@ def expected_nugget_scores(
     scores = {}
     for measure, gains in NUGGET_GAINS.items():
         weight = NUGGET_WEIGHTS[measure.removesuffix("_strict")]
-        earned = [_gain(given, gains, f"chances[{i}]") for i, given in enumerate(chances)]
+        earned = [_gain(by_label, gains, f"chances[{i}]") for i, by_label in enumerate(chances)]
         units = [
             (gain, weight[importance])
             for gain, importance in zip(earned, importances, strict=True)
@@ -68,7 +68,7 @@ def expected_support_scores(sentences: Sequence[Sequence[Chances | None]]) -> di
     for measure, gains in SUPPORT_GAINS.items():
         used = sentences if "_all" in measure else [citations[:1] for citations in sentences]
         earned = [
-            [_gain(given, gains, f"sentences[{i}][{j}]") for j, given in enumerate(citations)]
+            [_gain(by_label, gains, f"sentences[{i}][{j}]") for j, by_label in enumerate(citations)]
             for i, citations in enumerate(used)
         ]
         if "precision" in measure:
@@ -105,7 +105,9 @@ def _over_sentences(sentences: Sequence[Sequence[float | None]]) -> Value:
     n_unjudged = sum(map(len, sentences)) - sum(map(len, judged))
     n = sum(map(len, judged)) + sum(not gains for gains in sentences)
     values = [
-        _mean(known) for known, gains in zip(judged, sentences, strict=True) if known or not gains
+        _mean(judged_gains)
+        for judged_gains, gains in zip(judged, sentences, strict=True)
+        if judged_gains or not gains
     ]
     return Value(
         value=_mean(values) if values else None,

@@ -70,7 +70,7 @@ def expected_gain(probabilities: Mapping[str, float], gains: Mapping[str, float]
     >>> expected_gain({"full": 0.6, "partial": 0.4}, SUPPORT_GAINS["support_precision"])
     0.8
     """
-    given = {label: p for label, p in probabilities.items() if p > 0}
-    if not given or not given.keys() <= gains.keys():
+    possible = {label: p for label, p in probabilities.items() if p > 0}
+    if not possible or not possible.keys() <= gains.keys():
         return None
-    return sum(p * gains[label] for label, p in given.items()) / sum(given.values())
+    return sum(p * gains[label] for label, p in possible.items()) / sum(possible.values())

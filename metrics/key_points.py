@@ -77,13 +77,13 @@ def key_point_f1(recall: Value, precision: Value) -> Value:
     >>> key_point_f1(key_point_recall(["yes", "no"]), key_point_precision(["yes"])).value
     0.6666666666666666
     """
-    for name, given in (("recall", recall), ("precision", precision)):
+    for name, score in (("recall", recall), ("precision", precision)):
         if (
-            given.low is not None
-            and given.high is not None
-            and not 0 <= given.low <= given.high <= 1
+            score.low is not None
+            and score.high is not None
+            and not 0 <= score.low <= score.high <= 1
         ):
-            raise ValueError(f"{name} is {given}, wanted it between 0 and 1")
+            raise ValueError(f"{name} is {score}, wanted it between 0 and 1")
     n, n_unjudged = recall.n + precision.n, recall.n_unjudged + precision.n_unjudged
     if recall.low is None or recall.high is None:
         return Value(None, n, 0, None, None)
@@ -202,8 +202,8 @@ def by_length(values: Sequence[Value], lengths: Sequence[float]) -> ByLength:
     Raises: ValueError if the numbers of values and lengths differ, or a length is not finite.
 
     >>> values = [Value(x, 4, 0, x, x) for x in (0.25, 0.5, 0.25, 1.0)]
-    >>> found = by_length(values, [100, 150, 200, 400])
-    >>> round(found.spearman, 3), [(b.longest, b.mean.value) for b in found.bins]
+    >>> quartiles = by_length(values, [100, 150, 200, 400])
+    >>> round(quartiles.spearman, 3), [(b.longest, b.mean.value) for b in quartiles.bins]
     (0.632, [(100, 0.25), (150, 0.5), (200, 0.25), (400, 1.0)])
     """
     if len(values) != len(lengths):
@@ -212,19 +212,19 @@ def by_length(values: Sequence[Value], lengths: Sequence[float]) -> ByLength:
         if not math.isfinite(length):
             raise ValueError(f"lengths[{i}] is {length!r}, wanted a finite number")
     defined = [(v, length) for v, length in zip(values, lengths, strict=True) if v.low is not None]
-    known = [(v.value, length) for v, length in defined if v.value is not None]
-    rho = spearman([value for value, _ in known], [length for _, length in known])
+    judged = [(v.value, length) for v, length in defined if v.value is not None]
+    rho = spearman([value for value, _ in judged], [length for _, length in judged])
     ordered = sorted(length for _, length in defined)
     cuts = quantiles(ordered, n=4, method="inclusive") if len(ordered) > 1 else []
     bins: dict[int, dict[str, tuple[Value, float]]] = {}
     for i, (value, length) in enumerate(defined):
         bins.setdefault(bisect_left(cuts, length), {})[str(i)] = (value, length)
-    found = []
+    length_bins = []
     for _, answers in sorted(bins.items()):
         inside = [length for _, length in answers.values()]
         mean, n = mean_over_topics({name: value for name, (value, _) in answers.items()}, None)
-        found.append(LengthBin(min(inside), max(inside), mean, n))
-    return ByLength(rho, len(known), tuple(found))
+        length_bins.append(LengthBin(min(inside), max(inside), mean, n))
+    return ByLength(rho, len(judged), tuple(length_bins))
 
 
 def _share(labels: Sequence[str | None], gain: Mapping[str, float], name: str) -> Value:

@@ -34,8 +34,8 @@ def list_scores(made: Sequence[bool | None], wanted: Sequence[bool | None]) -> L
     Raises: ValueError where nothing is wanted.
     Source: the usual precision and recall, with "states" in the place of "equals".
 
-    >>> found = list_scores([True, False], [True, True, None])
-    >>> found.precision.value, found.recall, round(found.f1.value, 3)
+    >>> scores = list_scores([True, False], [True, True, None])
+    >>> scores.precision.value, scores.recall, round(scores.f1.value, 3)
     (0.5, Value(value=1.0, n=2, n_unjudged=1, low=0.6666666666666666, high=1.0), 0.667)
     """
     if not wanted:
@@ -47,7 +47,7 @@ def list_scores(made: Sequence[bool | None], wanted: Sequence[bool | None]) -> L
 def _share(stated: Sequence[bool | None]) -> Value:
     if not stated:
         return UNDEFINED
-    known = [found for found in stated if found is not None]
-    n, n_yes, n_unjudged = len(stated), sum(known), stated.count(None)
-    value = n_yes / len(known) if known else None
-    return Value(value, len(known), n_unjudged, n_yes / n, (n_yes + n_unjudged) / n)
+    judged = [is_stated for is_stated in stated if is_stated is not None]
+    n, n_yes, n_unjudged = len(stated), sum(judged), stated.count(None)
+    value = n_yes / len(judged) if judged else None
+    return Value(value, len(judged), n_unjudged, n_yes / n, (n_yes + n_unjudged) / n)

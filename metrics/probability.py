@@ -73,13 +73,13 @@ def probability_scores(
     n, k = chances.shape
     if not n:
         return ProbabilityScores(0, None, None, None)
-    given = chances[np.arange(n), codes]
+    true_chances = chances[np.arange(n), codes]
     at_least = [chances[:, j:].sum(axis=1).clip(0, 1) for j in range(1, k)]
     errors = [calibration_error(p, codes >= j, bins=bins) for j, p in enumerate(at_least, 1)]
     return ProbabilityScores(
         n=n,
         brier=float(((chances - np.eye(k)[codes]) ** 2).sum(axis=1).mean()),
-        log_loss=float(-np.log(np.maximum(given, LEAST)).mean()),
+        log_loss=float(-np.log(np.maximum(true_chances, LEAST)).mean()),
         ece=float(np.mean([error for error in errors if error is not None])),
     )
 

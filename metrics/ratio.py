@@ -19,10 +19,10 @@ def ratio(above: ArrayLike, below: ArrayLike) -> Array:
     [0.5, nan]
     """
     one, other = np.broadcast_arrays(np.asarray(above, float), np.asarray(below, float))
-    found: Array = np.divide(
+    quotient: Array = np.divide(
         one, other, out=np.full(other.shape, np.nan), where=np.abs(other) > 1e-12
     )
-    return found
+    return quotient
 
 
 def value_of(figure: ArrayLike) -> float | None:

@@ -76,8 +76,8 @@ def certain_part(pool: ArrayLike, order: Sequence[int], eta: float = ETA) -> Cer
     >>> certain_part([[5, 5, 0], [float("nan"), 0, 0], [0, 0, float("nan")]], order=[0, 1, 2])
     CertainPart(taken=(0,), least=0, most=1, others=(2,))
     """
-    found = answers(pool, eta)
-    sure, may, rows = found == 1, found != 0, _rows(len(found), order)
+    answered = answers(pool, eta)
+    sure, may, rows = answered == 1, answered != 0, _rows(len(answered), order)
     taken: list[int] = []
     while True:
         touched, closed = may[taken].any(axis=0), sure[taken].any(axis=0)
@@ -127,17 +127,17 @@ def passage_grades(pool: ArrayLike, required: Sequence[int], eta: float = ETA) -
     >>> passage_grades([[5, 3, 0], [3, 0, 0], [0, 4, 1], [2, 0, 0]], required=[0])
     [3, 1, 2, 0]
     """
-    found = answers(pool, eta)  # checks
+    is_answer = answers(pool, eta)  # checks
     for i, row in enumerate(required):
-        if not 0 <= row < len(found):
-            raise ValueError(f"required[{i}] is {row}, not a row of a pool of {len(found)}")
-    ratings, missing = np.asarray(pool, dtype=np.float64), np.isnan(found)
+        if not 0 <= row < len(is_answer):
+            raise ValueError(f"required[{i}] is {row}, not a row of a pool of {len(is_answer)}")
+    ratings, missing = np.asarray(pool, dtype=np.float64), np.isnan(is_answer)
     least, most = np.where(missing, 0.0, ratings), np.where(missing, HIGHEST, ratings)
     rows = list(required)
     best_least = least[rows].max(axis=0, initial=0.0)
     best_most = most[rows].max(axis=0, initial=0.0)
     grades: list[int | None] = []
-    for i in range(len(found)):
+    for i in range(len(is_answer)):
         if i in rows:
             grades.append(REQUIRED)
             continue

@@ -66,17 +66,17 @@ def paired_tests(
     >>> test.p, test.is_exact, test.wins, test.losses
     (0.375, True, 3, 1)
     """
-    given = np.asarray(differences, dtype=float)
-    if given.ndim != 2 or np.isinf(given).any():
-        raise ValueError(f"wanted finite (n_pairs, n_topics) differences, got {given.shape}")
+    rows = np.asarray(differences, dtype=float)
+    if rows.ndim != 2 or np.isinf(rows).any():
+        raise ValueError(f"wanted finite (n_pairs, n_topics) differences, got {rows.shape}")
     if resamples < 1 or not 0 < level < 1:
         raise ValueError(f"wanted resamples >= 1 and 0 < level < 1, got {resamples} and {level}")
-    n_topics = given.shape[1]
-    p_values = _randomisation(np.nan_to_num(given), resamples, seed, level)
+    n_topics = rows.shape[1]
+    p_values = _randomisation(np.nan_to_num(rows), resamples, seed, level)
     draws = topic_draws(max(n_topics, 1), resamples=resamples, seed=seed).astype(float)
     return [
         _test(row, float(p), n_topics <= EXACT_TOPICS, draws, level)
-        for row, p in zip(given, p_values, strict=True)
+        for row, p in zip(rows, p_values, strict=True)
     ]
 
 
@@ -94,15 +94,15 @@ def mean_intervals(
     Returns: one a run; value None where nothing was judged.
     Raises: ValueError for another shape or an infinite score.
 
-    >>> [found] = mean_intervals([[0.0, 0.5, 1.0, 0.5]])
-    >>> found.value, found.low < 0.5 < found.high, found.n_topics
+    >>> [mean] = mean_intervals([[0.0, 0.5, 1.0, 0.5]])
+    >>> mean.value, mean.low < 0.5 < mean.high, mean.n_topics
     (0.5, True, 4)
     """
-    given = np.asarray(scores, dtype=float)
-    if given.ndim != 2 or np.isinf(given).any():
-        raise ValueError(f"wanted finite (n_runs, n_topics) scores, got {given.shape}")
-    draws = topic_draws(max(given.shape[1], 1), resamples=resamples, seed=seed).astype(float)
-    return [_mean_interval(row, draws, level) for row in given]
+    rows = np.asarray(scores, dtype=float)
+    if rows.ndim != 2 or np.isinf(rows).any():
+        raise ValueError(f"wanted finite (n_runs, n_topics) scores, got {rows.shape}")
+    draws = topic_draws(max(rows.shape[1], 1), resamples=resamples, seed=seed).astype(float)
+    return [_mean_interval(row, draws, level) for row in rows]
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -113,12 +113,12 @@ def holm(p_values: Sequence[float]) -> list[float]:
     >>> [round(p, 3) for p in holm([0.01, 0.04, 0.03])]
     [0.03, 0.06, 0.06]
     """
-    given = np.asarray(p_values, dtype=float)
-    order = np.argsort(given)
-    corrected = np.maximum.accumulate(given[order] * np.arange(len(given), 0, -1))
-    found = np.empty_like(given)
-    found[order] = np.minimum(corrected, 1.0)
-    return [float(p) for p in found]
+    raw = np.asarray(p_values, dtype=float)
+    order = np.argsort(raw)
+    corrected = np.maximum.accumulate(raw[order] * np.arange(len(raw), 0, -1))
+    adjusted = np.empty_like(raw)
+    adjusted[order] = np.minimum(corrected, 1.0)
+    return [float(p) for p in adjusted]
 
 
 def randomised_hsd(scores: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0) -> Floats:
@@ -155,8 +155,8 @@ def randomised_hsd(scores: ArrayLike, *, resamples: int = RESAMPLES, seed: int =
 
 
 def _test(row: Floats, p: float, is_exact: bool, draws: Floats, level: float) -> PairedTest:
-    known = ~np.isnan(row)
-    values = row[known]
+    is_judged = ~np.isnan(row)
+    values = row[is_judged]
     n = len(values)
     difference = _mean_interval(row, draws, level)
     if not n:
@@ -177,14 +177,14 @@ def _test(row: Floats, p: float, is_exact: bool, draws: Floats, level: float) ->
 
 
 def _mean_interval(row: Floats, draws: Floats, level: float) -> Interval:
-    known = ~np.isnan(row)
-    values = row[known]
+    is_judged = ~np.isnan(row)
+    values = row[is_judged]
     if not len(values):
         return Interval(None, None, None, 0, level)
-    if known.all():  # each draw has as many topics as there are
+    if is_judged.all():  # each draw has as many topics as there are
         drawn = draws @ values / len(values)
     else:
-        counts = draws[:, known]
+        counts = draws[:, is_judged]
         with np.errstate(invalid="ignore"):
             drawn = counts @ values / counts.sum(axis=1)
     return interval(float(values.mean()), drawn, len(values), level=level)

@@ -42,9 +42,9 @@ def token_counter(name: str) -> Callable[[str], int]:
 def _tiktoken(name: str) -> Callable[[str], int]:
     import tiktoken
 
-    known = tiktoken.list_encoding_names()
-    if (encoding_name := name.removeprefix(TIKTOKEN)) not in known:
-        wanted = ", ".join(TIKTOKEN + each for each in known)
+    names = tiktoken.list_encoding_names()
+    if (encoding_name := name.removeprefix(TIKTOKEN)) not in names:
+        wanted = ", ".join(TIKTOKEN + each for each in names)
         raise ValueError(f"unknown tokenizer {name!r}, wanted one of {wanted}")
     try:
         encoding = tiktoken.get_encoding(encoding_name)

@@ -70,8 +70,8 @@ class Value:
         n = self.n_unjudged + n_unjudged
         if to is None:
             return replace(self, n_unjudged=n, low=None, high=None)
-        known = [x for x in (self.low, self.value, self.high) if x is not None]
-        return replace(self, n_unjudged=n, low=min([to[0], *known]), high=max([to[1], *known]))
+        present = [x for x in (self.low, self.value, self.high) if x is not None]
+        return replace(self, n_unjudged=n, low=min([to[0], *present]), high=max([to[1], *present]))
 
 
 UNDEFINED = Value(value=None, n=0, n_unjudged=0, low=None, high=None)  # 0/0, nothing missing

@@ -74,8 +74,8 @@ def reliability(ratings: Ratings, scale: Sequence[str]) -> Reliability:
         or has fewer than 2, or a label is not on it; it names the index.
     Source: see coefficients.py; mean pairwise kappa: Light (1971).
 
-    >>> found = reliability([["yes", "no", "no"], ["yes", "no", "yes"]], ["no", "yes"])
-    >>> round(found.fleiss_kappa, 4), round(found.ac1, 4), found.n_pairable
+    >>> figures = reliability([["yes", "no", "no"], ["yes", "no", "yes"]], ["no", "yes"])
+    >>> round(figures.fleiss_kappa, 4), round(figures.ac1, 4), figures.n_pairable
     (0.3333, 0.3333, 3)
     """
     import numpy as np

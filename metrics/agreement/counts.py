@@ -56,13 +56,13 @@ def codes(labels: Labels, scale: Sequence[str], name: str, *, may_miss: bool = T
 
     Raises: ValueError for the first label that is not on the scale; `name` is what they are.
     """
-    known: dict[str | None, int] = {label: i for i, label in enumerate(scale)}
+    position_of: dict[str | None, int] = {label: i for i, label in enumerate(scale)}
     if may_miss:
-        known[None] = len(scale)
-    found = np.array([known.get(label, -1) for label in labels], np.int64)
-    for i in np.flatnonzero(found < 0).tolist():
+        position_of[None] = len(scale)
+    positions = np.array([position_of.get(label, -1) for label in labels], np.int64)
+    for i in np.flatnonzero(positions < 0).tolist():
         raise ValueError(f"{name}[{i}] is {labels[i]!r}, which is not on {list(scale)}")
-    return found
+    return positions
 
 
 def pair_codes(
@@ -171,9 +171,9 @@ def commonest_number(each: Counts) -> int:
 def _coincidences(counts: Counts, topic_of: Counts, n_topics: int) -> Array:
     """(n_topics, k, k), from items with 2 or more labels."""
     k = counts.shape[1]
-    found = np.zeros((n_topics, k, k))
+    coincidences = np.zeros((n_topics, k, k))
     for topic in range(n_topics):
         chosen = counts[topic_of == topic].astype(np.float64)
         weighted = chosen / (chosen.sum(axis=1, keepdims=True) - 1)
-        found[topic] = weighted.T @ chosen - np.diag(weighted.sum(axis=0))
-    return found
+        coincidences[topic] = weighted.T @ chosen - np.diag(weighted.sum(axis=0))
+    return coincidences

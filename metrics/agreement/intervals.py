@@ -17,7 +17,7 @@ Intervals = dict[str, Any]  # figure -> Interval, or name -> Interval where the 
 
 
 def agreement_intervals(
-    found: Agreement,
+    figures: Agreement,
     truth: Sequence[str],
     judged: Sequence[str],
     topics: Sequence[str] | None,
@@ -29,7 +29,7 @@ def agreement_intervals(
     """Intervals of the figures of `agreement(truth, judged, scale)`.
 
     Args:
-        found: its result.
+        figures: its result.
         topics: the topic of each pair; None: not known, no interval has bounds.
 
     Returns: accuracy, macro_f1, cohen_kappa (by weights), precision, recall, f1 and one_vs_rest (by
@@ -38,17 +38,17 @@ def agreement_intervals(
     >>> from nuggetjudge.metrics import agreement
     >>> truth, judged = ["yes", "no"] * 20, ["yes", "no", "yes", "yes"] * 10
     >>> topics = [f"t{i // 4}" for i in range(40)]
-    >>> found = agreement(truth, judged, ["no", "yes"])
-    >>> agreement_intervals(found, truth, judged, topics)["accuracy"]
+    >>> figures = agreement(truth, judged, ["no", "yes"])
+    >>> agreement_intervals(figures, truth, judged, topics)["accuracy"]
     Interval(value=0.75, low=0.75, high=0.75, n_topics=10, level=0.95)
     """
     sample = resampling(topics, resamples=resamples, seed=seed, level=level)
-    drawn = of_pairs(_confusions(truth, judged, found.scale, sample), found.scale)
-    return _intervals(found, drawn, sample)
+    drawn = of_pairs(_confusions(truth, judged, figures.scale, sample), figures.scale)
+    return _intervals(figures, drawn, sample)
 
 
 def reliability_intervals(
-    found: Reliability,
+    figures: Reliability,
     ratings: Ratings,
     scale: Sequence[str],
     topics: Sequence[str] | None,
@@ -62,17 +62,17 @@ def reliability_intervals(
     """
     sample = resampling(topics, resamples=resamples, seed=seed, level=level)
     counts = label_counts(ratings, scale)
-    known = counts if sample.n_topics else counts[:0]
-    sums = sums_of_items(known, sample.topic_of, sample.draws.shape[1])
+    used = counts if sample.n_topics else counts[:0]
+    sums = sums_of_items(used, sample.topic_of, sample.draws.shape[1])
     pairs = list(combinations(ratings, 2))
     return {
-        **_intervals(found, of_items(sums.drawn(sample.draws)), sample),
-        "pairwise_kappa": _pairwise(found.pairwise_kappa, pairs, scale, sample),
+        **_intervals(figures, of_items(sums.drawn(sample.draws)), sample),
+        "pairwise_kappa": _pairwise(figures.pairwise_kappa, pairs, scale, sample),
     }
 
 
 def pairwise_intervals(
-    found: PairwiseKappa,
+    kappas: PairwiseKappa,
     pairs: Sequence[tuple[Sequence[str | None], Sequence[str | None]]],
     scale: Sequence[str],
     topics: Sequence[str] | None,
@@ -85,17 +85,17 @@ def pairwise_intervals(
     pairs that have a kappa there. Arguments as in `agreement_intervals`.
     """
     sample = resampling(topics, resamples=resamples, seed=seed, level=level)
-    return _pairwise(found, pairs, scale, sample)
+    return _pairwise(kappas, pairs, scale, sample)
 
 
 def _pairwise(
-    found: PairwiseKappa,
+    kappas: PairwiseKappa,
     pairs: Sequence[tuple[Sequence[str | None], Sequence[str | None]]],
     scale: Sequence[str],
     sample: Resampling,
 ) -> dict[str, Interval]:
     drawn, _ = of_several_pairs(_confusions(*pair, scale, sample) for pair in pairs)
-    return _intervals(found, drawn, sample)
+    return _intervals(kappas, drawn, sample)
 
 
 def _confusions(
@@ -106,13 +106,13 @@ def _confusions(
 ) -> Array:
     """(resamples, k, k) counts of the pairs that have both labels."""
     codes = pair_codes(one, other, scale)
-    known = codes if sample.n_topics else codes[:0]
-    return confusion(sample.counts(known, n_pair_codes(len(scale))), len(scale))
+    used = codes if sample.n_topics else codes[:0]
+    return confusion(sample.counts(used, n_pair_codes(len(scale))), len(scale))
 
 
-def _intervals(found: object, drawn: Mapping[str, Any], sample: Resampling) -> Intervals:
-    """The interval of each drawn figure around the value that `found` has of that name."""
-    values = found if isinstance(found, Mapping) else vars(found)
+def _intervals(figures: object, drawn: Mapping[str, Any], sample: Resampling) -> Intervals:
+    """The interval of each drawn figure around the value that `figures` has of that name."""
+    values = figures if isinstance(figures, Mapping) else vars(figures)
     return {
         name: _intervals(values[name], figure, sample)
         if isinstance(figure, Mapping)

@@ -22,7 +22,7 @@ class Agreement:
             Undefined without pairs, or when both sides are one and the same label throughout.
         macro_f1: mean F1 over the labels that occur on either side, in [0, 1].
         precision: label -> share right of those judged so; undefined if never judged so.
-        recall: label -> share found of those truly so; undefined if never true.
+        recall: label -> share of those truly so that were judged so; undefined if never true.
         f1: label -> harmonic mean of both; undefined if the label is on neither side.
         one_vs_rest: label -> unweighted kappa of that label against all others.
         alpha, fleiss_kappa, randolph_kappa, ac1: of the two sides as two annotators, who have no

@@ -79,9 +79,9 @@ def label_shift(
     Raises: ValueError without a pair, or if a labelling, the topics or the runs have another
         length or a label is not on the scale.
 
-    >>> found = label_shift([(["no", "yes"], ["yes", "yes"])], ["no", "yes"],
+    >>> shift = label_shift([(["no", "yes"], ["yes", "yes"])], ["no", "yes"],
     ...                     {"no": 0.0, "yes": 1.0}, ["t1", "t2"], ["a", "b"])
-    >>> found.n, found.changed.value, found.best.value, found.runs.mean, found.runs.tau_b
+    >>> shift.n, shift.changed.value, shift.best.value, shift.runs.mean, shift.runs.tau_b
     (2, 0.5, 0.5, 0.5, None)
     """
     _check_lengths(pairs, topics, runs)
@@ -122,9 +122,9 @@ def _check_lengths(
         f"pairs[{i}][{j}]": side for i, pair in enumerate(pairs) for j, side in enumerate(pair)
     }
     n = len(pairs[0][0])
-    for name, given in {**sides, "topics": topics, "runs": runs}.items():
-        if given is not None and len(given) != n:
-            raise ValueError(f"{name} has {len(given)} items, pairs[0][0] has {n}")
+    for name, values in {**sides, "topics": topics, "runs": runs}.items():
+        if values is not None and len(values) != n:
+            raise ValueError(f"{name} has {len(values)} items, pairs[0][0] has {n}")
 
 
 def _counts(
@@ -134,16 +134,16 @@ def _counts(
     gains: Mapping[str, float] | None,
 ) -> list[float]:
     """Of one item: pairs of labels, those that differ, and the shifts of best label and gain."""
-    found = [0.0, 0.0, 0.0, 0.0]
+    sums = [0.0, 0.0, 0.0, 0.0]
     for one, other in pairs:
         first, second = one[i], other[i]
         if first is None or second is None:
             continue
-        found[0] += 1
-        found[1] += first != second
-        found[2] += (second == scale[-1]) - (first == scale[-1])
-        found[3] += gains[second] - gains[first] if gains is not None else 0.0
-    return found
+        sums[0] += 1
+        sums[1] += first != second
+        sums[2] += (second == scale[-1]) - (first == scale[-1])
+        sums[3] += gains[second] - gains[first] if gains is not None else 0.0
+    return sums
 
 
 def _runs(
@@ -154,7 +154,7 @@ def _runs(
 ) -> RunShift:
     shifts: list[float] = []
     taus: list[float] = []
-    known: set[str] = set()
+    scored: set[str] = set()
     for one, other in pairs:
         cells: dict[str, dict[str, list[tuple[float, float]]]] = {}
         for i, (first, second) in enumerate(zip(one, other, strict=True)):
@@ -163,12 +163,12 @@ def _runs(
                 topic = topics[i] if topics is not None else ""
                 of_run.setdefault(topic, []).append((gains[first], gains[second]))
         scores = [_score(of_run) for _, of_run in sorted(cells.items())]
-        known |= cells.keys()
+        scored |= cells.keys()
         shifts += [abs(second - first) for first, second in scores]
         tau = kendall_tau([score[0] for score in scores], [score[1] for score in scores])
         taus += [tau] if tau is not None else []
     return RunShift(
-        n=len(known),
+        n=len(scored),
         mean=math.fsum(shifts) / len(shifts) if shifts else None,
         largest=max(shifts, default=None),
         tau_b=math.fsum(taus) / len(taus) if taus else None,

@@ -38,16 +38,16 @@ def bradley_terry(wins: Floats, prior: Floats | float = 0.0) -> Floats:
     if (~(is_connected(wins) | (tied > 0))).any():
         what = "a group of runs never lost to the others, so that no finite strengths fit"
         raise ValueError(f"{what}; give a prior")
-    found = np.zeros(wins.shape[:-1])
+    strengths = np.zeros(wins.shape[:-1])
     met = wins + np.swapaxes(wins, -1, -2)
     for _ in range(_MOST_STEPS):
-        gradient, information = _slopes(wins, met, tied, found)
+        gradient, information = _slopes(wins, met, tied, strengths)
         if np.abs(gradient).max(initial=0.0) <= _CLOSE * max(1.0, met.max(initial=0.0)):
-            centred: Floats = found - found.mean(axis=-1, keepdims=True)
+            centred: Floats = strengths - strengths.mean(axis=-1, keepdims=True)
             return centred
         step = np.linalg.solve(information, gradient[..., None])[..., 0]
         longest = np.abs(step).max(axis=-1, keepdims=True, initial=_LONGEST_STEP)
-        found = found + step * (_LONGEST_STEP / longest)
+        strengths = strengths + step * (_LONGEST_STEP / longest)
     raise ValueError(f"no maximum after {_MOST_STEPS} steps")
 
 

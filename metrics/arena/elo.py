@@ -39,8 +39,8 @@ def elo(
         raise ValueError(f"wanted gains from 0 to 1 and orders >= 1, got {orders} orders")
     rng = np.random.default_rng(seed)
     numbers = np.broadcast_to(np.arange(len(gains)), (orders, len(gains)))
-    found: Floats = _fought(rng.permuted(numbers, axis=1), first, second, gains, k).mean(axis=0)
-    return found
+    ratings: Floats = _fought(rng.permuted(numbers, axis=1), first, second, gains, k).mean(axis=0)
+    return ratings
 
 
 def drawn_elo(
@@ -64,9 +64,9 @@ def drawn_elo(
     for _ in range(orders):
         numbers = np.full((len(counts), most), _NO_BATTLE)
         for row, drawn in zip(numbers, counts, strict=True):
-            held = np.repeat(np.arange(len(gains)), drawn)
-            rng.shuffle(held)
-            row[: len(held)] = held
+            battles = np.repeat(np.arange(len(gains)), drawn)
+            rng.shuffle(battles)
+            row[: len(battles)] = battles
         total += _fought(numbers, first, second, gains, k)
     return total / orders
 

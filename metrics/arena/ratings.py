@@ -76,8 +76,8 @@ def strength_intervals(
     is_whole, are_whole = bool(is_connected(wins)), is_connected(drawn_wins)
     strengths = as_ratings(bradley_terry(wins, 0.0 if is_whole else PRIOR))
     drawn = as_ratings(bradley_terry(drawn_wins, np.where(are_whole, 0.0, PRIOR)))
-    found = [sample.interval(float(b), drawn[:, i]) for i, b in enumerate(strengths)]
-    return tuple(found), not is_whole, int((~are_whole).sum())
+    intervals = [sample.interval(float(b), drawn[:, i]) for i, b in enumerate(strengths)]
+    return tuple(intervals), not is_whole, int((~are_whole).sum())
 
 
 def win_counts(
@@ -94,7 +94,7 @@ def win_counts(
     >>> win_counts(one, one + 1, np.array([0.5]), one, 1, 2).tolist()  # a tie
     [[[0.0, 0.5], [0.5, 0.0]]]
     """
-    found = np.zeros((n_groups, k, k))
-    np.add.at(found, (groups, first, second), gains)
-    np.add.at(found, (groups, second, first), 1.0 - gains)
-    return found
+    counts = np.zeros((n_groups, k, k))
+    np.add.at(counts, (groups, first, second), gains)
+    np.add.at(counts, (groups, second, first), 1.0 - gains)
+    return counts

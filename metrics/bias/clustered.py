@@ -77,11 +77,11 @@ def least_squares(y: ArrayLike, columns: ArrayLike, topics: Sequence[str]) -> Fi
     products = np.zeros((len(names), x.shape[1]))
     np.add.at(squares, of_row, x[:, :, None] * x[:, None, :])
     np.add.at(products, of_row, x * target[:, None])
-    found = _solved(squares.sum(axis=0)[None], products.sum(axis=0)[None])[0]
-    if np.isnan(found).any():
+    solution = _solved(squares.sum(axis=0)[None], products.sum(axis=0)[None])[0]
+    if np.isnan(solution).any():
         return None
     without = _solved(squares.sum(axis=0) - squares, products.sum(axis=0) - products)
-    return Fit(found / size, without / size, len(x))
+    return Fit(solution / size, without / size, len(x))
 
 
 def mean_by_topic(
@@ -92,13 +92,13 @@ def mean_by_topic(
     Args:
         topics: (n,) of each value; None: not known, there are no bounds.
 
-    >>> found = mean_by_topic([0.0, 0.5, 1.0], ["a", "b", "c"])
-    >>> round(found.low, 3), found.value, round(found.high, 3)
+    >>> interval = mean_by_topic([0.0, 0.5, 1.0], ["a", "b", "c"])
+    >>> round(interval.low, 3), interval.value, round(interval.high, 3)
     (-0.742, 0.5, 1.742)
     """
-    given = np.asarray(values, np.float64)
-    of_value = [""] * len(given) if topics is None else topics
-    fit = least_squares(given, np.ones((len(given), 1)), of_value) if len(given) else None
+    y = np.asarray(values, np.float64)
+    of_value = [""] * len(y) if topics is None else topics
+    fit = least_squares(y, np.ones((len(y), 1)), of_value) if len(y) else None
     if fit is None:
         return Interval(None, None, None, 0, level)
     return jackknife_interval(float(fit.values[0]), fit.without[:, 0], level=level)
@@ -106,8 +106,8 @@ def mean_by_topic(
 
 def _solved(squares: Floats, products: Floats) -> Floats:
     """(m, k) the solutions of m systems; nan where one has none."""
-    found = np.full(products.shape, np.nan)
+    solutions = np.full(products.shape, np.nan)
     values = np.linalg.eigvalsh(squares)
     good = values[:, 0] > _SAME * np.maximum(values[:, -1], 1e-300)
-    found[good] = np.linalg.solve(squares[good], products[good][:, :, None])[:, :, 0]
-    return found
+    solutions[good] = np.linalg.solve(squares[good], products[good][:, :, None])[:, :, 0]
+    return solutions

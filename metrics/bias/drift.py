@@ -59,7 +59,7 @@ class Side:
 class Anchors:
     """Items that both versions judged: (n,) each; `human` nan where people did not label it."""
 
-    topics: Ints  # the place of the item's topic
+    topics: Ints  # the index of the item's topic
     weights: Floats  # > 0; only their shares within a topic count
     old: Floats  # what the old judge says it earns
     new: Floats
@@ -98,8 +98,8 @@ def drift(old: Side, new: Side, anchors: Anchors, *, level: float = LEVEL) -> Dr
     >>> side = Side(np.full(6, 0.25 / 6), np.full(6, 1 / 6), every)
     >>> grown = Side(np.full(6, 0.75 / 6), np.full(6, 1 / 6), every)
     >>> f, h = np.full(12, 0.25), np.full(12, np.nan)
-    >>> found = drift(side, grown, Anchors(topics, weights, f, f + 0.5, h))
-    >>> round(found.instrument.value, 9), abs(round(found.systems.value, 9))
+    >>> change = drift(side, grown, Anchors(topics, weights, f, f + 0.5, h))
+    >>> round(change.instrument.value, 9), abs(round(change.systems.value, 9))
     (0.5, 0.0)
     """
     if not len(old.earned) == len(old.weight) == len(new.earned) == len(new.weight):
@@ -166,8 +166,8 @@ def _on_anchors(values: Floats, anchors: Anchors, old: Side) -> tuple[float, Flo
     return value, old.without(old.weight) * rest
 
 
-def _wider(given: Interval, by: float) -> Interval:
-    if given.low is None or given.high is None:
-        return given
-    low, high = given.low - by, given.high + by
-    return Interval(given.value, low, high, given.n_topics, given.level)
+def _wider(interval: Interval, by: float) -> Interval:
+    if interval.low is None or interval.high is None:
+        return interval
+    low, high = interval.low - by, interval.high + by
+    return Interval(interval.value, low, high, interval.n_topics, interval.level)

@@ -43,10 +43,10 @@ def mixed_counts(
 
     Returns: (n_topics, k, k + 1) expected counts.
     """
-    found = np.zeros((n_topics, k, k + 1))
-    np.add.at(found, (topic_of, truth, cheap), 1 - goes)  # -1 is the last
-    np.add.at(found, (topic_of, truth, dear), goes)
-    return found
+    counts = np.zeros((n_topics, k, k + 1))
+    np.add.at(counts, (topic_of, truth, cheap), 1 - goes)  # -1 is the last
+    np.add.at(counts, (topic_of, truth, dear), goes)
+    return counts
 
 
 def threshold_of(confidence: Sequence[float] | Floats, share: float) -> tuple[float, float]:
@@ -58,10 +58,10 @@ def threshold_of(confidence: Sequence[float] | Floats, share: float) -> tuple[fl
     (0.6, 0.5)
     """
     sure = np.asarray(confidence, np.float64)
-    known = np.unique(sure[~np.isnan(sure)])
-    if not len(known):
+    confidences = np.unique(sure[~np.isnan(sure)])
+    if not len(confidences):
         raise ValueError("no item has a confidence")
-    tried = np.append(known, np.nextafter(known[-1], np.inf))
+    tried = np.append(confidences, np.nextafter(confidences[-1], np.inf))
     goes = np.array([1 - (sure >= threshold).mean() for threshold in tried])
     best = int(np.argmin(np.abs(goes - share)))
     return float(tried[best]), float(goes[best])

@@ -58,9 +58,9 @@ def counts(
     """
     sure, wrong = np.asarray(confidence, np.float64), np.asarray(is_wrong, np.bool_)
     at = np.asarray(topic_of, np.int64)
-    known = np.sort(sure[~np.isnan(sure)])[::-1]
-    places = (np.ceil(np.arange(1, steps + 1) / steps * len(sure)) - 1).astype(np.int64)
-    tried = np.unique(known[places[places < len(known)]])[::-1]
+    ordered = np.sort(sure[~np.isnan(sure)])[::-1]
+    indices = (np.ceil(np.arange(1, steps + 1) / steps * len(sure)) - 1).astype(np.int64)
+    tried = np.unique(ordered[indices[indices < len(ordered)]])[::-1]
     kept = [np.bincount(at[sure >= threshold], minlength=n_topics) for threshold in tried]
     lost = [np.bincount(at[(sure >= limit) & wrong], minlength=n_topics) for limit in tried]
     shape = (len(tried), n_topics)
@@ -100,14 +100,14 @@ def most_wrong(kept: Floats, wrong: Floats, confidence: float, unit: Unit = "top
     if has.sum() < 2:
         return math.nan
     without = (n_wrong - wrong[has]) / (n - kept[has])
-    found = jackknife_interval(n_wrong / n, without, level=2 * confidence - 1)
-    return math.nan if found.high is None else max(found.high, by_item)
+    interval = jackknife_interval(n_wrong / n, without, level=2 * confidence - 1)
+    return math.nan if interval.high is None else max(interval.high, by_item)
 
 
 def design_effect(kept: Floats, wrong: Floats) -> float:
     """How much larger the variance of the share is over topics than over as many single items.
 
-    nan where that cannot be told: no item kept, all right, all wrong.
+    nan where it cannot be estimated: no item kept, all right, all wrong.
     """
     has, n = kept > 0, float(kept.sum())
     share = float(wrong.sum()) / n if n else 0.0
@@ -118,8 +118,8 @@ def design_effect(kept: Floats, wrong: Floats) -> float:
     return float((has.sum() - 1) / has.sum() * spread / (share * (1 - share) / n))
 
 
-def safe_threshold(found: Counts, agree: float, confidence: float, unit: Unit) -> int | None:
-    """The place of the lowest threshold whose kept labels are right at least as often as wanted.
+def safe_threshold(tally: Counts, agree: float, confidence: float, unit: Unit) -> int | None:
+    """The index of the lowest threshold whose kept labels are right at least as often as wanted.
 
     Thresholds are tested from the highest down, each at the whole level, until one fails: fixed
     sequence testing, which needs no correction for how many are tested. By topic it starts where
@@ -133,13 +133,13 @@ def safe_threshold(found: Counts, agree: float, confidence: float, unit: Unit) -
     Source: Jung et al., "Trust or Escalate" (arXiv:2407.18370), for items; by topic the bound of
         `most_wrong` takes the place of theirs.
     """
-    covers = (found.kept > 0).mean(1) >= COVERED if unit == "topic" else found.kept.any(1)
-    place = None
+    covers = (tally.kept > 0).mean(1) >= COVERED if unit == "topic" else tally.kept.any(1)
+    index = None
     for i in np.flatnonzero(covers):
-        if not most_wrong(found.kept[i], found.wrong[i], confidence, unit) <= 1 - agree:
+        if not most_wrong(tally.kept[i], tally.wrong[i], confidence, unit) <= 1 - agree:
             break
-        place = int(i)
-    return place
+        index = int(i)
+    return index
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Violations:
 
 
 def violations(
-    found: Counts, agree: float, confidence: float, unit: Unit, *, splits: int = 300, seed: int = 0
+    tally: Counts, agree: float, confidence: float, unit: Unit, *, splits: int = 300, seed: int = 0
 ) -> Violations:
     """Choose the threshold on one half of the topics and look at the others, many times.
 
@@ -167,18 +167,18 @@ def violations(
 
     Raises: ValueError for fewer than 4 topics.
     """
-    n_topics = len(found.items)
+    n_topics = len(tally.items)
     if n_topics < 4:
         raise ValueError(f"wanted 4 topics or more to split, got {n_topics}")
     rng, half = np.random.default_rng(seed), (n_topics + 1) // 2
     n_broken, kept = 0, 0.0
     for _ in range(splits):
         chosen = np.isin(np.arange(n_topics), rng.permutation(n_topics)[:half])
-        place = safe_threshold(found.of(chosen), agree, confidence, unit)
-        if place is None:
+        index = safe_threshold(tally.of(chosen), agree, confidence, unit)
+        if index is None:
             continue
-        others = found.of(~chosen)
-        n, wrong = others.kept[place].sum(), others.wrong[place].sum()
+        others = tally.of(~chosen)
+        n, wrong = others.kept[index].sum(), others.wrong[index].sum()
         kept += float(n / others.items.sum())
         n_broken += bool(n and 1 - wrong / n < agree)
     return Violations(n_broken / splits, kept / splits, splits, half)

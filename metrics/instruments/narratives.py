@@ -64,19 +64,19 @@ def narrative_scores(
     Source: ours; the TREC 2025 RAG track maps nuggets to sub-narratives (`mapped_sub_narrative`)
         and publishes no measure of them that could be compared.
 
-    >>> found = narrative_scores(["support", "not_support", "support"], ["vital"] * 3, "aab")
-    >>> found["SN"].value, found["SN_vital"].value
+    >>> scores = narrative_scores(["support", "not_support", "support"], ["vital"] * 3, "aab")
+    >>> scores["SN"].value, scores["SN_vital"].value
     (0.75, 1.0)
     """
     groups = grouped(labels, importances, sub_narratives)
     if not groups:
         return {}
-    found = {}
+    scores = {}
     for name, gain in NARRATIVE_GAINS.items():
-        found[name] = _mean(groups, gain)
+        scores[name] = _mean(groups, gain)
     vital = [[label for label, is_vital in group if is_vital] for group in groups.values()]
-    found["SN_vital"] = _share([group for group in vital if group])
-    return found
+    scores["SN_vital"] = _share([group for group in vital if group])
+    return scores
 
 
 def narrative_weights(sub_narratives: Sequence[str]) -> list[float]:
@@ -145,8 +145,8 @@ def _share(groups: Sequence[Sequence[str | None]]) -> Value:
     n = sum(label is not None for group in groups for label in group)
     stated = ["support" in group for group in groups]
     open_ = [None in group and not one for group, one in zip(groups, stated, strict=True)]
-    known = [one for one, is_open in zip(stated, open_, strict=True) if not is_open]
-    value = sum(known) / len(known) if known else None
+    decided = [one for one, is_open in zip(stated, open_, strict=True) if not is_open]
+    value = sum(decided) / len(decided) if decided else None
     low, high = sum(stated) / len(groups), (sum(stated) + sum(open_)) / len(groups)
     return _value(value, n, sum(map(len, groups)) - n, low, high)
 

@@ -69,10 +69,10 @@ def sentence_standing(citations: Sequence[str | None]) -> Between:
     return Between("unsupported" if None in citations else "supported", "supported")
 
 
-def said_in(is_said: bool | None, sentence: Between) -> Between:
+def answer_standing(is_said: bool | None, sentence: Between) -> Between:
     """How one sentence stands to an answer: as its citations carry it, if it says the answer.
 
-    >>> said_in(None, sentence_standing([]))
+    >>> answer_standing(None, sentence_standing([]))
     Between(low='not_said', high='uncited')
     """
     if is_said is None:
@@ -80,12 +80,12 @@ def said_in(is_said: bool | None, sentence: Between) -> Between:
     return sentence if is_said else NOT_SAID
 
 
-def any_of(found: Iterable[Between]) -> Between:
+def any_of(standings: Iterable[Between]) -> Between:
     """The best of them: an answer in several sentences, a question with OR; none: not said."""
-    return _folded(found, max)
+    return _folded(standings, max)
 
 
-def all_of(found: Iterable[Between]) -> Between:
+def all_of(standings: Iterable[Between]) -> Between:
     """The worst of them: a question with AND, which wants all its answers; none: not said.
 
     A missing judgement counts only where it could change the result.
@@ -93,25 +93,25 @@ def all_of(found: Iterable[Between]) -> Between:
     >>> all_of([NOT_SAID, Between("not_said", "supported")]).known
     'not_said'
     """
-    return _folded(found, min)
+    return _folded(standings, min)
 
 
-def _folded(found: Iterable[Between], choose: Callable[[list[int]], int]) -> Between:
-    given = list(found)
-    if not given:
+def _folded(standings: Iterable[Between], choose: Callable[[list[int]], int]) -> Between:
+    ranges = list(standings)
+    if not ranges:
         return NOT_SAID
-    low = choose([STANDINGS.index(each.low) for each in given])
-    high = choose([STANDINGS.index(each.high) for each in given])
+    low = choose([STANDINGS.index(each.low) for each in ranges])
+    high = choose([STANDINGS.index(each.high) for each in ranges])
     return Between(STANDINGS[low], STANDINGS[high])
 
 
 def question_scores(
-    found: Sequence[Between], importances: Sequence[str | None]
+    standings: Sequence[Between], importances: Sequence[str | None]
 ) -> dict[str, Value]:
     """The measures of one report over the questions of its topic, each in [0, 1].
 
     Args:
-        found: one per question. importances: vital, okay or None, in the same order.
+        standings: one per question. importances: vital, okay or None, in the same order.
 
     Returns: by name, in the order of `QUESTION_MEASURES`:
         question_coverage_supported: share of the questions that sentences answer whose citations
@@ -129,15 +129,16 @@ def question_scores(
     >>> scores["question_coverage"].value, scores["said_uncited"].value
     (0.5, 0.5)
     """
-    if len(found) != len(importances):
-        raise ValueError(f"{len(found)} questions with {len(importances)} importances")
+    if len(standings) != len(importances):
+        raise ValueError(f"{len(standings)} questions with {len(importances)} importances")
     if odd := [each for each in importances if each not in _WEIGHT]:
         raise ValueError(f"{odd[0]!r} is no importance, wanted vital, okay or None")
     scores = {
-        name: _score(found, [1.0] * len(found), gains) for name, gains in QUESTION_GAINS.items()
+        name: _score(standings, [1.0] * len(standings), gains)
+        for name, gains in QUESTION_GAINS.items()
     }
     weights = [_WEIGHT[importance] for importance in importances]
-    return scores | {WEIGHTED: _score(found, weights, QUESTION_GAINS[COVERAGE])}
+    return scores | {WEIGHTED: _score(standings, weights, QUESTION_GAINS[COVERAGE])}
 
 
 def sentence_support(sentences: Sequence[Between]) -> Value:
@@ -168,11 +169,13 @@ def report_f1(coverage: Value, support: Value) -> Value:
     return UNDEFINED if coverage.is_undefined else key_point_f1(coverage, support)
 
 
-def _score(found: Sequence[Between], weights: Sequence[float], gains: Mapping[str, float]) -> Value:
-    if not found:
+def _score(
+    standings: Sequence[Between], weights: Sequence[float], gains: Mapping[str, float]
+) -> Value:
+    if not standings:
         return UNDEFINED
     lows, highs = [], []
-    for low, high in found:
+    for low, high in standings:
         is_open = STANDINGS[STANDINGS.index(low) : STANDINGS.index(high) + 1]
         earned = [gains[standing] for standing in is_open]
         lows.append(min(earned))
@@ -182,4 +185,4 @@ def _score(found: Sequence[Between], weights: Sequence[float], gains: Mapping[st
     low_mean, high_mean = weighted_recall(lows, weights), weighted_recall(highs, weights)
     if value is not None:  # the last bit of a division may say otherwise
         low_mean, high_mean = min(low_mean, value), max(high_mean, value)
-    return Value(value, len(judged), len(found) - len(judged), low_mean, high_mean)
+    return Value(value, len(judged), len(standings) - len(judged), low_mean, high_mean)

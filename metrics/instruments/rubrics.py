@@ -43,12 +43,12 @@ def rubric_scores(labels: Sequence[str | None], weights: Sequence[float]) -> dic
     gains = [_gain(label, CRITERION_GAINS) for label in labels]
     strict = [_gain(label, CRITERION_GAINS_STRICT) for label in labels]
     whole = weighted_rubric(gains, weights)
-    found = {"rubric": clipped(whole), "rubric_strict": clipped(weighted_rubric(strict, weights))}
+    scores = {"rubric": clipped(whole), "rubric_strict": clipped(weighted_rubric(strict, weights))}
     if any(weight < 0 for weight in weights):
-        kept = [i for i, weight in enumerate(weights) if weight > 0]
-        earned = weighted_rubric([gains[i] for i in kept], [weights[i] for i in kept])
-        found |= {"rubric_unclipped": whole, "rubric_earned": earned}
-    return found
+        positive = [i for i, weight in enumerate(weights) if weight > 0]
+        earned = weighted_rubric([gains[i] for i in positive], [weights[i] for i in positive])
+        scores |= {"rubric_unclipped": whole, "rubric_earned": earned}
+    return scores
 
 
 def weighted_rubric(gains: Sequence[float | None], weights: Sequence[float]) -> Value:
@@ -83,8 +83,8 @@ def weighted_rubric(gains: Sequence[float | None], weights: Sequence[float]) -> 
     earned = math.fsum(gain * weight for gain, weight in judged)
     low = (earned + math.fsum(w for w in missing if w < 0)) / worth
     high = (earned + math.fsum(w for w in missing if w > 0)) / worth
-    known = math.fsum(weight for _, weight in judged if weight > 0)
-    value = min(max(earned / known, low), high) if known else None
+    judged_worth = math.fsum(weight for _, weight in judged if weight > 0)
+    value = min(max(earned / judged_worth, low), high) if judged_worth else None
     return Value(value, n=len(judged), n_unjudged=len(missing), low=low, high=high)
 
 

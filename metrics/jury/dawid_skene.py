@@ -39,8 +39,8 @@ class DawidSkene:
     @property
     def codes(self) -> Codes:
         """(n,) the likeliest label of each item, of equally likely ones the worst."""
-        found: Codes = self.probabilities.argmax(1)
-        return found
+        likeliest: Codes = self.probabilities.argmax(1)
+        return likeliest
 
 
 def dawid_skene(votes: Codes, k: int, *, most_steps: int = MOST_STEPS) -> DawidSkene:
@@ -65,17 +65,17 @@ def dawid_skene(votes: Codes, k: int, *, most_steps: int = MOST_STEPS) -> DawidS
         raise ValueError(f"votes[{i}] is empty: nobody labelled the item")
     n, m = votes.shape
     by_judge = (votes[:, :, None] == np.arange(k)).astype(np.float64)
-    said, chances = by_judge.reshape(n, m * k), by_judge.sum(1)
+    one_hot, chances = by_judge.reshape(n, m * k), by_judge.sum(1)
     chances /= chances.sum(1, keepdims=True)
     n_steps, change = 0, 1.0
     while n_steps < most_steps and change >= CHANGE:
         n_steps += 1
         shares = chances.mean(0)
-        counts = (chances.T @ said).reshape(k, m, k).swapaxes(0, 1)
+        counts = (chances.T @ one_hot).reshape(k, m, k).swapaxes(0, 1)
         sums = counts.sum(2, keepdims=True)
         confusions = np.divide(counts, sums, out=np.zeros_like(counts), where=sums > 0)
         logs = np.log(np.maximum(confusions, NEVER))
-        joint = np.log(np.maximum(shares, NEVER)) + said @ logs.swapaxes(1, 2).reshape(m * k, k)
+        joint = np.log(np.maximum(shares, NEVER)) + one_hot @ logs.swapaxes(1, 2).reshape(m * k, k)
         highest = joint.max(1, keepdims=True)
         after = np.exp(joint - highest)
         likelihood = float((highest[:, 0] + np.log(after.sum(1))).sum())

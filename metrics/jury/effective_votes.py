@@ -36,15 +36,15 @@ def effective_votes(errors: NDArray[np.float64]) -> EffectiveVotes:
     1.0
     """
     m = errors.shape[1]
-    found = [
+    correlations = [
         r
         for i in range(m)
         for j in range(i + 1, m)
         if (r := _correlation(errors[:, i], errors[:, j])) is not None
     ]
-    if m < 2 or not found:
+    if m < 2 or not correlations:
         return EffectiveVotes(m, float(m) if m == 1 else None, None)
-    mean = float(np.mean(found))
+    mean = float(np.mean(correlations))
     effect = 1 + (m - 1) * mean
     return EffectiveVotes(m, m / effect if effect > 0 else None, mean)
 

@@ -65,7 +65,7 @@ def combined(
 
 def masses(votes: Sequence[int], k: int, weights: Sequence[float] = ()) -> list[float]:
     """The sum of the weights of each label's votes, (k,)."""
-    found = [0.0] * k
+    sums = [0.0] * k
     for code, weight in zip(votes, weights or [1.0] * len(votes), strict=True):
-        found[code] += weight
-    return found
+        sums[code] += weight
+    return sums

@@ -28,8 +28,8 @@ def of_samples(truth: Array, judged: Array, top: Sequence[int] = ()) -> dict[str
 
     A sample in which a run has no score (nan) has no coefficient.
 
-    >>> found = of_samples(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]]))
-    >>> {name: values.round(3).tolist() for name, values in found.items()}["tau_b"]
+    >>> coefficients = of_samples(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]]))
+    >>> {name: values.round(3).tolist() for name, values in coefficients.items()}["tau_b"]
     [0.333]
     """
     parts = [
@@ -44,7 +44,7 @@ def _of_samples(truth: Array, judged: Array, top: Sequence[int]) -> dict[str, Ar
     is_above = t > 0
     right, n_above = (_right(s) * is_above).sum(2), is_above.sum(2)
     one, other = s.sum(2), t.sum(2)
-    found = {
+    coefficients = {
         "tau_b": _tau_b((s * t).sum((1, 2)), (s**2).sum((1, 2)), (t**2).sum((1, 2))),
         "tau_ap": _tau_ap(right, n_above, np.ones(1)),
         "spearman": _spearman(one, other, np.ones(one.shape[1])),
@@ -53,13 +53,15 @@ def _of_samples(truth: Array, judged: Array, top: Sequence[int]) -> dict[str, Ar
     descending = -np.sort(-truth, axis=1)
     for k in top:
         if truth.shape[1] < k:
-            found[f"tau_top_{k}"] = np.full(len(truth), np.nan)
+            coefficients[f"tau_top_{k}"] = np.full(len(truth), np.nan)
             continue
         is_top = (truth >= descending[:, k - 1 : k]).astype(float)
         sums = [np.einsum("bij,bi,bj->b", z, is_top, is_top) for z in (s * t, s**2, t**2)]
-        found[f"tau_top_{k}"] = _tau_b(*sums)
-    is_undefined = np.isnan(truth).any(1) | np.isnan(judged).any(1) | np.isnan(found["tau_b"])
-    return {name: np.where(is_undefined, np.nan, values) for name, values in found.items()}
+        coefficients[f"tau_top_{k}"] = _tau_b(*sums)
+    is_undefined = (
+        np.isnan(truth).any(1) | np.isnan(judged).any(1) | np.isnan(coefficients["tau_b"])
+    )
+    return {name: np.where(is_undefined, np.nan, values) for name, values in coefficients.items()}
 
 
 def of_drawn_cells(
@@ -86,8 +88,10 @@ def of_drawn_cells(
     rho = [spearman(truth, judged, chosen[:, topic_of]) for chosen in _rows(weights, len(truth))]
     r = [pearson(truth, judged, chosen[:, topic_of]) for chosen in _rows(weights, len(truth))]
     parts = {"tau_ap": tau_ap, "spearman": rho, "pearson": r}
-    found = {"tau_b": tau_b} | {name: np.concatenate(part) for name, part in parts.items()}
-    return {name: np.where(np.isnan(tau_b), np.nan, values) for name, values in found.items()}
+    coefficients = {"tau_b": tau_b} | {name: np.concatenate(part) for name, part in parts.items()}
+    return {
+        name: np.where(np.isnan(tau_b), np.nan, values) for name, values in coefficients.items()
+    }
 
 
 def spearman(truth: Array, judged: Array, weights: Array) -> Array:

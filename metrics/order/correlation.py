@@ -26,8 +26,8 @@ def orders(truth: Sequence[float], judged: Sequence[float]) -> dict[str, float |
     x, y = _checked(truth, judged)
     if not len(x):
         return dict.fromkeys(("tau_b", "tau_ap", "spearman", "pearson"))
-    found = of_drawn_cells(x, y, np.zeros(len(x), np.int64), np.ones((1, 1), np.int64))
-    return values_of({name: values[0] for name, values in found.items()})
+    by_name = of_drawn_cells(x, y, np.zeros(len(x), np.int64), np.ones((1, 1), np.int64))
+    return values_of({name: values[0] for name, values in by_name.items()})
 
 
 def kendall_tau(truth: Sequence[float], judged: Sequence[float]) -> float | None:

@@ -16,7 +16,7 @@ _CLOSE = 1e-3  # a run's score and its mean over topics, which may have been pri
 
 
 def tau_intervals(
-    found: Taus,
+    correlations: Taus,
     truth: Scores,
     judged: Scores,
     *,
@@ -26,7 +26,7 @@ def tau_intervals(
     seed: int = 0,
     level: float = LEVEL,
 ) -> dict[str, dict[str, Interval]]:
-    """Intervals of all coefficients of `taus`, whose arguments these are; found is its result.
+    """Intervals of all coefficients of `taus`, whose result and arguments these are.
 
     A run's score over drawn topics is their mean. A topic of its side (where any run of that
     side has a value) that the run lacks altogether counts 0, as in `mean_over_topics`; one where
@@ -50,15 +50,15 @@ def tau_intervals(
     sample = resampling([topic for _, topic in cells], resamples=resamples, seed=seed, level=level)
     return {
         "run_level": _run_level(
-            found, truth, judged, truth_runs, judged_runs, resamples, seed, level
+            correlations, truth, judged, truth_runs, judged_runs, resamples, seed, level
         ),
-        "topic_mean": _topic_mean(found, sample),
-        "pooled": _pooled(found, x, y, sample),
+        "topic_mean": _topic_mean(correlations, sample),
+        "pooled": _pooled(correlations, x, y, sample),
     }
 
 
 def _run_level(
-    found: Taus,
+    correlations: Taus,
     truth: Scores,
     judged: Scores,
     truth_runs: Mapping[str, float],
@@ -67,13 +67,13 @@ def _run_level(
     seed: int,
     level: float,
 ) -> dict[str, Interval]:
-    values = {name: c.value for name, c in found.coefficients["run_level"].items()}
+    values = {name: c.value for name, c in correlations.coefficients["run_level"].items()}
     runs = sorted(truth_runs.keys() & judged_runs.keys())
     topics = sorted({topic for _, topic in defined(truth).keys() | defined(judged).keys()})
     sample = resampling(topics, resamples=resamples, seed=seed, level=level)
     sides = [
-        _Side(scores, runs, topics, [given[run] for run in runs])
-        for scores, given in ((truth, truth_runs), (judged, judged_runs))
+        _Side(scores, runs, topics, [run_scores[run] for run in runs])
+        for scores, run_scores in ((truth, truth_runs), (judged, judged_runs))
     ]
     if not len(sample.draws) or not all(side.is_mean for side in sides):
         return {name: Interval(value, None, None, 0, level) for name, value in values.items()}
@@ -86,7 +86,11 @@ class _Side:
     """The scores of one side as arrays (n_runs, n_topics), and whether they give its run scores."""
 
     def __init__(
-        self, scores: Scores, runs: Sequence[str], topics: Sequence[str], given: Sequence[float]
+        self,
+        scores: Scores,
+        runs: Sequence[str],
+        topics: Sequence[str],
+        run_scores: Sequence[float],
     ) -> None:
         own_topics = {topic for _, topic in defined(scores)}
         cells = [[scores.get((run, topic), 0.0) for topic in topics] for run in runs]
@@ -103,7 +107,7 @@ class _Side:
         ).reshape(shape)
         self.values = np.array([[v or 0.0 for v in row] for row in cells], float).reshape(shape)
         means = self.means(np.ones((1, len(topics))))[0]
-        self.is_mean = bool(np.allclose(means, given, rtol=_CLOSE, atol=_CLOSE))
+        self.is_mean = bool(np.allclose(means, run_scores, rtol=_CLOSE, atol=_CLOSE))
 
     def means(self, draws: Array) -> Array:
         """(resamples, n_topics) draws -> (resamples, n_runs); nan where a run has no topic."""
@@ -111,18 +115,18 @@ class _Side:
         return np.round(means, _DIGITS)
 
 
-def _topic_mean(found: Taus, sample: Resampling) -> dict[str, Interval]:
+def _topic_mean(correlations: Taus, sample: Resampling) -> dict[str, Interval]:
     intervals, draws = {}, sample.draws.astype(float)
-    for name, mean in found.coefficients["topic_mean"].items():
-        of_topics = [values[name] for values in found.by_topic.values()] or [None]
+    for name, mean in correlations.coefficients["topic_mean"].items():
+        of_topics = [values[name] for values in correlations.by_topic.values()] or [None]
         taus = np.array(of_topics, float)  # None becomes nan
         drawn = ratio(draws @ np.nan_to_num(taus), draws @ ~np.isnan(taus))
         intervals[name] = sample.interval(mean.value, drawn)
     return intervals
 
 
-def _pooled(found: Taus, x: Array, y: Array, sample: Resampling) -> dict[str, Interval]:
-    values = {name: c.value for name, c in found.coefficients["pooled"].items()}
+def _pooled(correlations: Taus, x: Array, y: Array, sample: Resampling) -> dict[str, Interval]:
+    values = {name: c.value for name, c in correlations.coefficients["pooled"].items()}
     if not len(sample.draws):
         return {name: sample.interval(value, np.zeros(0)) for name, value in values.items()}
     drawn = of_drawn_cells(x, y, sample.topic_of, sample.draws)

@@ -85,8 +85,8 @@ def taus(
     >>> truth = {("a", "t1"): 0.1, ("b", "t1"): 0.2, ("a", "t2"): 0.8, ("b", "t2"): 0.9}
     >>> judged = {("a", "t1"): 0.3, ("b", "t1"): 0.4, ("a", "t2"): 0.6, ("b", "t2"): 0.5}
     >>> means = {"a": 0.45, "b": 0.55}, {"a": 0.45, "b": 0.45}
-    >>> found = taus(truth, judged, truth_runs=means[0], judged_runs=means[1])
-    >>> found.run_level, found.topic_mean, found.n_topics, round(found.pooled, 4)
+    >>> tau = taus(truth, judged, truth_runs=means[0], judged_runs=means[1])
+    >>> tau.run_level, tau.topic_mean, tau.n_topics, round(tau.pooled, 4)
     (None, 0.0, 2, 0.6667)
     """
     true_cells, judged_cells = defined(truth), defined(judged)

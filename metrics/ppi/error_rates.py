@@ -53,9 +53,9 @@ def error_rates(human: Ints, judged: Ints, weights: Floats, n_labels: int) -> Er
 
     Raises: ValueError if lengths differ or a label is out of range; it names the index.
     """
-    for name, given in (("judged", judged), ("weights", weights)):
-        if len(given) != len(human):
-            raise ValueError(f"{len(given)} {name} for {len(human)} human labels")
+    for name, values in (("judged", judged), ("weights", weights)):
+        if len(values) != len(human):
+            raise ValueError(f"{len(values)} {name} for {len(human)} human labels")
     for name, labels in (("human", human), ("judged", judged)):
         bad = (labels < 0) | (labels >= n_labels)
         if bad.any():
@@ -100,7 +100,7 @@ def true_shares(observed: Floats, rates: ErrorRates) -> Floats | None:
     # A heavy last equation holds the sum at 1.
     heavy = 1e4
     system = np.vstack([table.T, np.full(len(table), heavy)])
-    found, _ = nnls(system, np.append(observed, heavy))
+    solution, _ = nnls(system, np.append(observed, heavy))
     shares = np.zeros(k)
-    shares[seen] = found / found.sum()
+    shares[seen] = solution / solution.sum()
     return shares

@@ -158,9 +158,9 @@ def estimate(items: Sample, lam: float) -> Estimate:
     0.25
     """
     value, without = _without_topics(items, lam)
-    found, m, on = label_moments(items), items.n_labels, items.is_labelled
-    shown = found.variance(lam)
-    few = min(_PRIOR_LABELS / m, 1.0) * max(found.human - shown, 0.0)
+    of_labels, m, on = label_moments(items), items.n_labels, items.is_labelled
+    shown = of_labels.variance(lam)
+    few = min(_PRIOR_LABELS / m, 1.0) * max(of_labels.human - shown, 0.0)
     weighs = items.weights > 0
     drawn, pool = items.stratum_labels[weighs], items.stratum_items[weighs]
     # A stratum's mean costs a degree of freedom, shared by the labels of all runs in it.

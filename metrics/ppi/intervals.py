@@ -10,7 +10,7 @@ from ..bootstrap import LEVEL, Interval
 from .estimates import Estimate
 
 
-def interval_like_these(found: Estimate, *, level: float = LEVEL) -> Interval:
+def interval_like_these(estimate: Estimate, *, level: float = LEVEL) -> Interval:
     """The interval for topics like these: another sample of topics would give another score.
 
     Student's t with one degree of freedom less than there are topics with labels. With a label
@@ -23,19 +23,21 @@ def interval_like_these(found: Estimate, *, level: float = LEVEL) -> Interval:
     >>> round(interval.low, 3), round(interval.high, 3)
     (-0.742, 1.742)
     """
-    half = _quantile(level, found.n_labelled_topics - 1) * float(np.sqrt(found.topic_variance))
-    return _around(found, half, level)
+    half = _quantile(level, estimate.n_labelled_topics - 1) * float(
+        np.sqrt(estimate.topic_variance)
+    )
+    return _around(estimate, half, level)
 
 
-def interval_of_these(found: Estimate, *, level: float = LEVEL) -> Interval:
+def interval_of_these(estimate: Estimate, *, level: float = LEVEL) -> Interval:
     """The interval for these very topics: people labelling every item would give the truth.
 
     Bounds are None where a stratum has 1 label or none, for then its items are not represented.
     """
-    if not found.all_strata_drawn:
-        return Interval(found.value, None, None, len(found.without_topic), level)
-    half = _quantile(level, found.label_df) * float(np.sqrt(found.label_variance))
-    return _around(found, half, level)
+    if not estimate.all_strata_drawn:
+        return Interval(estimate.value, None, None, len(estimate.without_topic), level)
+    half = _quantile(level, estimate.label_df) * float(np.sqrt(estimate.label_variance))
+    return _around(estimate, half, level)
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ class LabelsNeeded:
 
 
 def labels_needed(
-    found: Estimate, half_width: float, *, level: float = LEVEL
+    estimate: Estimate, half_width: float, *, level: float = LEVEL
 ) -> LabelsNeeded | None:
     """Labels that a half-width needs, drawn as the present ones; None: too few to say.
 
@@ -62,31 +64,31 @@ def labels_needed(
     """
     if not half_width > 0:
         raise ValueError(f"half_width is {half_width!r}, wanted above 0")
-    if not found.all_strata_drawn:
+    if not estimate.all_strata_drawn:
         return None
-    topics = max(found.topic_variance - found.label_variance, 0.0)
-    quantile = _quantile(level, found.n_labelled_topics - 1)
+    topics = max(estimate.topic_variance - estimate.label_variance, 0.0)
+    quantile = _quantile(level, estimate.n_labelled_topics - 1)
     spare = (half_width / quantile) ** 2 - topics
-    of_these = (half_width / _quantile(level, found.label_df)) ** 2
+    of_these = (half_width / _quantile(level, estimate.label_df)) ** 2
     return LabelsNeeded(
-        like_these=_labels_for(found, spare) if spare > 0 else None,
-        of_these=_labels_for(found, of_these),
+        like_these=_labels_for(estimate, spare) if spare > 0 else None,
+        of_these=_labels_for(estimate, of_these),
         least_half_width=quantile * float(np.sqrt(topics)),
     )
 
 
-def _labels_for(found: Estimate, variance: float) -> int:
+def _labels_for(estimate: Estimate, variance: float) -> int:
     """Labels at which the variance over draws of them comes down to this one."""
-    n, n_items = found.n_labels, found.n_items
-    if found.label_variance <= variance and n == n_items:
+    n, n_items = estimate.n_labels, estimate.n_items
+    if estimate.label_variance <= variance and n == n_items:
         return n
-    per_label = found.label_variance / (n_items / n - 1) if n < n_items else 0.0
+    per_label = estimate.label_variance / (n_items / n - 1) if n < n_items else 0.0
     return int(np.ceil(n_items / (1 + variance / per_label))) if per_label > 0 else n
 
 
-def _around(found: Estimate, half: float, level: float) -> Interval:
-    n_topics = len(found.without_topic)
-    return Interval(found.value, found.value - half, found.value + half, n_topics, level)
+def _around(estimate: Estimate, half: float, level: float) -> Interval:
+    n_topics = len(estimate.without_topic)
+    return Interval(estimate.value, estimate.value - half, estimate.value + half, n_topics, level)
 
 
 def _quantile(level: float, df: float) -> float:

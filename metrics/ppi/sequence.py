@@ -88,8 +88,8 @@ class Order:
     @cached_property
     def of(self) -> Ints:
         """(m,) the stratum of each labelled item."""
-        found: Ints = self.strata[self.labelled]
-        return found
+        strata: Ints = self.strata[self.labelled]
+        return strata
 
     @cached_property
     def n_strata(self) -> int:
@@ -109,26 +109,26 @@ class Order:
 
     @cached_property
     def _grouped(self) -> tuple[Ints, Ints]:
-        """(m,) places by stratum, and of each of these places the first of its stratum."""
-        places = np.argsort(self.of, kind="stable")
-        grouped = self.of[places]
-        return places, np.searchsorted(grouped, grouped)
+        """(m,) positions by stratum, and of each of these positions the first of its stratum."""
+        positions = np.argsort(self.of, kind="stable")
+        grouped = self.of[positions]
+        return positions, np.searchsorted(grouped, grouped)
 
     def before(self, x: Floats) -> Floats:
         """(m,) the sum of x (m,) over earlier labels of the same stratum."""
-        places, first = self._grouped
-        sums = np.concatenate([[0.0], np.cumsum(x[places])])
-        found = np.empty(len(x))
-        found[places] = sums[:-1] - sums[first]
-        return found
+        positions, first = self._grouped
+        sums = np.concatenate([[0.0], np.cumsum(x[positions])])
+        earlier = np.empty(len(x))
+        earlier[positions] = sums[:-1] - sums[first]
+        return earlier
 
     def by_look(self, x: Floats, looks: Ints) -> Floats:
         """(n_looks, n_strata) the sum of x (m,) over a stratum's labels up to each look."""
         on = np.flatnonzero(x[: int(looks[-1])])
         at = np.searchsorted(looks, on + 1) * self.n_strata + self.of[on]
         sums = np.bincount(at, x[on], len(looks) * self.n_strata)
-        found: Floats = sums.reshape(len(looks), self.n_strata).cumsum(axis=0)
-        return found
+        totals: Floats = sums.reshape(len(looks), self.n_strata).cumsum(axis=0)
+        return totals
 
 
 @dataclass(frozen=True)
@@ -155,13 +155,15 @@ def predictions(order: Order, judged: Floats, human: Floats) -> Predictions:
     Args:
         judged, human: (m,) gains in [0, 1] in the order of the labels; of people nan = unknown.
     """
-    known = ~np.isnan(human)
-    f, h = np.where(known, judged, 0.0), np.where(known, human, 0.0)
-    n_all = _past(known * 1.0, _PRIOR_LABELS)
+    is_labelled = ~np.isnan(human)
+    f, h = np.where(is_labelled, judged, 0.0), np.where(is_labelled, human, 0.0)
+    n_all = _past(is_labelled * 1.0, _PRIOR_LABELS)
 
     def mean(x: Floats) -> Floats:
         of_all = _past(x, _PRIOR_LABELS / 2) / n_all
-        return (order.before(x) + _LIKE_ALL * of_all) / (order.before(known * 1.0) + _LIKE_ALL)
+        return (order.before(x) + _LIKE_ALL * of_all) / (
+            order.before(is_labelled * 1.0) + _LIKE_ALL
+        )
 
     mean_f, mean_h = mean(f), mean(h)
     lam = np.clip((mean(f * h) - mean_f * mean_h) / (mean(f * f) - mean_f**2), 0.0, 1.0)
@@ -212,8 +214,8 @@ def confidence_sequence(
 
     >>> order = Order(np.array([0, 0, 1, 1]), np.array([2, 0, 1, 3]))
     >>> human, judged = np.array([0.0, 1.0, 1.0, 0.5]), np.array([1.0, 1.0, 0.0, 0.0])
-    >>> found = confidence_sequence(order, judged, human, np.full(4, 0.25))
-    >>> found.low.tolist(), found.high.tolist()
+    >>> bounds = confidence_sequence(order, judged, human, np.full(4, 0.25))
+    >>> bounds.low.tolist(), bounds.high.tolist()
     ([0.0, 0.0, 0.25, 0.5, 0.625], [1.0, 0.75, 0.75, 0.75, 0.625])
     """
     m = len(order.labelled)
@@ -267,9 +269,9 @@ def unbiased_totals(
 
 def _largest(stratum: Ints, x: Floats, n_strata: int) -> Floats:
     """(n_strata,) the largest of x (n,) >= 0 by stratum."""
-    found = np.zeros(n_strata)
-    np.maximum.at(found, stratum, x)
-    return found
+    largest = np.zeros(n_strata)
+    np.maximum.at(largest, stratum, x)
+    return largest
 
 
 def log_processes(totals: Totals, bets: Floats) -> Floats:
@@ -282,8 +284,8 @@ def log_processes(totals: Totals, bets: Floats) -> Floats:
     small = u < 1e-4
     safe = np.where(small, 0.5, u)
     psi = np.where(small, 0.5 + u / 3, (-np.log1p(-safe) - safe) / safe**2)
-    found: Floats = (totals.deviation[:, None] * bets) ** 2 * psi
-    return found
+    lowered: Floats = (totals.deviation[:, None] * bets) ** 2 * psi
+    return lowered
 
 
 def _lower(
@@ -297,8 +299,10 @@ def _lower(
 ) -> Floats:
     """(n_looks,) lower bounds, of which with probability 1 - alpha all hold."""
     w = weights[order.labelled]
-    sums, counts, known = (order.by_look(x, looks) for x in (w * human, np.ones(len(w)), w))
-    left = np.bincount(order.strata, weights, order.n_strata) - known
+    sums, counts, labelled_weight = (
+        order.by_look(x, looks) for x in (w * human, np.ones(len(w)), w)
+    )
+    left = np.bincount(order.strata, weights, order.n_strata) - labelled_weight
     least = sums.sum(axis=1)
     bets = _bets(order, weights)
     if not len(bets) or not looks[-1]:
@@ -312,8 +316,8 @@ def _lower(
     lowered = lowered[np.searchsorted(moved, looks)]
     sum_unbiased = np.concatenate([[0.0], np.cumsum(totals.unbiased)])[looks]
     bound = sum_unbiased - crossing(bets, lowered, float(np.log(1 / alpha)))
-    found = np.maximum(least, score_bound(bound, counts, sums, sums + np.maximum(left, 0.0)))
-    running: Floats = np.maximum.accumulate(found)
+    lower = np.maximum(least, score_bound(bound, counts, sums, sums + np.maximum(left, 0.0)))
+    running: Floats = np.maximum.accumulate(lower)
     return running
 
 
@@ -348,8 +352,8 @@ def crossing(bets: Floats, lowered: Floats, threshold: float) -> Floats:
         if (over < 1e-9).all():
             break
         y = y - np.maximum(step, 0.0)
-    found: Floats = y
-    return found
+    reached: Floats = y
+    return reached
 
 
 def score_bound(bound: Floats, counts: Floats, least: Floats, most: Floats) -> Floats:
@@ -374,8 +378,8 @@ def score_bound(bound: Floats, counts: Floats, least: Floats, most: Floats) -> F
 
     rest = above(hi) - s * above(c * hi) + below(lo) - s * below(c * lo)
     by_s: Floats = np.where(c > 0, s * bound[:, None] + rest, -np.inf)
-    found: Floats = by_s.max(axis=1)
-    return found
+    best: Floats = by_s.max(axis=1)
+    return best
 
 
 def _check(order: Order, judged: Floats, human: Floats, weights: Floats, level: float) -> None:
@@ -383,14 +387,14 @@ def _check(order: Order, judged: Floats, human: Floats, weights: Floats, level: 
         raise ValueError(f"level is {level}, wanted between 0 and 1")
     n, m = len(order.strata), len(order.labelled)
     sizes = {"judged": (judged, n), "weights": (weights, n), "human": (human, m)}
-    for name, (given, wanted) in sizes.items():
-        if len(given) != wanted:
-            raise ValueError(f"{len(given)} {name} for {wanted} items")
-    for name, given, fits in (
+    for name, (values, wanted) in sizes.items():
+        if len(values) != wanted:
+            raise ValueError(f"{len(values)} {name} for {wanted} items")
+    for name, values, fits in (
         ("judged", judged, (judged >= 0) & (judged <= 1)),
         ("human", human, np.isnan(human) | ((human >= 0) & (human <= 1))),
         ("weights", weights, np.isfinite(weights) & (weights >= 0)),
     ):
         if not fits.all():
             i = int(np.argmin(fits))
-            raise ValueError(f"{name}[{i}] is {given[i]}, out of range")
+            raise ValueError(f"{name}[{i}] is {values[i]}, out of range")

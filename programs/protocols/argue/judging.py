@@ -9,8 +9,8 @@ from ....metrics.instruments.question_lists import (
     NOT_SAID,
     Between,
     all_of,
+    answer_standing,
     any_of,
-    said_in,
     sentence_standing,
 )
 from ....records.instruments.answered import (
@@ -133,7 +133,8 @@ def _question(
     for wanted in question.answers:
         given = said.get((question.id, wanted.id), [])
         stands = any_of(
-            said_in(True if row["label"] == "yes" else None, carried[at]) for at, row in given
+            answer_standing(True if row["label"] == "yes" else None, carried[at])
+            for at, row in given
         )
         sentences = tuple(JudgedSentence(sentence=at, **row) for at, row in given)
         found.append(

@@ -9,10 +9,10 @@ from nuggetjudge.metrics.instruments.question_lists import (
     STANDINGS,
     Between,
     all_of,
+    answer_standing,
     any_of,
     question_scores,
     report_f1,
-    said_in,
     sentence_standing,
     sentence_support,
 )
@@ -46,9 +46,9 @@ def test_a_sentence_is_carried_if_all_its_citations_carry_it(citations, stands):
 
 
 def test_what_may_not_be_said_is_between_not_said_and_what_carries_the_sentence():
-    assert said_in(None, SUPPORTED) == ANYTHING
-    assert said_in(None, UNCITED) == Between("not_said", "uncited")
-    assert said_in(False, SUPPORTED) == NOT_SAID
+    assert answer_standing(None, SUPPORTED) == ANYTHING
+    assert answer_standing(None, UNCITED) == Between("not_said", "uncited")
+    assert answer_standing(False, SUPPORTED) == NOT_SAID
 
 
 @pytest.mark.parametrize(
