@@ -1,4 +1,4 @@
-"""What one real call tells about a model: does it answer, take a schema, give log-probabilities?"""
+"""What one real call shows of a model: does it answer, take a schema, give log-probabilities?"""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ def _ask(
 
 
 def _logprobs_given(model: ModelConfig, changes: Changes, report: Report) -> bool | int:
-    """The setting of `logprobs` with which a reply told how probable its label was."""
+    """The setting of `logprobs` with which a reply gave the probability of its label."""
     wishes = [model.logprobs, *(n for n in FEWER_LOGPROBS if n < (model.top_logprobs or 0))]
     for wish in wishes:
         try:

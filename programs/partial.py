@@ -47,8 +47,8 @@ def results_at(path: Path) -> Iterator[Opened]:
         other tool is broken.
     """
     if (tool := tool_folder(path)) is not None:
-        with _as_results(tool) as found:
-            yield found
+        with _as_results(tool) as results:
+            yield results
         return
     with finished_or_partial(path) as (folder, is_partial):
         yield Opened(folder, is_partial)

@@ -123,7 +123,7 @@ def programs_of(config: Config) -> list[Program]:
 def models_asked(config: Config) -> list[tuple[str, ModelConfig]]:
     """The entries of `models:` that a run may ask, with their names, as often as judges do."""
     judges = [name for program in programs_of(config) for name in program.judges_of(config)]
-    return [found for name in judges for found in config.models_of(name)]
+    return [entry for name in judges for entry in config.models_of(name)]
 
 
 def load_data(config: Config) -> Collection:
@@ -166,8 +166,10 @@ async def _judge(
             program.score(folder, board)
         folder.problems.raise_errors()
         write_scores(results.part("scores.jsonl"), results.part("scores.eval.txt"), board.rows())
-        if known := independence(config.data, collection, [m for _, m in models_asked(config)]):
-            results.notes[KEY] = known
+        if dependence := independence(
+            config.data, collection, [m for _, m in models_asked(config)]
+        ):
+            results.notes[KEY] = dependence
         data, problems = data_of(collection), collection.problems
         if expected is not None:
             results.notes["forecast"] = expected.rows()

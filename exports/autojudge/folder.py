@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from ...backends.replay.replies import StoredReplies, write_replies
 from ...programs.analysis.traces.replay import kept_replies, results_in, run_again
 from ...programs.config.sections import Config
-from ...programs.engine.folders.inputs import inputs_of, placed
+from ...programs.engine.folders.inputs import inputs_of, relocated
 from ...programs.engine.manifest import fingerprint_of, input_hashes, read_manifest
 from ...programs.engine.panel import budget_of, open_cache
 from ...programs.engine.results import MANIFEST, pretty
@@ -175,7 +175,7 @@ def _write_results(again: Path, to: Path, then: Mapping[str, Any], config: Confi
     manifest = read_manifest(again)
     manifest |= {name: then[name] for name in _COST if name in then}
     hashes = {_inside(path): digest for path, digest in input_hashes(config).items()}
-    inside = placed(config, {path: _inside(path) for path in input_hashes(config)}).changed(
+    inside = relocated(config, {path: _inside(path) for path in input_hashes(config)}).changed(
         "run", out=Path(RESULTS), cache=True, offline=True, executor="local"
     )
     manifest |= {

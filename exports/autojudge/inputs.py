@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from ...programs.config.sections import Config
-from ...programs.engine.folders.inputs import placed
+from ...programs.engine.folders.inputs import relocated
 from ...programs.engine.manifest import input_files
 from ...programs.inputs.collection import RETRIEVAL_FILES, expand_runs
 from ...records.reading.fields import stem
@@ -35,7 +35,7 @@ def copy_inputs(config: Config, folder: Path, veil: Veil | None) -> Config:
         places = {str(path): _put(folder, path.name, path.read_bytes()) for path in files}
     else:
         places = _veiled(config, folder, veil)
-    found = placed(config, places)
+    found = relocated(config, places)
     if veil is not None:
         found = found.changed("data", runs=tuple(sorted(found.data.runs)))
     for at, path in _paths(found):

@@ -37,8 +37,8 @@ def acts(
     """
 
     async def ask(item: Item) -> Outcome:
-        given = dict(zip(agent.inputs, item.payload or (), strict=True))
-        return await agent.outcome(**given)
+        inputs = dict(zip(agent.inputs, item.payload or (), strict=True))
+        return await agent.outcome(**inputs)
 
     return Stage(
         name,

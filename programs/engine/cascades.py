@@ -27,7 +27,7 @@ def cascade_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat
     judge = config.judge(name)
     settings = judge.cascade
     assert settings is not None
-    found: list[ItemJudge | str] = []
+    judges: list[ItemJudge | str] = []
     for number, stage in enumerate(stages(judge), 1):
         at = f"stage {number}"
 
@@ -39,14 +39,14 @@ def cascade_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat
         else:
             one = built(name, Seat(at, stage))
         assert isinstance(one, ItemJudge)  # the config allows no other
-        found.append(one)
+        judges.append(one)
     if settings.stages[-1] == PEOPLE:
-        found.append(PEOPLE)
+        judges.append(PEOPLE)
     state = None if settings.state is None else read_cascade_file(settings.state)
     at = f"judges.{name}.cascade" if settings.state is None else f"{settings.state}"
     with refused(at):
         cascade = Cascade(
-            found,
+            judges,
             state,
             threshold=settings.threshold,
             confidence=settings.confidence or "agreement",
@@ -73,17 +73,17 @@ def _check_promise(settings: CascadeConfig, cascade: Cascade) -> None:
 
 def cascade_identity(cascade: Cascade, settings: JudgeConfig, of_judge: OfJudge) -> dict[str, Any]:
     """All that could change a judgement of a cascade; `model` names those of its stages."""
-    found = of_judge(cascade, settings)
-    given = settings.cascade
-    assert given is not None
+    identity = of_judge(cascade, settings)
+    section = settings.cascade
+    assert section is not None
     both = zip(cascade.stages, stages(settings), strict=True)
     return {
-        **found,
+        **identity,
         "model": {"model": cascade.model_name},
         "cascade": {
             "confidence": cascade.confidence,
             "threshold": cascade.threshold,
-            "state": None if given.state is None else hash_of(given.state),
+            "state": None if section.state is None else hash_of(section.state),
             "people": cascade.to_people,
         },
         "stages": [

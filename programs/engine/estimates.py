@@ -36,7 +36,7 @@ class Estimate:
     gpu_hours: float | None = None
 
 
-class Asked:
+class PromptSizes:
     """The prompts of a judge in the order in which they will be asked, measured one by one.
 
     What a prompt begins with counts as cached as far as the one before it to the same question
@@ -63,10 +63,12 @@ class Asked:
         return tokens
 
 
-def estimated(config: Config, judge: JudgeName, asked: Asked, shown: str | None = None) -> Estimate:
+def estimated(
+    config: Config, judge: JudgeName, prompts: PromptSizes, shown: str | None = None
+) -> Estimate:
     """What these calls take of the model that answers for a judge, `shown` under another name."""
     alias, model = config.model_of(judge)
-    tokens, cached, reply = asked.prompt_tokens, asked.cached_tokens, asked.reply_tokens
+    tokens, cached, reply = prompts.prompt_tokens, prompts.cached_tokens, prompts.reply_tokens
     cost = hours = None
     if (price := price_of(model)) is not None:
         cost = cost_of(price, tokens, cached, reply)
@@ -75,7 +77,7 @@ def estimated(config: Config, judge: JudgeName, asked: Asked, shown: str | None 
     elif (speed := model.tokens_per_s) is not None:
         hours = ((tokens - cached) / speed.prompt + reply / speed.reply) / 3600
     name = alias_of(alias, model)
-    return Estimate(shown or judge, name, asked.calls, tokens, reply, cost, cached, hours)
+    return Estimate(shown or judge, name, prompts.calls, tokens, reply, cost, cached, hours)
 
 
 def with_speed(config: Config, speed: Speed) -> Config:

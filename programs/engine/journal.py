@@ -34,7 +34,7 @@ class Journal:
     Args:
         path: the file, made if it is not there.
         retry: forget outcomes without a judgement, so that they are asked for again.
-        kept: but not those with these reasons.
+        final: but not those with these reasons.
         values: what an outcome of this stage holds; None: anything.
 
     Attributes:
@@ -48,12 +48,12 @@ class Journal:
         path: Path,
         *,
         retry: bool = False,
-        kept: Collection[Reason] = (),
+        final: Collection[Reason] = (),
         values: Values | None = None,
     ) -> None:
         self._path = path
         self._offsets = array("I")  # by item: 1 + where its line begins in the file; 0: nowhere
-        digests, offsets, end, self.has_judged = _scan(path, retry, kept, values)
+        digests, offsets, end, self.has_judged = _scan(path, retry, final, values)
         order = np.argsort(np.frombuffer(digests, dtype=np.uint64), kind="stable")
         self._known = array("Q", np.frombuffer(digests, dtype=np.uint64)[order].tobytes())
         self._known_at = array("q", np.frombuffer(offsets, dtype=np.int64)[order].tobytes())
@@ -73,10 +73,10 @@ class Journal:
         at = (
             bisect_left(self._known, digest + 1) - 1 if digest < 2**64 - 1 else len(self._known) - 1
         )
-        found = at >= 0 and self._known[at] == digest
-        if found:
+        is_known = at >= 0 and self._known[at] == digest
+        if is_known:
             self._remember(item, self._known_at[at])
-        return found
+        return is_known
 
     def write(self, item: int, digest: int, outcome: Outcome) -> None:
         """Append one outcome; it is with the operating system when this returns.
@@ -139,7 +139,7 @@ class Journal:
 
 
 def _scan(
-    path: Path, retry: bool, kept: Collection[Reason], values: Values | None
+    path: Path, retry: bool, final: Collection[Reason], values: Values | None
 ) -> tuple[array[int], array[int], int, bool]:
     """Digests and offsets of the lines that count, where the last whole line ends, and whether one
     is a judgement."""
@@ -158,7 +158,7 @@ def _scan(
                 raise _wrong(path, number, what)
             why = row["u"][0] if "u" in row else None
             has_judged = has_judged or why is None
-            if why is None or why in kept or not (retry or why in _NOT_ASKED):
+            if why is None or why in final or not (retry or why in _NOT_ASKED):
                 digests.append(int(row["d"], 16))
                 offsets.append(end)
             end += len(line)

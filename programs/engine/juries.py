@@ -17,12 +17,12 @@ from ..config.sections import Config, JudgeConfig
 def fitted(judge: Judge, path: Path) -> Judge:
     """The judge as a judge file has it. Raises: InputError if the file does not fit it."""
     with refused(path):
-        found = judge.fitted(read_judge_file(path))
-    correction = found.correction if isinstance(found, ItemJudge) else None
+        fitted_judge = judge.fitted(read_judge_file(path))
+    correction = fitted_judge.correction if isinstance(fitted_judge, ItemJudge) else None
     if correction is not None and not set(correction.labels or ()) <= set(judge.scale):
         got, wanted = ", ".join(correction.labels or ()), ", ".join(judge.scale)
         raise InputError(f"{path}: it gives the labels {got}, a run wants {wanted}")
-    return found
+    return fitted_judge
 
 
 def jury_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], Judge]) -> Judge:
@@ -82,7 +82,7 @@ def jury_identity(
     jury: Jury, settings: JudgeConfig, of_judge: Callable[[Judge, JudgeConfig], dict[str, Any]]
 ) -> dict[str, Any]:
     """All that could change a judgement of a jury; `model` names those of its members."""
-    found = of_judge(jury, settings)
+    identity = of_judge(jury, settings)
     members = {}
     for seat in seats(settings):
         judge = jury.adjudicator if seat.name == ADJUDICATOR else jury.members[seat.name]
@@ -99,4 +99,4 @@ def jury_identity(
         "weights": jury.weights,
         "spread": jury.spread if jury.adjudicator is not None else None,
     }
-    return {**found, "model": {"model": jury.model_name}, "jury": own, "members": members}
+    return {**identity, "model": {"model": jury.model_name}, "jury": own, "members": members}

@@ -45,7 +45,7 @@ class Build(ABC):
     Attributes:
         program: what the manifest calls it. judges: those that it may ask.
         files: all that it may write.
-        given: what the collection is made from.
+        source: what the collection is made from.
         notes: what else its manifest has.
     """
 
@@ -55,9 +55,9 @@ class Build(ABC):
     notes: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(
-        self, given: Any, session: Session, inputs: Mapping[str, str], problems: Problems
+        self, source: Any, session: Session, inputs: Mapping[str, str], problems: Problems
     ) -> None:
-        self.given = given
+        self.source = source
         self.session = session
         self.config = session.config
         self.panel = session.panel
@@ -80,7 +80,7 @@ class Build(ABC):
         with Results(self.config.run.out, self.names()) as results:
             statistics, data = await self.make(results)
             write_file(results.part(STATISTICS), pretty(statistics))
-            found = manifest_of(
+            common = manifest_of(
                 self.session,
                 results,
                 self._inputs,
@@ -91,7 +91,7 @@ class Build(ABC):
                 before=self._before,
             )
             left_out = [row._asdict() for row in self.left_out.values()]
-            manifest = {"program": self.program, **found, "statistics": statistics}
+            manifest = {"program": self.program, **common, "statistics": statistics}
             manifest |= {"left_out": left_out}
             write_file(results.part(DATASHEET), self.datasheet(manifest))
             results.publish(manifest)
@@ -113,9 +113,9 @@ class Build(ABC):
         """
         chosen = list(items)
         stage = makes(name, (judge,), make, lambda: iter(chosen), made=kind, total=len(chosen))
-        found = await self.session.made(stage, results)
+        rows = await self.session.made(stage, results)
         self.leave_out_missing(results)
-        return {tuple(ids.values()): made for ids, made in found if made is not None}
+        return {tuple(ids.values()): made for ids, made in rows if made is not None}
 
     def leave_out_missing(self, results: Results) -> None:
         """Leave out the topics of which a judgement did not arrive so far."""
@@ -151,11 +151,11 @@ def run_build(
     """
     inputs = input_hashes(config)  # before they are read
     problems = Problems()
-    given = load(problems)
+    source = load(problems)
     retry = is_finished(config.run.out, fingerprint_of(config, inputs), kind.program)
 
     def build(session: Session) -> Awaitable[dict[str, Any]]:
-        return kind(given, session, inputs, problems).build()
+        return kind(source, session, inputs, problems).build()
 
     return run_session(
         config, kind.judges, build, retry=retry, quiet=quiet, budget=budget, panel=panel

@@ -130,10 +130,10 @@ def input_files(config: Config) -> list[Path]:
     recordings = (model.recording for model in config.models.values())
     sections = [one for judge in config.judges.values() for one in (judge, *answering(judge))]
     of_judges = [path for judge in sections for path in _files_of(judge)]
-    found = [p for p in (*named, config.items.own, *recordings, *of_judges) if p is not None]
+    files = [p for p in (*named, config.items.own, *recordings, *of_judges) if p is not None]
     retrieval = expand_runs(data.retrieval, suffixes=RETRIEVAL_FILES)
     lists = expand_runs(data.question_lists, suffixes=LIST_FILES)
-    return found + expand_runs(data.runs) + retrieval + lists
+    return files + expand_runs(data.runs) + retrieval + lists
 
 
 def _files_of(judge: JudgeConfig) -> list[Path]:
@@ -141,20 +141,20 @@ def _files_of(judge: JudgeConfig) -> list[Path]:
     texts = judge.instructions if isinstance(judge.instructions, Path) else None
     cascade = judge.cascade.state if judge.cascade is not None else None
     named = (judge.state, judge.demonstrations, judge.prompt, texts, cascade)
-    found = [path for path in named if path is not None]
+    files = [path for path in named if path is not None]
     if judge.prompt is not None:
         with suppress(InputError):  # the panel complains
-            found += read_instrument(judge.prompt).files[1:]
-    return found
+            files += read_instrument(judge.prompt).files[1:]
+    return files
 
 
 def input_hashes(config: Config) -> dict[str, str]:
     """SHA-256 of each input file that can be read; the readers complain about the others."""
-    found = {}
+    hashes = {}
     for path in input_files(config):
         with suppress(InputError):
-            found[str(path)] = hash_of(path)
-    return found
+            hashes[str(path)] = hash_of(path)
+    return hashes
 
 
 def check_unchanged(config: Config, inputs: Mapping[str, str]) -> None:
@@ -195,9 +195,9 @@ def read_manifest(folder: Path, program: str | None = None) -> dict[str, Any]:
         ) from None
     except orjson.JSONDecodeError as error:
         raise InputError(f"{path}:1: not JSON ({error})") from None
-    found = manifest.get("program") if isinstance(manifest, dict) else program
-    if found != program:
-        raise InputError(f"{folder}: {_kind(found)}, not {_kind(program)}; name another folder")
+    kind = manifest.get("program") if isinstance(manifest, dict) else program
+    if kind != program:
+        raise InputError(f"{folder}: {_kind(kind)}, not {_kind(program)}; name another folder")
     if not isinstance(manifest, dict) or not manifest.keys() >= _Always.__required_keys__:
         raise InputError(f"{path}: not written by this version; name another folder (run.out)")
     _check_values(path, manifest)
@@ -303,7 +303,7 @@ def manifest_of(
         "limit_reached": budget.reached or None,
         "calls": dict(results.n_calls),
         "tokens": dict(results.tokens),
-        "tokens_by": {name: dict(found) for name, found in sorted(results.tokens_by.items())},
+        "tokens_by": {name: dict(counts) for name, counts in sorted(results.tokens_by.items())},
         "this_time": this_time(budget.usage, before, began),
     }
 
@@ -326,12 +326,12 @@ def _kind(program: object) -> str:
 
 def _versions() -> dict[str, str]:
     """Of Python, and of the packages that this process has used."""
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for name, module in _PACKAGES.items():
         if module in sys.modules:
             with suppress(importlib.metadata.PackageNotFoundError):
-                found[name] = _version(name)
-    return found
+                versions[name] = _version(name)
+    return versions
 
 
 _version = cache(importlib.metadata.version)  # which reads and parses a file of the package

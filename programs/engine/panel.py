@@ -74,7 +74,7 @@ def check_prices(config: Config, judges: Iterable[JudgeName]) -> None:
     """Raise InputError if there is a limit in dollars and a price that is not known."""
     if config.run.max_cost is None:
         return
-    for alias, model in (found for judge in judges for found in config.models_of(judge)):
+    for alias, model in (entry for judge in judges for entry in config.models_of(judge)):
         if price_of(model) is None:
             what = f"set models.{alias}.price, or use max_tokens"
             raise InputError(f"max_cost: the price of model {model.model!r} is not known; {what}")
@@ -276,12 +276,12 @@ class Panel:
             judge = _explaining(judge, name, config)
         if (examples := config.judge(name).demonstrations) is not None:
             judge = with_demonstrations(judge, examples)
-        judge, said = in_own_words(judge, name, config)
+        judge, wording = in_own_words(judge, name, config)
         if (state := config.judge(name).state) is not None:
             judge = fitted(judge, state)
         if name == "answerability":
             _check_eta(judge, config)
-        self._about[id(judge)] = about | said
+        self._about[id(judge)] = about | wording
         return judge
 
 
@@ -324,14 +324,14 @@ def _setup(
 
 def _definition(path: Path, name: JudgeName, config: Config) -> OwnJudgeDefinition:
     """What the file of a judge of one's own says. Raises: InputError, see `Panel.planner`."""
-    found = read_own_judge(path)
+    definition = read_own_judge(path)
     settings = config.judges.get(name)
-    if found.tools and settings is not None:
+    if definition.tools and settings is not None:
         for setting in ("evidence", "reasoning", "jury", "cascade", "verify", "state"):
             if getattr(settings, setting):
                 what = f"{path} has tools, and an agent has no such setting"
                 raise InputError(f"judges.{name}.{setting}: {what}")
-    return found
+    return definition
 
 
 def _made_by(kind: Kind, options: Mapping[str, Any], variant: str) -> Any:
@@ -341,16 +341,16 @@ def _made_by(kind: Kind, options: Mapping[str, Any], variant: str) -> Any:
 
 
 def _explaining(judge: ItemJudge, name: JudgeName, config: Config) -> ItemJudge:
-    """The judge as it says why in this config; the lexical one quotes unless it is told not to.
+    """The judge as it says why in this config; the lexical one quotes unless the config says no.
 
     Raises: InputError where it cannot.
     """
-    asked, (_, model) = config.judge(name), config.model_of(name)
-    evidence = asked.evidence
+    settings, (_, model) = config.judge(name), config.model_of(name)
+    evidence = settings.evidence
     if evidence is None and model.way == "lexical" and (judge.quotable or judge.source):
         evidence = True
     with refused(f"judges.{name}"):
-        return judge.explaining(evidence=evidence, reasoning=asked.reasoning)
+        return judge.explaining(evidence=evidence, reasoning=settings.reasoning)
 
 
 def _why_of(judge: Judge) -> dict[str, Any]:

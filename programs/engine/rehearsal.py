@@ -23,7 +23,7 @@ from ..config.juries import Seat, verifier_of
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
 from ..config.steps import AnyStep, CutStep, RankLlmStep
-from .estimates import Asked, Estimate, estimated
+from .estimates import Estimate, PromptSizes, estimated
 from .forecasting.forecast import Forecast
 from .panel import Panel
 from .results import MANIFEST
@@ -43,7 +43,7 @@ class Rehearsal(Panel):
 
     def __init__(self, config: Config) -> None:
         super().__init__(config, cache=None, budget=Budget())
-        self.counts: dict[tuple[JudgeName, str], Asked] = {}
+        self.counts: dict[tuple[JudgeName, str], PromptSizes] = {}
         self.settings: dict[tuple[JudgeName, str], JudgeConfig] = {}  # of who was asked
 
     def _opened(self, alias: str, model: ModelConfig) -> Backend:
@@ -55,8 +55,8 @@ class Rehearsal(Panel):
         judge = super()._built(name)
         if isinstance(judge, Verified):
             judge.labels = judge.scale  # any label may have to be verified
-        asked = judge.stages if isinstance(judge, Cascade) else [judge]
-        for jury in (one.first if isinstance(one, Verified) else one for one in asked):
+        stages = judge.stages if isinstance(judge, Cascade) else [judge]
+        for jury in (one.first if isinstance(one, Verified) else one for one in stages):
             if isinstance(jury, Jury):
                 jury.spread = 0  # its adjudicator may have to decide on each item
         if isinstance(judge, Cascade):
@@ -65,7 +65,7 @@ class Rehearsal(Panel):
 
     def _first(self, name: JudgeName) -> Judge:
         judge = super()._first(name)
-        self.counts[name, ""] = Asked()
+        self.counts[name, ""] = PromptSizes()
         self._measure(name, judge, self._config.judge(name))
         return judge
 
@@ -82,13 +82,13 @@ class Rehearsal(Panel):
     def _measure(
         self, name: JudgeName, judge: Judge, settings: JudgeConfig, member: str = ""
     ) -> None:
-        def asked() -> Asked:
+        def sizes() -> PromptSizes:
             part = " ".join(filter(None, (self.part, member)))
             self.settings[name, part] = settings
-            return self.counts.setdefault((name, part), Asked())
+            return self.counts.setdefault((name, part), PromptSizes())
 
         model = self._config.model(settings.model)
-        judge.backend = _Measuring(model, judge.at_most, asked)
+        judge.backend = _Measuring(model, judge.at_most, sizes)
 
 
 def rehearse(
@@ -128,11 +128,11 @@ def forecast_of(
                 config.here() if name in here else config, name, panel.settings.get((name, part))
             ),
             name,
-            asked,
+            prompts,
             f"{panel[name].name} {part}" if part else name,
         )
-        for (name, part), asked in panel.counts.items()
-        if part or asked.calls or name not in in_parts
+        for (name, part), prompts in panel.counts.items()
+        if part or prompts.calls or name not in in_parts
     ]
     return Forecast(judges, made.get("agents", {}))
 
@@ -164,11 +164,11 @@ class _Measuring(LexicalBackend):
         self,
         model: ModelConfig,
         at_most: Callable[[Mapping[str, Any], Reply], Reply],
-        asked: Callable[[], Asked],
+        sizes: Callable[[], PromptSizes],
     ) -> None:
         super().__init__(model)
         self._at_most = at_most
-        self._asked = asked
+        self._sizes = sizes
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         if prompt.twin is None:
@@ -180,7 +180,7 @@ class _Measuring(LexicalBackend):
                 reply = await super().ask(prompt, inputs, replicate)
         if self.config.way not in ("lexical", "recorded"):
             reply = self._at_most(inputs, reply)
-        note_of(prompt, inputs, replicate, WHERE, self._asked().add(prompt, inputs, reply.values))
+        note_of(prompt, inputs, replicate, WHERE, self._sizes().add(prompt, inputs, reply.values))
         return reply
 
 

@@ -57,8 +57,8 @@ class Outcomes:
         self._number += 1
         lost = unjudged_in(outcome) if isinstance(outcome, Judged) else {}
         self._results.judged(self._stage.name, item.ids, outcome, n=item.n - len(lost))
-        for place, why in lost.items():
-            self._results.judged(self._stage.name, item.ids_at(place), why)
+        for index, why in lost.items():
+            self._results.judged(self._stage.name, item.ids_at(index), why)
         if outcome.steps:
             self._results.trace(self._stage.name, self._identity, item.ids, outcome.steps)
             if (limits := self._stage.limits) is not None:
@@ -124,8 +124,8 @@ class Session:
             path.unlink(missing_ok=True)
         if stage.limits is not None:
             self.panel.keep_replies()
-        kept = stage.kept if self._asks else frozenset(Reason)
-        journal = Journal(path, retry=self._retry, kept=kept, values=stage.values)
+        final = stage.final if self._asks else frozenset(Reason)
+        journal = Journal(path, retry=self._retry, final=final, values=stage.values)
         try:
             models = dict(m for judge in stage.judges for m in self.config.models_of(judge))
             aliases = models.keys()
@@ -156,13 +156,13 @@ class Session:
     async def made(self, stage: Stage, results: Results) -> list[tuple[Mapping[str, Any], Any]]:
         """What was made of each item of a stage, by its ids; None: it was not judged.
 
-        No text and no step of an item is held.
+        No text and no step of an item is kept.
         """
         async with self.judged(stage, results) as outcome:
             return [(item.ids, _made(outcome(item))) for item in stage.items()]
 
     def _at_once(self, stage: Stage) -> int:
-        """How many items are held: all that go into batches together, or as many as are asked."""
+        """How many items are in memory: all that go into batches together, or as many as are asked."""
         run = self.config.run
         if run.executor != "batch":
             return run.concurrency

@@ -42,11 +42,11 @@ class Item(NamedTuple):
     missing: str = ""
     reason: Reason = Reason.NO_PASSAGE
 
-    def ids_at(self, place: int) -> dict[str, Any]:
-        """What names the one judgement at this place of the `n` that it stands for."""
+    def ids_at(self, index: int) -> dict[str, Any]:
+        """What names the one judgement at this index of the `n` that it stands for."""
         return {
-            name: given[place] if isinstance(given, list) and len(given) == self.n else given
-            for name, given in self.ids.items()
+            name: value[index] if isinstance(value, list) and len(value) == self.n else value
+            for name, value in self.ids.items()
         }
 
     def digest(self) -> int:
@@ -72,7 +72,7 @@ class Stage:
         items: all items, lazily, in the same order each time.
         ask: judges one; raises JudgeError. Holds judges and settings, none of the data: it may go
             to a worker elsewhere.
-        kept: reasons for which an item without a judgement is not asked about again.
+        final: reasons for which an item without a judgement is not asked about again.
         total: how many items there are, where that is known beforehand.
         values: what an outcome holds, whatever the item; None: anything.
         misfit: what of it cannot be of this item; "" if nothing is wrong with it.
@@ -84,7 +84,7 @@ class Stage:
     items: Callable[[], Iterator[Item]]
     ask: Ask
     settings: Any = None
-    kept: frozenset[Reason] = frozenset()
+    final: frozenset[Reason] = frozenset()
     total: int | None = None
     values: Values | None = None
     misfit: Misfit = lambda item, values: ""
@@ -97,7 +97,7 @@ def labels(
     judge_name: JudgeName,
     items: Callable[[], Iterator[Item]],
     *,
-    kept: frozenset[Reason] = frozenset(),
+    final: frozenset[Reason] = frozenset(),
     total: int | None = None,
 ) -> Stage:
     """A stage that has a judge label items, one or a window of them in a call.
@@ -109,10 +109,10 @@ def labels(
     judge: ItemJudge = panel[judge_name]
 
     async def ask(item: Item) -> Outcome:
-        found, calls = await judge.judged(asked_of(judge, item), topic_of(item))
-        rows = [_verdict_row(each) for each in found]
-        if isinstance(found[0], Unjudged) and all("unjudged" in row for row in rows):
-            return found[0]._replace(provenance=calls)
+        verdicts, calls = await judge.judged(judge_inputs(judge, item), topic_of(item))
+        rows = [_verdict_row(each) for each in verdicts]
+        if isinstance(verdicts[0], Unjudged) and all("unjudged" in row for row in rows):
+            return verdicts[0]._replace(provenance=calls)
         return Judged({"verdicts": rows}, calls)
 
     fitted = judge.correction.labels if judge.correction is not None else None
@@ -121,7 +121,7 @@ def labels(
         (judge_name,),
         items,
         ask,
-        kept=kept,
+        final=final,
         total=total,
         values=verdicts_on(fitted or judge.scale),
         misfit=_other_number,
@@ -152,8 +152,8 @@ def makes(
     """
 
     async def ask(item: Item) -> Judged:
-        found, calls = await make(*(item.payload or ()))
-        return Judged({"made": found}, tuple(calls))
+        output, calls = await make(*(item.payload or ()))
+        return Judged({"made": output}, tuple(calls))
 
     return Stage(
         name,
@@ -173,16 +173,16 @@ def _other_number(item: Item, values: Any) -> str:
     return "" if n == wanted else f"verdicts: {n} of them, wanted {wanted}"
 
 
-def asked_of(judge: ItemJudge, item: Item) -> Sequence[dict[str, Any]]:
+def judge_inputs(judge: ItemJudge, item: Item) -> Sequence[dict[str, Any]]:
     """The inputs of each of the items that one payload of `labels` holds."""
     payload, names = item.payload or (), judge.inputs
     if len(payload) > len(names):
         names += judge.optional[: len(payload) - len(names)]
-    given = dict(zip(names, payload, strict=True))
-    for name, texts in given.items():
+    inputs = dict(zip(names, payload, strict=True))
+    for name, texts in inputs.items():
         if isinstance(texts, list):
-            return Listed(given, name, texts)
-    return (given,)
+            return Listed(inputs, name, texts)
+    return (inputs,)
 
 
 def topic_of(item: Item) -> str | None:
@@ -194,29 +194,29 @@ def topic_of(item: Item) -> str | None:
 def rows_of(outcome: Outcome, n: int) -> list[dict[str, Any]]:
     """The verdicts of `labels` as rows, `label` None in each of the `n` where there is none."""
     if isinstance(outcome, Judged):
-        given = outcome.values["verdicts"]
-        return [row if "label" in row else {"label": None} for row in given]
+        verdicts = outcome.values["verdicts"]
+        return [row if "label" in row else {"label": None} for row in verdicts]
     return [{"label": None} for _ in range(n)]
 
 
 def unjudged_in(outcome: Judged) -> dict[int, Unjudged]:
-    """Those of a window that ended without a label while others have one, by their place."""
+    """Those of a window that ended without a label while others have one, by their index."""
     rows = outcome.values.get("verdicts", ())
     return {
-        place: Unjudged(Reason(row["unjudged"][0]), *row["unjudged"][1:])
-        for place, row in enumerate(rows)
+        index: Unjudged(Reason(row["unjudged"][0]), *row["unjudged"][1:])
+        for index, row in enumerate(rows)
         if "unjudged" in row
     }
 
 
-def _verdict_row(found: Verdict | Unjudged) -> dict[str, Any]:
-    if isinstance(found, Unjudged):
-        return {"unjudged": [found.reason, found.detail, found.raw]}
-    return found.as_row()
+def _verdict_row(verdict: Verdict | Unjudged) -> dict[str, Any]:
+    if isinstance(verdict, Unjudged):
+        return {"unjudged": [verdict.reason, verdict.detail, verdict.raw]}
+    return verdict.as_row()
 
 
 class Progress(Protocol):
-    """Is told of each finished item."""
+    """Called with each finished item."""
 
     def advance(self, outcome: Outcome | None) -> None:
         """None: the item was finished in an earlier run."""
@@ -225,20 +225,20 @@ class Progress(Protocol):
 
 @dataclass
 class Tally:
-    """How the items of a stage ended; `kept` of them in an earlier run.
+    """How the items of a stage ended; `resumed` of them in an earlier run.
 
     `last`: what became of the last that was not judged.
     """
 
     last: str = ""
     items: int = 0
-    kept: int = 0
+    resumed: int = 0
     judged: int = 0
     unjudged: Counter[str] = field(default_factory=Counter)
 
 
 class Pending(NamedTuple):
-    """An item without an outcome: its place in the stage's order, its digest, itself."""
+    """An item without an outcome: its position in the stage's order, its digest, itself."""
 
     number: int
     digest: int
@@ -249,7 +249,7 @@ class Work:
     """What is left of a stage, and where the outcomes go; who asks for them is an executor's part.
 
     Args:
-        progress: is told of each outcome.
+        progress: called with each outcome.
         settle: is called before an outcome with steps is written.
     """
 
@@ -274,7 +274,7 @@ class Work:
             self.tally.items += 1
             digest = item.digest()
             if self._journal.recall(number, digest):
-                self.tally.kept += 1
+                self.tally.resumed += 1
                 if self._progress is not None:
                     self._progress.advance(None)
             else:
@@ -311,7 +311,7 @@ class Executor(Protocol):
 async def run_here(work: Work, concurrency: int, ask: Ask | None = None) -> None:
     """Judge what is left of a stage in this process.
 
-    At most `concurrency` items are held at once, however many there are. Cancelling ends it with
+    At most `concurrency` items are in memory at once, however many there are. Cancelling ends it with
     everything finished in the journal.
 
     Args:

@@ -17,15 +17,15 @@ _OF_ITS_OWN_PROMPT = ("evidence", "reasoning", "demonstrations")
 
 def window_of(name: JudgeName, config: Config) -> int | None:
     """Things in a call, by the config or a prompt file. Raises: InputError if they differ."""
-    given, path = config.judge(name).window, config.judge(name).prompt
+    window, path = config.judge(name).window, config.judge(name).prompt
     if path is None:
-        return given
+        return window
     instrument = read_instrument(path)
     of_file, kind = instrument.definition.window, kind_of(name)
     if of_file is None:
-        return given
-    if given not in (None, of_file):
-        raise instrument.wrong("window", f"{of_file}, and judges.{name}.window is {given}")
+        return window
+    if window not in (None, of_file):
+        raise instrument.wrong("window", f"{of_file}, and judges.{name}.window is {window}")
     if kind is not None and not kind.is_windowed:
         raise instrument.wrong("window", f"the {name} judge takes one thing at a time")
     return of_file
@@ -36,32 +36,32 @@ def in_own_words(judge: Judge, name: JudgeName, config: Config) -> tuple[Judge, 
 
     Raises: InputError for words that cannot be read, or do not fit the judge.
     """
-    given = config.judge(name)
+    settings = config.judge(name)
     try:
-        if given.instructions is not None:
+        if settings.instructions is not None:
             return judge.with_instructions(_instructions(name, config)), {}
-        if given.prompt is None:
+        if settings.prompt is None:
             return judge, {}
-        instrument = read_instrument(given.prompt)
+        instrument = read_instrument(settings.prompt)
         reply = instrument.definition.reply
         is_own_json = reply is not None and reply.form == "json" and not reply.field
         for what in ("demonstrations",) if is_own_json else _OF_ITS_OWN_PROMPT:
-            if getattr(given, what, None):
-                why = f"goes with the judge's own prompt, which {given.prompt} replaces"
+            if getattr(settings, what, None):
+                why = f"goes with the judge's own prompt, which {settings.prompt} replaces"
                 raise InputError(f"judges.{name}.{what}: {why}")
-        said = {"prompt_file": {"sha256": instrument.sha256, "fenced": False}}
-        return judge.with_prompt(instrument), said
+        identity = {"prompt_file": {"sha256": instrument.sha256, "fenced": False}}
+        return judge.with_prompt(instrument), identity
     except ValueError as error:
-        at = "prompt" if given.instructions is None else "instructions"
+        at = "prompt" if settings.instructions is None else "instructions"
         raise InputError(f"judges.{name}.{at}: {error}") from None
 
 
 def _instructions(name: JudgeName, config: Config) -> str:
-    given = config.judge(name).instructions
+    instructions = config.judge(name).instructions
     if name == "answer_writer" and config.generate.instructions is not None:
         what = "generate.instructions says the same; take one of them"
         raise InputError(f"judges.{name}.instructions: {what}")
-    return (text_of(given) if isinstance(given, Path) else given) or ""
+    return (text_of(instructions) if isinstance(instructions, Path) else instructions) or ""
 
 
 def text_of(path: Path | None) -> str | None:

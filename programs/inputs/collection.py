@@ -111,8 +111,9 @@ def load_collection(
     collection = Collection(topics, files.runs, problems=problems)
     _read_instruments(data, files, collection)
     if coverage is not None:
-        given = (data, coverage, files.retrieval, topics, problems)
-        collection.coverage = read_coverage_inputs(*given)
+        collection.coverage = read_coverage_inputs(
+            data, coverage, files.retrieval, topics, problems
+        )
     problems.raise_errors()
     _check_topics(data, files, collection)
     if limit is not None:
@@ -122,8 +123,10 @@ def load_collection(
     collection.candidates_not_made = {t: of_topic[t] for t in of_topic if t in collection.topics}
     _check_runs(collection)
     if (contexts := collection.coverage) is not None:
-        found = contexts.not_made
-        contexts.not_made = {cell: found[cell] for cell in found if cell[1] in collection.topics}
+        not_made = contexts.not_made
+        contexts.not_made = {
+            cell: not_made[cell] for cell in not_made if cell[1] in collection.topics
+        }
     _read_passages(data, collection)
     _flag_instructions(data, collection)
     problems.raise_errors()
@@ -139,7 +142,7 @@ class _Files(NamedTuple):
 
     @classmethod
     def of(cls, data: DataConfig, problems: Problems) -> _Files:
-        """Those of a config; an empty one is noted, as is every other file that it names."""
+        """Those of a config; an empty one is listed, as is every other file that it names."""
         files = cls(
             expand_runs(data.runs, problems),
             expand_runs(data.retrieval, problems, RETRIEVAL_FILES),
@@ -207,12 +210,12 @@ def _read_passages(data: DataConfig, collection: Collection) -> None:
     """The texts that candidates, citations and contexts need, of all files."""
     wanted = {doc for ranking in collection.candidates.values() for doc in ranking.passage_ids}
     wanted.update(passage_id for _, passage_id in collection.cited)
-    held: Container[str] = wanted
+    to_read: Container[str] = wanted
     if collection.coverage is not None:
         wanted.update(collection.coverage.wanted(collection.topics))
-        held = WantedPassages(wanted, collection.topics)
+        to_read = WantedPassages(wanted, collection.topics)
     for path in data.passages:
-        for name, passage in read_passages(path, collection.problems, held).items():
+        for name, passage in read_passages(path, collection.problems, to_read).items():
             if collection.passages.setdefault(name, passage).text != passage.text:
                 what = f"passage {name!r} has another text in an earlier file; this one is used"
                 collection.problems.keep(path, 0, "passage_text_differs", what)
@@ -222,9 +225,9 @@ def _read_passages(data: DataConfig, collection: Collection) -> None:
 def _add_sub_narratives(topics: dict[str, Topic], banks: Mapping[str, NuggetBank]) -> None:
     """Give topics that list no sub-narratives those that their nuggets are of."""
     for name, bank in banks.items():
-        found = distinct(nugget.sub_narrative for nugget in bank.nuggets)
-        if found and (topic := topics.get(name)) is not None and not topic.sub_narratives:
-            topics[name] = topic.model_copy(update={"sub_narratives": found})
+        sub_narratives = distinct(nugget.sub_narrative for nugget in bank.nuggets)
+        if sub_narratives and (topic := topics.get(name)) is not None and not topic.sub_narratives:
+            topics[name] = topic.model_copy(update={"sub_narratives": sub_narratives})
 
 
 ANSWER_FILES = (".jsonl", ".jsonl.gz")
@@ -249,18 +252,18 @@ def expand_runs(
         path = Path(pattern)
         if path.is_dir():
             inside = sorted(p for p in path.iterdir() if p.is_file() and p.name[0] != ".")
-            found = [p for p in inside if p.name.endswith(suffixes)]
-            left += [p for p in inside if p not in found]
-            if inside and not found:
+            matches = [p for p in inside if p.name.endswith(suffixes)]
+            left += [p for p in inside if p not in matches]
+            if inside and not matches:
                 what = f"{len(inside):,} files but no {' or '.join(suffixes)}"
                 raise InputError(f"{pattern}: {what}; name them by a pattern, as '{path / '*'}'")
         elif path.is_file():
-            found = [path]
+            matches = [path]
         else:
-            found = sorted(Path(name) for name in glob.glob(pattern, recursive=True))
-        if not found:
+            matches = sorted(Path(name) for name in glob.glob(pattern, recursive=True))
+        if not matches:
             raise InputError(f"{pattern}: no run file there")
-        files += found
+        files += matches
     for path in dict.fromkeys(left):
         if path not in files and problems is not None:
             wanted = " or ".join(suffixes)

@@ -49,14 +49,14 @@ class CoverageInputs:
             yield from self.listed.get(topic, ())
             yield from self.ratings.get(topic, ())
             for rankings in self.rankings.values():
-                yield from self.asked(topic, rankings.get(topic, ())[: self.most_k(topic)])
+                yield from self.judged_ids(topic, rankings.get(topic, ())[: self.most_k(topic)])
 
     def most_k(self, topic: str) -> int:
         """The most passages that a context of this topic can have."""
         if self.settings.k != "required":
             return self.settings.k
-        known = self.questions.get(topic) if self.questions is not None else None
-        return self.settings.n if known is None else len(known.questions)
+        questions = self.questions.get(topic) if self.questions is not None else None
+        return self.settings.n if questions is None else len(questions.questions)
 
     def note(self, answer: Answer, line: Line) -> None:
         """Take what an answer names as its run's context, where the settings say so."""
@@ -72,15 +72,15 @@ class CoverageInputs:
             else:
                 contexts.setdefault(answer.topic_id, answer.references)
 
-    def asked(self, topic: str, ids: tuple[str, ...]) -> tuple[str, ...]:
-        """Those passages of a context that are asked about."""
+    def judged_ids(self, topic: str, ids: tuple[str, ...]) -> tuple[str, ...]:
+        """The passages of a context that questions are asked about."""
         if not self.settings.own_only:
             return ids
         return tuple(name for name in ids if is_own(name, topic))
 
 
 class WantedPassages(Container[str]):
-    """Which passages are held: those named, and those of the topics' own documents."""
+    """Which passages are read: those named, and those of the topics' own documents."""
 
     def __init__(self, named: Container[str], topics: Container[str]) -> None:
         self._named = named
@@ -101,38 +101,38 @@ def read_coverage_inputs(
 
     Raises: InputError for two retrieval runs of one name, or one that the oracle rows have.
     """
-    found = CoverageInputs(settings)
+    inputs = CoverageInputs(settings)
     if data.reference is not None:
-        found.reports = read_reports(data.reference, problems)
+        inputs.reports = read_reports(data.reference, problems)
     if data.questions is not None:
-        found.questions = read_question_sets(data.questions, problems)
+        inputs.questions = read_question_sets(data.questions, problems)
     if data.topics is None and not topics:
-        for name in (*(found.questions or {}), *found.reports):
+        for name in (*(inputs.questions or {}), *inputs.reports):
             topics.setdefault(name, Topic(id=name, text=""))
     if data.pool is not None:
-        found.listed = read_qrels(data.pool, problems)
+        inputs.listed = read_qrels(data.pool, problems)
     for path in data.ratings:
-        for topic, given in read_ratings(path, problems, found.questions).items():
-            _add_ratings(found.ratings.setdefault(topic, {}), given, path, problems)
-    _read_rankings(found, retrieval, topics, problems)
-    found.retrieved = frozenset(found.rankings)
-    return found
+        for topic, of_topic in read_ratings(path, problems, inputs.questions).items():
+            _add_ratings(inputs.ratings.setdefault(topic, {}), of_topic, path, problems)
+    _read_rankings(inputs, retrieval, topics, problems)
+    inputs.retrieved = frozenset(inputs.rankings)
+    return inputs
 
 
 def _add_ratings(
-    known: dict[str, tuple[int, ...]],
-    given: dict[str, tuple[int, ...]],
+    earlier: dict[str, tuple[int, ...]],
+    added: dict[str, tuple[int, ...]],
     path: Path,
     problems: Problems,
 ) -> None:
-    for name, ratings in given.items():
-        if known.setdefault(name, ratings) != ratings:
+    for name, ratings in added.items():
+        if earlier.setdefault(name, ratings) != ratings:
             what = f"{name!r} has other ratings in an earlier file, wanted one list"
             problems.error(path, 0, "duplicate_ratings", what)
 
 
 def _read_rankings(
-    found: CoverageInputs, files: list[Path], topics: dict[str, Topic], problems: Problems
+    inputs: CoverageInputs, files: list[Path], topics: dict[str, Topic], problems: Problems
 ) -> None:
     n_ranked, others = 0, dict[str, None]()
     for path in files:
@@ -141,20 +141,20 @@ def _read_rankings(
         if not rankings:
             continue
         run_id = next(iter(rankings.values())).run_id
-        if run_id in found.rankings:
+        if run_id in inputs.rankings:
             raise InputError(f"{path}: an earlier file has the run {run_id!r} too, wanted it once")
         if run_id in ORACLES:
             raise InputError(f"{path}: {run_id!r} names the oracle, wanted another name of a run")
-        kept = found.rankings[run_id] = {}
+        of_run = inputs.rankings[run_id] = {}
         for topic, ranking in rankings.items():
             if topic in topics and ranking.not_made is not None:
-                found.not_made[run_id, topic] = ranking.not_made
+                inputs.not_made[run_id, topic] = ranking.not_made
             elif topic in topics:
-                kept[topic] = ranking.passage_ids
+                of_run[topic] = ranking.passage_ids
             else:
                 others[topic] = None
                 what = f"{run_id} ranks passages for topic {topic!r}, which is not judged"
                 problems.skip(path, 0, "unknown_topic", what + nearest(topic, topics))
-    if others and not any(found.rankings.values()) and not found.not_made:
+    if others and not any(inputs.rankings.values()) and not inputs.not_made:
         both = against(list(others), topics)
         raise InputError(f"{files[0]}: 0 of {n_ranked:,} rankings match a topic: {both}")

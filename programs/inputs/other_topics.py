@@ -11,7 +11,7 @@ from ...records.reading.nearest import nearest as like
 from ...records.reading.problems import Problems
 
 _SHOWN = 3  # ids named of each side
-_MOST_COMPARED = 500  # ids that a topic is held against, so that long files are read as fast
+_MOST_COMPARED = 500  # ids that a topic is compared with, so that long files are read as fast
 
 
 def nearest(topic_id: str, known: Collection[str]) -> str:
@@ -22,8 +22,8 @@ def nearest(topic_id: str, known: Collection[str]) -> str:
     >>> nearest("tides", ["demo-bees"])
     ''
     """
-    found = _nearest(topic_id, tuple(islice(known, _MOST_COMPARED)))
-    return f"; nearest topics: {', '.join(found)}" if found else ""
+    alike = _nearest(topic_id, tuple(islice(known, _MOST_COMPARED)))
+    return f"; nearest topics: {', '.join(alike)}" if alike else ""
 
 
 @lru_cache(maxsize=4096)
@@ -46,14 +46,14 @@ def _some(topics: Collection[str]) -> str:
 
 
 def note_others(
-    problems: Problems, path: Path, given: Collection[str], known: Collection[str]
+    problems: Problems, path: Path, topic_ids: Collection[str], known: Collection[str]
 ) -> None:
     """Mention the topics of a file that are not judged, in one row with their number."""
-    others = [topic for topic in given if topic not in known]
+    others = [topic for topic in topic_ids if topic not in known]
     if not others:
         return
-    what = f"{len(others):,} of its {len(given):,} topics are not judged"
-    if len(others) == len(given):
+    what = f"{len(others):,} of its {len(topic_ids):,} topics are not judged"
+    if len(others) == len(topic_ids):
         problems.keep(path, 0, "other_topics", f"{what}: {against(others, known)}")
     else:
         what = f"{what}, as {others[0]!r}{nearest(others[0], known)}"

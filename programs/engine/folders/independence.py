@@ -1,7 +1,7 @@
 """Whether the systems that are judged saw this judge, its nuggets or its prompts, as far as known.
 
 A system that was made with the instrument that judges it scores higher than its answers deserve
-(docs/trust/independence.md). What is not known is said by leaving a run out; it is never taken for
+(docs/trust/independence.md). A run of which nothing is known is left out; it is never taken for
 none.
 """
 
@@ -23,7 +23,7 @@ from ..results import MANIFEST
 KEY = "independence"  # of the manifest: what each run saw, by run; of others it is not known
 _GENERATE = "generate"  # the program whose manifest stands above answers that we wrote
 _SHOWN = 3
-_SAID = {
+_DESCRIPTIONS = {
     "judge": "this judge",
     "nuggets": "its nuggets",
     "prompts": "its prompts",
@@ -38,37 +38,38 @@ def independence(
     A run that `judge generate`, or a closed loop, wrote with a model that judges it now has seen
     the judge. A pattern that fits no run is listed among the problems.
     """
-    found: dict[str, list[str]] = {}
+    seen_by_run: dict[str, list[str]] = {}
     for pattern, seen in data.independence.items():
         runs = [run for run in collection.run_ids if fnmatchcase(run, pattern)]
         if not runs:
             what = f"data.independence names {pattern!r}, and there is no such run"
             collection.problems.keep(pattern, 0, "no_such_run", what)
         for run in runs:
-            found.setdefault(run, list(seen))
+            seen_by_run.setdefault(run, list(seen))
     written_by = _written_here(collection)
     names = {model.model for model in models if model.way != "lexical"}
     for run, by in written_by.items():
         if by & names and run in collection.run_ids:
-            said = found.setdefault(run, [])
-            if "judge" not in said:
-                said.append("judge")
-    return found
+            of_run = seen_by_run.setdefault(run, [])
+            if "judge" not in of_run:
+                of_run.append("judge")
+    return seen_by_run
 
 
 def dependence_notes(manifest: Mapping[str, Any]) -> Iterator[str]:
     """A sentence for each way in which runs depend on the judge, and one on what is not known."""
-    known: Mapping[str, list[str]] = manifest.get(KEY, {})
+    seen_by_run: Mapping[str, list[str]] = manifest.get(KEY, {})
     runs = manifest.get("data", {}).get("run_ids", [])
-    for what, said in _SAID.items():
-        saw = [run for run in runs if what in known.get(run, ())]
+    for name, description in _DESCRIPTIONS.items():
+        saw = [run for run in runs if name in seen_by_run.get(run, ())]
         if saw:
             named = ", ".join(saw[:_SHOWN]) + (
                 f" and {len(saw) - _SHOWN} more" * (len(saw) > _SHOWN)
             )
-            yield f"Made with {said}: {named}. These scores are not independent of the judge."
-    unknown = [run for run in runs if run not in known]
-    if known and unknown:
+            what = f"Made with {description}: {named}."
+            yield f"{what} These scores are not independent of the judge."
+    unknown = [run for run in runs if run not in seen_by_run]
+    if seen_by_run and unknown:
         n = f"{len(unknown):,} of {len(runs):,} runs"
         yield f"Not known of {n}: whether their systems saw this judge, its nuggets or prompts."
 
@@ -80,17 +81,17 @@ def dependence_of(folders: Sequence[Path], named: Sequence[Path] | None = None) 
         folders: what is no folder says nothing.
         named: what to call them, in the same order.
     """
-    found = []
+    lines = []
     for folder, name in zip(folders, named or folders, strict=True):
         prefix = f"{name}: " if len(folders) > 1 else ""
         notes = dependence_notes(read_manifest(folder) if (folder / MANIFEST).is_file() else {})
-        found += [f"{prefix}{note}" for note in notes]
-    return found
+        lines += [f"{prefix}{note}" for note in notes]
+    return lines
 
 
 def _written_here(collection: Collection) -> dict[str, set[str]]:
     """The models that wrote the answers of a run, where a manifest of ours says so."""
-    found: dict[str, set[str]] = {}
+    models_by_run: dict[str, set[str]] = {}
     for folder in {path.resolve().parent.parent for path in collection.run_files}:
         try:
             manifest = read_manifest(folder, _GENERATE)
@@ -102,5 +103,5 @@ def _written_here(collection: Collection) -> dict[str, set[str]]:
             if isinstance(identity, dict) and isinstance(identity.get("model"), dict)
         }
         for run in manifest["data"].get("run_ids", ()):
-            found.setdefault(run, set()).update(models)
-    return found
+            models_by_run.setdefault(run, set()).update(models)
+    return models_by_run

@@ -68,40 +68,40 @@ def inputs_of(folder: Path) -> Inputs:
         changed or is gone is no error until `Inputs.checked`.
     """
     manifest, config = read_manifest(folder), config_of(folder)
-    return found_inputs(folder, config, manifest.get("inputs", {}), manifest.get("made_in"))
+    return located_inputs(folder, config, manifest.get("inputs", {}), manifest.get("made_in"))
 
 
-def found_inputs(
-    folder: Path, config: Config, known: Mapping[str, str], made_in: Mapping[str, str] | None
+def located_inputs(
+    folder: Path, config: Config, hashes: Mapping[str, str], made_in: Mapping[str, str] | None
 ) -> Inputs:
     """As `inputs_of`, of what a manifest says: its config, its inputs and where it was made."""
     moves = _moves(folder, made_in)
-    places: dict[str, str] = {}
+    locations: dict[str, str] = {}
     changed: dict[str, str] = {}
-    for path, digest in known.items():
+    for path, digest in hashes.items():
         tried = dict.fromkeys(str(Path(move(path))) for move in moves)
-        place = next((each for each in tried if _digest(each) == digest), None)
-        if place is not None:
-            places[path] = place
+        location = next((each for each in tried if _digest(each) == digest), None)
+        if location is not None:
+            locations[path] = location
         else:
             changed[path] = CHANGED if any(map(os.path.exists, tried)) else GONE
-    mover = _Moved(known, places, moves)
-    found = mover.config(config, folder)
+    mover = _Moved(hashes, locations, moves)
+    located = mover.config(config, folder)
     if len(moves) > 1:  # what an earlier version read, but did not hash, is taken as it is
-        taken = {*map(os.path.realpath, (*places.values(), *changed))}
+        taken = {*map(os.path.realpath, (*locations.values(), *changed))}
         with suppress(InputError):  # of runs that are gone, which `changed` knows
-            others = (path for path in input_files(found) if path.exists())
+            others = (path for path in input_files(located) if path.exists())
             changed |= {str(p): NEW for p in others if os.path.realpath(p) not in taken}
-    at = {now: then for then, now in places.items() if now != then}
-    return Inputs(found, changed, at | mover.patterns)
+    at = {now: then for then, now in locations.items() if now != then}
+    return Inputs(located, changed, at | mover.patterns)
 
 
-def placed(config: Config, places: Mapping[str, str]) -> Config:
-    """The config with other places for its input files: the path of each, and where it is now.
+def relocated(config: Config, locations: Mapping[str, str]) -> Config:
+    """The config with its input files elsewhere: the path of each, and where it is now.
 
     Runs, which may be given by a pattern, are named one by one.
     """
-    return _Moved(places, places, [lambda path: path]).config(config, config.run.out)
+    return _Moved(locations, locations, [lambda path: path]).config(config, config.run.out)
 
 
 def _digest(path: str) -> str | None:
@@ -119,8 +119,8 @@ def _moves(folder: Path, made_in: Mapping[str, str] | None) -> list[Move]:
         then, directory = made_in["folder"], made_in["directory"]
 
         def beside(path: str) -> str:
-            given = os.path.relpath(os.path.join(directory, path), then)
-            return os.path.normpath(os.path.join(now, given))
+            relative = os.path.relpath(os.path.join(directory, path), then)
+            return os.path.normpath(os.path.join(now, relative))
 
         moves += [beside, lambda path: os.path.join(directory, path)]
     return moves
@@ -128,16 +128,16 @@ def _moves(folder: Path, made_in: Mapping[str, str] | None) -> list[Move]:
 
 @dataclass(frozen=True)
 class _Moved:
-    """Puts the files' places into a config; `patterns`: those of runs, now and then."""
+    """Puts the paths of now into a config; `patterns`: those of runs, now and then."""
 
     known: Mapping[str, str]
-    places: Mapping[str, str]
+    locations: Mapping[str, str]
     moves: list[Move]
     patterns: dict[str, str] = field(default_factory=dict)
 
     def config(self, config: Config, folder: Path) -> Config:
         """The config with the paths of now, of results in this folder."""
-        found: Config = self._value(config, but=("run",))
+        moved: Config = self._value(config, but=("run",))
         runs = {
             name: tuple(
                 dict.fromkeys(
@@ -148,34 +148,34 @@ class _Moved:
             )
             for name, suffixes in _PATTERNS.items()
         }
-        found = found.changed("data", **runs)
+        moved = moved.changed("data", **runs)
         if config.items.own is not None:
-            found = found.changed("items", judge=str(self._place(config.items.own)))
-        return found.changed("run", out=folder, cache=self._value(config.run.cache))
+            moved = moved.changed("items", judge=str(self._location(config.items.own)))
+        return moved.changed("run", out=folder, cache=self._value(config.run.cache))
 
     def _value(self, value: Any, but: tuple[str, ...] = ()) -> Any:
         if isinstance(value, Path):
-            return self._place(value)
+            return self._location(value)
         if isinstance(value, BaseModel):
-            given = {name: found for name, found in value if name not in but}
+            fields = {name: part for name, part in value if name not in but}
             after = {
                 # The index of a step may be a path or the name of a published one.
-                name: str(self._place(Path(found)))
-                if name == "index" and isinstance(found, str)
-                else self._value(found)
-                for name, found in given.items()
+                name: str(self._location(Path(part)))
+                if name == "index" and isinstance(part, str)
+                else self._value(part)
+                for name, part in fields.items()
             }
-            return value.model_copy(update={n: v for n, v in after.items() if v is not given[n]})
+            return value.model_copy(update={n: v for n, v in after.items() if v is not fields[n]})
         if isinstance(value, tuple):
             return tuple(self._value(inner) for inner in value)
         if isinstance(value, dict):
             return {name: self._value(inner) for name, inner in value.items()}
         return value
 
-    def _place(self, path: Path) -> Path:
+    def _location(self, path: Path) -> Path:
         """Where a path of the config is now; of what the run did not hash, where there is any."""
         if str(path) in self.known:
-            return Path(self.places.get(str(path), path))
+            return Path(self.locations.get(str(path), path))
         return next((at for move in self.moves if (at := Path(move(str(path)))).exists()), path)
 
     def _files(self, pattern: str, suffixes: tuple[str, ...]) -> list[str]:
@@ -185,8 +185,8 @@ class _Moved:
             then = {str(Path(move(path))): path for path in self.known}
             with suppress(InputError):
                 now = [str(p) for p in expand_runs((move(pattern),), suffixes=suffixes)]
-                if all(path in then and self.places.get(then[path]) == path for path in now):
+                if all(path in then and self.locations.get(then[path]) == path for path in now):
                     self.patterns[move(pattern)] = pattern
                     return [move(pattern)]
                 read |= dict.fromkeys(then[path] for path in now if path in then)
-        return [self.places.get(path, path) for path in read] or [pattern]
+        return [self.locations.get(path, path) for path in read] or [pattern]

@@ -60,15 +60,15 @@ def _differences(
     except InputError:
         yield "its config is not of this version"
         return
-    asked = [name for name in manifest.get("judges", {}) if name in judge_names()]
-    then, now = dict(_settings(before, asked)), dict(_settings(config, asked))
-    known = _Files(manifest)
+    judges = [name for name in manifest.get("judges", {}) if name in judge_names()]
+    then, now = dict(_settings(before, judges)), dict(_settings(config, judges))
+    files = _Files(manifest)
     has_more = bool(set(config.program) - set(before.program))
     for name in dict.fromkeys((*then, *now)):
         one, other = then.get(name), now.get(name)
         if has_more and one is None and name.startswith("data.") and name not in _MADE:
             continue  # another program reads it
-        if one != other and not known.are_same(name, one, other):
+        if one != other and not files.are_same(name, one, other):
             yield f"{name}: {_shown(one)} then, {_shown(other)} now"
     for what in ("run", "topic") if data is not None else ():
         was = manifest["data"].get(f"{what}_ids", ())
@@ -78,17 +78,17 @@ def _differences(
             yield f"its {what} {shorten(gone[0], 60)}{more} of {len(was):,} would go"
 
 
-def _settings(config: Config, asked: Iterable[str]) -> Iterator[tuple[str, Any]]:
+def _settings(config: Config, judges: Iterable[str]) -> Iterator[tuple[str, Any]]:
     """Every setting that says what is judged, how and by whom, by its dotted name."""
     out = ("run", "models", "judges", "program")
     for name, section in config:
         if name not in out:
             yield from _leaves(name, section, _BY_IDS if name == "data" else ())
     yield "run.explain", config.run.explain
-    for judge in asked:
+    for judge in judges:
         yield from _leaves(f"judges.{judge}", config.judge(judge), ("model",))
-        for place, (_, model) in enumerate(config.models_of(judge)):
-            more = f".{place + 1}" if place else ""
+        for index, (_, model) in enumerate(config.models_of(judge)):
+            more = f".{index + 1}" if index else ""
             yield f"judges.{judge}.model{more}.recording", model.recording
             for name, value in model.identity().items():
                 if name not in _ANYWHERE:
@@ -97,9 +97,9 @@ def _settings(config: Config, asked: Iterable[str]) -> Iterator[tuple[str, Any]]
 
 def _leaves(name: str, value: Any, but: Iterable[str] = ()) -> Iterator[tuple[str, Any]]:
     if isinstance(value, BaseModel):
-        for inner, found in value:
+        for inner, setting in value:
             if inner not in but:
-                yield from _leaves(f"{name}.{inner}", found)
+                yield from _leaves(f"{name}.{inner}", setting)
     else:
         yield name, value
 
@@ -112,7 +112,7 @@ class _Files:
         self._directory = manifest.get("made_in", {}).get("directory", "")
 
     def are_same(self, name: str, then: Any, now: Any) -> bool:
-        """Whether these are the same files, by their places or what they hold."""
+        """Whether these are the same files, by their paths or what they hold."""
         if name in _GROWING:
             return all(any(self._is_same(a, b) for b in now) for a in then)
         return self._is_same(then, now)

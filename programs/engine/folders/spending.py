@@ -71,7 +71,7 @@ def cost_in_all(rows: Iterable[Spent]) -> float | None:
 class Spending:
     """Writes the rows of one start, each as soon as its stage ends, however it ends.
 
-    What a start took that was killed in the middle of a stage is told first, by its journal.
+    What a start took that was killed in the middle of a stage is counted first, by its journal.
 
     Args:
         usage: what the start has used so far; it goes on counting.
@@ -115,8 +115,8 @@ class Spending:
     def add(self, stage: str, model: str, usage: Usage) -> None:
         """Append the row of a stage; none where it asked nothing."""
         if usage.requests or usage.cache_hits:
-            place = {"start": self._start, "at": self._at, "stage": stage, "model": model}
-            self._append(_row(place, usage, from_journal=False))
+            origin = {"start": self._start, "at": self._at, "stage": stage, "model": model}
+            self._append(_row(origin, usage, from_journal=False))
 
     def _append(self, row: Spent) -> None:
         path = self._folder / SPEND
@@ -128,22 +128,27 @@ class Spending:
             file.close()
 
 
-def _row(place: Mapping[str, Any], usage: Usage, *, from_journal: bool) -> Spent:
+def _row(origin: Mapping[str, Any], usage: Usage, *, from_journal: bool) -> Spent:
     names = ("requests", "cache_hits", "prompt_tokens", "cached_tokens", "completion_tokens")
     counts = {**{name: getattr(usage, name) for name in names}, "cost": usage.known_cost}
-    return TypeAdapter(Spent).validate_python({**place, **counts, "from_journal": from_journal})
+    return TypeAdapter(Spent).validate_python({**origin, **counts, "from_journal": from_journal})
 
 
 def _lost(folder: Path, rows: Sequence[Spent]) -> Spent | None:
     """The row of the stage in which the last start was killed, as far as its journal knows it."""
     try:
         about = orjson.loads((folder / _UNDER_WAY).read_bytes())
-        place = {name: about[name] for name in ("start", "at", "stage", "model")}
+        origin = {name: about[name] for name in ("start", "at", "stage", "model")}
         journal, end = folder / "journal" / Path(about["journal"]).name, int(about["end"])
         price = about["price"] and Price(**about["price"])
-    except (OSError, ValueError, KeyError, TypeError):  # none was under way, or half of it is told
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        TypeError,
+    ):  # none was under way, or half of it was written
         return None
-    if rows and (rows[-1]["start"], rows[-1]["stage"]) == (place["start"], place["stage"]):
+    if rows and (rows[-1]["start"], rows[-1]["stage"]) == (origin["start"], origin["stage"]):
         return None
     usage = Usage()
     for call in _calls(journal, end):
@@ -160,7 +165,7 @@ def _lost(folder: Path, rows: Sequence[Spent]) -> Spent | None:
         usage.cost += cost_of(price, *tokens)
     if not (usage.requests or usage.cache_hits):
         return None
-    return _row(place, usage, from_journal=True)
+    return _row(origin, usage, from_journal=True)
 
 
 def _calls(journal: Path, end: int) -> Iterator[Provenance]:

@@ -14,7 +14,7 @@ from ....records.writing.files import write_file
 from ...config.reading import config_before
 from ...config.sections import Config
 from ..manifest import STARTED, fingerprint_of, made_in
-from .inputs import Inputs, found_inputs
+from .inputs import Inputs, located_inputs
 
 
 class Started(NamedTuple):
@@ -44,13 +44,13 @@ def read_started(folder: Path) -> Started | None:
     texts = TypeAdapter(dict[str, str]).validate_python
     try:
         about = orjson.loads((folder / STARTED).read_bytes())
-        fingerprint, known, place = str(about["fingerprint"]), about["inputs"], about["made_in"]
-        known, place = texts(known), texts(place)
-        given = about["config"]
+        fingerprint, hashes, where = str(about["fingerprint"]), about["inputs"], about["made_in"]
+        hashes, where = texts(hashes), texts(where)
+        settings = about["config"]
     except (OSError, ValueError, KeyError, TypeError):
         return None
     try:
-        config = config_before(given)
+        config = config_before(settings)
     except ValidationError:
         raise InputError(f"{folder / STARTED}: its config is not of this version") from None
-    return Started(fingerprint, config, found_inputs(folder, config, known, place))
+    return Started(fingerprint, config, located_inputs(folder, config, hashes, where))

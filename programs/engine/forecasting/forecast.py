@@ -54,7 +54,7 @@ class Forecast:
             "tokens": sum(row.prompt_tokens + row.completion_tokens for row in paid),
             "cost": None if None in costs else sum(cost or 0.0 for cost in costs),
         }
-        found = []
+        lines = []
         for name, value in expected.items():
             limit = getattr(config.run, f"max_{name}")
             if limit is None or value is None or value <= limit:
@@ -62,5 +62,5 @@ class Forecast:
             least = f"${value:.4f}" if name == "cost" else f"{value:,}"
             most = f", at most {value + more[name]:,}" if name in more else ""
             what = f"run.max_{name} is {limit:,}, but {least} are expected{most}"
-            found.append(f"{what}: it would end before all is judged")
-        return found
+            lines.append(f"{what}: it would end before all is judged")
+        return lines

@@ -16,7 +16,7 @@ OBJECT_STORE_BYTES = 100 * 2**20  # items and outcomes pass through it in small 
 
 
 def connect(run: RunSection) -> bool:
-    """Start Ray on this machine, or join a cluster; it draws nothing and tells nobody.
+    """Start Ray on this machine, or join a cluster; it draws nothing and reports to nobody.
 
     Returns: False where this process had Ray already, and others use it.
     Raises: InputError.

@@ -87,7 +87,7 @@ class Deal:
     def _owner(self, pending: Pending, worker: int) -> int:
         """Who was given this payload; `worker` if nobody was, or who was is gone."""
         payload = Item({}, pending.item.payload).digest()
-        known = self._worker_of.get(payload)
-        if known is None or known in self._gone:
-            known = self._worker_of[payload] = worker
-        return known
+        owner = self._worker_of.get(payload)
+        if owner is None or owner in self._gone:
+            owner = self._worker_of[payload] = worker
+        return owner

@@ -1,7 +1,7 @@
 """Judges a stage on a Ray cluster: workers ask; journal, order and budget stay with this process.
 
 Ray's actors, not Ray Data: a run's items come lazily and its outcomes are journaled as they
-arrive, each worker is told how far it may spend, and equal questions go to the same worker.
+arrive, each worker gets a limit of what it may spend, and equal questions go to the same worker.
 """
 
 from __future__ import annotations
@@ -172,39 +172,39 @@ class _StageOnRay:
         """Keep a worker busy, and what it finishes, until there is nothing to take for it."""
         share = 1.0 if is_alone else 1 / len(self._executor.slots)
         by_itself = is_alone or len(self._executor.slots) == 1
-        held: dict[int, Pending] = {}
+        under_way: dict[int, Pending] = {}
         unsent: list[Pending] = []
         room = at_once = slot.config.run.concurrency
         while True:
-            new = self._take(slot, room - len(held), is_alone)
-            if not (new or held):
+            new = self._take(slot, room - len(under_way), is_alone)
+            if not (new or under_way):
                 if is_alone or self._deal.refused_any or not self._deal.has_more(slot.number):
                     return
                 await asyncio.sleep(0)
                 continue
-            held |= {pending.number: pending for pending in new}
+            under_way |= {pending.number: pending for pending in new}
             unsent += new
-            asked = [(pending.number, pending.item) for pending in unsent]
+            items = [(pending.number, pending.item) for pending in unsent]
             limits = self._leases.grant(slot.lease, share)
             allowance = Allowance(limits, self._leases.seen, by_itself)
             try:
-                answer = slot.handle.exchange.remote(self._number, asked, allowance)
+                answer = slot.handle.exchange.remote(self._number, items, allowance)
                 report: Report = await _result(answer)
             except _Died as error:
                 self._bury(slot, error)
                 try:  # in the same place: the next finds the replies that the cache has
                     await asyncio.wait_for(self._begin(slot), REPLACE_S)
                 except TimeoutError:
-                    self._deal.give_back(slot.number, list(held.values()))
+                    self._deal.give_back(slot.number, list(under_way.values()))
                     return
-                unsent = list(held.values())
+                unsent = list(under_way.values())
                 continue
             slot.deaths, unsent = 0, []
             self._leases.report(slot.lease, report.usage, report.counted, report.seen)
             for number, outcome in report.finished:
-                self._finish(slot, held.pop(number), outcome, is_alone)
+                self._finish(slot, under_way.pop(number), outcome, is_alone)
             room = at_once + 2 * len(report.finished)  # enough to do until the next report
-            if not held:
+            if not under_way:
                 self._leases.settle(slot.lease)
 
     def _take(self, slot: _Slot, most: int, is_alone: bool) -> list[Pending]:

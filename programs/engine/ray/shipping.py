@@ -19,8 +19,8 @@ def packed(ask: Ask, panel: Panel) -> bytes:
     from ray.cloudpickle import CloudPickler
 
     class Pickler(CloudPickler):  # type: ignore[misc]
-        def persistent_id(self, held: Any) -> Any:
-            return panel.name_of(held) if isinstance(held, Judge) else None
+        def persistent_id(self, obj: Any) -> Any:
+            return panel.name_of(obj) if isinstance(obj, Judge) else None
 
     stream = io.BytesIO()
     Pickler(stream).dump(ask)
@@ -34,5 +34,5 @@ def unpacked(ask: bytes, panel: Panel) -> Ask:
         def persistent_load(self, name: Any) -> Any:
             return panel[name]
 
-    found: Ask = Unpickler(io.BytesIO(ask)).load()
-    return found
+    function: Ask = Unpickler(io.BytesIO(ask)).load()
+    return function

@@ -84,7 +84,7 @@ class Worker:
 
         Args:
             stage: number of the stage that they are of, which has begun.
-            new: with their places in the stage's order.
+            new: with their positions in the stage's order.
         Raises: EndpointUnusable, InputError; what an item met that is no JudgeError.
         """
         if stage != self._number:

@@ -106,8 +106,8 @@ async def rate(
     def items() -> Iterator[Item]:
         return (item for _, item in windows())
 
-    kept = frozenset({Reason.UNPARSEABLE} if paper_zero else ())
-    stage = labels(name, session.panel, "answerability", items, kept=kept)
+    final = frozenset({Reason.UNPARSEABLE} if paper_zero else ())
+    stage = labels(name, session.panel, "answerability", items, final=final)
     async with session.judged(stage, results) as outcome:
         for window, item in windows():
             topic_id, text_id = item.ids["topic_id"], item.ids["passage_id"]

@@ -34,13 +34,13 @@ class Made(NamedTuple):
     """What came of the three steps, by topic; None where a judgement is missing.
 
     Attributes:
-        found: the points of each topic with documents.
+        extracted: the points of each topic with documents.
         merged: the key points, each with the spans and documents of all its members.
         filtered: by point id the verdict as a row (`label`, `score`, `method`), None: not judged;
             a topic whose points are None is not in it.
     """
 
-    found: dict[str, list[SourcedPoint] | None]
+    extracted: dict[str, list[SourcedPoint] | None]
     merged: dict[str, list[KeyPoint] | None]
     filtered: dict[str, dict[str, dict[str, Any] | None]]
 
@@ -58,7 +58,7 @@ class Made(NamedTuple):
         question.
         """
         named = {"qid": topic_id, "query": query}
-        for point in self.found.get(topic_id) or ():
+        for point in self.extracted.get(topic_id) or ():
             if not point.spans:
                 row = {"text": point.text, "spans": point.missing, "sources": [point.source]}
                 yield {**named, **row, "why": NO_SPAN}

@@ -13,7 +13,7 @@ from nuggetjudge.cli.tables import plan_table
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.engine.estimates import (
-    Asked,
+    PromptSizes,
     Estimate,
     estimated,
     with_speed,
@@ -36,7 +36,7 @@ def cases(*passages):
 
 
 def asking(inputs):
-    asked = Asked()
+    asked = PromptSizes()
     for each in inputs:
         asked.add(PROMPT, each, {"verdict": "full_support"})
     return asked
@@ -72,7 +72,7 @@ def test_one_passage_after_the_other_shares_more_than_passages_by_turns():
 
 def test_questions_that_take_turns_share_with_their_own_kind():
     other = SupportJudge(model="lexical").prompt("judge")
-    asked = Asked()
+    asked = PromptSizes()
     for prompt in (PROMPT, other, PROMPT, other):
         asked.add(prompt, cases(LONG)[0], {})
     assert asked.cached_tokens == 2 * (len(whole(cases(LONG)[0])) // CHARS_PER_TOKEN)
@@ -82,7 +82,7 @@ def test_questions_that_take_turns_share_with_their_own_kind():
     "reply", [{"verdict": "no support"}, {"verdict": "é" * 30}, {"a": "\ud800"}]
 )
 def test_a_reply_is_as_long_as_its_json_with_letters_as_they_are_and_marks_twice(reply):
-    asked = Asked()
+    asked = PromptSizes()
     asked.add(PROMPT, cases(LONG)[0], reply)
     (value,) = reply.values()
     shown = len(value) + len(next(iter(reply))) + len(" ") + 2 * len('{"":""}')
@@ -91,7 +91,7 @@ def test_a_reply_is_as_long_as_its_json_with_letters_as_they_are_and_marks_twice
 
 def counted(prompt, cached, calls=100):
     """So many calls, with ten tokens in each reply."""
-    asked = Asked()
+    asked = PromptSizes()
     asked.calls, asked.prompt_tokens, asked.cached_tokens = calls, prompt, cached
     asked.reply_tokens = 10 * calls
     return asked

@@ -39,13 +39,13 @@ LOST = Unjudged(Reason.UNPARSEABLE, "no JSON")
 def judged(tmp_path):
     """Judges the items in one folder; returns the outcomes and what the results counted."""
 
-    def run(judge, items=ITEMS, retry=False, settings=None, kept=frozenset(), **run_settings):
+    def run(judge, items=ITEMS, retry=False, settings=None, final=frozenset(), **run_settings):
         flags = {f"run.{name}": value for name, value in run_settings.items()}
         config = load_config(None, {"run.out": tmp_path / "out", **flags})
         budget = Budget()
         panel = Panel(config, cache=None, budget=budget)
         session = Session(config, panel, budget, retry=retry, quiet=True)
-        stage = Stage("some", (), lambda: iter(items), judge.ask, settings, kept)
+        stage = Stage("some", (), lambda: iter(items), judge.ask, settings, final)
 
         async def go():
             with Results(tmp_path / "out", []) as results:
@@ -119,8 +119,8 @@ def test_what_a_model_failed_at_is_asked_again_on_retry_unless_the_stage_keeps_i
     failed = Unjudged(Reason.UNPARSEABLE, "prose", "Well...")
     judged(Judge(by_topic={"t1": failed}))
     assert labels(judged(Judge("new"))[0]) == ["old", Reason.UNPARSEABLE, "old"]
-    kept = frozenset({Reason.UNPARSEABLE})
-    outcomes = judged(Judge("new"), retry=True, kept=kept)[0]
+    final = frozenset({Reason.UNPARSEABLE})
+    outcomes = judged(Judge("new"), retry=True, final=final)[0]
     assert labels(outcomes) == ["old", Reason.UNPARSEABLE, "old"]
     assert labels(judged(Judge("new"), retry=True)[0]) == ["old", "new", "old"]
 

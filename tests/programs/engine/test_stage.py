@@ -56,7 +56,7 @@ def run(counted, journal, concurrency=4):
 def test_no_more_items_than_workers_are_held(concurrency, journal):
     stage = Counted(500)
     tally = run(stage, journal, concurrency)
-    assert (tally.items, tally.judged, tally.kept) == (500, 500, 0)
+    assert (tally.items, tally.judged, tally.resumed) == (500, 500, 0)
     assert stage.most_held <= concurrency
 
 
@@ -111,7 +111,7 @@ def test_a_second_run_judges_only_what_is_missing(tmp_path, journal):
     again = Journal(tmp_path / "journal.jsonl")
     stage = Counted(30)
     tally = run(stage, again)
-    assert (tally.kept, tally.judged, stage.judged) == (20, 10, 10)
+    assert (tally.resumed, tally.judged, stage.judged) == (20, 10, 10)
     assert [again.outcome(i) for i in range(30)] == [Judged({"label": str(i)}) for i in range(30)]
     again.close()
 
