@@ -98,7 +98,7 @@ class _CruxBuild(Build):
 
     program, judges, files = PROGRAM, JUDGES, BUILT_FILES
     notes = empty_notes()
-    given: Sequence[Summary]
+    source: Sequence[Summary]
 
     async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
         """See Build."""
@@ -141,11 +141,13 @@ class _CruxBuild(Build):
         )
         topics = []
         for summary in self._whole():
-            asked = question_set(summary.id, questions[summary.id,])
-            if missing := n - len(asked.questions):
+            subquestions = question_set(summary.id, questions[summary.id,])
+            if missing := n - len(subquestions.questions):
                 results.count("questions fewer than asked for", missing)
             texts = [passages[summary.id, str(i)] for i in range(len(summary.documents))]
-            topics.append(BuiltTopic(summary, requests[summary.id,], asked, _named(summary, texts)))
+            topics.append(
+                BuiltTopic(summary, requests[summary.id,], subquestions, _named(summary, texts))
+            )
         return topics
 
     async def _ratings(self, topics: Sequence[BuiltTopic], results: Results) -> Ratings:
@@ -163,16 +165,16 @@ class _CruxBuild(Build):
         return ratings
 
     def _whole(self) -> list[Summary]:
-        return [summary for summary in self.given if summary.id not in self.left_out]
+        return [summary for summary in self.source if summary.id not in self.left_out]
 
 
 def _named(summary: Summary, texts: Sequence[Sequence[str]]) -> dict[str, str]:
     """The passages of each document under `<topic>:<document>#<n>`; n runs over the topic."""
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for index, passages in enumerate(texts):
         for text in passages:
-            found[f"{summary.id}:{index}#{len(found)}"] = text
-    return found
+            by_name[f"{summary.id}:{index}#{len(by_name)}"] = text
+    return by_name
 
 
 def _write(

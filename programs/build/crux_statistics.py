@@ -47,10 +47,10 @@ def statistics(
         "answerable_questions": [
             question.text
             for topic in topics
-            for question, known in zip(
+            for question, answerable in zip(
                 topic.questions.questions, views[topic.id].answerable, strict=True
             )
-            if known == 1
+            if answerable == 1
         ],
         "documents": [text for topic in topics for text in topic.summary.documents],
         "passages": [text for topic in topics for text in topic.passages.values()],
@@ -64,15 +64,15 @@ def statistics(
     }
     mean, n_topics = mean_over_topics(covered, None)
     grades = Counter(grade for view in views.values() for grade in view.grades().values())
-    given = [rating for of in ratings.values() for row in of.values() for rating in row]
-    n_missing = sum(rating < 0 for rating in given)
+    all_ratings = [rating for of in ratings.values() for row in of.values() for rating in row]
+    n_missing = sum(rating < 0 for rating in all_ratings)
     return {
         "tokenizer": config.tokenizer,
         "eta": config.eta,
         "topics": len(topics),
-        "texts": {kind: _counted(found, len(topics), count) for kind, found in texts.items()},
+        "texts": {kind: _counted(listed, len(topics), count) for kind, listed in texts.items()},
         "undecided_questions": sum(
-            math.isnan(known) for view in views.values() for known in view.answerable
+            math.isnan(answerable) for view in views.values() for answerable in view.answerable
         ),
         "topics_without_answerable_question": sum(
             not (view.answerable != 0).any() for view in views.values()
@@ -82,13 +82,13 @@ def statistics(
         },
         "passage_grades": {str(grade): grades[grade] for grade in (3, 2, 1, 0)}
         | {"open": len(texts["passages"]) - grades.total()},
-        "ratings": {"given": len(given) - n_missing, "missing": n_missing},
+        "ratings": {"given": len(all_ratings) - n_missing, "missing": n_missing},
     }  # fmt: skip
 
 
-def statistics_table(found: Mapping[str, Any]) -> list[list[str]]:
+def statistics_table(stats: Mapping[str, Any]) -> list[list[str]]:
     """The statistics as rows of a table, the header first."""
-    header = ["", "n", "per topic", f"mean tokens ({found['tokenizer']})"]
+    header = ["", "n", "per topic", f"mean tokens ({stats['tokenizer']})"]
     rows = [
         [
             kind.replace("_", " "),
@@ -96,14 +96,14 @@ def statistics_table(found: Mapping[str, Any]) -> list[list[str]]:
             _shown(of["per_topic"], 1),
             _shown(of["mean_tokens"], 1),
         ]
-        for kind, of in found["texts"].items()
+        for kind, of in stats["texts"].items()
     ]
-    return [header, ["topics", f"{found['topics']:,}", "", ""], *rows]
+    return [header, ["topics", f"{stats['topics']:,}", "", ""], *rows]
 
 
-def reference_coverage(found: Mapping[str, Any]) -> str:
+def reference_coverage(stats: Mapping[str, Any]) -> str:
     """The coverage of the reference reports in words."""
-    covered = found["reference_coverage"]
+    covered = stats["reference_coverage"]
     text = _shown(covered["value"], 3)
     if covered["low"] != covered["high"]:
         text += f" [{_shown(covered['low'], 3)} {_shown(covered['high'], 3)}]"
@@ -119,9 +119,9 @@ def _counted(texts: Sequence[str], n_topics: int, count: Callable[[str], int]) -
 
 
 def _mean(numbers: Iterable[int]) -> float | None:
-    found = list(numbers)
-    return sum(found) / len(found) if found else None
+    values = list(numbers)
+    return sum(values) / len(values) if values else None
 
 
-def _shown(value: float | None, places: int) -> str:
-    return "-" if value is None else f"{value:.{places}f}"
+def _shown(value: float | None, decimals: int) -> str:
+    return "-" if value is None else f"{value:.{decimals}f}"

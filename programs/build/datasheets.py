@@ -43,9 +43,9 @@ _LIMITS_OF_LONG2RAG = (
 
 def crux_datasheet(manifest: Mapping[str, Any]) -> str:
     """That of `judge build crux`."""
-    found = manifest["statistics"]
+    stats = manifest["statistics"]
     return datasheet(
-        f"Datasheet of a collection of {found['topics']:,} topics",
+        f"Datasheet of a collection of {stats['topics']:,} topics",
         "Made by `judge build crux` of nuggetjudge, by the protocol of CRUX (arXiv:2506.20051),\n"
         "to measure how much of what a report needs is in retrieved passages and in answers.",
         {
@@ -58,8 +58,8 @@ def crux_datasheet(manifest: Mapping[str, Any]) -> str:
             ],
             "What was generated, and by what": generated(manifest, _MADE_FOR_CRUX),
             "Numbers it was made with": _numbers_of_crux(manifest),
-            "What is in it": _content_of_crux(found),
-            "What was left out, and why": [*left_out(manifest), *_missing_ratings(found)]
+            "What is in it": _content_of_crux(stats),
+            "What was left out, and why": [*left_out(manifest), *_missing_ratings(stats)]
             or ["Nothing."],
             "Known limits": _LIMITS_OF_CRUX,
         },
@@ -79,29 +79,29 @@ def _numbers_of_crux(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield f"- tokens counted by: {plain(numbers['tokenizer'])}"
 
 
-def _content_of_crux(found: Mapping[str, Any]) -> Iterator[str]:
-    yield from table(crux_statistics.statistics_table(found))
+def _content_of_crux(stats: Mapping[str, Any]) -> Iterator[str]:
+    yield from table(crux_statistics.statistics_table(stats))
     yield ""
-    grades = ", ".join(f"{n:,} of grade {grade}" for grade, n in found["passage_grades"].items())
+    grades = ", ".join(f"{n:,} of grade {grade}" for grade, n in stats["passage_grades"].items())
     yield f"- passages in qrels.txt: {grades.replace('grade open', 'open grade (left out)')}"
-    yield f"- coverage of the reference reports: {crux_statistics.reference_coverage(found)}"
-    n = found["topics_without_answerable_question"]
+    yield f"- coverage of the reference reports: {crux_statistics.reference_coverage(stats)}"
+    n = stats["topics_without_answerable_question"]
     yield f"- topics without an answerable question: {n:,}"
 
 
-def _missing_ratings(found: Mapping[str, Any]) -> Iterator[str]:
-    ratings = found["ratings"]
+def _missing_ratings(stats: Mapping[str, Any]) -> Iterator[str]:
+    ratings = stats["ratings"]
     if ratings["missing"]:
         total = ratings["given"] + ratings["missing"]
         yield f"- {ratings['missing']:,} of {total:,} ratings are missing (-1 or -2)"
-        yield f"- {found['undecided_questions']:,} questions are undecided for that reason"
+        yield f"- {stats['undecided_questions']:,} questions are undecided for that reason"
 
 
 def long2rag_datasheet(manifest: Mapping[str, Any]) -> str:
     """That of `judge build long2rag`."""
-    found = manifest["statistics"]
+    stats = manifest["statistics"]
     return datasheet(
-        f"Datasheet of a collection of {sum(found['questions'].values()):,} questions",
+        f"Datasheet of a collection of {sum(stats['questions'].values()):,} questions",
         "Made by `judge build long2rag` of nuggetjudge, by the protocol of Long2RAG\n"
         "(arXiv:2410.23000), to measure how much of what documents offer is taken up in answers.",
         {
@@ -114,7 +114,7 @@ def long2rag_datasheet(manifest: Mapping[str, Any]) -> str:
             ],
             "What was generated, and by what": generated(manifest, _MADE_FOR_LONG2RAG),
             "Numbers it was made with": _numbers_of_long2rag(manifest["config"]),
-            "What is in it": _content_of_long2rag(found),
+            "What is in it": _content_of_long2rag(stats),
             "What people verified": _verified(manifest),
             "What was left out, and why": left_out(manifest) or ["Nothing."],
             "Known limits": _LIMITS_OF_LONG2RAG,
@@ -130,10 +130,10 @@ def _numbers_of_long2rag(config: Mapping[str, Any]) -> Iterator[str]:
     yield f"- a key point answers the question from a score of {points['threshold']} on"
 
 
-def _content_of_long2rag(found: Mapping[str, Any]) -> Iterator[str]:
-    yield from table(long2rag_files.statistics_table(found))
+def _content_of_long2rag(stats: Mapping[str, Any]) -> Iterator[str]:
+    yield from table(long2rag_files.statistics_table(stats))
     for by in ("domain", "category"):
-        if groups := found[f"by_{by}"]:
+        if groups := stats[f"by_{by}"]:
             rows = [
                 [plain(g), str(n["questions"]), str(n["key_points"])] for g, n in groups.items()
             ]
@@ -142,7 +142,7 @@ def _content_of_long2rag(found: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _verified(manifest: Mapping[str, Any]) -> Iterator[str]:
-    if (found := manifest["statistics"]["verification"]) is None:
+    if (verification := manifest["statistics"]["verification"]) is None:
         yield "Nothing. `verification.csv` is the sheet for it, where there are key points."
         return
     yield "People said of each key point whether its spans support it (grounded), and whether it"
@@ -150,7 +150,7 @@ def _verified(manifest: Mapping[str, Any]) -> Iterator[str]:
     yield ""
     yield from sources(manifest["verified_with"])
     yield ""
-    yield from table([[plain(name), *counts] for name, *counts in retention_table(found)])
+    yield from table([[plain(name), *counts] for name, *counts in retention_table(verification)])
     yield ""
-    for line in agreement_lines(found):
+    for line in agreement_lines(verification):
         yield f"- {line}"

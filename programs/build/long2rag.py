@@ -33,7 +33,7 @@ from .long2rag_files import (
     write_points,
     write_questions,
 )
-from .long2rag_inputs import JUDGES, Given, build_config, documents_of, load_given, new_ids
+from .long2rag_inputs import JUDGES, Source, build_config, documents_of, load_source, new_ids
 from .verification import PROGRAM, sheet_hash, write_verification
 
 SCORES = object_of(dict.fromkeys(CRITERIA, Count))
@@ -72,7 +72,7 @@ def build_long2rag(
     """
     config = build_config(topics, documents, config)
 
-    load = partial(load_given, config)
+    load = partial(load_source, config)
     return run_build(_Long2RagBuild, load, config, quiet=quiet, panel=panel)
 
 
@@ -89,7 +89,7 @@ class _Long2RagBuild(Build):
 
     program, judges, files = PROGRAM, JUDGES, FILES
     notes = empty_notes()
-    given: Given
+    source: Source
 
     async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
         """See Build."""
@@ -99,37 +99,37 @@ class _Long2RagBuild(Build):
             questions = await self._evolved(questions, results)
         questions = await self._split(questions, results)
         made = None
-        if self.given.documents is not None:
+        if self.source.documents is not None:
             made = await self._points(questions, results)
             questions = [question for question in questions if question.id not in self.left_out]
         write_questions(seeds, questions, results)
         sets = [] if made is None else write_points(questions, made, results)
         topics = {question.id: question.topic for question in questions}
         write_verification(results.folder, sets, topics, self.problems)
-        found = statistics(seeds, len(self.given.seeds), questions, made, sets)
+        stats = statistics(seeds, len(self.source.seeds), questions, made, sets)
         data = {"topic_ids": list(topics), "topics": len(topics)}
         data |= {"has_key_points": made is not None, "sheet": sheet_hash(results.folder)}
-        return found, data
+        return stats, data
 
     def datasheet(self, manifest: Mapping[str, Any]) -> str:
         """See Build."""
         return long2rag_datasheet(manifest)
 
     async def _scored(self, results: Results) -> list[ScoredSeed]:
-        seeds, least = self.given.seeds, self.config.long2rag.least
+        seeds, least = self.source.seeds, self.config.long2rag.least
         items = [Item({"topic_id": seed.id}, (seed.question,)) for seed in seeds]
         score = self.panel["question_scorer"].scores
-        found = await self.made("question_scorer", "scores", score, items, results, SCORES)
+        scores_by_seed = await self.made("question_scorer", "scores", score, items, results, SCORES)
         scored = []
         for seed in seeds:
-            if scores := found.get((seed.id,)):
+            if scores := scores_by_seed.get((seed.id,)):
                 is_kept = sum(scores.values()) >= least
                 scored.append(ScoredSeed(seed, scores, is_kept))
                 if not is_kept:
                     results.count(f"seed questions with fewer than {least} points")
         return scored
 
-    async def _evolved(self, kept: list[BuiltQuestion], results: Results) -> list[BuiltQuestion]:
+    async def _evolved(self, seeds: list[BuiltQuestion], results: Results) -> list[BuiltQuestion]:
         """Each seed with the questions made from it; those of one way that are not made are named
         by their ids without a number."""
         n = self.config.long2rag.evolve
@@ -138,19 +138,19 @@ class _Long2RagBuild(Build):
                 {"topic_id": f"{q.id}-{way[0]}"},
                 (q.topic.question, way, n, q.topic.domain, q.topic.category),
             )
-            for q in kept
+            for q in seeds
             for way in _WAYS
         ]
         evolve = self.panel["question_evolver"].evolve
-        found = await self.made(
+        evolved = await self.made(
             "question_evolver", "evolution", evolve, items, results, list[StrictStr]
         )
         questions = []
-        for seed in kept:
+        for seed in seeds:
             questions.append(seed)
             groups = {"domain": seed.topic.domain, "category": seed.topic.category}
             for way in _WAYS:
-                if (texts := found.get((f"{seed.id}-{way[0]}",))) is None:
+                if (texts := evolved.get((f"{seed.id}-{way[0]}",))) is None:
                     continue
                 if missing := n - len(texts):
                     results.count("new questions fewer than asked for", missing)
@@ -164,11 +164,11 @@ class _Long2RagBuild(Build):
         judge = self.panel["question_decomposer"]
 
         async def split(question: str) -> tuple[list[Any], list[Provenance]]:
-            found, calls = await judge.decompose(question)
-            return [str(found.kind), found.subquestions], calls
+            decomposed, calls = await judge.decompose(question)
+            return [str(decomposed.kind), decomposed.subquestions], calls
 
         items = [Item({"topic_id": q.id}, (q.topic.question,)) for q in questions]
-        found = await self.made(
+        by_question = await self.made(
             "question_decomposer",
             "subquestions",
             split,
@@ -179,17 +179,17 @@ class _Long2RagBuild(Build):
         return [
             replace(question, kind=kind, parts=tuple(parts))
             for question in questions
-            for kind, parts in filter(None, [found.get((question.id,))])
+            for kind, parts in filter(None, [by_question.get((question.id,))])
         ]
 
     async def _points(self, questions: list[BuiltQuestion], results: Results) -> MadePoints:
         """The key points of the questions that have documents."""
-        given = self.given.documents or {}
-        documents = {q.id: documents_of(q.id, q.seed, given) for q in questions}
+        by_topic = self.source.documents or {}
+        documents = {q.id: documents_of(q.id, q.seed, by_topic) for q in questions}
         for name, of_question in documents.items():
             if not of_question:
                 self.leave_out(name, "documents", "none given")
-        asked = {q.id: q.topic.question for q in questions if documents[q.id]}
-        made = await find_points(self.session, results, asked, documents)
+        with_documents = {q.id: q.topic.question for q in questions if documents[q.id]}
+        made = await find_points(self.session, results, with_documents, documents)
         self.leave_out_missing(results)
         return MadePoints(documents, made)

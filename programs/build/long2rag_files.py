@@ -81,8 +81,8 @@ def write_questions(
             rows.write(row | made)
     with results.open("subquestions.jsonl") as rows:
         for question in questions:
-            found = {"type": question.kind, "subquestions": question.parts}
-            rows.write({"id": question.id, **found})
+            split = {"type": question.kind, "subquestions": question.parts}
+            rows.write({"id": question.id, **split})
 
 
 def write_points(
@@ -100,20 +100,20 @@ def write_points(
             verdicts = made.points.filtered[question.id]
             points = made.points.kept(question.id) or ()
             query = question.topic.text
-            found = KeyPointSet(topic_id=question.id, query=query, key_points=points)
-            written = key_point_set_row(found)
+            point_set = KeyPointSet(topic_id=question.id, query=query, key_points=points)
+            written = key_point_set_row(point_set)
             for point in written["key_points"]:
                 verdict = verdicts[point["id"]] or {}
                 point.update((n, verdict[n]) for n in ("score", "method") if n in verdict)
             rows.write(written)
-            sets.append(found)
+            sets.append(point_set)
     made.points.write_rejected(REJECTED, {q.id: q.topic.text for q in questions}, results)
     return sets
 
 
 def statistics(
     seeds: Sequence[ScoredSeed],
-    n_given: int,
+    n_seeds: int,
     questions: Sequence[BuiltQuestion],
     made: MadePoints | None,
     sets: Sequence[KeyPointSet],
@@ -128,7 +128,7 @@ def statistics(
     }
     return {
         "seeds": {
-            "given": n_given,
+            "given": n_seeds,
             "scored": len(seeds),
             "kept": sum(seed.is_kept for seed in seeds),
             "mean_scores": {
@@ -145,25 +145,25 @@ def statistics(
     }
 
 
-def statistics_table(found: Mapping[str, Any]) -> list[list[str]]:
+def statistics_table(stats: Mapping[str, Any]) -> list[list[str]]:
     """The statistics as rows of a table, the header first."""
-    n_questions = sum(found["questions"].values())
+    n_questions = sum(stats["questions"].values())
     rows = [["", "n", "per question"]]
 
     def add(name: str, n: int, *, each: bool = True) -> None:
         per = f"{n / n_questions:.1f}" if each and n_questions else ""
         rows.append([name, f"{n:,}", per])
 
-    add("seed questions", found["seeds"]["given"], each=False)
-    add("seed questions kept", found["seeds"]["kept"], each=False)
-    for way, n in found["questions"].items():
+    add("seed questions", stats["seeds"]["given"], each=False)
+    add("seed questions kept", stats["seeds"]["kept"], each=False)
+    for way, n in stats["questions"].items():
         add(f"questions ({way})", n, each=False)
-    for kind, n in found["types"].items():
+    for kind, n in stats["types"].items():
         add(f"questions that are {kind}", n, each=False)
-    add("sub-questions", found["subquestions"])
-    if found["documents"] is not None:
-        add("documents", found["documents"]["n"])
-        for what, n in found["key_points"].items():
+    add("sub-questions", stats["subquestions"])
+    if stats["documents"] is not None:
+        add("documents", stats["documents"]["n"])
+        for what, n in stats["key_points"].items():
             add(f"key points {what.replace('_', ' ')}", n)
     return rows
 
@@ -177,11 +177,11 @@ def _documents(questions: Sequence[BuiltQuestion], made: MadePoints) -> dict[str
 def _funnel(
     questions: Sequence[BuiltQuestion], made: MadePoints, n_points: Mapping[str, int]
 ) -> dict[str, int]:
-    found = [point for q in questions for point in made.points.found[q.id] or ()]
+    points = [point for q in questions for point in made.points.extracted[q.id] or ()]
     merged = sum(len(made.points.merged[q.id] or ()) for q in questions)
     return {
-        "found": len(found),
-        "with_a_span": sum(bool(point.spans) for point in found),
+        "found": len(points),
+        "with_a_span": sum(bool(point.spans) for point in points),
         "after_merging": merged,
         "kept": sum(n_points.values()),
     }

@@ -25,7 +25,7 @@ _ID = re.compile(r"\w\S*")  # no formula in a spreadsheet
 _NEW = re.compile(r"(.+)-[dw]\d*")  # of a question made from a seed, or of all of them
 
 
-class Given(NamedTuple):
+class Source(NamedTuple):
     """What a collection is made from; `documents` by topic, None: they come later."""
 
     seeds: list[Topic]
@@ -47,7 +47,7 @@ def build_config(topics: Path, documents: Path | None, config: Config) -> Config
     return config
 
 
-def load_given(config: Config, problems: Problems) -> Given:
+def load_source(config: Config, problems: Problems) -> Source:
     """Seeds up to the limit, and documents. Raises: InputError with all that is wrong with them."""
     path, where = config.data.topics, config.data.documents
     assert path is not None
@@ -64,15 +64,15 @@ def load_given(config: Config, problems: Problems) -> Given:
     chosen = list(seeds.values())[: config.run.limit]
     for seed in chosen:
         note_instructions(problems, path, f"question {seed.id} has text that", seed.question)
-    for topic_id, given in (documents or {}).items():
+    for topic_id, of_topic in (documents or {}).items():
         made = _NEW.fullmatch(topic_id)
         if topic_id not in seeds and (made is None or made[1] not in seeds):
             what = f"documents of {topic_id!r}, which is no seed and not made from one"
             problems.skip(where or path, 0, "other_documents", what)
-        for document in given.values():
+        for document in of_topic.values():
             what = f"document {document.id} of {topic_id}"
             note_instructions(problems, where or path, what, document.text)
-    return Given(chosen, documents)
+    return Source(chosen, documents)
 
 
 def new_ids(seed_id: str, way: str, n: int) -> list[str]:

@@ -45,11 +45,11 @@ def write_verification(
     remove(path)
     rows = [
         {
-            "topic_id": found.topic_id,
+            "topic_id": point_set.topic_id,
             "key_point_id": point.id,
-            "domain": topics[found.topic_id].domain,
-            "category": topics[found.topic_id].category,
-            "question": topics[found.topic_id].question,
+            "domain": topics[point_set.topic_id].domain,
+            "category": topics[point_set.topic_id].category,
+            "question": topics[point_set.topic_id].question,
             "text": point.text,
             "spans": "\n".join(point.spans),
             "sources": " ".join(point.sources),
@@ -58,8 +58,8 @@ def write_verification(
             "annotator": None,
             "rationale": None,
         }
-        for found in sets
-        for point in found.key_points
+        for point_set in sets
+        for point in point_set.key_points
     ]
     if rows:
         write_sheet(path, rows, problems)
@@ -90,8 +90,8 @@ def _written(folder: Path) -> str | None:
     """What the sheet's hash was when a build wrote it; None if no build has ended here."""
     if not (folder / MANIFEST).is_file():
         return None
-    found: str | None = read_manifest(folder, PROGRAM)["data"].get("sheet")
-    return found
+    digest: str | None = read_manifest(folder, PROGRAM)["data"].get("sheet")
+    return digest
 
 
 def read_verification(
@@ -104,7 +104,7 @@ def read_verification(
             an annotator count as those of the sheet's name.
         known: the key points there are.
 
-    Errors noted: a column or label that is none, an unknown key point, a point labelled twice by
+    Errors listed: a column or label that is none, an unknown key point, a point labelled twice by
     one person.
     Raises: InputError also for sheets without a label.
     """
@@ -123,16 +123,16 @@ def read_verification(
                 line.error("unknown_key_point", what)
             annotator = line.optional_id("annotator") or person
             lines.append(replace(line, row={**line.row, "annotator": annotator}))
-    found = {}
+    by_task = {}
     for task in TASKS:
-        given = (_of_task(line, task) for line in lines)
-        rows = [line for line in given if line is not None]
-        found[task] = labels_of_rows(sheets[0], rows, problems, SCALE)
+        of_task = (_of_task(line, task) for line in lines)
+        rows = [line for line in of_task if line is not None]
+        by_task[task] = labels_of_rows(sheets[0], rows, problems, SCALE)
     problems.raise_errors()
-    if not any(of.cells or of.annotations for of in found.values()):
+    if not any(of.cells or of.annotations for of in by_task.values()):
         what = f"no label in it, wanted yes or no under {' and '.join(TASKS)}"
         raise InputError(f"{sheets[0]}: {what}")
-    return found
+    return by_task
 
 
 def retention(
@@ -149,11 +149,11 @@ def retention(
     grounded = labels[GROUNDED].cells
 
     def counted(cells: Iterable[Cell]) -> dict[str, Any]:
-        found = list(cells)
-        n = Counter(fates[cell] for cell in found)
+        listed = list(cells)
+        n = Counter(fates[cell] for cell in listed)
         return {
-            "n": len(found),
-            "grounded": sum(grounded.get(cell) == "yes" for cell in found),
+            "n": len(listed),
+            "grounded": sum(grounded.get(cell) == "yes" for cell in listed),
             "key_points": n["kept"],
             "rejected": n["rejected"],
             "open": n["open"],
@@ -172,10 +172,14 @@ def retention(
     return {"all": counted(fates), **by_group, "agreement": agreed, "open_key_points": left}
 
 
-def retention_table(found: Mapping[str, Any]) -> list[list[str]]:
+def retention_table(verification: Mapping[str, Any]) -> list[list[str]]:
     """The counts of `retention` as rows of a table, the header first."""
     header = ["", "in", "grounded", "key points", "rejected", "open", "kept share"]
-    named = [("all", found["all"]), *found["by_domain"].items(), *found["by_category"].items()]
+    named = [
+        ("all", verification["all"]),
+        *verification["by_domain"].items(),
+        *verification["by_category"].items(),
+    ]
     rows = []
     for name, of in named:
         counts = [str(of[what]) for what in ("n", "grounded", "key_points", "rejected", "open")]
@@ -184,9 +188,9 @@ def retention_table(found: Mapping[str, Any]) -> list[list[str]]:
     return [header, *rows]
 
 
-def agreement_lines(found: Mapping[str, Any]) -> Iterator[str]:
+def agreement_lines(verification: Mapping[str, Any]) -> Iterator[str]:
     """The agreement of `retention` in words, a line for each task."""
-    for task, of in found["agreement"].items():
+    for task, of in verification["agreement"].items():
         figures = ", ".join(
             f"{name} {'undefined' if of[name] is None else format(of[name], '.3f')}"
             for name in ("observed", "alpha")
@@ -196,10 +200,10 @@ def agreement_lines(found: Mapping[str, Any]) -> Iterator[str]:
 
 def fate(labels: Mapping[str, LabelFile], cell: Cell) -> Fate:
     """Rejected if most say no to one of the tasks, kept if most say yes to both, else open."""
-    given = [labels[task].cells.get(cell) for task in TASKS]
-    if "no" in given:
+    verdicts = [labels[task].cells.get(cell) for task in TASKS]
+    if "no" in verdicts:
         return "rejected"
-    return "open" if None in given else "kept"
+    return "open" if None in verdicts else "kept"
 
 
 def _rows(sheet: Path, problems: Problems) -> Iterator[Line]:
@@ -221,10 +225,10 @@ def _of_task(line: Line, task: str) -> Line | None:
 
 
 def _agreement(labels: LabelFile) -> dict[str, Any]:
-    annotators = sorted({name for given in labels.annotations.values() for name in given})
-    given = labels.annotations.values()
+    annotators = sorted({name for item in labels.annotations.values() for name in item})
+    items = labels.annotations.values()
     if len(annotators) < 2:
         return {"annotators": len(annotators), "n": 0, "observed": None, "alpha": None}
-    found = reliability([[of.get(name) for of in given] for name in annotators], SCALE)
-    figures = {"observed": found.observed, "alpha": found.alpha["nominal"]}
-    return {"annotators": len(annotators), "n": found.n_pairable, **figures}
+    agreement = reliability([[item.get(name) for item in items] for name in annotators], SCALE)
+    figures = {"observed": agreement.observed, "alpha": agreement.alpha["nominal"]}
+    return {"annotators": len(annotators), "n": agreement.n_pairable, **figures}

@@ -80,8 +80,8 @@ def _divided(
             if fate(labels, cell) != "rejected":
                 stay.append(point)
                 continue
-            said = {task: of.cells.get(cell) for task, of in labels.items()}
-            rejected.append({**query, **point, "why": BY_PEOPLE, **said})
+            verdicts = {task: of.cells.get(cell) for task, of in labels.items()}
+            rejected.append({**query, **point, "why": BY_PEOPLE, **verdicts})
         kept.append({**row, "key_points": stay})
     return kept, rejected
 

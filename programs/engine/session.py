@@ -162,7 +162,7 @@ class Session:
             return [(item.ids, _made(outcome(item))) for item in stage.items()]
 
     def _at_once(self, stage: Stage) -> int:
-        """How many items are in memory: all that go into batches together, or as many as are asked."""
+        """How many items are in memory: all that go into batches together, or as many as asked."""
         run = self.config.run
         if run.executor != "batch":
             return run.concurrency

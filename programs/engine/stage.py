@@ -311,8 +311,8 @@ class Executor(Protocol):
 async def run_here(work: Work, concurrency: int, ask: Ask | None = None) -> None:
     """Judge what is left of a stage in this process.
 
-    At most `concurrency` items are in memory at once, however many there are. Cancelling ends it with
-    everything finished in the journal.
+    At most `concurrency` items are in memory at once, however many there are. Cancelling ends it
+    with everything finished in the journal.
 
     Args:
         ask: judges one, in the place of what the stage has.

@@ -53,13 +53,13 @@ def closed_loop(
     for name in (CONTEXTS, GENERATED):
         check_no_link(config.run.out / name)
     folder = config.run.out / CONTEXTS
-    found = retrieve(config, folder, quiet=quiet, budget=budget, panel=panel)
-    if found["limit_reached"]:
-        raise InputError(f"rerankers: stopped at {found['limit_reached']}; {RAISE}")
-    if found["share_missing"] > config.run.allow_missing:
-        n = sum(found["failed"].values())
+    manifest = retrieve(config, folder, quiet=quiet, budget=budget, panel=panel)
+    if manifest["limit_reached"]:
+        raise InputError(f"rerankers: stopped at {manifest['limit_reached']}; {RAISE}")
+    if manifest["share_missing"] > config.run.allow_missing:
+        n = sum(manifest["failed"].values())
         raise InputError(f"{folder}: {n:,} calls of rerankers gave nothing; {AGAIN}")
-    runs = tuple(about["file"] for about in found["runs"].values())
+    runs = tuple(about["file"] for about in manifest["runs"].values())
     config = config.changed("data", retrieval=(*config.data.retrieval, *runs))
     if not makes_answers(config):
         return config

@@ -51,7 +51,7 @@ class Contexts:
         """The passages of one of the items."""
         return self.names[item.ids["run_id"]][item.ids["topic_id"]]
 
-    def found_nothing(self, item: Item) -> bool:
+    def has_no_passages(self, item: Item) -> bool:
         """Whether the retrieval run has no passage for it: then it has no answer either."""
         return item.payload is not None and not self.names_of(item)
 
@@ -61,11 +61,11 @@ def generate_config(config: Config) -> Config:
 
     Raises: InputError for one that is missing, or a folder that is not for this program.
     """
-    given = config.data
+    source = config.data
     for name in ("topics", "passages", "retrieval"):
-        if not getattr(given, name):
+        if not getattr(source, name):
             raise InputError(f"no {name}: name a file (data.{name}, --{name})")
-    data = DataConfig(topics=given.topics, passages=given.passages, retrieval=given.retrieval)
+    data = DataConfig(topics=source.topics, passages=source.passages, retrieval=source.retrieval)
     config = config.model_copy(update={"program": (), "data": data})
     check_build_folder(config, PROGRAM, (f"{ANSWERS}/", STATISTICS, DATASHEET))
     return config
@@ -119,9 +119,9 @@ def _check_limits(settings: GenerateConfig, topic_ids: Iterable[str]) -> None:
             raise InputError(f"generate.{name}: {got}, wanted {most} at most ({form.name})")
 
 
-def _run_id(given: str | None, retrieval_run: str, *, is_one: bool) -> str:
+def _run_id(wanted: str | None, retrieval_run: str, *, is_one: bool) -> str:
     """What the run of the answers is called: as was given, with several runs as a prefix."""
-    run_id = retrieval_run if given is None else given if is_one else f"{given}-{retrieval_run}"
+    run_id = retrieval_run if wanted is None else wanted if is_one else f"{wanted}-{retrieval_run}"
     if run_id.split() != [run_id]:
         raise InputError(f"generate.run_id: {run_id!r}, wanted an id without white space")
     n_bytes = len(os.fsencode(f"{run_id}.jsonl.part"))

@@ -61,26 +61,26 @@ class _Answers(Build):
 
     program, judges, files = PROGRAM, JUDGES, (STATISTICS, DATASHEET)
     notes = empty_notes()
-    given: Contexts
+    source: Contexts
 
     async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
         """See Build."""
         folder = own_folder(results.folder / ANSWERS)
         for torn in folder.glob("*.part"):  # by a kill
             remove(torn)
-        found = await self._written(results)
+        runs = await self._written(results)
         data = {
-            "topic_ids": list(self.given.topics),
-            "run_ids": list(found),
-            "topics": len(self.given.topics),
-            "runs": len(found),
-            "passages": len(self.given.passages),
+            "topic_ids": list(self.source.topics),
+            "run_ids": list(runs),
+            "topics": len(self.source.topics),
+            "runs": len(runs),
+            "passages": len(self.source.passages),
         }
-        return {"runs": found}, data
+        return {"runs": runs}, data
 
     async def _written(self, results: Results) -> dict[str, dict[str, int]]:
         """Write the answers of each run; what is in them, counted."""
-        given, writer = self.given, self.panel["answer_writer"]
+        contexts, writer = self.source, self.panel["answer_writer"]
         layout = self.config.generate.layout
 
         async def write(question: str, names: list[str], texts: list[str]) -> tuple[Any, Any]:
@@ -91,27 +91,33 @@ class _Answers(Build):
                 for s in sentences
             ], calls
 
-        total = sum(map(len, given.names.values()))
+        total = sum(map(len, contexts.names.values()))
         stage = makes(
-            "answers", JUDGES, write, given.items, made=MADE, misfit=_no_such_place, total=total
+            "answers",
+            JUDGES,
+            write,
+            contexts.items,
+            made=MADE,
+            misfit=_unknown_citation,
+            total=total,
         )
-        found = {}
+        counts_by_run = {}
         async with self.session.judged(stage, results) as outcome:
-            for run_id, items in groupby(given.items(), key=lambda item: item.ids["run_id"]):
+            for run_id, items in groupby(contexts.items(), key=lambda item: item.ids["run_id"]):
                 counts: Counter[str] = Counter()
                 with results.open(answers_file(run_id)) as rows:
                     for item in items:
-                        made, names = outcome(item), given.names_of(item)
-                        at = (run_id, given.topics[item.ids["topic_id"]], names)
+                        made, names = outcome(item), contexts.names_of(item)
+                        at = (run_id, contexts.topics[item.ids["topic_id"]], names)
                         counts["topics"] += 1
                         if isinstance(made, Judged):
                             answer = made.values["made"]
                             rows.write(answer_row(*at, answer, layout))
                             counts.update(answer_counts(names, answer))
-                        elif not given.found_nothing(item):
+                        elif not contexts.has_no_passages(item):
                             rows.write(not_made_row(*at, made.reason, layout))
-                found[run_id] = {what: counts[what] for what in COUNTED}
-        return found
+                counts_by_run[run_id] = {what: counts[what] for what in COUNTED}
+        return counts_by_run
 
     def datasheet(self, manifest: Mapping[str, Any]) -> str:
         """See Build."""
@@ -136,8 +142,8 @@ def answers_file(run_id: str) -> str:
     return f"{ANSWERS}/{run_id}.jsonl"
 
 
-def _no_such_place(item: Item, made: Any) -> str:
+def _unknown_citation(item: Item, made: Any) -> str:
     """A citation of a passage that was not given."""
     n = len((item.payload or ((), ()))[1])
-    beyond = [place for sentence in made for place in sentence["citations"] if place >= n]
+    beyond = [index for sentence in made for index in sentence["citations"] if index >= n]
     return f"citation {beyond[0]}, wanted 0 to {n - 1}" if beyond else ""

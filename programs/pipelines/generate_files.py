@@ -34,7 +34,7 @@ def answer_row(
     """One line of a run in the layout of TREC RAG 2024 (`rag24`) or 2025 (`rag25`).
 
     Args:
-        answer: `text` and `citations` of each sentence, 0-based places in the references.
+        answer: `text` and `citations` of each sentence, 0-based positions in the references.
     """
     if layout == "rag25":
         whose = {"team_id": TEAM, "run_id": run_id, "type": "automatic"}
@@ -59,7 +59,7 @@ def not_made_row(
 
 def answer_counts(references: Sequence[str], answer: Sequence[Mapping[str, Any]]) -> dict[str, int]:
     """What one answer adds to the counts of its run."""
-    cited = [place for sentence in answer for place in sentence["citations"]]
+    cited = [index for sentence in answer for index in sentence["citations"]]
     return {
         "answers": 1,
         "words": _n_words(answer),
@@ -71,10 +71,10 @@ def answer_counts(references: Sequence[str], answer: Sequence[Mapping[str, Any]]
     }
 
 
-def statistics_table(found: Mapping[str, Any]) -> list[list[str]]:
+def statistics_table(stats: Mapping[str, Any]) -> list[list[str]]:
     """The counts of each run as rows of a table, the header first; - where nothing was made."""
     rows = [["run", "answers", "words each", "sentences each", "with citation", "passages cited"]]
-    for run_id, n in found["runs"].items():
+    for run_id, n in stats["runs"].items():
         each = [_mean(n["words"], n["answers"]), _mean(n["sentences"], n["answers"])]
         answers = _share(n["answers"], n["topics"])
         cited = _share(n["cited_sentences"], n["sentences"])

@@ -88,9 +88,9 @@ class Indexes:
         return _open(step, self._work / name, self.encoders)
 
     def _build(self, step: Indexed, folder: Path) -> None:
-        found = Problems()
-        build_index(step, self._passages, folder, found, self.encoders, quiet=self._quiet)
-        self._problems.take(found)
+        build_problems = Problems()
+        build_index(step, self._passages, folder, build_problems, self.encoders, quiet=self._quiet)
+        self._problems.take(build_problems)
 
 
 def make_indexes(
@@ -143,9 +143,9 @@ def build_index(
             raise InputError(f"{path}:1: the file is empty, wanted passages")
     n = 0
 
-    def counted(found: Iterable[Passage], bar: ProgressBar) -> Iterator[Passage]:
+    def counted(stream: Iterable[Passage], bar: ProgressBar) -> Iterator[Passage]:
         nonlocal n
-        for passage in found:
+        for passage in stream:
             n += 1
             bar.step()
             yield passage

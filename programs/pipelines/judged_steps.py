@@ -70,12 +70,12 @@ class JudgedSteps:
     ) -> Ranked:
         async def order(indexes: Sequence[int]) -> Sequence[int]:
             passages = [texts[ranked[index].passage_id] for index in indexes]
-            given = self._panel["listwise"].order(topic.question, passages)
-            if (found := await self._made("listwise", given)) is None:
+            call = self._panel["listwise"].order(topic.question, passages)
+            if (reply := await self._made("listwise", call)) is None:
                 return indexes
-            if found.is_mended:
+            if reply.is_mended:
                 self.counts[MENDED] += 1
-            return [indexes[i] for i in found.indexes]
+            return [indexes[i] for i in reply.indexes]
 
         indexes = await slide(len(ranked), order, window=step.window, stride=step.stride)
         return by_rank(ranked[index].passage_id for index in indexes)
@@ -85,9 +85,9 @@ class JudgedSteps:
     ) -> Ranked:
         async def best(indexes: Sequence[int]) -> int:
             passages = [texts[ranked[index].passage_id] for index in indexes]
-            given = self._panel["setwise"].best(topic.question, passages)
-            found = await self._made("setwise", given)
-            return min(indexes) if found is None else indexes[int(found)]
+            call = self._panel["setwise"].best(topic.question, passages)
+            reply = await self._made("setwise", call)
+            return min(indexes) if reply is None else indexes[int(reply)]
 
         indexes = await setwise_top(len(ranked), best, top=step.top, size=step.size)
         return by_rank(ranked[index].passage_id for index in indexes)
@@ -110,20 +110,24 @@ class JudgedSteps:
         """What a judge made of a call, which is counted; None: the call failed."""
         self.asked[what] += 1
         try:
-            found, _ = await call
+            reply, _ = await call
         except JudgeError:
             self.failed[what] += 1
             return None
-        return found
+        return reply
 
     async def _questions_of(self, step: CoverageStep, topic: Topic) -> QuestionSet | None:
         if step.questions == "given":
             if (given := self._questions.get(topic.id)) is None:
                 self.counts["topics without sub-questions, left as they were"] += 1
             return given
-        made = self._panel["question_decomposer"].decompose(topic.question)
-        found = await self._made("sub-questions", made)
-        return None if found is None else question_set(topic.id, [each.text for each in found])
+        call = self._panel["question_decomposer"].decompose(topic.question)
+        subquestions = await self._made("sub-questions", call)
+        return (
+            None
+            if subquestions is None
+            else question_set(topic.id, [each.text for each in subquestions])
+        )
 
     async def _ratings_of(
         self, step: CoverageStep, topic: Topic, name: str, questions: QuestionSet, text: str
@@ -133,11 +137,11 @@ class JudgedSteps:
         known: Sequence[int] = ()
         if step.questions == "given":
             known = self._ratings.get(topic.id, {}).get(name, ())
-        found: dict[str, float | None] = {}
+        ratings: dict[str, float | None] = {}
         for question in questions.questions:
-            given = known[question.column] if known else NOT_JUDGED
-            found[question.id] = None if given < 0 else float(given)
-        missing = [question for question in questions.questions if found[question.id] is None]
+            rating = known[question.column] if known else NOT_JUDGED
+            ratings[question.id] = None if rating < 0 else float(rating)
+        missing = [question for question in questions.questions if ratings[question.id] is None]
         for start in range(0, len(missing), judge.window):
             window = missing[start : start + judge.window]
             pairs = [{"question": question.text, "context": text} for question in window]
@@ -146,5 +150,5 @@ class JudgedSteps:
                 if isinstance(verdict, Unjudged):
                     self.failed["ratings"] += 1
                 else:
-                    found[question.id] = float(verdict.label)
-        return list(found.values())
+                    ratings[question.id] = float(verdict.label)
+        return list(ratings.values())

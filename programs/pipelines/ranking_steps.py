@@ -67,9 +67,9 @@ class PassageTexts:
                 raise InputError("a step reads passages: name files of them (--passages)")
             self._known = {name: each for name, each in self._known.items() if name in ids}
             for path in self._files:
-                found = Problems()
-                self._known |= read_passages(path, found, ids - self._known.keys())
-                self._problems.take(found)
+                problems = Problems()
+                self._known |= read_passages(path, problems, ids - self._known.keys())
+                self._problems.take(problems)
             self._problems.raise_errors()
             if lost := sorted(ids - self._known.keys()):
                 what = f"no text of {lost[0]!r} ({len(lost):,} of {len(ids):,} passages)"
@@ -124,10 +124,10 @@ class RankingSteps:
 
     def not_made(self, steps: Sequence[Step]) -> dict[str, Reason]:
         """The topics for which a pipeline that has run could not do all of its steps, and why."""
-        found: dict[str, Reason] = {}
+        reasons: dict[str, Reason] = {}
         for step in steps:
-            found |= self._lost.get(step, {})
-        return found
+            reasons |= self._lost.get(step, {})
+        return reasons
 
     def cut_to_nothing(self, steps: Sequence[Step]) -> list[str]:
         """The topics for which a pipeline that has run found passages and left none of them."""
@@ -146,40 +146,42 @@ class RankingSteps:
     async def _timed(self, step: Step, rankings: list[Rankings]) -> list[Rankings]:
         began = asyncio.get_running_loop().time()
         if isinstance(step, FirstStage):
-            found = [*rankings, self._found(step)]
+            after = [*rankings, self._retrieved(step)]
         elif isinstance(step, RrfStep | WeightedStep):
-            found = [self._fused(step, rankings)]
+            after = [self._fused(step, rankings)]
         elif isinstance(step, CutStep):
-            found = [self._cut(step, rankings[0])]
+            after = [self._cut(step, rankings[0])]
         else:
             assert isinstance(step, RerankStep)
-            found = [await self._reranked(step, rankings[0])]
+            after = [await self._reranked(step, rankings[0])]
         if step.hits is not None:
-            found[-1] = {topic: ranked[: step.hits] for topic, ranked in found[-1].items()}
-        for topic, ranked in found[-1].items():
+            after[-1] = {topic: ranked[: step.hits] for topic, ranked in after[-1].items()}
+        for topic, ranked in after[-1].items():
             with _refused(step, topic):
                 check_ranked(ranked)
         took = asyncio.get_running_loop().time() - began
         self.seconds[step.step] = self.seconds.get(step.step, 0.0) + took
-        return found
+        return after
 
-    def _found(self, step: FirstStage) -> Rankings:
+    def _retrieved(self, step: FirstStage) -> Rankings:
         if isinstance(step, RunStep):
             problems = Problems()
-            given = read_trec_run(step.path, problems)
+            rankings = read_trec_run(step.path, problems)
             problems.raise_errors()
             self._problems.take(problems)
             self._lost[step] = {
                 topic: ranking.not_made
-                for topic, ranking in given.items()
+                for topic, ranking in rankings.items()
                 if ranking.not_made is not None and topic in self._topics
             }
             return {
                 topic: [
                     Scored(*each)
-                    for each in zip(given[topic].passage_ids, given[topic].scores, strict=True)
+                    for each in zip(
+                        rankings[topic].passage_ids, rankings[topic].scores, strict=True
+                    )
                 ]
-                if topic in given
+                if topic in rankings
                 else []
                 for topic in self._topics
             }
@@ -190,32 +192,32 @@ class RankingSteps:
 
     def _fused(self, step: RrfStep | WeightedStep, rankings: list[Rankings]) -> Rankings:
         def fused(topic: str) -> Ranked:
-            given = [ranking[topic] for ranking in rankings]
+            ranked_lists = [ranking[topic] for ranking in rankings]
             with _refused(step, topic):
                 if isinstance(step, RrfStep):
-                    return reciprocal_rank(given, k=step.k)
-                return weighted(given, step.weights, norm=step.norm)
+                    return reciprocal_rank(ranked_lists, k=step.k)
+                return weighted(ranked_lists, step.weights, norm=step.norm)
 
         return {topic: fused(topic) for topic in self._topics}
 
     def _cut(self, step: CutStep, rankings: Rankings) -> Rankings:
-        found = dict(rankings)
+        cut = dict(rankings)
         if step.required:
             sizes = self._required
-            found = {topic: ranked[: sizes[topic] or 0] for topic, ranked in found.items()}
-            self._lost[step] = {t: Reason.INCOMPLETE for t in found if sizes[t] is None}
+            cut = {topic: ranked[: sizes[topic] or 0] for topic, ranked in cut.items()}
+            self._lost[step] = {t: Reason.INCOMPLETE for t in cut if sizes[t] is None}
         if step.tokens is not None:
             limit, count = step.tokens, token_counter(self._config.coverage.tokenizer)
-            texts = {name: each.text for name, each in self._texts.of(_ids(found)).items()}
-            found = {t: within_tokens(ranked, texts, limit, count) for t, ranked in found.items()}
-        return found
+            texts = {name: each.text for name, each in self._texts.of(_ids(cut)).items()}
+            cut = {t: within_tokens(ranked, texts, limit, count) for t, ranked in cut.items()}
+        return cut
 
     async def _reranked(self, step: RerankStep, rankings: Rankings) -> Rankings:
         front = {topic: ranked[: step.depth] for topic, ranked in rankings.items()}
         passages = self._texts.of(_ids(front))
         texts = {name: passage_text(passage) for name, passage in passages.items()}
         rerank = self._reranker(step, texts)
-        found: Rankings = {}
+        reranked: Rankings = {}
         waiting = iter(front)
         with ProgressBar(step.step, len(front), self._usage, quiet=self._quiet) as bar:
 
@@ -228,7 +230,7 @@ class RankingSteps:
                             check_ranked(ranked)
                     if rest := rankings[topic][len(front[topic]) :]:
                         ranked = by_rank(each.passage_id for each in [*ranked, *rest])
-                    found[topic] = ranked
+                    reranked[topic] = ranked
                     bar.step()
                     await asyncio.sleep(0)  # a look at Ctrl-C
 
@@ -236,7 +238,7 @@ class RankingSteps:
             async with task_group() as group:
                 for _ in range(min(n, len(front))):
                     group.create_task(work())
-        return {topic: found[topic] for topic in rankings}
+        return {topic: reranked[topic] for topic in rankings}
 
     def _reranker(
         self, step: RerankStep, texts: Mapping[str, str]

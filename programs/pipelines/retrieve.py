@@ -77,12 +77,12 @@ def retrieve(
     """
     config = config.with_steps(deep_enough)
     pipelines = pipelines_of(config)
-    given = [step.path for step in _steps(pipelines) if isinstance(step, RunStep)]
-    inputs = {**input_hashes(config), **{str(path): hash_of(path) for path in given}}
+    run_paths = [step.path for step in _steps(pipelines) if isinstance(step, RunStep)]
+    inputs = {**input_hashes(config), **{str(path): hash_of(path) for path in run_paths}}
     files = run_files(out, pipelines, map(Path, inputs))
     problems = Problems()
     topics = _topics(config, problems)
-    questions, ratings = _given(config, pipelines, problems)
+    questions, ratings = _questions_and_ratings(config, pipelines, problems)
     problems.raise_errors()
     required = _required(config, pipelines, topics)
     budget = budget or budget_of(config)
@@ -95,18 +95,18 @@ def retrieve(
         data = config.data
         indexes = Indexes(data.passages, data.index, Path(work), problems, encoders, quiet=quiet)
 
-        async def judge(session: Session) -> _Found:
+        async def judge(session: Session) -> _Retrieved:
             judged = JudgedSteps(session.panel, questions, ratings)
             steps = RankingSteps(
                 config, topics, indexes, judged, required, budget.usage, problems, quiet=quiet
             )
-            found = {name: await steps.run(pipeline) for name, pipeline in pipelines.items()}
+            rankings = {name: await steps.run(pipeline) for name, pipeline in pipelines.items()}
             lost = {name: steps.not_made(pipeline) for name, pipeline in pipelines.items()}
-            for name, ranked in found.items():
-                found[name] = ranked | {topic: [] for topic in lost[name]}
-            return _Found(judged, steps, found, lost, session.panel.identities())
+            for name, ranked in rankings.items():
+                rankings[name] = ranked | {topic: [] for topic in lost[name]}
+            return _Retrieved(judged, steps, rankings, lost, session.panel.identities())
 
-        judged, steps, found, lost, identities = run_session(
+        judged, steps, rankings, lost, identities = run_session(
             config.here(),
             judges_of(pipelines),
             judge,
@@ -126,9 +126,9 @@ def retrieve(
         "judges": identities,
         "runs": {
             name: _counts(
-                written.get(name), rankings, steps.cut_to_nothing(pipelines[name]), lost[name]
+                written.get(name), of_run, steps.cut_to_nothing(pipelines[name]), lost[name]
             )
-            for name, rankings in found.items()
+            for name, of_run in rankings.items()
         },
         "problems": problems.counts(),
         **_calls(judged, pipelines),
@@ -136,11 +136,11 @@ def retrieve(
         "this_time": this_time(budget.usage, before, began) | {"seconds_by_step": by_step},
     }
     if written:
-        files.publish(found, lost, manifest)
+        files.publish(rankings, lost, manifest)
     return manifest
 
 
-class _Found(NamedTuple):
+class _Retrieved(NamedTuple):
     """What pipelines ran with, the rankings of each, and why some could not be made."""
 
     judged: JudgedSteps
@@ -167,33 +167,33 @@ def asks_by_itself(config: Config) -> bool:
 
 def pipelines_of(config: Config) -> dict[str, tuple[Step, ...]]:
     """The pipelines of a config by the names of their runs. Raises: InputError if it has none."""
-    found: dict[str, tuple[Step, ...]] = dict(config.pipelines)
+    pipelines: dict[str, tuple[Step, ...]] = dict(config.pipelines)
     if config.retrieve:
         name = name_of(config.retrieve)
-        if name in found:
+        if name in pipelines:
             raise InputError(f"pipelines.{name}: has the name that retrieve: gives its run")
-        found[name] = config.retrieve
-    if not found:
+        pipelines[name] = config.retrieve
+    if not pipelines:
         raise InputError("no pipeline: name one (--pipeline, retrieve: or pipelines:)")
-    for name in found:
+    for name in pipelines:
         if not name or name.split() != [name] or "/" in name:
             raise InputError(f"pipelines: {name!r} names a run and a file, wanted no space or /")
-    return found
+    return pipelines
 
 
 def judges_of(pipelines: Mapping[str, Sequence[Step]]) -> list[JudgeName]:
     """The judges that pipelines may ask."""
-    found: dict[JudgeName, None] = {}
+    judges: dict[JudgeName, None] = {}
     for step in _steps(pipelines):
         if isinstance(step, ListwiseStep):
-            found["listwise"] = None
+            judges["listwise"] = None
         elif isinstance(step, SetwiseStep):
-            found["setwise"] = None
+            judges["setwise"] = None
         elif isinstance(step, CoverageStep):
-            found["answerability"] = None
+            judges["answerability"] = None
             if step.questions == "made":
-                found["question_decomposer"] = None
-    return list(found)
+                judges["question_decomposer"] = None
+    return list(judges)
 
 
 def _topics(config: Config, problems: Problems) -> dict[str, Topic]:
@@ -207,7 +207,7 @@ def _topics(config: Config, problems: Problems) -> dict[str, Topic]:
     return dict(list(topics.items())[: config.run.limit])
 
 
-def _given(
+def _questions_and_ratings(
     config: Config, pipelines: Mapping[str, Sequence[Step]], problems: Problems
 ) -> tuple[dict[str, QuestionSet], Ratings]:
     """The sub-questions and ratings that the data has. Raises: InputError if a step lacks them."""
@@ -223,8 +223,8 @@ def _given(
     questions = read_question_sets(config.data.questions, problems)
     ratings: Ratings = {}
     for path in config.data.ratings:
-        for topic, given in read_ratings(path, problems, questions).items():
-            ratings.setdefault(topic, {}).update(given)
+        for topic, of_topic in read_ratings(path, problems, questions).items():
+            ratings.setdefault(topic, {}).update(of_topic)
     return questions, ratings
 
 

@@ -37,7 +37,7 @@ class RunFiles:
 
     def publish(
         self,
-        found: Mapping[str, Mapping[str, Ranked]],
+        rankings: Mapping[str, Mapping[str, Ranked]],
         lost: Mapping[str, Mapping[str, Reason]],
         manifest: Any,
     ) -> None:
@@ -55,7 +55,7 @@ class RunFiles:
         }
         try:
             for name, path in self.runs.items():
-                _write_run(parts[path], name, found[name], lost[name])
+                _write_run(parts[path], name, rankings[name], lost[name])
             write_file(parts[self.manifest], text)
             for path in (self.manifest, *self.gone):  # the manifest is of the runs before
                 remove(path)

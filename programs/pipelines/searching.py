@@ -29,11 +29,11 @@ from .indexing import Indexed, Indexes
 from .ranking_steps import RankingSteps
 
 _QUERY = "query"  # the one topic of a search
-_HELD = 1024  # passages; items of one topic look at the same few
+_CACHED = 1024  # passages; items of one topic look at the same few
 
 
 class IndexedPassages:
-    """Passages of files, each read again from its place when it is wanted; the latest are held.
+    """Passages of files, each read again from its file when it is wanted; the latest are cached.
 
     Args:
         paths: passage files. Raises: InputError with all that is wrong in them.
@@ -47,7 +47,7 @@ class IndexedPassages:
                 if (name := line.id(*ID_FIELDS)) is not None and passage_of(line, name):
                     self._lines.note(line, name)
         problems.raise_errors()
-        self._held = lru_cache(maxsize=_HELD)(partial(_passage, self._lines))
+        self._held = lru_cache(maxsize=_CACHED)(partial(_passage, self._lines))
 
     def get(self, passage_id: str) -> Passage | None:
         """A passage; None: there is none, or it has no text."""
@@ -55,10 +55,10 @@ class IndexedPassages:
 
     def of(self, ids: set[str]) -> Mapping[str, Passage]:
         """See PassageTexts. Raises: InputError if one is not there."""
-        found = {name: passage for name in ids if (passage := self.get(name)) is not None}
-        if lost := sorted(ids - found.keys()):
+        passages = {name: passage for name in ids if (passage := self.get(name)) is not None}
+        if lost := sorted(ids - passages.keys()):
             raise InputError(f"no text of {lost[0]!r} ({len(lost):,} of {len(ids):,} passages)")
-        return found
+        return passages
 
 
 def _passage(lines: LineIndex, passage_id: str) -> Passage | None:

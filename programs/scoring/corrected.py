@@ -83,17 +83,17 @@ def corrected_scores(
     is_scored = is_scored and regroup is None
     plain = score_path(path, Problems(), topics=topics) if is_scored else []
     means = {(row.run_id, row.measure): row.value for row in plain if row.topic_id == "all"}
-    asked = Correction(means, against, half_width, level)
+    correction = Correction(means, against, half_width, level)
     scores: list[CorrectedScore] = []
     differences: list[CorrectedDifference] = []
     for of_measure in chosen:
-        found, compared, gap = asked.measure(of_measure)
+        corrected, compared, gap = correction.measure(of_measure)
         if abs(gap) > _TOO_FAR:
             name, more = of_measure.measure.name, "higher" if gap > 0 else "lower"
             what = f"the judge scores labelled items {more} in {name} than all, by {abs(gap):.1f}"
             what += " standard errors: were they drawn at random?"
             problems.keep(labels, 1, "labels_not_random", what)
-        scores += found
+        scores += corrected
         differences += compared
     if all(score.corrected is None for score in scores):
         raise InputError(f"{labels}: nothing can be corrected: {_why_none(scores)}")
@@ -112,12 +112,12 @@ def _check_numbers(items: JudgedItems, human: Sequence[str | None], labels: Path
 def _check_parts(items: JudgedItems, human: Sequence[str | None], labels: Path) -> None:
     """Raise InputError unless each topic has labels of what was judged, and of what was not."""
     n_labels: dict[tuple[bool, str], int] = {}
-    for topic, is_first, label, given in zip(
+    for topic, is_first, label, human_label in zip(
         items.topics, items.is_first, items.labels, human, strict=True
     ):
         part = label is not None, topic
         if is_first:
-            n_labels[part] = n_labels.get(part, 0) + (given is not None)
+            n_labels[part] = n_labels.get(part, 0) + (human_label is not None)
     if lacking := sorted((topic, kept) for (kept, topic), n in n_labels.items() if not n):
         topic, kept = lacking[0]
         of = "that the cascade kept" if kept else "that the cascade left to people"
@@ -169,8 +169,8 @@ def _why_none(scores: Sequence[CorrectedScore]) -> str | None:
 
 def later_citations(items: JudgedItems, human: Sequence[str | None]) -> dict[str, bool]:
     """The topics with second citations of a sentence, and whether one of these has a label."""
-    found: dict[str, bool] = {}
+    has_label: dict[str, bool] = {}
     for topic, is_first, label in zip(items.topics, items.is_first, human, strict=True):
         if not is_first:
-            found[topic] = found.get(topic, False) or label is not None
-    return found
+            has_label[topic] = has_label.get(topic, False) or label is not None
+    return has_label

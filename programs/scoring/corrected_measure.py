@@ -51,14 +51,14 @@ class Correction:
         reasons = {run: _reason(sample) for run, sample in samples.items()}
         usable = [run for run in runs if reasons[run] is None]
         tuned = reduce(add, (moments(samples[run]) for run in usable), Moments(0.0, 0.0, 0.0))
-        found = {run: estimate(samples[run], tuned.lam) for run in usable}
+        estimates = {run: estimate(samples[run], tuned.lam) for run in usable}
         scores = [
-            self._score(data, run, samples[run], tuned, reasons[run], found.get(run))
+            self._score(data, run, samples[run], tuned, reasons[run], estimates.get(run))
             for run in runs
         ]
         gap = sum(judged_gap(samples[run]) for run in usable)
         error = float(np.sqrt(tuned.judged))
-        return scores, self._differences(data, found), gap / error if error > 0 else 0.0
+        return scores, self._differences(data, estimates), gap / error if error > 0 else 0.0
 
     def _score(
         self,
@@ -67,11 +67,11 @@ class Correction:
         sample: Sample,
         tuned: Moments,
         reason: str | None,
-        found: Estimate | None,
+        estimated: Estimate | None,
     ) -> CorrectedScore:
         name = data.measure.name
         lam = tuned.lam
-        known: dict[str, Any] = {
+        common: dict[str, Any] = {
             "run_id": run,
             "measure": name,
             "judged": self._judged(data, run),
@@ -85,19 +85,19 @@ class Correction:
             "rho": tuned.rho,
             "label_saving": tuned.label_saving(lam),
         }
-        if found is None:
-            return CorrectedScore(**known, reason=reason)
-        corrected = self._figure(found, is_share=True)
+        if estimated is None:
+            return CorrectedScore(**common, reason=reason)
+        corrected = self._figure(estimated, is_share=True)
         plug_in = data.plug_in(run)
         binary = len(data.levels) == 2
         return CorrectedScore(
-            **known,
+            **common,
             corrected=corrected,
             human_only=self._figure(estimate(sample, 0.0), is_share=True),
             plug_in=plug_in,
             sensitivity=data.rates.sensitivity if binary else None,
             specificity=data.rates.specificity if binary else None,
-            needed=self._needed(found),
+            needed=self._needed(estimated),
             warnings=tuple(_warnings(sample, corrected, plug_in)),
         )
 
@@ -105,41 +105,45 @@ class Correction:
         key = (run, data.measure.name)
         return self.means[key] if key in self.means else data.judged_score(run)
 
-    def _needed(self, found: Estimate) -> LabelsNeeded | None:
+    def _needed(self, estimated: Estimate) -> LabelsNeeded | None:
         """Labels for the wanted half-width, never fewer than a score is corrected with."""
         if self.half_width is None:
             return None
-        needed = labels_needed(found, self.half_width, level=self.level)
+        needed = labels_needed(estimated, self.half_width, level=self.level)
         if needed is None:
             return None
-        least, like = min(found.n_items, MIN_LABELS), needed.like_these
+        least, like = min(estimated.n_items, MIN_LABELS), needed.like_these
         return replace(
             needed,
             like_these=None if like is None else max(like, least),
             of_these=max(needed.of_these, least),
         )
 
-    def _figure(self, found: Estimate, *, is_share: bool) -> Figure:
+    def _figure(self, estimated: Estimate, *, is_share: bool) -> Figure:
         """With both intervals; a share is cut to [0, 1], which loses no interval its truth."""
-        like = interval_like_these(found, level=self.level)
-        if found.n_labelled_topics < MIN_TOPICS:
-            like = Interval(found.value, None, None, like.n_topics, self.level)
-        of_these = interval_of_these(found, level=self.level)
+        like = interval_like_these(estimated, level=self.level)
+        if estimated.n_labelled_topics < MIN_TOPICS:
+            like = Interval(estimated.value, None, None, like.n_topics, self.level)
+        of_these = interval_of_these(estimated, level=self.level)
         if not is_share:
-            return Figure(found.value, like, of_these)
-        return Figure(_cut(found.value), _cut_interval(like), _cut_interval(of_these))
+            return Figure(estimated.value, like, of_these)
+        return Figure(_cut(estimated.value), _cut_interval(like), _cut_interval(of_these))
 
     def _differences(
-        self, data: Labelled, found: Mapping[str, Estimate]
+        self, data: Labelled, estimates: Mapping[str, Estimate]
     ) -> list[CorrectedDifference]:
-        if len(found) < 2 or (self.against is not None and self.against not in found):
+        if len(estimates) < 2 or (self.against is not None and self.against not in estimates):
             return []
-        judged = {run: self._judged(data, run) for run in sorted(found)}
+        judged = {run: self._judged(data, run) for run in sorted(estimates)}
         # Chosen without the labels: the best corrected value is in part the luckiest draw.
         best = self.against or max(judged, key=lambda run: _or_least(judged[run]))
         compared = []
         for run in sorted(judged.keys() - {best}):
-            minus, one, other = difference(found[run], found[best]), judged[run], judged[best]
+            minus, one, other = (
+                difference(estimates[run], estimates[best]),
+                judged[run],
+                judged[best],
+            )
             compared.append(
                 CorrectedDifference(
                     run_id=run,
@@ -171,18 +175,18 @@ def _reason(sample: Sample) -> str | None:
 
 
 def _warnings(sample: Sample, corrected: Figure, plug_in: float | None) -> list[str]:
-    found = []
+    warnings = []
     gains = sample.human[sample.is_labelled]
     few = min(np.count_nonzero(gains > gains.min()), np.count_nonzero(gains < gains.max()))
     if few < _FEW and not sample.is_labelled.all():
-        found.append(f"only {few} of {len(gains)} labels differ from the others")
+        warnings.append(f"only {few} of {len(gains)} labels differ from the others")
     interval = corrected.of_these if corrected.like_these.low is None else corrected.like_these
     if plug_in is not None and interval.low is not None and interval.high is not None:
         half = (interval.high - interval.low) / 2
         if abs(plug_in - corrected.value) > half + 1e-9:
             what = f"the error rates of all runs together give {plug_in:.3f}"
-            found.append(f"{what}: this run's errors may be of another kind")
-    return found
+            warnings.append(f"{what}: this run's errors may be of another kind")
+    return warnings
 
 
 def _or_least(value: float | None) -> float:
@@ -193,7 +197,7 @@ def _cut(value: float) -> float:
     return min(max(value, 0.0), 1.0)
 
 
-def _cut_interval(given: Interval) -> Interval:
-    low, high = (None if bound is None else _cut(bound) for bound in (given.low, given.high))
-    value = None if given.value is None else _cut(given.value)
-    return Interval(value, low, high, given.n_topics, given.level)
+def _cut_interval(interval: Interval) -> Interval:
+    low, high = (None if bound is None else _cut(bound) for bound in (interval.low, interval.high))
+    value = None if interval.value is None else _cut(interval.value)
+    return Interval(value, low, high, interval.n_topics, interval.level)

@@ -26,8 +26,8 @@ class Figure:
     def as_dict(self) -> dict[str, Any]:
         """Fields ready for JSON."""
         bounds = {
-            name: None if given.low is None else [given.low, given.high]
-            for name, given in (("like_these", self.like_these), ("of_these", self.of_these))
+            name: None if interval.low is None else [interval.low, interval.high]
+            for name, interval in (("like_these", self.like_these), ("of_these", self.of_these))
         }
         return {"value": self.value, **bounds}
 

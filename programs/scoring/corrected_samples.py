@@ -53,8 +53,12 @@ class Labelled:
         else the labels of all runs' items say how large a share of a stratum was labelled.
         """
         of_run = self._of(run_id)
-        known = of_run & ~np.isnan(self.judged)
-        mean = np.average(self.judged[known], weights=self.weights[known]) if known.any() else 0.0
+        is_judged = of_run & ~np.isnan(self.judged)
+        mean = (
+            np.average(self.judged[is_judged], weights=self.weights[is_judged])
+            if is_judged.any()
+            else 0.0
+        )
         on = self.is_labelled
         n_strata = int(self.strata.max(initial=-1)) + 1
         for pool in (of_run, np.ones_like(of_run)):
@@ -64,7 +68,7 @@ class Labelled:
                 break
         human = np.where(on, self.levels[self.human_level], np.nan)
         return Sample(
-            judged=np.where(known, self.judged, mean)[of_run],
+            judged=np.where(is_judged, self.judged, mean)[of_run],
             human=human[of_run],
             weights=self.weights[of_run],
             topics=self.topics[of_run],
@@ -116,13 +120,15 @@ class Labelled:
         weights = self.weights[of_run] * np.count_nonzero(counted)
         earned = np.bincount(at[on], weights[on] * gains[on], n_topics)
         missing = np.bincount(at[~on], weights[~on], n_topics)
-        known = counted & (missing < 1 - 1e-9)
-        return float((earned[known] / (1 - missing[known])).sum() / np.count_nonzero(known))
+        is_judged = counted & (missing < 1 - 1e-9)
+        return float(
+            (earned[is_judged] / (1 - missing[is_judged])).sum() / np.count_nonzero(is_judged)
+        )
 
     def _of(self, run_id: str) -> NDArray[np.bool_]:
         """(n,) whether the item is of this run."""
-        found: NDArray[np.bool_] = self.runs == self.run_ids.index(run_id)
-        return found
+        mask: NDArray[np.bool_] = self.runs == self.run_ids.index(run_id)
+        return mask
 
 
 def labelled(
@@ -141,8 +147,8 @@ def labelled(
     topics = np.array([topic_at.get(topic, -1) for topic in items.topics], dtype=np.int64)
 
     def level(labels: Sequence[str | None]) -> Ints:
-        found = [-1 if label is None else index[label] for label in labels]
-        return np.array(found, dtype=np.int64)[on]
+        level_indices = [-1 if label is None else index[label] for label in labels]
+        return np.array(level_indices, dtype=np.int64)[on]
 
     is_open = np.array([in_parts and label is None for label in items.labels], np.bool_)
     run_ids, runs = np.unique(np.array(items.runs)[on], return_inverse=True)

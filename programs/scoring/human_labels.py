@@ -107,32 +107,34 @@ def _with_judged_runs(
 ) -> dict[Cell, str]:
     at, judged = items.key_names.index("run_id"), set(items.runs)
     names = cell_run_aliases(items.cells, cells, items.key_names)
-    found, others = {}, Counter[str]()
+    of_judged, others = {}, Counter[str]()
     for cell, label in cells.items():
         own = renamed(cell, items.key_names, names)
         if own[at] in judged:
-            found[own] = label
+            of_judged[own] = label
         else:
             others[cell[at]] += 1
     if others:
         what = f"{others.total()} labels of {len(others)} runs that were not judged"
         problems.skip(labels, 1, "other_runs", f"{what}, as {shorten(min(others))!r}")
-    return found
+    return of_judged
 
 
 def _check_labels(
     cells: Mapping[Cell, str], items: JudgedItems, labels: Path, problems: Problems
 ) -> None:
-    given = Counter(cells.values())
-    if unknown := sorted(given.keys() - set(items.scale)):
+    counts = Counter(cells.values())
+    if unknown := sorted(counts.keys() - set(items.scale)):
         what = f"people gave {', '.join(unknown)}, the judge gives {', '.join(items.scale)}"
         raise InputError(f"{labels}: labels of another scale: {what}")
-    if len(given) < 2:
-        what = f"all {len(cells)} labels are {next(iter(given))!r}" if given else "no label is left"
+    if len(counts) < 2:
+        what = (
+            f"all {len(cells)} labels are {next(iter(counts))!r}" if counts else "no label is left"
+        )
         raise InputError(f"{labels}: {what}, wanted two values at least")
     judged = Counter(label for label in items.labels if label is not None)
     for label in items.scale:
-        if judged[label] >= _MANY and not given[label] and len(cells) >= _MANY:
+        if judged[label] >= _MANY and not counts[label] and len(cells) >= _MANY:
             what = f"people gave {label!r} to none of {len(cells)} items, the judge to"
             what += f" {judged[label]} of its {judged.total()}; is it the same scale?"
             problems.keep(labels, 1, "label_never_given", what)

@@ -1,4 +1,4 @@
-"""How hunts for nuggets ended: hunt.jsonl, a row a topic, and what a reader is told of it."""
+"""How hunts for nuggets ended: hunt.jsonl, a row a topic, and a summary of it."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def hunt_lines(folder: Path) -> list[str]:
     problems.raise_errors()
     if not ended:
         return []
-    said = f"{ended[SATURATED]:,} of {ended.total():,} topics saturated"
+    summary = f"{ended[SATURATED]:,} of {ended.total():,} topics saturated"
     others = (f"{n:,}: {_ENDED.get(why, why)}" for why, n in ended.items() if why != SATURATED)
     by_round = " + ".join(f"{sum(of_round):,}" for of_round in zip_longest(*new, fillvalue=0))
-    said = "; ".join([said, *others])
-    return [said, f"New verified nuggets by round: {by_round or 'none'}"]
+    summary = "; ".join([summary, *others])
+    return [summary, f"New verified nuggets by round: {by_round or 'none'}"]

@@ -33,9 +33,9 @@ def read_items(
     folder = Folder(path, problems, topics=wanted)
     file = judged_file(path, kind)
     scale = scale_of(path, kind=kind)
-    found = _by_program(folder, file) or _labels(file, problems, folder.topics, scale)
+    items = _by_program(folder, file) or _labels(file, problems, folder.topics, scale)
     problems.raise_errors()
-    return found
+    return items
 
 
 def _by_program(folder: Folder, file: Path) -> JudgedItems | None:
@@ -77,6 +77,6 @@ def _labels(
         gains = label_shares(file.scale)
         what = f"nothing says which of {', '.join(file.scale)} is better: no mean gain, only shares"
         problems.skip(path, 1, "no_order", what)
-    given = [(c, run_of[c], label, file.probabilities.get(c)) for c, label in cells.items()]
+    rows = [(c, run_of[c], label, file.probabilities.get(c)) for c, label in cells.items()]
     counted = sorted({cell[at] for cell in cells}) if wanted is None else wanted
-    return equal_items(given, file.kind, file.scale, file.key_names, gains, counted)
+    return equal_items(rows, file.kind, file.scale, file.key_names, gains, counted)

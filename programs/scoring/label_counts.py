@@ -45,9 +45,9 @@ class LabelCounts:
 
     def as_dict(self) -> dict[str, Any]:
         """The fields, ready for JSON, with topics and runs counted."""
-        found = asdict(self)
-        counted = {f"n_{name}": len(found.pop(name)) for name in ("topics", "runs")}
-        return {**found, "n": self.n, **counted}
+        fields = asdict(self)
+        counted = {f"n_{name}": len(fields.pop(name)) for name in ("topics", "runs")}
+        return {**fields, "n": self.n, **counted}
 
 
 class _Judged(NamedTuple):
@@ -83,18 +83,18 @@ def label_counts(
     read, scale = _READERS[kind]
     counts: dict[str, dict[str | None, LabelCounts]] = {}
     fields = Choice({by: ()})
-    for found in read(read_lines(path, problems, where)):
-        fields.takes(found.line.row)
-        of_kind = counts.setdefault(found.of, {})
-        for value in (str(found.line.row.get(by, NO_VALUE)), None):
-            empty = LabelCounts(found.of, value, dict.fromkeys(reversed(scale), 0))
+    for judged in read(read_lines(path, problems, where)):
+        fields.takes(judged.line.row)
+        of_kind = counts.setdefault(judged.of, {})
+        for value in (str(judged.line.row.get(by, NO_VALUE)), None):
+            empty = LabelCounts(judged.of, value, dict.fromkeys(reversed(scale), 0))
             one = of_kind.setdefault(value, empty)
-            if found.label is None:
+            if judged.label is None:
                 one.n_unjudged += 1
             else:
-                one.labels[found.label] += 1
-                one.topics.add(found.topic_id)
-                one.runs.add(found.run_id)
+                one.labels[judged.label] += 1
+                one.topics.add(judged.topic_id)
+                one.runs.add(judged.run_id)
     problems.raise_errors()
     fields.check(path, problems)
     return [
@@ -107,9 +107,9 @@ def label_counts(
 def _support(lines: Iterable[Line]) -> Iterator[_Judged]:
     for line, answer in support_with_lines(lines):
         for sentence in answer.sentences:
-            for place, citation in enumerate(sentence.citations):
+            for index, citation in enumerate(sentence.citations):
                 at = (answer.topic_id, answer.run_id, citation.label)
-                if place == 0:
+                if index == 0:
                     yield _Judged(line, FIRST, *at)
                 yield _Judged(line, EVERY, *at)
 

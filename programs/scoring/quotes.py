@@ -15,8 +15,8 @@ from ..protocols.table import chosen
 def first_quoted(folder: Path) -> list[tuple[str, Piece]]:
     """The first piece with quoted words of each program of a results folder, of those with any."""
     names = read_manifest(folder)["config"]["program"]
-    found = ((one.name, next(quoted_pieces(folder, one), None)) for one in chosen(names))
-    return [(name, piece) for name, piece in found if piece is not None]
+    first_pieces = ((one.name, next(quoted_pieces(folder, one), None)) for one in chosen(names))
+    return [(name, piece) for name, piece in first_pieces if piece is not None]
 
 
 def quoted_pieces(folder: Path, program: Program) -> Iterator[Piece]:

@@ -58,12 +58,12 @@ def scored(folder: Folder) -> list[Program]:
     """The programs whose judgements are there. Raises: InputError if there are none."""
     if not folder.path.is_dir():
         kind = file_kind(folder.path)
-        found = [one for one in programs() if one.is_scored_alone and one.file_kind == kind]
-        if not found:
+        present = [one for one in programs() if one.is_scored_alone and one.file_kind == kind]
+        if not present:
             what = f"holds {kind}, wanted nugget assignments or support labels"
             raise InputError(f"{folder.path}: {what}")
-        return found
-    found = [one for one in chosen(folder.programs) if folder.file(one.judged) is not None]
-    if not found:
+        return present
+    present = [one for one in chosen(folder.programs) if folder.file(one.judged) is not None]
+    if not present:
         raise InputError(f"{folder.path}: has none of the files that a run leaves")
-    return found
+    return present

@@ -72,9 +72,9 @@ def _hold_against_theirs(tool: ToolFolder, scored: list[Any], problems: Problems
     ours = {(row.run_id, row.topic_id, row.measure): row.value for row in scored}
     runs = {row.run_id for row in scored}
     for path in tool.files.get("scores", ()):
-        found = Problems()
-        rows = [row for row in read_scores(path, found) if row.topic_id != "all"]
-        found.raise_errors()
+        read_problems = Problems()
+        rows = [row for row in read_scores(path, read_problems) if row.topic_id != "all"]
+        read_problems.raise_errors()
         pairs = []
         for row in rows:
             run = row.run_id if row.run_id in runs or len(runs) > 1 else next(iter(runs))
@@ -85,7 +85,9 @@ def _hold_against_theirs(tool: ToolFolder, scored: list[Any], problems: Problems
         if differ:
             (run, topic, measure), theirs, here = differ[0]
             what = f"{len(differ):,} of {len(pairs):,} values are others than the labels give here"
-            example = f"{measure} of run {run!r}, topic {topic!r} is {theirs} there, {_said(here)}"
+            example = (
+                f"{measure} of run {run!r}, topic {topic!r} is {theirs} there, {_as_text(here)}"
+            )
             problems.keep(path, 0, "other_metrics", f"{what}; {example} here")
 
 
@@ -93,7 +95,7 @@ def _is_same(one: float | None, other: float | None) -> bool:
     return one == other or (one is not None and other is not None and abs(one - other) <= _ROUNDED)
 
 
-def _said(value: float | None) -> str:
+def _as_text(value: float | None) -> str:
     return "none" if value is None else f"{value:.6g}"
 
 

@@ -53,10 +53,10 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
         rows = _with_topics(path, read_scores(path, problems), problems)
     else:
         rows = score_path(path, problems)
-    found = scores_by_topic(rows, folder, topics, ran)
-    if not found.values:
+    scores = scores_by_topic(rows, folder, topics, ran)
+    if not scores.values:
         raise InputError(f"{path}: no scores by topic in it, which the tests need")
-    return found
+    return scores
 
 
 def scores_by_topic(
@@ -78,8 +78,8 @@ def scores_by_topic(
     values: dict[str, dict[str, dict[str, float | None]]] = {}
     must_answer: dict[str, list[str]] = {}
     read: dict[str, dict[str, dict[str, ScoreRow]]] = {}
-    for measure, given in by_measure.items():
-        cells = [row for row in given if row.topic_id != "all"]
+    for measure, measure_rows in by_measure.items():
+        cells = [row for row in measure_rows if row.topic_id != "all"]
         if not cells:
             continue
         defined = {
@@ -93,64 +93,64 @@ def scores_by_topic(
             every = list(dict.fromkeys(row.topic_id for row in cells))
         must_answer[measure] = [topic for topic in every if topic not in undefined]
         of_run: dict[str, dict[str, float | None]] = {
-            row.run_id: {} for row in given if row.run_id not in ORACLES
+            row.run_id: {} for row in measure_rows if row.run_id not in ORACLES
         }
         for row in cells:
             if row.run_id in of_run:
                 of_run[row.run_id][row.topic_id] = row.value
         values[measure] = of_run
         read[measure] = {}
-        for row in given:
+        for row in measure_rows:
             read[measure].setdefault(row.run_id, {})[row.topic_id] = row
     return TopicScores(values, must_answer, read)
 
 
-def merged(sources: Sequence[Path], found: Sequence[TopicScores]) -> TopicScores:
+def merged(sources: Sequence[Path], scores: Sequence[TopicScores]) -> TopicScores:
     """All runs together, on the measures and topics that all sources have.
 
-    A run that several sources have is told apart as `run@source`.
+    A run that several sources have is named `run@source`.
     """
-    if len(found) == 1:
-        return found[0]
-    names = run_names(sources, found)
+    if len(scores) == 1:
+        return scores[0]
+    names = run_names(sources, scores)
     values: dict[str, dict[str, Mapping[str, float | None]]] = {}
     rows: dict[str, dict[str, Mapping[str, ScoreRow]]] = {}
     topics: dict[str, list[str]] = {}
-    for measure in found[0].values:
-        if not all(measure in one.values for one in found):
+    for measure in scores[0].values:
+        if not all(measure in one.values for one in scores):
             continue
         values[measure], rows[measure] = {}, {}
-        for name, one in zip(names, found, strict=True):
+        for name, one in zip(names, scores, strict=True):
             for run in one.rows[measure]:
                 rows[measure][name[run]] = one.rows[measure][run]
                 if run in one.values[measure]:
                     values[measure][name[run]] = one.values[measure][run]
-        others = [set(one.topics[measure]) for one in found[1:]]
-        topics[measure] = [t for t in found[0].topics[measure] if all(t in of for of in others)]
+        others = [set(one.topics[measure]) for one in scores[1:]]
+        topics[measure] = [t for t in scores[0].topics[measure] if all(t in of for of in others)]
     if not values or not any(topics.values()):
         all_of_them = " and ".join(map(str, sources))
         raise InputError(f"{all_of_them}: no measure of one topic in common")
     return TopicScores(values, topics, rows)
 
 
-def run_names(sources: Sequence[Path], found: Sequence[TopicScores]) -> list[dict[str, str]]:
+def run_names(sources: Sequence[Path], scores: Sequence[TopicScores]) -> list[dict[str, str]]:
     """By source, what its runs are called beside those of the others: `run@source` or their name.
 
-    The oracles of several sources are told apart too.
+    So are the oracles of several sources.
     """
-    twice = {*runs_in_both(found), *(ORACLES if len(found) > 1 else ())}
+    twice = {*runs_in_both(scores), *(ORACLES if len(scores) > 1 else ())}
     tails = list(map(stem, sources))
     if len(set(tails)) < len(tails):
         tails = list(map(str, sources))
     return [
         {run: f"{run}@{tail}" if run in twice else run for of in one.rows.values() for run in of}
-        for tail, one in zip(tails, found, strict=True)
+        for tail, one in zip(tails, scores, strict=True)
     ]
 
 
-def runs_in_both(found: Sequence[TopicScores]) -> set[str]:
+def runs_in_both(scores: Sequence[TopicScores]) -> set[str]:
     """Names of runs that more than one of the sources has."""
-    runs = [{run for by_run in one.values.values() for run in by_run} for one in found]
+    runs = [{run for by_run in one.values.values() for run in by_run} for one in scores]
     counts = Counter(run for of_source in runs for run in of_source)
     return {run for run, n in counts.items() if n > 1}
 

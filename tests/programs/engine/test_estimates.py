@@ -13,8 +13,8 @@ from nuggetjudge.cli.tables import plan_table
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.engine.estimates import (
-    PromptSizes,
     Estimate,
+    PromptSizes,
     estimated,
     with_speed,
 )
