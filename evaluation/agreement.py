@@ -73,10 +73,10 @@ def agree(
     Example: nj.agree("human.jsonl", "results/demo")
     """
     problems = Problems()
-    with ExitStack() as held:
-        found = agree_files(
-            opened(held, labels),
-            None if judged is None else opened(held, judged),
+    with ExitStack() as stack:
+        agreement = agree_files(
+            opened(stack, labels),
+            None if judged is None else opened(stack, judged),
             problems,
             chosen_rows(where),
             kind,
@@ -87,4 +87,4 @@ def agree(
             level=level,
         )
     warn_of(problems)
-    return Agreement(found)
+    return Agreement(agreement)

@@ -18,11 +18,11 @@ from .sources import Source, opened, warn_of
 from .tables import InTables, Table
 
 _NEXT = ("run", "mean", "interval", "less the next", "interval", "p", "told apart")
-_TOLD = {True: "yes", False: "no", None: "cannot be tested"}
+_TOLD_APART = {True: "yes", False: "no", None: "cannot be tested"}
 
 
 class Comparison(InTables, dict[str, Any]):
-    """What was found, a dict ready for JSON that shows itself as tables.
+    """The comparison, a dict ready for JSON that shows itself as tables.
 
     Keys: what `judge compare --json` prints. `compared`: "runs" or "judges"; of runs `measures`,
     by name their `runs` (run_id, mean, low, high, n_topics, n_unanswered) and `pairs` (difference,
@@ -32,7 +32,7 @@ class Comparison(InTables, dict[str, Any]):
 
     def __init__(
         self,
-        found: Mapping[str, Any],
+        comparison: Mapping[str, Any],
         by_topic: Mapping[str, Mapping[str, Mapping[str, float | None]]],
     ) -> None:
         """As attributes too.
@@ -42,7 +42,7 @@ class Comparison(InTables, dict[str, Any]):
                 `length`); None: not judged; a run that is not there did not answer, which counts
                 as 0 in all measures but those of what was answered. Empty of judges.
         """
-        super().__init__(found)
+        super().__init__(comparison)
         self.by_topic = by_topic
 
     def __repr__(self) -> str:
@@ -56,10 +56,10 @@ class Comparison(InTables, dict[str, Any]):
         """Of two runs a row a measure, of more a leaderboard a measure; of judges their labels."""
         if self["compared"] == "judges":
             return [_agreement(self), _flips(self)]
-        two = {m: found for m, found in self["measures"].items() if len(found["runs"]) == 2}
+        two = {m: tests for m, tests in self["measures"].items() if len(tests["runs"]) == 2}
         more = [
-            _leaderboard(measure, found, self["level"])
-            for measure, found in self["measures"].items()
+            _leaderboard(measure, tests, self["level"])
+            for measure, tests in self["measures"].items()
             if measure not in two
         ]
         return [*([_pairs(two, self["level"])] if two else []), *more]
@@ -98,9 +98,9 @@ def compare(
     """
     problems = Problems()
     by_topic: dict[str, dict[str, dict[str, float | None]]] = {}
-    with ExitStack() as held:
-        paths = list(map(partial(opened, held), [one] if other is None else [one, other]))
-        found = compare_files(
+    with ExitStack() as stack:
+        paths = list(map(partial(opened, stack), [one] if other is None else [one, other]))
+        comparison = compare_files(
             paths[0],
             paths[1] if len(paths) > 1 else None,
             problems,
@@ -112,9 +112,9 @@ def compare(
             seed=seed,
             level=level,
         )
-        if found["compared"] == "runs":
+        if comparison["compared"] == "runs":
             scores = merged(paths, [topic_scores(path, Problems()) for path in paths])
-            for measure, of in found["measures"].items():
+            for measure, of in comparison["measures"].items():
                 values = {
                     run["run_id"]: scores.values[measure][run["run_id"]] for run in of["runs"]
                 }
@@ -123,14 +123,14 @@ def compare(
                     for topic in scores.topics[measure]
                 }
     warn_of(problems)
-    return Comparison(found, by_topic)
+    return Comparison(comparison, by_topic)
 
 
 def _pairs(measures: Mapping[str, Mapping[str, Any]], level: float) -> Table:
     first, second = (run["run_id"] for run in next(iter(measures.values()))["runs"])
     rows = []
-    for name, found in measures.items():
-        (pair,), (one, other), digits = found["pairs"], found["runs"], _digits(name)
+    for name, tests in measures.items():
+        (pair,), (one, other), digits = tests["pairs"], tests["runs"], _digits(name)
         rows.append(
             [
                 name,
@@ -140,21 +140,21 @@ def _pairs(measures: Mapping[str, Mapping[str, Any]], level: float) -> Table:
                 interval(pair["low"], pair["high"], digits, "+"),
                 figure(pair["p"], 4),
                 f"{pair['wins']}/{pair['ties']}/{pair['losses']}",
-                _TOLD[pair["is_told_apart"]],
+                _TOLD_APART[pair["is_told_apart"]],
             ]
         )
     header = ["measure", "first", "second", "difference", f"{level:.0%} interval", "p"]
     caption = f"{first} less {second}, by topic"
-    is_said = any(is_over_fewer(found, found["pairs"]) for found in measures.values())
-    notes = [OVER_BOTH] if is_said else []
+    any_is_over_fewer = any(is_over_fewer(tests, tests["pairs"]) for tests in measures.values())
+    notes = [OVER_BOTH] if any_is_over_fewer else []
     return Table(caption, [*header, "won/tied/lost", "told apart"], rows, notes)
 
 
-def _leaderboard(measure: str, found: Mapping[str, Any], level: float) -> Table:
+def _leaderboard(measure: str, tests: Mapping[str, Any], level: float) -> Table:
     digits = _digits(measure)
-    next_of = {pair["run_id"]: pair for pair in found["pairs"] if pair["are_neighbours"]}
+    next_of = {pair["run_id"]: pair for pair in tests["pairs"] if pair["are_neighbours"]}
     rows = []
-    for run in found["runs"]:
+    for run in tests["runs"]:
         row = [run["run_id"], figure(run["mean"], digits)]
         row.append(interval(run["low"], run["high"], digits))
         if (pair := next_of.get(run["run_id"])) is None:
@@ -164,22 +164,22 @@ def _leaderboard(measure: str, found: Mapping[str, Any], level: float) -> Table:
                 figure(pair["difference"], digits, "+"),
                 interval(pair["low"], pair["high"], digits, "+"),
                 figure(pair["p_hsd"], 4),
-                _TOLD[pair["is_told_apart"]],
+                _TOLD_APART[pair["is_told_apart"]],
             ]
         rows.append(row)
-    told = sum(bool(pair["is_told_apart"]) for pair in found["pairs"])
+    n_apart = sum(bool(pair["is_told_apart"]) for pair in tests["pairs"])
     notes = [
-        f"Pairs told apart: {told:,} of {len(found['pairs']):,}. Intervals are {level:.0%}, by "
+        f"Pairs told apart: {n_apart:,} of {len(tests['pairs']):,}. Intervals are {level:.0%}, by "
         "topic; p is corrected for the number of runs (HSD)."
     ]
-    if any(pair["is_told_apart"] is None for pair in found["pairs"]):
+    if any(pair["is_told_apart"] is None for pair in tests["pairs"]):
         notes.append(
             f"Pairs cannot be tested by HSD: it takes two topics on which every run was judged, "
-            f"and there are {found['n_topics_all_judged']} of {found['n_topics']}."
+            f"and there are {tests['n_topics_all_judged']} of {tests['n_topics']}."
         )
-    if is_over_fewer(found, next_of.values()):
+    if is_over_fewer(tests, next_of.values()):
         notes.append(OVER_BOTH)
-    caption = f"{measure}: {len(rows)} runs, {found['n_topics']} topics"
+    caption = f"{measure}: {len(rows)} runs, {tests['n_topics']} topics"
     return Table(caption, _NEXT, rows, notes)
 
 
@@ -187,8 +187,8 @@ def _digits(measure: str) -> int:
     return 0 if measure == "length" else 3  # in words
 
 
-def _agreement(found: Mapping[str, Any]) -> Table:
-    intervals = found["agreement"]["intervals"]
+def _agreement(comparison: Mapping[str, Any]) -> Table:
+    intervals = comparison["agreement"]["intervals"]
     named = {"share of equal labels": intervals["accuracy"]}
     named |= {f"kappa, {name}": row for name, row in intervals["cohen_kappa"].items()}
     rows = [
@@ -196,16 +196,18 @@ def _agreement(found: Mapping[str, Any]) -> Table:
         for name, row in named.items()
         if row["value"] is not None
     ]
-    n = found["agreement"]["n"]
-    caption = f"{found['kind']}: {n:,} labels of both judges, {found['n_flips']:,} differ"
+    n = comparison["agreement"]["n"]
+    caption = f"{comparison['kind']}: {n:,} labels of both judges, {comparison['n_flips']:,} differ"
     return Table(caption, ["figure", "value", "interval"], rows)
 
 
-def _flips(found: Mapping[str, Any]) -> Table:
-    rows = [[row["label"], row["other_label"], f"{row['n']:,}"] for row in found["flip_counts"]]
+def _flips(comparison: Mapping[str, Any]) -> Table:
+    rows = [
+        [row["label"], row["other_label"], f"{row['n']:,}"] for row in comparison["flip_counts"]
+    ]
     swaps = [
         f"By {measure} {len(row['swaps']):,} neighbours swap; tau-b {figure(row['tau_b'])} over "
         f"{row['n_runs']} runs."
-        for measure, row in (found["ranking"] or {}).items()
+        for measure, row in (comparison["ranking"] or {}).items()
     ]
     return Table("Labels that differ", ["one", "other", "n"], rows, swaps)

@@ -79,32 +79,32 @@ def evaluate(
         settings: as of `nuggetjudge.run`; `judge` and `fields` for items.
 
     Returns: scores, judgements and counts.
-    Raises: InputError for samples that lack something, naming their place and what is there.
+    Raises: InputError for samples that lack something, naming which, and what is there.
     Warns: UserWarning of questions that `answer` failed on, and of those without nuggets.
 
     Example: nj.evaluate([{"question": q, "answer": a, "contexts": texts}], "support")
     """
     programs, judge = chosen(program, settings.pop("judge", None))
     folder, temporary = _folder(out)
-    kept = folder / "samples"
+    own_files = folder / "samples"
     is_new = bool(settings.get("force")) or not (folder / "journal").is_dir()
-    asking = Asking(kept / "answered.jsonl", at_once, *_HOST.get())
+    asking = Asking(own_files / "answered.jsonl", at_once, *_HOST.get())
     if settings.get("force"):
-        remove(asking.kept)
+        remove(asking.path)
     systems = _systems(samples, answer, name or system_name(answer, out), asking)
     for system in systems:
         if system.split() != [system]:
             raise InputError(f"name: {system!r}, wanted one of a system without white space")
     data: dict[str, Any]
     if judge is not None:
-        named = judge_file(judge, kept)
-        data = {"items": write_items(systems, named, settings.pop("fields", {}), kept)}
+        named = judge_file(judge, own_files)
+        data = {"items": write_items(systems, named, settings.pop("fields", {}), own_files)}
         data["judge"] = named
     else:
         read = {run_id: read_samples(of_run) for run_id, of_run in systems.items()}
-        data = dict(write_samples(read, kept))
-        if bank is not None and use_bank(Path(bank), kept, is_new=is_new):
-            data["nuggets"] = kept / "nuggets.jsonl"
+        data = dict(write_samples(read, own_files))
+        if bank is not None and use_bank(Path(bank), own_files, is_new=is_new):
+            data["nuggets"] = own_files / "nuggets.jsonl"
         if not asking.n_failed:
             check_needs(programs, {**data, **settings})
         programs = programs or fitting(data)
@@ -112,13 +112,13 @@ def evaluate(
     if not programs:
         why = f"; answer failed: {asking.first_failure}" if asking.n_failed else ""
         raise InputError(f"samples: nothing to judge answers by, wanted {anything()}{why}")
-    given = {"program": programs, "out": folder, **data, **defaults(programs, data), **settings}
+    options = {"program": programs, "out": folder, **data, **defaults(programs, data), **settings}
     if model is not None:
-        given["model"] = model
-    result: Result = run(quiet=quiet, **given)
+        options["model"] = model
+    result: Result = run(quiet=quiet, **options)
     if bank is not None:
         add_to_bank(Path(bank), folder / "nuggets.jsonl")
-    remove(asking.kept)
+    remove(asking.path)
     if temporary is not None:
         finalize(result, temporary.cleanup)
     for what in _doubts(result, asking):
@@ -156,8 +156,8 @@ def _folder(out: str | Path | None) -> tuple[Path, TemporaryDirectory[str] | Non
 
 def system_name(answer: Any, out: str | Path | None = None) -> str:
     """What a system is called that was given no name; see `evaluate`."""
-    found = Path(out).name if out is not None else getattr(answer, "__name__", "")
-    return "-".join(found.split()) if found not in ("", "<lambda>") else "answers"
+    own_name = Path(out).name if out is not None else getattr(answer, "__name__", "")
+    return "-".join(own_name.split()) if own_name not in ("", "<lambda>") else "answers"
 
 
 def _systems(

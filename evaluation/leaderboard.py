@@ -9,7 +9,7 @@ from ..records.rows import ScoreRow
 from ..records.writing.printed import figure, interval
 from .tables import Table
 
-_TOLD = {True: "yes", False: "no", None: ""}
+_TOLD_APART = {True: "yes", False: "no", None: ""}
 
 
 def leaderboards(result: StoredResult) -> list[Table]:
@@ -26,7 +26,7 @@ def _table(board: Leaderboard) -> Table:
     for line in board.lines:
         row = line.means.get(first)
         cells = [line.run_id, _value(row), interval(*line.intervals.get(first, (None, None)))]
-        cells += [_TOLD[line.is_told_apart]] if board.test else []
+        cells += [_TOLD_APART[line.is_told_apart]] if board.test else []
         cells += [_value(line.means.get(name)) for name in others]
         counts = (None, None) if row is None else (row.n, row.n_unjudged)
         cells += [_answered(line, first), *map(_count, counts)]
@@ -43,8 +43,8 @@ def _notes(board: Leaderboard, has_unjudged: bool) -> list[str]:
     if not board.is_of_answered:
         parts.append("A topic that a run did not answer counts 0.")
     if board.test:
-        told = f"{board.n_told_apart:,} of {board.n_pairs:,}"
-        parts.append(f"Pairs of runs told apart ({board.test}): {told}.")
+        n_apart = f"{board.n_told_apart:,} of {board.n_pairs:,}"
+        parts.append(f"Pairs of runs told apart ({board.test}): {n_apart}.")
     elif board.untested:
         parts.append(f"Runs are not tested: {board.untested}.")
     return [" ".join(parts)]
@@ -62,8 +62,8 @@ def _value(row: ScoreRow | None) -> str:
 
 def _answered(line: Line, measure: str) -> str:
     """How many of the topics that were asked; "-" where it is not known."""
-    n, n_asked = line.answered.get(measure, (None, None))
-    return "-" if n is None else f"{n:,} of {n_asked:,}"
+    n, n_topics = line.answered.get(measure, (None, None))
+    return "-" if n is None else f"{n:,} of {n_topics:,}"
 
 
 def _count(n: int | None) -> str:

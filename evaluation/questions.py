@@ -62,8 +62,8 @@ def chosen(
 
     Raises: InputError for one that is not, with those that are.
     """
-    given = [[names] if isinstance(names, str) else list(names) for names in (measures, runs)]
-    for what, names in zip(("measure", "run_id"), given, strict=True):
+    names_of = [[names] if isinstance(names, str) else list(names) for names in (measures, runs)]
+    for what, names in zip(("measure", "run_id"), names_of, strict=True):
         there = dict.fromkeys(getattr(row, what) for row in result.scores) if names else {}
         for name in names:
             if name not in there:
@@ -72,7 +72,7 @@ def chosen(
                     f"{result.folder}: no {kind} {name!r}; there is "
                     f"{', '.join(there)}{did_you_mean(name, there)}"
                 )
-    return given[0], given[1]
+    return names_of[0], names_of[1]
 
 
 def question_scores(
@@ -109,21 +109,21 @@ _Lost: TypeAlias = Mapping[tuple[str | None, str | None], Counter[tuple[str, str
 
 def _lost(result: StoredResult) -> _Lost:
     """What is missing, by run and topic: how often for a reason in a stage."""
-    found: dict[tuple[str | None, str | None], Counter[tuple[str, str]]] = {}
+    lost: dict[tuple[str | None, str | None], Counter[tuple[str, str]]] = {}
     for row in result.unjudged:
-        counts = found.setdefault((row.get("run_id"), row.get("topic_id")), Counter())
+        counts = lost.setdefault((row.get("run_id"), row.get("topic_id")), Counter())
         counts[row.get("stage", ""), row["reason"]] += 1
-    return found
+    return lost
 
 
 def _reasons(lost: _Lost, run_id: str, topic_id: str, but: Collection[str] = ()) -> dict[str, int]:
     """How often each reason stands for a run and a topic, or for the topic, stages `but` aside."""
-    found = Counter[str]()
+    reasons = Counter[str]()
     for key in ((run_id, topic_id), (None, topic_id)):
         for (stage, reason), n in lost.get(key, {}).items():
             if stage not in but:
-                found[reason] += n
-    return dict(found)
+                reasons[reason] += n
+    return dict(reasons)
 
 
 def _of_others(measure: str) -> frozenset[str]:
@@ -144,14 +144,14 @@ def question_frame(
         import pandas
     except ModuleNotFoundError:
         raise ModuleNotFoundError("a frame needs pandas: pip install pandas") from None
-    asked = _questions(result)
+    questions = _questions(result)
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    found = question_scores(result, measures, runs)
-    names, lost = dict.fromkeys(score.measure for score in found), _lost(result)
-    for score in found:
+    scores = question_scores(result, measures, runs)
+    names, lost = dict.fromkeys(score.measure for score in scores), _lost(result)
+    for score in scores:
         key = (score.run_id, score.topic_id)
         if key not in rows:
-            ids = {"run_id": key[0], "topic_id": key[1], "question": asked.get(key[1], "")}
+            ids = {"run_id": key[0], "topic_id": key[1], "question": questions.get(key[1], "")}
             rows[key] = ids | dict.fromkeys(names, math.nan)
             reasons = _reasons(lost, *key)
             rows[key]["n_unjudged"] = sum(reasons.values())

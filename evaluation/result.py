@@ -48,11 +48,11 @@ class Result(InTables, StoredResult):
 
     def __init__(self, folder: str | Path) -> None:
         self._named = Path(folder).absolute()
-        self._held = ExitStack()
-        made = opened(self._held, self._named)
+        self._stack = ExitStack()
+        made = opened(self._stack, self._named)
         super().__init__(made)
         if made != self._named:
-            finalize(self, self._held.close)
+            finalize(self, self._stack.close)
 
     __repr__ = StoredResult.__repr__
 
@@ -62,8 +62,8 @@ class Result(InTables, StoredResult):
 
     @cached_property
     def _leaderboards(self) -> list[Table]:
-        found = leaderboards(self)
-        return found or [Table(f"No scores in {self._named}", ["run"], [])]
+        tables = leaderboards(self)
+        return tables or [Table(f"No scores in {self._named}", ["run"], [])]
 
     def rows(
         self, measures: str | Sequence[str] = (), runs: str | Sequence[str] = ()
@@ -112,8 +112,8 @@ class Result(InTables, StoredResult):
         """
         problems = Problems()
         path = Path(out) if out is not None else self._named / "report.html"
-        given = [labels] if isinstance(labels, str | Path) else labels
-        people = [Path(each) for each in given]
+        files = [labels] if isinstance(labels, str | Path) else labels
+        people = [Path(each) for each in files]
         source = ReportSource([self.folder], problems, labels=people, named=[self._named])
         write_report(source, path)
         warn_of(problems)
@@ -149,15 +149,15 @@ class Result(InTables, StoredResult):
         problems = Problems()
         if run is not None and topic is not None:
             people = None if labels is None else Path(labels)
-            found = show_answer(self.folder, run, topic, problems, labels=people, passages=passages)
+            shown = show_answer(self.folder, run, topic, problems, labels=people, passages=passages)
         elif labels is not None or passages:
             raise ValueError("labels and passages are of one answer: name its run and topic")
         else:
-            found = show_summary(
+            shown = show_summary(
                 self.folder, run, topic, problems, measure=measure, named=self._named
             )
         warn_of(problems)
-        return Text(found.text)
+        return Text(shown.text)
 
     def compare(
         self,

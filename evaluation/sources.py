@@ -1,4 +1,4 @@
-"""What users name: results, folders and files; and what is said of them beside what is returned."""
+"""What users name: results, folders and files; and what users are warned of."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from ..records.reading.problems import Problems
 Source: TypeAlias = str | Path | StoredResult
 
 
-def opened(held: ExitStack, source: Source) -> Path:
-    """Where it is; of a stopped run a folder with what was judged by now, until `held` closes.
+def opened(stack: ExitStack, source: Source) -> Path:
+    """Where it is; of a stopped run a folder with what was judged by now, until `stack` closes.
 
     Of a folder of another tool one with its judgements as ours.
 
@@ -29,7 +29,7 @@ def opened(held: ExitStack, source: Source) -> Path:
         return source.folder
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"a result or the path of its folder is wanted, not {source!r}")
-    at = held.enter_context(results_at(Path(source)))
+    at = stack.enter_context(results_at(Path(source)))
     if at.problems is not None:
         warn_of(at.problems)
     if at.is_partial:
@@ -40,8 +40,8 @@ def opened(held: ExitStack, source: Source) -> Path:
 
 def chosen_rows(where: Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
     """The values wanted of each field, one of them or several."""
-    given = where or {}
-    return {name: [v] if isinstance(v, str) else list(v) for name, v in given.items()}
+    values_of = where or {}
+    return {name: [v] if isinstance(v, str) else list(v) for name, v in values_of.items()}
 
 
 def warn_of(problems: Problems) -> None:

@@ -1,4 +1,4 @@
-"""How what was found shows itself: tables in a notebook, aligned columns where there is none."""
+"""How results show themselves: tables in a notebook, aligned columns where there is none."""
 
 from __future__ import annotations
 

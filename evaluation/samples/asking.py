@@ -33,17 +33,18 @@ class Asking:
     """Calls functions and keeps what they return.
 
     Args:
-        kept: file that answers are appended to as they arrive; those that stand there are not
+        path: file that answers are appended to as they arrive; those that stand there are not
             asked for again.
         at_once: calls under way, at most.
         loop: where coroutines run; None: a loop in a thread of its own.
         stopped: set where no more is to be asked; None: it cannot be.
 
     Attributes:
-        n_called, n_failed: calls that were made, and that raised. first_failure: what one said.
+        n_called, n_failed: calls that were made, and that raised.
+        first_failure: the message of the first that raised.
     """
 
-    kept: Path
+    path: Path
     at_once: int
     loop: asyncio.AbstractEventLoop | None = None
     stopped: threading.Event | None = None
@@ -61,9 +62,9 @@ class Asking:
         Raises: InputError for a question that is none, and for something returned that is no
             answer, naming the sample.
         """
-        known, end = _places(self.kept)
+        spans, end = _spans(self.path)
         loop = _Loop(self.loop)
-        file = Appending(self.kept, end)
+        file = Appending(self.path, end)
         waiting: deque[_Call] = deque()
         left = iter(questions)
         try:
@@ -72,7 +73,7 @@ class Asking:
                 while len(running) < self.at_once and len(waiting) < AHEAD * self.at_once:
                     if (row := next(left, None)) is None:
                         break
-                    call = self._begun(system, ask, row, known, loop)
+                    call = self._begun(system, ask, row, spans, loop)
                     waiting.append(call)
                     if not call.future.done():
                         running.add(call.future)
@@ -95,7 +96,7 @@ class Asking:
         system: str,
         ask: Answering,
         row: tuple[str, Mapping[str, Any]],
-        known: Mapping[str, tuple[int, int]],
+        spans: Mapping[str, tuple[int, int]],
         loop: _Loop,
     ) -> _Call:
         """The call for a question; one that was answered before is done already."""
@@ -104,8 +105,8 @@ class Asking:
         question = text_of(fields, QUESTION, at)
         ids = next((str(fields[name]) for name in ID if fields.get(name) is not None), "")
         key = digest("\n".join((system, ids, question)))
-        if (place := known.get(key)) is not None:
-            return _Call(at, fields, "", loop.done(_read(self.kept, *place)))
+        if (span := spans.get(key)) is not None:
+            return _Call(at, fields, "", loop.done(_read(self.path, *span)))
         self.n_called += 1
         return _Call(at, fields, key, loop.start(ask, question))
 
@@ -120,16 +121,16 @@ class _Call:
     future: Future[Any]
     sample: Sample | None = None
 
-    def keep(self, file: Appending, asked: Asking) -> None:
+    def keep(self, file: Appending, asking: Asking) -> None:
         """Make the sample of what was returned, once, and append that to the file."""
         if self.sample is not None or not self.future.done():
             return
         if (error := self.future.exception()) is not None:
             if not isinstance(error, Exception):
                 raise error
-            asked.n_failed += 1
+            asking.n_failed += 1
             what = f"{self.at}: {type(error).__name__}: {' '.join(str(error).split())}"
-            asked.first_failure = asked.first_failure or shorten(what, 300)
+            asking.first_failure = asking.first_failure or shorten(what, 300)
             self.sample = sample_of({**self.fields, NOT_MADE: Reason.ERROR}, self.at)
             return
         self.sample = sample_of(
@@ -143,7 +144,7 @@ class _Loop:
     """Runs each call in a thread of its own, and what it awaits on one event loop."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop | None) -> None:
-        self._given, self._own = loop, None if loop else asyncio.new_event_loop()
+        self._host, self._own = loop, None if loop else asyncio.new_event_loop()
         self._awaited: set[Future[Any]] = set()
         if self._own is not None:
             threading.Thread(target=self._own.run_forever, daemon=True).start()
@@ -171,36 +172,36 @@ class _Loop:
 
     def _call(self, future: Future[Any], ask: Answering, question: str) -> None:
         try:
-            found = ask(question)
-            if inspect.isawaitable(found):
-                loop = self._given or self._own
+            returned = ask(question)
+            if inspect.isawaitable(returned):
+                loop = self._host or self._own
                 assert loop is not None
-                awaited = asyncio.run_coroutine_threadsafe(_awaited(found), loop)
+                awaited = asyncio.run_coroutine_threadsafe(_awaited(returned), loop)
                 self._awaited.add(awaited)
                 try:
-                    found = awaited.result()
+                    returned = awaited.result()
                 finally:
                     self._awaited.discard(awaited)
-            future.set_result(found)
+            future.set_result(returned)
         except BaseException as error:
             future.set_exception(error)
 
 
-async def _awaited(found: Any) -> Any:
-    return await found
+async def _awaited(awaitable: Any) -> Any:
+    return await awaitable
 
 
-def _returned(found: Any, at: str) -> Mapping[str, Any]:
+def _returned(returned: Any, at: str) -> Mapping[str, Any]:
     """The answer and contexts of what a function returned."""
-    given = {ANSWER[0]: found} if isinstance(found, str) else fields_of(found)
-    if given is None:
+    row = {ANSWER[0]: returned} if isinstance(returned, str) else fields_of(returned)
+    if row is None:
         what = "wanted a text, or a mapping with answer and contexts"
-        raise InputError(f"{at}: answer() returned {shorten(repr(found), 60)}, {what}")
+        raise InputError(f"{at}: answer() returned {shorten(repr(returned), 60)}, {what}")
     wanted = (*ANSWER, *CONTEXTS, NOT_MADE)
-    if not any(given.get(name) is not None for name in (*ANSWER, NOT_MADE)):
-        names = ", ".join(map(str, given)) or "nothing"
+    if not any(row.get(name) is not None for name in (*ANSWER, NOT_MADE)):
+        names = ", ".join(map(str, row)) or "nothing"
         raise InputError(f"{at}: answer() returned {names}; no {', '.join(ANSWER)} in it")
-    return {name: given[name] for name in wanted if name in given}
+    return {name: row[name] for name in wanted if name in row}
 
 
 def _row(sample: Sample) -> dict[str, Any]:
@@ -211,9 +212,9 @@ def _row(sample: Sample) -> dict[str, Any]:
     return {ANSWER[0]: by_sentence or sample.answer, CONTEXTS[0]: contexts, **made}
 
 
-def _places(path: Path) -> tuple[dict[str, tuple[int, int]], int]:
-    """Where each answer that was kept begins and how long it is, and where whole lines end."""
-    known: dict[str, tuple[int, int]] = {}
+def _spans(path: Path) -> tuple[dict[str, tuple[int, int]], int]:
+    """Start and length in bytes of each stored answer by its key, and where whole lines end."""
+    spans: dict[str, tuple[int, int]] = {}
     end = 0
     if path.is_file():
         with path.open("rb") as lines:
@@ -224,13 +225,13 @@ def _places(path: Path) -> tuple[dict[str, tuple[int, int]], int]:
                     break
                 if not line.endswith(b"\n"):
                     break
-                known[key] = (end, len(line))
+                spans[key] = (end, len(line))
                 end += len(line)
-    return known, end
+    return spans, end
 
 
 def _read(path: Path, start: int, size: int) -> dict[str, Any]:
     with path.open("rb") as file:
         file.seek(start)
-        found: dict[str, Any] = orjson.loads(file.read(size))
-    return found
+        row: dict[str, Any] = orjson.loads(file.read(size))
+    return row

@@ -33,14 +33,14 @@ def use_bank(bank: Path, folder: Path, *, is_new: bool) -> bool:
     """
     begun = folder / BEGUN
     if is_new or not begun.is_file():
-        found = _read(bank)
-        _write(begun, {topic: found[topic] for topic in _questions(folder) if topic in found})
-    known, own = _read(begun), _read(folder / "nuggets.jsonl")
+        banks = _read(bank)
+        _write(begun, {topic: banks[topic] for topic in _questions(folder) if topic in banks})
+    stored, own = _read(begun), _read(folder / "nuggets.jsonl")
     for topic, question in _questions(folder).items():
-        if topic in known and known[topic].query.split() not in ([], question.split()):
-            what = f"topic {topic!r} is {known[topic].query!r} there, of the samples {question!r}"
+        if topic in stored and stored[topic].query.split() not in ([], question.split()):
+            what = f"topic {topic!r} is {stored[topic].query!r} there, of the samples {question!r}"
             raise InputError(f"{bank}: {what}; take another bank, or other ids")
-    if both := known | own:
+    if both := stored | own:
         _write(folder / "nuggets.jsonl", both)
     return bool(both)
 
@@ -59,10 +59,10 @@ def add_to_bank(bank: Path, made: Path) -> None:
     if made_here.keys() <= _read(bank).keys():
         return
     with _alone(bank):
-        known = _read(bank)
+        stored = _read(bank)
         content = bank.read_bytes()
         ended = b"" if not content or content.endswith(b"\n") else b"\n"
-        new = [bank_row(found) for topic, found in made_here.items() if topic not in known]
+        new = [bank_row(nuggets) for topic, nuggets in made_here.items() if topic not in stored]
         file = Appending(bank, len(content))
         try:
             file.write(ended + b"".join(orjson.dumps(row) + b"\n" for row in new))
@@ -74,9 +74,9 @@ def _read(path: Path) -> dict[str, NuggetBank]:
     if not path.is_file() or not path.stat().st_size:
         return {}
     problems = Problems()
-    found = read_nugget_banks(path, problems)
+    banks = read_nugget_banks(path, problems)
     problems.raise_errors()
-    return dict(found)
+    return dict(banks)
 
 
 def _write(path: Path, banks: Mapping[str, NuggetBank]) -> None:

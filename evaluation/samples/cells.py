@@ -29,16 +29,16 @@ def plain(value: Any) -> Any:
 
 def listed(value: Any) -> list[Any]:
     """A list as it is, one thing as a list of it."""
-    found = plain(value)
-    return found if isinstance(found, list) else [found]
+    cell = plain(value)
+    return cell if isinstance(cell, list) else [cell]
 
 
-def fields_of(given: Any) -> Mapping[str, Any] | None:
+def fields_of(value: Any) -> Mapping[str, Any] | None:
     """The fields of a mapping, a dataclass or a pydantic object, not those within; else None."""
-    if isinstance(given, Mapping):
-        return given
-    if is_dataclass(given) and not isinstance(given, type):
-        return {each.name: getattr(given, each.name) for each in fields(given)}
-    if isinstance(names := getattr(type(given), "model_fields", None), Mapping):
-        return {name: getattr(given, name) for name in names}
+    if isinstance(value, Mapping):
+        return value
+    if is_dataclass(value) and not isinstance(value, type):
+        return {each.name: getattr(value, each.name) for each in fields(value)}
+    if isinstance(names := getattr(type(value), "model_fields", None), Mapping):
+        return {name: getattr(value, name) for name in names}
     return None

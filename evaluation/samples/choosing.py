@@ -41,8 +41,8 @@ def chosen(program: Program, judge: Judge | None) -> tuple[list[str], Judge | No
         return [], None
     if hasattr(program, "definition"):
         return [ITEMS], program  # type: ignore[return-value]
-    given = [program] if isinstance(program, str | Path) else list(program or [ITEMS])
-    names = [part.strip() for each in given for part in str(each).split(",")]
+    listed = [program] if isinstance(program, str | Path) else list(program or [ITEMS])
+    names = [part.strip() for each in listed for part in str(each).split(",")]
     if judge is not None:
         if names != [ITEMS]:
             raise InputError(f"judge: is of the program {ITEMS}, not of {', '.join(names)}")
@@ -54,9 +54,11 @@ def chosen(program: Program, judge: Judge | None) -> tuple[list[str], Judge | No
         return [ITEMS], names[0]
     for name in names:
         if name not in program_names():
-            known = [*program_names(), *item_judges()]
-            what = f"no program or judge {name!r}, wanted one of {', '.join(known)}, or a YAML file"
-            raise InputError(f"program: {what}{did_you_mean(name, known)}")
+            choices = [*program_names(), *item_judges()]
+            what = (
+                f"no program or judge {name!r}, wanted one of {', '.join(choices)}, or a YAML file"
+            )
+            raise InputError(f"program: {what}{did_you_mean(name, choices)}")
     return names, None
 
 
@@ -76,12 +78,12 @@ def judge_file(judge: Judge, folder: Path) -> str:
 
 def fitting(data: Mapping[str, Any]) -> list[str]:
     """The programs that these files have something for, by the names of `data:`."""
-    found = ["nuggets"] if data.keys() & {"nuggets", "candidates"} else []
-    found += ["support"] if "passages" in data else []
+    programs = ["nuggets"] if data.keys() & {"nuggets", "candidates"} else []
+    programs += ["support"] if "passages" in data else []
     # A reference alone asks for many judgements, so only where there is nothing else.
-    found += ["coverage"] if "questions" in data else []
-    found += ["keypoints"] if "keypoints" in data else []
-    return found or (["coverage"] if "reference" in data else [])
+    programs += ["coverage"] if "questions" in data else []
+    programs += ["keypoints"] if "keypoints" in data else []
+    return programs or (["coverage"] if "reference" in data else [])
 
 
 def check_needs(programs: Sequence[str], data: Mapping[str, Any]) -> None:
@@ -93,7 +95,7 @@ def check_needs(programs: Sequence[str], data: Mapping[str, Any]) -> None:
 
 
 def read_by(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, Any]:
-    """The files that these programs read: candidates, whose texts are held, only where they must.
+    """The files that these programs read: candidates only where needed, as texts take memory.
 
     Those of programs of other packages are all of them.
     """
@@ -111,12 +113,12 @@ def defaults(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, Any]
     """Settings that fit samples: what of a bank is missing is made of contexts; of coverage all
     questions count, and what a sample names is its context.
     """
-    found: dict[str, Any] = {"nuggets.fill": True} if "nuggets" in programs else {}
+    settings: dict[str, Any] = {"nuggets.fill": True} if "nuggets" in programs else {}
     if "coverage" in programs:
-        found["coverage.answerable"] = "all"
+        settings["coverage.answerable"] = "all"
         if "passages" in data:
-            found["coverage.contexts"] = "answers"
-    return found
+            settings["coverage.contexts"] = "answers"
+    return settings
 
 
 def _is_judge(name: str) -> bool:

@@ -28,42 +28,42 @@ class Context:
     title: str = ""
 
 
-def contexts_of(given: Any, at: str) -> tuple[Context, ...]:
+def contexts_of(contexts: Any, at: str) -> tuple[Context, ...]:
     """The contexts of a sample, in their order.
 
     Args:
         given: None, a text, or a list of texts, of mappings `{id, text, title}`, or of objects
             with `text` or `page_content`, `id` and `metadata`.
 
-    Raises: InputError naming the place of one that has no text.
+    Raises: InputError naming the one that has no text.
     """
-    if given is None:
+    if contexts is None:
         return ()
-    return tuple(_context(each, f"{at}.contexts[{i}]") for i, each in enumerate(listed(given)))
+    return tuple(_context(each, f"{at}.contexts[{i}]") for i, each in enumerate(listed(contexts)))
 
 
-def _context(given: Any, at: str) -> Context:
-    if isinstance(given, Context):
-        return given
-    if isinstance(given, str):
-        return Context("", given)
-    inner = getattr(given, "node", given)  # LlamaIndex has it beside its score
-    found = _value(inner, _TEXT)
-    if not isinstance(found, str):
+def _context(context: Any, at: str) -> Context:
+    if isinstance(context, Context):
+        return context
+    if isinstance(context, str):
+        return Context("", context)
+    inner = getattr(context, "node", context)  # LlamaIndex has it beside its score
+    text = _value(inner, _TEXT)
+    if not isinstance(text, str):
         what = f"wanted text, or something with a text ({', '.join(_TEXT)})"
-        there = f"; it has {', '.join(map(str, given))}" if isinstance(given, Mapping) else ""
-        raise InputError(f"{at}: is {shorten(repr(given), 60)}, {what}{there}")
+        there = f"; it has {', '.join(map(str, context))}" if isinstance(context, Mapping) else ""
+        raise InputError(f"{at}: is {shorten(repr(context), 60)}, {what}{there}")
     about = _value(inner, ("metadata",))
     about = about if isinstance(about, Mapping) else {}
     name = next((v for v in (_value(inner, _ID), _value(about, _ID)) if v is not None), "")
     title = next((v for of in (inner, about) if (v := _value(of, ("title",)))), "")
-    return Context(str(name).strip(), found, title if isinstance(title, str) else "")
+    return Context(str(name).strip(), text, title if isinstance(title, str) else "")
 
 
-def _value(given: Any, names: tuple[str, ...]) -> Any:
+def _value(item: Any, names: tuple[str, ...]) -> Any:
     """The first of these that it has, as a key or an attribute; None: none of them."""
     for name in names:
-        found = given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
-        if not (is_missing(found) or callable(found)):
-            return found
+        value = item.get(name) if isinstance(item, Mapping) else getattr(item, name, None)
+        if not (is_missing(value) or callable(value)):
+            return value
     return None

@@ -50,7 +50,7 @@ class Sample:
         nuggets: those given as texts are vital. questions: sub-questions of the topic.
         reference: a good answer, "" where there is none.
         not_made: why there is no answer, where that is no doing of the system; "": there is one.
-        place: among the samples, for messages.
+        location: among the samples, for messages.
     """
 
     topic_id: str
@@ -63,26 +63,26 @@ class Sample:
     reference: str = ""
     sentences: tuple[Sentence, ...] = ()
     not_made: str = ""
-    place: str = "sample"
+    location: str = "sample"
 
 
-def sample_of(fields: Mapping[str, Any], place: int | str) -> Sample:
+def sample_of(fields: Mapping[str, Any], location: int | str) -> Sample:
     """A sample of a mapping; a field that is None or NaN is one that is not there.
 
     Args:
-        place: of the sample among all, from 0, or what messages call it.
+        location: the index of the sample, from 0, or its name in messages.
 
-    Raises: InputError naming the place, what is missing or wrong, and the fields that are there.
+    Raises: InputError naming the location, what is missing or wrong, and the fields that are there.
     """
-    at = place if isinstance(place, str) else f"samples[{place}]"
+    at = location if isinstance(location, str) else f"samples[{location}]"
     there = {str(name): plain(value) for name, value in fields.items() if not is_missing(value)}
     _check_names(there, at)
     question, not_made = text_of(there, QUESTION, at), _not_made(there, at)
     contexts = contexts_of(_first(there, CONTEXTS)[1], at)
     answer, sentences = ("", ()) if not_made else _answer(there, at)
-    name, found = _first(there, REFERENCE)
-    if found is not None and not isinstance(found, str):
-        raise InputError(f"{at}: {name} is {_shown(found)}, wanted text")
+    name, reference = _first(there, REFERENCE)
+    if reference is not None and not isinstance(reference, str):
+        raise InputError(f"{at}: {name} is {_shown(reference)}, wanted text")
     return Sample(
         topic_id=topic_of(there, question, at),
         question=question,
@@ -91,23 +91,23 @@ def sample_of(fields: Mapping[str, Any], place: int | str) -> Sample:
         nuggets=tuple(_nugget(each, where) for where, each in _each(there, NUGGETS, at)),
         key_points=tuple(_text(each, where) for where, each in _each(there, KEY_POINTS, at)),
         questions=tuple(_text(each, where) for where, each in _each(there, QUESTIONS, at)),
-        reference=found or "",
+        reference=reference or "",
         sentences=sentences,
         not_made=not_made,
-        place=at,
+        location=at,
     )
 
 
 def text_of(there: Mapping[str, Any], names: Sequence[str], at: str) -> str:
     """The text under the first of these names. Raises: InputError if there is none, or no text."""
-    name, found = _first(there, names)
-    if found is None:
+    name, text = _first(there, names)
+    if text is None:
         raise InputError(f"{at}: no {names[0]} ({', '.join(names)}); {having(there, names)}")
-    if not isinstance(found, str):
-        raise InputError(f"{at}: {name} is {_shown(found)}, wanted text")
-    if names is QUESTION and not found.strip():
+    if not isinstance(text, str):
+        raise InputError(f"{at}: {name} is {_shown(text)}, wanted text")
+    if names is QUESTION and not text.strip():
         raise InputError(f"{at}: {name} is empty, wanted a question")
-    return found
+    return text
 
 
 def topic_of(there: Mapping[str, Any], question: str, at: str) -> str:
@@ -115,15 +115,15 @@ def topic_of(there: Mapping[str, Any], question: str, at: str) -> str:
 
     Raises: InputError for an id with white space, or 'all', which names the means.
     """
-    name, found = _first(there, ID)
-    if found is None:
+    name, value = _first(there, ID)
+    if value is None:
         return _named_by(question)
-    topic = str(found).strip()
-    if isinstance(found, float) and found.is_integer():  # of a frame's column with gaps
-        topic = str(int(found))
+    topic = str(value).strip()
+    if isinstance(value, float) and value.is_integer():  # of a frame's column with gaps
+        topic = str(int(value))
     if topic.split() != [topic] or topic == "all":
         what = "wanted an id without white space that is not 'all', which names the means"
-        raise InputError(f"{at}: {name} is {_shown(found)}, {what}")
+        raise InputError(f"{at}: {name} is {_shown(value)}, {what}")
     return topic
 
 
@@ -131,7 +131,7 @@ def having(there: Mapping[str, Any], wanted: Iterable[str]) -> str:
     """What is there, and which of it may have been meant as something that is wanted."""
     names = ", ".join(there) or "nothing"
     wanted = tuple(wanted)
-    slips = (found for name in there if (found := did_you_mean(name, wanted)))
+    slips = (slip for name in there if (slip := did_you_mean(name, wanted)))
     return f"it has {shorten(names, 200)}{next(slips, '')}"
 
 
@@ -160,47 +160,47 @@ def _check_names(there: Mapping[str, Any], at: str) -> None:
 
 
 def _not_made(there: Mapping[str, Any], at: str) -> str:
-    if (found := there.get(NOT_MADE)) in (None, ""):
+    if (value := there.get(NOT_MADE)) in (None, ""):
         return ""
     try:
-        return Reason(found).value
+        return Reason(value).value
     except ValueError:
         wanted = ", ".join(reason.value for reason in Reason)
-        raise InputError(f"{at}: {NOT_MADE} is {_shown(found)}, wanted one of {wanted}") from None
+        raise InputError(f"{at}: {NOT_MADE} is {_shown(value)}, wanted one of {wanted}") from None
 
 
 def _answer(there: Mapping[str, Any], at: str) -> tuple[str, tuple[Sentence, ...]]:
-    name, found = _first(there, ANSWER)
-    if isinstance(found, list):
-        by_sentence = tuple(sentence_of(s, f"{at}.{name}[{i}]") for i, s in enumerate(found))
+    name, answer = _first(there, ANSWER)
+    if isinstance(answer, list):
+        by_sentence = tuple(sentence_of(s, f"{at}.{name}[{i}]") for i, s in enumerate(answer))
         return " ".join(sentence.text for sentence in by_sentence), by_sentence
     return text_of(there, ANSWER, at), ()
 
 
-def _nugget(given: Any, at: str) -> Nugget:
-    if not isinstance(given, Mapping):
-        return Nugget(_text(given, at))
-    importance = given.get("importance", VITAL)
+def _nugget(nugget: Any, at: str) -> Nugget:
+    if not isinstance(nugget, Mapping):
+        return Nugget(_text(nugget, at))
+    importance = nugget.get("importance", VITAL)
     if importance not in (VITAL, OKAY):
         raise InputError(f"{at}: importance is {_shown(importance)}, wanted {VITAL} or {OKAY}")
-    return Nugget(_text(given.get("text"), f"{at}.text"), importance)
+    return Nugget(_text(nugget.get("text"), f"{at}.text"), importance)
 
 
 def _each(there: Mapping[str, Any], names: Sequence[str], at: str) -> Iterable[tuple[str, Any]]:
-    name, found = _first(there, names)
-    if found is None:
+    name, values = _first(there, names)
+    if values is None:
         return []
-    if not isinstance(found, list):
-        raise InputError(f"{at}: {name} is {_shown(found)}, wanted a list")
-    return [(f"{at}.{name}[{i}]", each) for i, each in enumerate(found)]
+    if not isinstance(values, list):
+        raise InputError(f"{at}: {name} is {_shown(values)}, wanted a list")
+    return [(f"{at}.{name}[{i}]", each) for i, each in enumerate(values)]
 
 
-def _text(given: Any, at: str) -> str:
-    if isinstance(given, Mapping) and "text" in given:  # a key point with its spans
-        given = given["text"]
-    if not isinstance(given, str) or not given.strip():
-        raise InputError(f"{at}: is {_shown(given)}, wanted text")
-    return given
+def _text(value: Any, at: str) -> str:
+    if isinstance(value, Mapping) and "text" in value:  # a key point with its spans
+        value = value["text"]
+    if not isinstance(value, str) or not value.strip():
+        raise InputError(f"{at}: is {_shown(value)}, wanted text")
+    return value
 
 
 def _first(there: Mapping[str, Any], names: Sequence[str]) -> tuple[str, Any]:

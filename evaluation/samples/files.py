@@ -1,4 +1,4 @@
-"""Samples as the files of a run: topics, answers, passages, and what answers are held against."""
+"""Samples as the files of a run: topics, answers, passages, and what answers are compared with."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...records.reading.problems import InputError
 from ...records.writing.files import NewFile, own_folder, remove, rename
 from .contexts import Context
 from .fields import Nugget, Sample, digest
-from .sentences import Sentence, places_by_id, sentences_of
+from .sentences import Sentence, indices_by_id, sentences_of
 
 NAMES = (
     *("topics", "runs", "passages", "candidates"),
@@ -29,11 +29,11 @@ def write_samples(runs: Mapping[str, Iterable[Sample]], folder: Path) -> dict[st
 
     Returns: the files that are not empty, by the names of `data:` in a config.
     Raises: InputError for two answers of a run to one topic, and for a topic of which samples say
-        different things, naming their places.
+        different things, naming where they stand.
     """
     own_folder(folder)
-    with ExitStack() as held:
-        files = SampleFiles(folder, held)
+    with ExitStack() as stack:
+        files = SampleFiles(folder, stack)
         for run_id, samples in runs.items():
             is_empty = True
             for sample in samples:
@@ -52,17 +52,19 @@ class SampleFiles:
     Held in memory are ids and hashes of 16 characters, no texts.
     """
 
-    def __init__(self, folder: Path, held: ExitStack) -> None:
-        self._folder, self._held = folder, held
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self._folder, self._stack = folder, stack
         self._files: dict[str, NewFile] = {}
-        self._answered: dict[tuple[str, str], str] = {}  # places, by run and topic
+        self._answered: dict[tuple[str, str], str] = {}  # locations, by run and topic
         self._passages = PassageNames()
         self._candidates: dict[str, tuple[str, ...]] = {}  # ids, by topic
-        self._given: dict[tuple[str, str], tuple[str, str]] = {}  # as topics, by file and topic
+        self._first_rows: dict[
+            tuple[str, str], tuple[str, str]
+        ] = {}  # as topics, by file and topic
 
     def add(self, run_id: str, sample: Sample) -> None:
         """Write one sample. Raises: InputError for one that contradicts an earlier one."""
-        topic, at = sample.topic_id, sample.place
+        topic, at = sample.topic_id, sample.location
         if (first := self._answered.setdefault((run_id, topic), at)) != at:
             what = f"{run_id} has answered topic {topic!r} in {first}"
             raise InputError(f"{at}: {what}; give samples of one question ids of their own")
@@ -82,8 +84,8 @@ class SampleFiles:
         if sample.key_points:
             self._once("keypoints", sample, {**about, "key_points": list(sample.key_points)})
         if sample.questions:
-            asked = list(sample.questions)
-            self._once("questions", sample, {"id": topic, "subquestions": asked})
+            questions = list(sample.questions)
+            self._once("questions", sample, {"id": topic, "subquestions": questions})
         if sample.reference.strip():
             self._once("reference", sample, {"id": topic, "report": sample.reference})
 
@@ -112,18 +114,18 @@ class SampleFiles:
 
     def _once(self, name: str, sample: Sample, row: dict[str, Any]) -> None:
         """Write a row of a topic the first time, and check that it is the same after that."""
-        found = (digest(orjson.dumps(row).decode()), sample.place)
-        before = self._given.setdefault((name, sample.topic_id), found)
-        if before is found:
+        entry = (digest(orjson.dumps(row).decode()), sample.location)
+        before = self._first_rows.setdefault((name, sample.topic_id), entry)
+        if before is entry:
             self._write(name, row)
-        elif before[0] != found[0]:
-            what = f"topic {sample.topic_id!r} has other {_SAID.get(name, name)} in {before[1]}"
-            raise InputError(f"{sample.place}: {what}, wanted the same for one topic")
+        elif before[0] != entry[0]:
+            what = f"topic {sample.topic_id!r} has other {_CONTENT.get(name, name)} in {before[1]}"
+            raise InputError(f"{sample.location}: {what}, wanted the same for one topic")
 
     def _write(self, name: str, row: Mapping[str, Any]) -> None:
         if name not in self._files:
             part = NewFile(self._folder / f"{name}.jsonl.part")
-            self._files[name] = self._held.enter_context(part)
+            self._files[name] = self._stack.enter_context(part)
         self._files[name].write(orjson.dumps(row) + b"\n")
 
 
@@ -148,36 +150,37 @@ class PassageNames:
         return name, is_new
 
 
-_SAID = {"topics": "words of the question", "keypoints": "key points"}
+_CONTENT = {"topics": "words of the question", "keypoints": "key points"}
 
 
-def _answer(sample: Sample, places: list[int]) -> list[dict[str, Any]]:
-    """The sentences with what they cite; what is no place of a context stays as it is."""
-    by_id = places_by_id(context.id for context in sample.contexts)
+def _answer(sample: Sample, indices: list[int]) -> list[dict[str, Any]]:
+    """The sentences with what they cite; what is no index of a context stays as it is."""
+    by_id = indices_by_id(context.id for context in sample.contexts)
     if sample.sentences:
-        found = [_placed(sentence, by_id) for sentence in sample.sentences]
+        cited_sentences = [_placed(sentence, by_id) for sentence in sample.sentences]
     else:
-        found = sentences_of(sample.answer, by_id if sample.contexts else None)
+        cited_sentences = sentences_of(sample.answer, by_id if sample.contexts else None)
 
-    def place_of(cited: int | str) -> int | str:
+    def reference_index(cited: int | str) -> int | str:
         if isinstance(cited, str):
             return cited
-        return places[cited] if 0 <= cited < len(places) else len(places) + abs(cited)
+        return indices[cited] if 0 <= cited < len(indices) else len(indices) + abs(cited)
 
     return [
-        {"text": s.text, "citations": list(dict.fromkeys(map(place_of, s.citations)))}
-        for s in found
+        {"text": s.text, "citations": list(dict.fromkeys(map(reference_index, s.citations)))}
+        for s in cited_sentences
     ]
 
 
 def _placed(sentence: Sentence, by_id: Mapping[str, tuple[int, ...]]) -> Sentence:
-    """The same with ids of contexts as their places."""
+    """The same with ids of contexts as their indices."""
     cited: Iterator[int | str] = (
-        place for given in sentence.citations for place in by_id.get(str(given), (given,))
+        index for citation in sentence.citations for index in by_id.get(str(citation), (citation,))
     )
     return Sentence(sentence.text, tuple(cited))
 
 
-def _nugget_row(given: Nugget | str) -> dict[str, str]:
-    nugget = given if isinstance(given, Nugget) else Nugget(given)
+def _nugget_row(nugget: Nugget | str) -> dict[str, str]:
+    if isinstance(nugget, str):
+        nugget = Nugget(nugget)
     return {"text": nugget.text, "importance": nugget.importance}

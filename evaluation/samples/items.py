@@ -32,18 +32,18 @@ def write_items(
         fields: names that samples have for inputs, by the input.
 
     Returns: the file.
-    Raises: InputError for an unknown judge, and for a sample that lacks an input, by its place.
+    Raises: InputError for an unknown judge, and for a sample that lacks an input, by its location.
     """
     inputs, optional = _inputs(judge)
     own_folder(folder)
     path, part = folder / "items.jsonl", folder / "items.jsonl.part"
-    with ExitStack() as held:
-        file = held.enter_context(NewFile(part))
+    with ExitStack() as stack:
+        file = stack.enter_context(NewFile(part))
         seen: dict[tuple[str, str], str] = {}
         for system, samples in systems.items():
             n = len(seen)
-            for at, given in read_rows(samples, "samples"):
-                row = _row(given, inputs, optional, fields, at, judge)
+            for at, sample in read_rows(samples, "samples"):
+                row = _row(sample, inputs, optional, fields, at, judge)
                 key = (system, row["topic_id"])
                 if (first := seen.setdefault(key, at)) != at:
                     what = f"{system} has topic {key[1]!r} in {first} too"
@@ -60,38 +60,38 @@ def _inputs(judge: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """What the judge reads, and what it is shown besides where it is there."""
     kind = kind_of(judge)
     if kind is not None and kind.labels_items:
-        found = kind.load()
-        return tuple(found.inputs), tuple(found.optional)
+        definition = kind.load()
+        return tuple(definition.inputs), tuple(definition.optional)
     from ...judges import read_own_judge  # with which DSPy comes
 
     return tuple(read_own_judge(Path(judge)).inputs), ()
 
 
 def _row(
-    given: Mapping[str, Any] | Sample,
+    sample: Mapping[str, Any] | Sample,
     inputs: tuple[str, ...],
     optional: tuple[str, ...],
     fields: Mapping[str, str],
     at: str,
     judge: str,
 ) -> dict[str, Any]:
-    there = dict(_of_sample(given)) if isinstance(given, Sample) else dict(given)
+    there = dict(_of_sample(sample)) if isinstance(sample, Sample) else dict(sample)
     there = {str(name): plain(v) for name, v in there.items() if not is_missing(v)}
-    if isinstance(given, Sample):
-        topic = given.topic_id
+    if isinstance(sample, Sample):
+        topic = sample.topic_id
     else:
         question = next((there[n] for n in QUESTION if isinstance(there.get(n), str)), None)
-        place = "s" + "".join(filter(str.isdigit, at))
+        number = "s" + "".join(filter(str.isdigit, at))
         topic = (
-            topic_of(there, question, at) if question else topic_of({"id": place} | there, "", at)
+            topic_of(there, question, at) if question else topic_of({"id": number} | there, "", at)
         )
     row: dict[str, Any] = {"topic_id": topic}
     if there.get(NOT_MADE):
         return {**row, NOT_MADE: there[NOT_MADE]}
     for name in (*inputs, *optional):
-        found = _value(there, name, fields, at)
-        if found is not None:
-            row[name] = found
+        value = _value(there, name, fields, at)
+        if value is not None:
+            row[name] = value
         elif name in inputs:
             wanted = dict.fromkeys((fields.get(name, name), *_others(name)))
             what = f"no {', '.join(wanted)}, which the judge {Path(judge).stem} reads as {name!r}"
@@ -101,13 +101,13 @@ def _row(
 
 def _value(there: Mapping[str, Any], name: str, fields: Mapping[str, str], at: str) -> Any:
     """The text, number or list of texts for an input; None: there is none."""
-    for known in (fields[name],) if name in fields else (name, *_others(name)):
-        if known not in there:
+    for field in (fields[name],) if name in fields else (name, *_others(name)):
+        if field not in there:
             continue
-        if known in CONTEXTS:
-            return [context.text for context in contexts_of(there[known], at)]
-        found = there[known]
-        return found if isinstance(found, str | int | float) else list(map(str, listed(found)))
+        if field in CONTEXTS:
+            return [context.text for context in contexts_of(there[field], at)]
+        value = there[field]
+        return value if isinstance(value, str | int | float) else list(map(str, listed(value)))
     return None
 
 

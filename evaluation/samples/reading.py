@@ -31,9 +31,9 @@ def by_system(samples: Samples, name: str) -> dict[str, Samples]:
 
 
 def read_samples(samples: Samples, name: str = "samples") -> Iterator[Sample]:
-    """Each sample, one in memory at a time. Raises: InputError for what is none, by its place."""
-    for at, given in read_rows(samples, name):
-        yield replace(given, place=at) if isinstance(given, Sample) else sample_of(given, at)
+    """Each sample, one in memory at a time. Raises: InputError naming one that is none."""
+    for at, row in read_rows(samples, name):
+        yield replace(row, location=at) if isinstance(row, Sample) else sample_of(row, at)
 
 
 def read_rows(samples: Samples, name: str) -> Iterator[tuple[str, Mapping[str, Any] | Sample]]:
@@ -42,31 +42,31 @@ def read_rows(samples: Samples, name: str) -> Iterator[tuple[str, Mapping[str, A
     Args:
         name: of all of them, as `samples`.
     """
-    for place, given in enumerate(_rows(samples, name)):
-        at = f"{name}[{place}]"
-        if isinstance(given, Sample):
-            yield at, given
-        elif (found := fields_of(given)) is not None:
-            yield at, found
+    for index, row in enumerate(_rows(samples, name)):
+        at = f"{name}[{index}]"
+        if isinstance(row, Sample):
+            yield at, row
+        elif (fields := fields_of(row)) is not None:
+            yield at, fields
         else:
             what = f"wanted a mapping with {QUESTION[0]}, {ANSWER[0]} and so on"
-            raise InputError(f"{at}: is {shorten(repr(given), 60)}, {what}")
+            raise InputError(f"{at}: is {shorten(repr(row), 60)}, {what}")
 
 
 def questions_in(questions: Samples) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Questions to answer: texts, or rows with a question and what its answers are held against."""
+    """Questions to answer: texts, or rows with a question and references for its answers."""
     texts = ({QUESTION[0]: q} if isinstance(q, str) else q for q in _rows(questions, "samples"))
-    for at, given in read_rows(texts, "samples"):
-        if isinstance(given, Sample):
+    for at, row in read_rows(texts, "samples"):
+        if isinstance(row, Sample):
             raise InputError(f"{at}: is a Sample, which has an answer; wanted a question")
-        yield at, given
+        yield at, row
 
 
 def _rows(samples: Samples, name: str) -> Iterable[Any]:
     """The rows of a frame as mappings; what else can be iterated as it is."""
     if hasattr(samples, "iter_rows"):  # polars
-        found: Iterable[Any] = samples.iter_rows(named=True)
-        return found
+        named_rows: Iterable[Any] = samples.iter_rows(named=True)
+        return named_rows
     if hasattr(samples, "itertuples"):  # pandas
         columns = [str(column) for column in samples.columns]
         rows = samples.itertuples(index=False, name=None)

@@ -12,10 +12,10 @@ from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError
 from .cells import listed
 
-MOST = 999  # the largest number that is a place: [2024] is a year
+MOST = 999  # the largest number that is an index: [2024] is a year
 _MARK = r"\[[^\[\]\n]{1,200}\](?:\([^()\s]*\))?"  # the last: a Markdown link
 _MARKS = re.compile(rf"[ \t]*{_MARK}")
-_PLACES = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")
+_NUMBERS = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")
 # Behind the full stop it is of the sentence before: "It sways.[1] Then" and "It sways. [1] Then".
 _AFTER = re.compile(rf"(?<!\b[A-Z])([.!?…][\"'”’)]*)((?:[ \t]*{_MARK})+)(?=\s|$)")
 _MARKER = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")  # of an item of a list
@@ -30,31 +30,31 @@ _NUMBERED = re.compile(r"\bNos?\.$")
 class Sentence:
     """A sentence without its marks.
 
-    `citations`: 0-based places among the contexts, or ids of them, the best first.
+    `citations`: 0-based indices among the contexts, or ids of them, the best first.
     """
 
     text: str
     citations: tuple[int | str, ...] = ()
 
 
-def places_by_id(ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
+def indices_by_id(ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
     """Where contexts stand that have an id of their own; several may have the same."""
-    found: dict[str, tuple[int, ...]] = {}
-    for place, name in enumerate(ids):
+    indices: dict[str, tuple[int, ...]] = {}
+    for index, name in enumerate(ids):
         if name:
-            found[name] = (*found.get(name, ()), place)
-    return found
+            indices[name] = (*indices.get(name, ()), index)
+    return indices
 
 
 def sentences_of(answer: str, by_id: Mapping[str, tuple[int, ...]] | None = None) -> list[Sentence]:
     """The sentences of an answer, with the citations that stand in or behind them.
 
     Read are `[1]`, `[1, 3]`, `[1-3]`, `[1][2]`, `[^1]` and `[1](link)`. A number or text that is
-    the id of a context names it; another number from 1 up to `MOST` is a place among them.
+    the id of a context names it; another number from 1 up to `MOST` is an index among them.
     Lines of a list are sentences of their own, a heading stands with the sentence after it.
 
     Args:
-        by_id: places of contexts with ids; None: there are no contexts, and what stands in
+        by_id: indices of contexts with ids; None: there are no contexts, and what stands in
             brackets is text.
 
     >>> for sentence in sentences_of("Tides turn. [2] They come twice [1, 3], at 6.30.", {}):
@@ -63,105 +63,105 @@ def sentences_of(answer: str, by_id: Mapping[str, tuple[int, ...]] | None = None
     They come twice, at 6.30. (0, 2)
     """
     marks = _Marks(by_id)
-    found: list[Sentence] = []
+    cited_sentences: list[Sentence] = []
     heading = ""
     for line in _lines(_AFTER.sub(marks.before_the_stop, answer)):
         if _HEADING.match(line):
             heading += f"{line.strip()}\n"
             continue
         for text in _joined(sentences(_MARKER.sub("", line))):
-            cited, said = tuple(dict.fromkeys(marks.cited(text))), marks.left_out_of(text)
-            if not said and found:  # marks alone, on a line of their own
-                before = found.pop()
+            cited, words = tuple(dict.fromkeys(marks.cited(text))), marks.left_out_of(text)
+            if not words and cited_sentences:  # marks alone, on a line of their own
+                before = cited_sentences.pop()
                 all_of = dict.fromkeys((*before.citations, *cited))
-                found.append(Sentence(before.text, tuple(all_of)))
+                cited_sentences.append(Sentence(before.text, tuple(all_of)))
             else:
-                found.append(Sentence(heading + said, cited))
+                cited_sentences.append(Sentence(heading + words, cited))
                 heading = ""
-    return [*found, Sentence(heading.strip())] if heading else found
+    return [*cited_sentences, Sentence(heading.strip())] if heading else cited_sentences
 
 
-def sentence_of(given: Any, at: str) -> Sentence:
+def sentence_of(sentence: Any, at: str) -> Sentence:
     """One of an answer that was given by sentence: a text, or `{text, citations}`.
 
-    Raises: InputError naming the place of one without text, or with citations that are none.
+    Raises: InputError naming the one without text, or with citations that are none.
     """
-    if isinstance(given, Sentence):
-        return given
-    if isinstance(given, str):
-        return Sentence(given)
-    if not isinstance(given, Mapping) or not isinstance(given.get("text"), str):
+    if isinstance(sentence, Sentence):
+        return sentence
+    if isinstance(sentence, str):
+        return Sentence(sentence)
+    if not isinstance(sentence, Mapping) or not isinstance(sentence.get("text"), str):
         what = "wanted text, or text and citations"
-        raise InputError(f"{at}: is {shorten(repr(given), 60)}, {what}")
-    cited = given.get("citations")
-    places = [] if cited is None else listed(cited)
-    for place in places:
-        if isinstance(place, bool) or not isinstance(place, int | str):
+        raise InputError(f"{at}: is {shorten(repr(sentence), 60)}, {what}")
+    cited = sentence.get("citations")
+    citations = [] if cited is None else listed(cited)
+    for citation in citations:
+        if isinstance(citation, bool) or not isinstance(citation, int | str):
             what = "wanted ids of contexts, or their places from 0"
-            raise InputError(f"{at}.citations: {shorten(repr(place), 60)}, {what}")
-    return Sentence(given["text"], tuple(places))
+            raise InputError(f"{at}.citations: {shorten(repr(citation), 60)}, {what}")
+    return Sentence(sentence["text"], tuple(citations))
 
 
 def _lines(text: str) -> list[str]:
     """Its lines; one that was only broken for its length goes on in the next."""
-    found: list[str] = []
+    lines: list[str] = []
     goes_on = False
     for line in text.splitlines():
         is_new = bool(_HEADING.match(line) or _MARKER.match(line)) or line.lstrip()[:1] == "|"
         if goes_on and line.strip() and not is_new:
-            found[-1] = f"{found[-1].rstrip()} {line.strip()}"
+            lines[-1] = f"{lines[-1].rstrip()} {line.strip()}"
         else:
-            found.append(line)
+            lines.append(line)
         goes_on = bool(line.strip()) and not (_HEADING.match(line) or _ENDED.search(line))
-    return [line for line in found if line.strip()]
+    return [line for line in lines if line.strip()]
 
 
 def _joined(pieces: list[str]) -> list[str]:
     """Put together again what was cut behind an abbreviation."""
-    found: list[str] = []
+    joined: list[str] = []
     for piece in pieces:
-        before = found[-1] if found else ""
+        before = joined[-1] if joined else ""
         is_number = bool(_NUMBERED.search(before)) and piece[:1].isdigit()
         if is_number or (before and _GOES_ON.search(before)):
-            found[-1] = f"{before} {piece}"
+            joined[-1] = f"{before} {piece}"
         else:
-            found.append(piece)
-    return found
+            joined.append(piece)
+    return joined
 
 
 @dataclass(frozen=True)
 class _Marks:
-    """What in brackets is a citation, of contexts that are at these places by their ids."""
+    """What in brackets is a citation, of contexts that have these indices by their ids."""
 
     by_id: Mapping[str, tuple[int, ...]] | None
 
     def cited(self, text: str) -> list[int]:
-        """The places that its marks cite, in their order."""
-        return [place for mark in _MARKS.findall(text) for place in self._places(mark)]
+        """The indices that its marks cite, in their order."""
+        return [index for mark in _MARKS.findall(text) for index in self._indices(mark)]
 
     def left_out_of(self, text: str) -> str:
         """The text without its marks."""
-        return _MARKS.sub(lambda mark: "" if self._places(mark[0]) else mark[0], text).strip()
+        return _MARKS.sub(lambda mark: "" if self._indices(mark[0]) else mark[0], text).strip()
 
-    def before_the_stop(self, found: re.Match[str]) -> str:
+    def before_the_stop(self, match: re.Match[str]) -> str:
         """A full stop and marks, the other way round."""
-        stop, marks = found.groups()
-        return f"{marks}{stop}" if self.cited(marks) else found[0]
+        stop, marks = match.groups()
+        return f"{marks}{stop}" if self.cited(marks) else match[0]
 
-    def _places(self, mark: str) -> list[int]:
-        """The places that one mark cites; [] if it is no citation."""
+    def _indices(self, mark: str) -> list[int]:
+        """The indices that one mark cites; [] if it is no citation."""
         if self.by_id is None:
             return []
-        places: list[int] = []
+        indices: list[int] = []
         for part in re.split(r"[,;]", mark.strip()[1:].partition("]")[0]):
             name = part.strip().removeprefix("^")
             if name in self.by_id:
-                places += self.by_id[name]
-            elif number := _PLACES.fullmatch(name):
+                indices += self.by_id[name]
+            elif number := _NUMBERS.fullmatch(name):
                 low, high = int(number[1]), int(number[2] or number[1])
                 if not 1 <= low <= high <= MOST:
                     return []
-                places += range(low - 1, high)
+                indices += range(low - 1, high)
             else:
                 return []
-        return places
+        return indices

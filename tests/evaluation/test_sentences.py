@@ -2,11 +2,11 @@
 
 import pytest
 
-from nuggetjudge.evaluation.samples.sentences import Sentence, places_by_id, sentences_of
+from nuggetjudge.evaluation.samples.sentences import Sentence, indices_by_id, sentences_of
 
 
 def cut(answer, ids=()):
-    return [(s.text, s.citations) for s in sentences_of(answer, places_by_id(ids))]
+    return [(s.text, s.citations) for s in sentences_of(answer, indices_by_id(ids))]
 
 
 @pytest.mark.parametrize(
