@@ -16,7 +16,8 @@ from ..stopping import INCOMPLETE, list_problems
 from ..tables import cell, shown, spent_line
 
 if TYPE_CHECKING:
-    from ...programs.analysis.probe.asking import Found, Options, Probing
+    from ...programs.analysis.probe.asking import Options, Probing
+    from ...programs.analysis.probe.result import ProbeResult
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,7 @@ class Kind:
     """
 
     probing: Probing[Any]
-    found: type[Found]
+    found: type[ProbeResult]
     about: Mapping[str, Any]
     text: Callable[[Any], str]
     missing: str
@@ -129,8 +130,8 @@ def skipped_text(skipped: Sequence[Any]) -> str:
     return "".join(f"skipped {cell(each.name)}: {cell(each.reason)}\n" for each in skipped)
 
 
-def _end(kind: Kind, found: Found, out: Path | None) -> str:
-    from ...programs.analysis.probe.asking import CASES
+def _end(kind: Kind, found: ProbeResult, out: Path | None) -> str:
+    from ...programs.analysis.probe.result import CASES
 
     usages = found.spent.values()
     costs = [usage.known_cost for usage in usages]

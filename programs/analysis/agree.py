@@ -88,15 +88,19 @@ def agree(
     truth = read_labels(human, problems, where, names, cuts[0])
     other = read_labels(judged, problems, scale=names, cut=cuts[1])
     problems.raise_errors()
-    found = agree_labels(truth, other, human, judged, draws)
-    if cut and not any(found["confusion"][1]) and not any(row[1] for row in found["confusion"]):
+    comparison = agree_labels(truth, other, human, judged, draws)
+    if (
+        cut
+        and not any(comparison["confusion"][1])
+        and not any(row[1] for row in comparison["confusion"])
+    ):
         raise InputError(f"--cut {','.join(cut)}: no label of either file reaches it")
-    found |= {"cut": cuts if cut else None, "calls": _calls(paths[1])}
-    return _by_order(found, *paths)
+    comparison |= {"cut": cuts if cut else None, "calls": _calls(paths[1])}
+    return _by_order(comparison, *paths)
 
 
 def _calls(judged: Path) -> dict[str, int] | None:
-    """What a results folder took; None: nothing says it."""
+    """What a results folder took; None: not known."""
     manifest = read_manifest(judged) if (judged / MANIFEST).is_file() else {}
     if "calls" not in manifest:
         return None
@@ -111,21 +115,23 @@ def _cuts(cut: Sequence[str]) -> tuple[str | None, str | None]:
     return (cut[0], cut[-1]) if cut else (None, None)
 
 
-def _by_order(found: dict[str, Any], *paths: Path) -> dict[str, Any]:
-    """What was found; of labels without an order none that goes by how far apart two are.
+def _by_order(comparison: dict[str, Any], *paths: Path) -> dict[str, Any]:
+    """The comparison; of labels without an order none that goes by how far apart two are.
 
     Labels and annotators may have the name of such a figure, so those are looked for only
     where they stand.
     """
-    is_cut = found["cut"] is not None
-    found["is_ordered"] = is_cut or are_ordered(found["kind"], found["scale"], *paths)
-    if found["is_ordered"]:
-        return found
-    blocks, by_kind = [found] if "intervals" in found else [], []
-    by_kind += [topic["cohen_kappa"] for topic in found.get("by_topic", {}).values()]
-    if found["annotators"] is not None:
-        judge = found["annotators"]["judge"]
-        blocks.append(found["annotators"]["among"])
+    is_cut = comparison["cut"] is not None
+    comparison["is_ordered"] = is_cut or are_ordered(
+        comparison["kind"], comparison["scale"], *paths
+    )
+    if comparison["is_ordered"]:
+        return comparison
+    blocks, by_kind = [comparison] if "intervals" in comparison else [], []
+    by_kind += [topic["cohen_kappa"] for topic in comparison.get("by_topic", {}).values()]
+    if comparison["annotators"] is not None:
+        judge = comparison["annotators"]["judge"]
+        blocks.append(comparison["annotators"]["among"])
         if judge is not None:
             by_kind += [judge, judge["intervals"], *judge["by_annotator"].values()]
     for block in (*blocks, *(block["intervals"] for block in blocks)):
@@ -135,7 +141,7 @@ def _by_order(found: dict[str, Any], *paths: Path) -> dict[str, Any]:
             interval = figures[name]
             lost = dict.fromkeys(("value", "low", "high"))
             figures[name] = {**interval, **lost} if isinstance(interval, dict) else None
-    return found
+    return comparison
 
 
 def _kind_of_both(human: Path, judged: Path, where: Mapping[str, Sequence[str]]) -> str:

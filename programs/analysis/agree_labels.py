@@ -104,8 +104,8 @@ def topics_of(cells: Sequence[Cell], key_names: Sequence[str]) -> list[str] | No
 def plain(intervals: Mapping[str, Any]) -> dict[str, Any]:
     """Intervals, however nested, ready for JSON."""
     return {
-        name: asdict(found) if isinstance(found, Interval) else plain(found)
-        for name, found in intervals.items()
+        name: asdict(value) if isinstance(value, Interval) else plain(value)
+        for name, value in intervals.items()
     }
 
 
@@ -127,7 +127,7 @@ def _annotators(
     topics = topics_of(items, labels.key_names)
     among = reliability(ratings, scale)
     intervals = reliability_intervals(among, ratings, scale, topics, **draws)
-    found = {
+    fields = {
         "names": names,
         "n_topics": len(set(topics or ())),
         "among": {**among.as_dict(), "intervals": plain(intervals)},
@@ -138,13 +138,13 @@ def _annotators(
         pairs = [(verdicts, labels_of_one) for labels_of_one in ratings]
         with_each = pairwise_kappa(pairs, scale)
         by_annotator = [cohen_kappas(*pair, scale) for pair in pairs]
-        found["judge"] = {
+        fields["judge"] = {
             **asdict(with_each),
             "by_annotator": dict(zip(names, by_annotator, strict=True)),
             "pooled": _pooled(verdicts, ratings, scale, topics, draws),
             "intervals": plain(pairwise_intervals(with_each, pairs, scale, topics, **draws)),
         }
-    return found
+    return fields
 
 
 def _pooled(
@@ -155,15 +155,15 @@ def _pooled(
     draws: Draws,
 ) -> dict[str, Any]:
     """The judge against every single label: those of all annotators, each a pair of its own."""
-    at = [(i, given[i]) for given in ratings for i in range(len(verdicts))]
+    at = [(i, of_one[i]) for of_one in ratings for i in range(len(verdicts))]
     pairs = [(label, verdicts[i], topics and topics[i]) for i, label in at if label is not None]
     labels, judged, of = (list(column) for column in zip(*pairs, strict=True))
-    found = agreement(labels, judged, scale)
+    estimates = agreement(labels, judged, scale)
     names = ("precision", "recall", "f1")
-    intervals = agreement_intervals(found, labels, judged, topics and of, **draws)
-    known = found.as_dict()
+    intervals = agreement_intervals(estimates, labels, judged, topics and of, **draws)
+    fields = estimates.as_dict()
     return {
-        **{name: known[name] for name in ("n", "confusion", *names)},
+        **{name: fields[name] for name in ("n", "confusion", *names)},
         "intervals": plain({name: intervals[name] for name in names}),
     }
 

@@ -17,8 +17,10 @@ PlotFormat = Literal["svg", "png"]
 _LEVELS = {"run_level": "runs", "topic_mean": "per topic", "pooled": "all cells"}
 
 
-def write_plots(found: Mapping[str, Any], folder: Path, form: PlotFormat = "svg") -> list[Path]:
-    """Draw what `agree` found into a folder: `confusion`, or `scores-MEASURE` for each measure.
+def write_plots(
+    comparison: Mapping[str, Any], folder: Path, form: PlotFormat = "svg"
+) -> list[Path]:
+    """Draw the result of `agree` into a folder: `confusion`, or `scores-MEASURE` for each measure.
 
     The same figures give the same bytes with the same matplotlib. A measure's name in a file's
     name is percent-encoded where it has other characters than letters, digits and `_.-~@()=`.
@@ -28,22 +30,22 @@ def write_plots(found: Mapping[str, Any], folder: Path, form: PlotFormat = "svg"
     """
     figures: dict[str, Figure] = {}
     with drawing():
-        if found["kind"] == "scores":
-            for measure, values in found["measures"].items():
+        if comparison["kind"] == "scores":
+            for measure, values in comparison["measures"].items():
                 figures[f"scores-{quote(measure, safe='@()=')}"] = _scatter(measure, values)
-        elif "confusion" in found:
-            figures["confusion"] = _confusion(found)
+        elif "confusion" in comparison:
+            figures["confusion"] = _confusion(comparison)
         written = {folder / f"{name}.{form}": figure for name, figure in figures.items()}
         for path, figure in written.items():
             save(figure, path, form)
     return list(written)
 
 
-def _confusion(found: Mapping[str, Any]) -> Figure:
+def _confusion(comparison: Mapping[str, Any]) -> Figure:
     """Counts, shaded by their share of the row: where each true label went."""
     from matplotlib.figure import Figure
 
-    labels, counts = [printable(label) for label in found["scale"]], found["confusion"]
+    labels, counts = [printable(label) for label in comparison["scale"]], comparison["confusion"]
     shares = [[n / max(sum(row), 1) for n in row] for row in counts]
     side = 2.2 + 0.9 * len(labels)
     figure = Figure(figsize=(side + 0.8, side), layout="constrained")
@@ -57,8 +59,8 @@ def _confusion(found: Mapping[str, Any]) -> Figure:
         for j, n in enumerate(row):
             color = "white" if shares[i][j] > 0.6 else "black"
             axes.text(j, i, f"{n:,}", ha="center", va="center", color=color)
-    kappa = estimate(found["intervals"]["cohen_kappa"]["unweighted"])
-    axes.set_title(f"kappa {kappa}, n {found['n']:,}", fontsize=10)
+    kappa = estimate(comparison["intervals"]["cohen_kappa"]["unweighted"])
+    axes.set_title(f"kappa {kappa}, n {comparison['n']:,}", fontsize=10)
     return figure
 
 

@@ -38,35 +38,35 @@ def agree_scores(
     truth, other = ([r for r in rows if r.run_id not in ORACLES] for rows in (truth, other))
     aliases = run_aliases({row.run_id for row in truth}, {row.run_id for row in other})
     other = [r.model_copy(update={"run_id": aliases.get(r.run_id, r.run_id)}) for r in other]
-    known = [dict.fromkeys(row.measure for row in rows) for rows in (truth, other)]
-    pairs = [(name, name) for name in known[0] if name in known[1]]
+    measures_of = [dict.fromkeys(row.measure for row in rows) for rows in (truth, other)]
+    pairs = [(name, name) for name in measures_of[0] if name in measures_of[1]]
     if measures:
         pairs = [(measures[name], name) for name in measures]
-    for path, names, side in ((human, known[0], 0), (judged, known[1], 1)):
+    for path, names, side in ((human, measures_of[0], 0), (judged, measures_of[1], 1)):
         for pair in pairs:
             if pair[side] not in names:
                 what = f"no measure {pair[side]!r}{did_you_mean(pair[side], names)}"
                 raise InputError(f"{path}: {what}")
     if not pairs:
         raise InputError(f"{human} and {judged}: no measure in common; name two by --measure")
-    found = {
+    by_name = {
         one if one == two else f"{one}={two}": _of_measure(truth, other, (one, two), draws)
         for one, two in pairs
     }
-    return {"kind": "scores", "measures": found, "run_aliases": aliases}
+    return {"kind": "scores", "measures": by_name, "run_aliases": aliases}
 
 
 def _of_measure(
     truth: list[ScoreRow], other: list[ScoreRow], names: tuple[str, str], draws: Draws
 ) -> dict[str, Any]:
     (truth_cells, truth_runs), (cells, runs) = map(_values, (truth, other), names)
-    found = taus(truth_cells, cells, truth_runs=truth_runs, judged_runs=runs)
+    estimates = taus(truth_cells, cells, truth_runs=truth_runs, judged_runs=runs)
     intervals = tau_intervals(
-        found, truth_cells, cells, truth_runs=truth_runs, judged_runs=runs, **draws
+        estimates, truth_cells, cells, truth_runs=truth_runs, judged_runs=runs, **draws
     )
     both = sorted(truth_runs.keys() & runs.keys())
     return {
-        **found.as_dict(),
+        **estimates.as_dict(),
         "intervals": plain(intervals),
         "run_scores": {run: {"human": truth_runs[run], "judged": runs[run]} for run in both},
     }

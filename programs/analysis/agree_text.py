@@ -1,4 +1,4 @@
-"""What `agree` found, as text of at most 100 columns: the command's, and a notebook's."""
+"""The result of `agree` as text of at most 100 columns: the command's, and a notebook's."""
 
 from __future__ import annotations
 
@@ -32,29 +32,33 @@ _COEFFICIENTS = {
 _LEVELS = {"run_level": "runs", "topic_mean": "per topic", "pooled": "all cells"}
 
 
-def agree_text(found: Mapping[str, Any]) -> str:
+def agree_text(comparison: Mapping[str, Any]) -> str:
     """What `agree` returned, of labels, of annotators or of scores, as lines."""
-    if found["kind"] == SCORES:
-        return _scores_text(found)
-    return _labels_text(found) if "confusion" in found else _annotators_text(found)
+    if comparison["kind"] == SCORES:
+        return _scores_text(comparison)
+    return _labels_text(comparison) if "confusion" in comparison else _annotators_text(comparison)
 
 
-def _labels_text(found: Mapping[str, Any]) -> str:
+def _labels_text(comparison: Mapping[str, Any]) -> str:
     """Two files of labels: agreement, the annotators' beside it, confusion, and each label."""
-    scale, intervals, annotators = found["scale"], found["intervals"], found["annotators"]
-    counted = f"n {found['n']:,}"
-    if found["n_topics"]:
-        counted += f" on {found['n_topics']:,} topics"
-    only = f"only human {found['n_human_only']:,}, only judged {found['n_judged_only']:,}"
-    lines = [f"{counted}  ({only}, unjudged {found['n_judged_unlabelled']:,})"]
-    if (took := found.get("calls")) is not None and took["judgements"]:
+    scale, intervals, annotators = (
+        comparison["scale"],
+        comparison["intervals"],
+        comparison["annotators"],
+    )
+    counted = f"n {comparison['n']:,}"
+    if comparison["n_topics"]:
+        counted += f" on {comparison['n_topics']:,} topics"
+    only = f"only human {comparison['n_human_only']:,}, only judged {comparison['n_judged_only']:,}"
+    lines = [f"{counted}  ({only}, unjudged {comparison['n_judged_unlabelled']:,})"]
+    if (took := comparison.get("calls")) is not None and took["judgements"]:
         each = took["calls"] / took["judgements"]
         lines.append(f"calls of models {took['calls']:,}, {each:.2f} a judgement")
-    if found["cut"] is not None:
-        human, judged = found["cut"]
+    if comparison["cut"] is not None:
+        human, judged = comparison["cut"]
         lines.append(f"positive: human {human} or better, judged {judged} or better")
-    if found["scale_note"] is not None:
-        lines += ["", *textwrap.wrap(f"Beware: {found['scale_note']}.", 98)]
+    if comparison["scale_note"] is not None:
+        lines += ["", *textwrap.wrap(f"Beware: {comparison['scale_note']}.", 98)]
     lines.append("")
     columns: dict[str, Mapping[str, Any]] = {"judge": _flat(intervals)}
     if annotators:
@@ -70,7 +74,7 @@ def _labels_text(found: Mapping[str, Any]) -> str:
         if others:
             pooled = annotators["judge"]["pooled"]["intervals"]
             columns[others[0]] = _of_positive(pooled, scale[-1]) | {**columns[others[0]]}
-    is_weighted = found["is_ordered"] and not (is_binary and found["cut"] is not None)
+    is_weighted = comparison["is_ordered"] and not (is_binary and comparison["cut"] is not None)
     lines += _table(columns, intervals["accuracy"], is_weighted)
     if annotators:
         lines += ["", *_who(annotators)]
@@ -79,61 +83,59 @@ def _labels_text(found: Mapping[str, Any]) -> str:
         "",
         "human \\ judged".ljust(width + 6) + "".join(label.rjust(width) for label in scale),
     ]
-    for label, row in zip(scale, found["confusion"], strict=True):
+    for label, row in zip(scale, comparison["confusion"], strict=True):
         lines.append(label.ljust(width + 6) + "".join(f"{n:,}".rjust(width) for n in row))
     lines += ["", "label".ljust(width + 6) + "precision  recall     F1  kappa against the rest"]
     for label in scale:
-        one, two, f1 = (figure(found[name][label]) for name in ("precision", "recall", "f1"))
+        one, two, f1 = (figure(comparison[name][label]) for name in ("precision", "recall", "f1"))
         kappa = estimate(intervals["one_vs_rest"][label])
         lines.append(f"{label.ljust(width + 6)}{one:>9}{two:>8}{f1:>7}  {kappa}")
-    if "verified" in found:
-        lines += ["", *_verified(found["verified"])]
-    return "\n".join([*lines, *_aliases(found)]) + "\n"
+    if "verified" in comparison:
+        lines += ["", *_verified(comparison["verified"])]
+    return "\n".join([*lines, *_aliases(comparison)]) + "\n"
 
 
-def _verified(found: Mapping[str, Any]) -> list[str]:
-    n, changed, row = found["n_verified"], found["n_changed"], found["difference"]
+def _verified(verified: Mapping[str, Any]) -> list[str]:
+    n, changed, row = verified["n_verified"], verified["n_changed"], verified["difference"]
     verdict = {True: "verification helped", False: "verification did harm", None: "verification "}
-    is_told = verdict[found["helped"]]
-    if found["helped"] is None:
-        is_told += "did not help" if row["low"] is not None else "has no interval on these topics"
+    outcome = verdict[verified["helped"]]
+    if verified["helped"] is None:
+        outcome += "did not help" if row["low"] is not None else "has no interval on these topics"
     bounds = "" if row["low"] is None else f" [{row['low']:+.3f} {row['high']:+.3f}]"
     return [
         f"{n:,} labels were verified, {changed:,} of them changed ({changed / n:.1%}).",
-        f"By the labels of people: wrong to right {found['wrong_to_right']:,}, right to wrong "
-        f"{found['right_to_wrong']:,}, wrong to wrong {found['wrong_to_wrong']:,};",
-        f"share of right labels {row['value']:+.3f}{bounds}: {is_told}.",
+        f"By the labels of people: wrong to right {verified['wrong_to_right']:,}, right to wrong "
+        f"{verified['right_to_wrong']:,}, wrong to wrong {verified['wrong_to_wrong']:,};",
+        f"share of right labels {row['value']:+.3f}{bounds}: {outcome}.",
     ]
 
 
-def _annotators_text(found: Mapping[str, Any]) -> str:
+def _annotators_text(comparison: Mapping[str, Any]) -> str:
     """One file of labels: the agreement among its annotators."""
-    annotators = found["annotators"]
+    annotators = comparison["annotators"]
     intervals = annotators["among"]["intervals"]
     columns = {"annotators": _flat(intervals)}
-    is_weighted = found["is_ordered"] and found["cut"] is None
+    is_weighted = comparison["is_ordered"] and comparison["cut"] is None
     table = _table(columns, intervals["observed"], is_weighted)
     return "\n".join([*_who(annotators), "", *table]) + "\n"
 
 
-def _scores_text(found: Mapping[str, Any]) -> str:
+def _scores_text(comparison: Mapping[str, Any]) -> str:
     """Two files of scores: a block of coefficients for each measure."""
-    blocks = [_measure(name, values) for name, values in found["measures"].items()]
+    blocks = [_measure(name, values) for name, values in comparison["measures"].items()]
     lines = [line for block in blocks for line in (*block, "")][:-1]
-    return "\n".join([*lines, *_aliases(found)]) + "\n"
+    return "\n".join([*lines, *_aliases(comparison)]) + "\n"
 
 
 def _measure(measure: str, values: Mapping[str, Any]) -> list[str]:
     lines = [_row("", [f"{name} (n)" for name in _LEVELS.values()])]
     for key, name in _COEFFICIENTS.items():
-        levels = {
-            level: found[key] for level, found in values["coefficients"].items() if key in found
-        }
+        levels = {level: row[key] for level, row in values["coefficients"].items() if key in row}
         cells = [
-            f"{estimate(values['intervals'][level][key])} ({found['n']:,})"
-            for level, found in levels.items()
+            f"{estimate(values['intervals'][level][key])} ({row['n']:,})"
+            for level, row in levels.items()
         ]
-        if not key.startswith("tau_top_") or any(found["n"] for found in levels.values()):
+        if not key.startswith("tau_top_") or any(row["n"] for row in levels.values()):
             lines.append(_row(name, cells))
     return [measure, *lines]
 
@@ -160,20 +162,20 @@ def _flat(intervals: Mapping[str, Any]) -> dict[str, Any]:
     if "macro_f1" in intervals:
         flat["macro F1"] = intervals["macro_f1"]
     flat |= _kappas(intervals.get("cohen_kappa") or intervals["pairwise_kappa"])
-    flat |= {f"Krippendorff alpha, {k}": found for k, found in intervals["alpha"].items()}
+    flat |= {f"Krippendorff alpha, {k}": alpha for k, alpha in intervals["alpha"].items()}
     for key, name in (("fleiss_kappa", "Fleiss"), ("randolph_kappa", "Randolph")):
         flat[f"{name} kappa"] = intervals[key]
     return flat | {"Gwet AC1": intervals["ac1"]}
 
 
 def _of_positive(intervals: Mapping[str, Any], label: str) -> dict[str, Any]:
-    """What is found of the better of two labels."""
+    """Precision, recall and F1 of the better of two labels."""
     names = {"precision": "precision", "recall": "recall", "f1": "F1"}
     return {f"{name} of {cell(label, 15)}": intervals[key][label] for key, name in names.items()}
 
 
 def _kappas(intervals: Mapping[str, Any]) -> dict[str, Any]:
-    return {f"Cohen kappa, {name}": found for name, found in intervals.items()}
+    return {f"Cohen kappa, {name}": kappa for name, kappa in intervals.items()}
 
 
 def _table(
@@ -190,6 +192,6 @@ def _table(
     return lines
 
 
-def _aliases(found: Mapping[str, Any]) -> Sequence[str]:
-    n = len(found["run_aliases"])
+def _aliases(comparison: Mapping[str, Any]) -> Sequence[str]:
+    n = len(comparison["run_aliases"])
     return ["", f"{n} run names were matched without their team prefix."] if n else []

@@ -45,19 +45,19 @@ _CITED = {"sentence": ("text",), "title": ("title",), "passage": ("passage",)}
 _WITHOUT_QUOTE = {name: fields for name, fields in REMARKS.items() if name != "quote"}
 
 
-def shown_texts(path: Path, kind: LabelKind, found: Iterable[Texts]) -> tuple[str, ...]:
+def shown_texts(path: Path, kind: LabelKind, texts_of_cells: Iterable[Texts]) -> tuple[str, ...]:
     """The texts that a person is shown of cells, in order, of those that are known.
 
     Titles and sub-narratives are among them where a cell has some.
     """
-    known = {name for texts in found for name in texts}
+    names = {name for texts in texts_of_cells for name in texts}
     if wanted := wanted_texts(path, kind):
-        return tuple(name for name in wanted if name not in _WHERE_KNOWN or name in known)
-    return tuple(name for name in TEXTS if name in known)
+        return tuple(name for name in wanted if name not in _WHERE_KNOWN or name in names)
+    return tuple(name for name in TEXTS if name in names)
 
 
 def wanted_texts(path: Path, kind: LabelKind) -> tuple[str, ...]:
-    """The texts that a person needs of a cell of this kind, in order; () where nobody says it.
+    """The texts that a person needs of a cell of this kind, in order; () where that is not known.
 
     Those of `OPTIONAL` are among them, though a cell need not have them.
     """
@@ -79,15 +79,15 @@ def cell_texts(
     its manifest names, if those are there and have not changed; if not, that is listed.
     """
     wanted = set(cells)
-    found: dict[Cell, Texts] = {cell: {} for cell in cells}
+    texts_of: dict[Cell, Texts] = {cell: {} for cell in cells}
     for cell, texts in _of_file(judged_file(path, kind)):
         if cell in wanted:
-            _add(found[cell], texts)
+            _add(texts_of[cell], texts)
     needed = {*wanted_texts(path, kind)} - {*OPTIONAL}
-    if path.is_dir() and any(needed - texts.keys() for texts in found.values()):
+    if path.is_dir() and any(needed - texts.keys() for texts in texts_of.values()):
         for cell, texts in _of_inputs(path, kind, wanted, problems):
-            _add(found[cell], texts)
-    return found
+            _add(texts_of[cell], texts)
+    return texts_of
 
 
 def _of_file(path: Path) -> CellTexts:
@@ -152,16 +152,16 @@ def _of_inputs(
 
 def _named(line: Line, names: dict[str, tuple[str, ...]]) -> Texts:
     """The text fields of an object, under our names."""
-    found = {}
+    texts = {}
     for name, fields in names.items():
-        if (given := line.first(*fields)) and isinstance(given[1], str) and given[1].strip():
-            found[name] = given[1]
+        if (field := line.first(*fields)) and isinstance(field[1], str) and field[1].strip():
+            texts[name] = field[1]
     if "rationale" in names and (evidence := line.why().get("evidence")):
-        found["quote"] = " | ".join(each.quote for each in evidence)
-    return found
+        texts["quote"] = " | ".join(each.quote for each in evidence)
+    return texts
 
 
-def _add(known: Texts, texts: Texts) -> None:
+def _add(collected: Texts, texts: Texts) -> None:
     for name, text in texts.items():
         if text.strip():
-            known.setdefault(name, text)
+            collected.setdefault(name, text)

@@ -53,26 +53,26 @@ def compare(
         raise InputError(f"{one}: one judge, wanted two files or folders to compare")
     why_not = ""
     if other is not None and as_judges:
-        noted = Problems()  # kept if they are judges
+        own_problems = Problems()  # kept if they are judges
         try:
-            found = compare_judges(one, other, noted, kind=kind, **options)
+            compared = compare_judges(one, other, own_problems, kind=kind, **options)
         except InputError as error:
             if way is not None:
                 raise
             why_not = str(error)
         else:
-            problems.rows += noted.rows
-            return found
+            problems.rows += own_problems.rows
+            return compared
     try:
-        found = compare_runs(sources, problems, runs=runs, measures=measures, **options)
+        compared = compare_runs(sources, problems, runs=runs, measures=measures, **options)
     except InputError as error:
         if not why_not or str(error) == why_not:
             raise
         raise InputError(f"as judges: {why_not}\nas runs: {error}") from None
-    if why_not and found["runs_in_both"]:
+    if why_not and compared["runs_in_both"]:
         what = "both have runs of the same names, which --as runs compares all the same"
         raise InputError(f"{why_not}\n{what}")
-    return found
+    return compared
 
 
 def _same_judge(sources: Sequence[Path]) -> bool:

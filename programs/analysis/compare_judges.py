@@ -104,9 +104,9 @@ def _flip_rows(
             if remark in one or remark in other:
                 row |= {remark: one.get(remark), f"other_{remark}": other.get(remark)}
         for side, file in (("", first), ("other_", second)):
-            for name, given in (("annotations", file.annotations), ("score", file.scores)):
-                if cell in given:
-                    row[f"{side}{name}"] = given[cell]
+            for name, values in (("annotations", file.annotations), ("score", file.scores)):
+                if cell in values:
+                    row[f"{side}{name}"] = values[cell]
         rows.append(row | {k: v for k, v in (other | one).items() if k not in REMARKS})
     return rows
 
@@ -153,8 +153,8 @@ def _means(
 
 def _orders(boards: Sequence[Mapping[tuple[str, str], float | None]]) -> dict[str, Any]:
     measures = dict.fromkeys(measure for measure, _ in boards[0])
-    found = {measure: _order(measure, boards) for measure in measures}
-    return {measure: row for measure, row in found.items() if row["scores"]}
+    orders = {measure: _order(measure, boards) for measure in measures}
+    return {measure: row for measure, row in orders.items() if row["scores"]}
 
 
 def _order(

@@ -71,15 +71,15 @@ def compare_runs(
         `judgements`, see `judgement_differences`.
     Raises: InputError for an unknown run or measure, fewer than two runs, scores without topics.
     """
-    found = [topic_scores(path, problems) for path in sources]
+    scores_of = [topic_scores(path, problems) for path in sources]
     if len(sources) > 1:
         note_other_instruments(sources, problems)
-    scores = merged(sources, found)
-    known = list(dict.fromkeys(run for of_run in scores.values.values() for run in of_run))
-    chosen = list(dict.fromkeys(runs)) or known
+    scores = merged(sources, scores_of)
+    run_ids = list(dict.fromkeys(run for of_run in scores.values.values() for run in of_run))
+    chosen = list(dict.fromkeys(runs)) or run_ids
     names = " and ".join(map(str, sources))
-    if unknown := [run for run in chosen if run not in known]:
-        raise InputError(f"{names}: no run {unknown[0]!r}; there is {_there(unknown[0], known)}")
+    if unknown := [run for run in chosen if run not in run_ids]:
+        raise InputError(f"{names}: no run {unknown[0]!r}; there is {_there(unknown[0], run_ids)}")
     if len(chosen) < 2:
         raise InputError(f"{names}: {len(chosen)} run, wanted two or more to compare")
     wanted = list(measures) or _default_measures(scores, chosen)
@@ -97,7 +97,7 @@ def compare_runs(
     compared = {
         "compared": "runs",
         **options,
-        "runs_in_both": sorted(runs_in_both(found)),
+        "runs_in_both": sorted(runs_in_both(scores_of)),
         "measures": of_measures,
     }
     if len(chosen) == 2:
@@ -110,8 +110,8 @@ def compare_runs(
     return compared
 
 
-def _there(name: str, known: Collection[str]) -> str:
-    return f"{', '.join(known)}{did_you_mean(name, known)}"
+def _there(name: str, names: Collection[str]) -> str:
+    return f"{', '.join(names)}{did_you_mean(name, names)}"
 
 
 def compare_scores(
@@ -152,31 +152,31 @@ def _one_measure(
     pairs = list(combinations(order, 2)) if is_tested else []
     differences = np.array([table[:, i] - table[:, j] for i, j in pairs])
     tests = paired_tests(differences.reshape(len(pairs), len(topics)), **options)
-    found = [
+    rows_of_pairs = [
         {"run_id": present[i], "other_run_id": present[j], **_test_row(test)}
         for (i, j), test in zip(pairs, tests, strict=True)
     ]
     alpha = 1 - options["level"]
     n_complete = len(_all_judged(table))
     if is_leaderboard and pairs:
-        _correct(found, pairs, table, options)
+        _correct(rows_of_pairs, pairs, table, options)
         neighbours = set(pairwise(order))
-        for row, pair in zip(found, pairs, strict=True):
+        for row, pair in zip(rows_of_pairs, pairs, strict=True):
             row["are_neighbours"] = pair in neighbours
-    for row in found:
+    for row in rows_of_pairs:
         p = row["p_hsd"] if is_leaderboard else row["p"]
         row["is_told_apart"] = None if p is None else p < alpha
     return {
         "n_topics": len(topics),
         "n_topics_all_judged": n_complete,
         "runs": [rows[i] for i in order],
-        "pairs": found,
+        "pairs": rows_of_pairs,
     }
 
 
-def is_over_fewer(found: Mapping[str, Any], pairs: Iterable[Mapping[str, Any]]) -> bool:
+def is_over_fewer(compared: Mapping[str, Any], pairs: Iterable[Mapping[str, Any]]) -> bool:
     """Whether a difference of these pairs is over fewer topics than a mean of its runs."""
-    n_of = {run["run_id"]: run["n_topics"] for run in found["runs"]}
+    n_of = {run["run_id"]: run["n_topics"] for run in compared["runs"]}
     return any(
         row["n_topics"] < max(n_of[row["run_id"]], n_of[row["other_run_id"]]) for row in pairs
     )
@@ -218,8 +218,8 @@ def run_rows(
 
 def _is_judged(rows: Mapping[str, ScoreRow], topics: Collection[str]) -> bool:
     """Whether anything of a run was judged, or nothing had to be."""
-    given = [rows[topic] for topic in topics if topic in rows]
-    return any(row.n is None or row.n for row in given) or not any(r.n_unjudged for r in given)
+    present = [rows[topic] for topic in topics if topic in rows]
+    return any(row.n is None or row.n for row in present) or not any(r.n_unjudged for r in present)
 
 
 def pair_p(table: Floats, options: Draws) -> Floats | None:
@@ -237,20 +237,25 @@ def _all_judged(table: Floats) -> Floats:
 def _test_row(test: PairedTest) -> dict[str, Any]:
     """The fields of the test, the bounds of the difference beside it."""
     fields = vars(test).copy()
-    found = fields.pop("difference")
-    return {"difference": found.value, "low": found.low, "high": found.high, **fields}
+    difference = fields.pop("difference")
+    return {
+        "difference": difference.value,
+        "low": difference.low,
+        "high": difference.high,
+        **fields,
+    }
 
 
 def _correct(
-    found: Sequence[dict[str, Any]],
+    rows: Sequence[dict[str, Any]],
     pairs: Sequence[tuple[int, int]],
     table: Floats,
     options: Draws,
 ) -> None:
     """Add `p_holm`, and `p_hsd` over the topics on which every run was judged."""
-    tested = [row for row in found if row["p"] is not None]
+    tested = [row for row in rows if row["p"] is not None]
     corrected = iter(holm([row["p"] for row in tested]))
     hsd = pair_p(table, options)
-    for row, (i, j) in zip(found, pairs, strict=True):
+    for row, (i, j) in zip(rows, pairs, strict=True):
         row["p_holm"] = None if row["p"] is None else next(corrected)
         row["p_hsd"] = None if hsd is None else float(hsd[i, j])

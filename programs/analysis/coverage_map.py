@@ -29,7 +29,7 @@ def write_map(view: TopicView, path: Path) -> None:
     the same bytes with the same matplotlib.
 
     Args:
-        path: where to; its ending says the format: .png, .svg or .pdf.
+        path: where to; its ending is the format: .png, .svg or .pdf.
 
     Raises: InputError for another ending, a pool without passages, or if matplotlib is not
         installed.

@@ -83,7 +83,10 @@ def measure_taus(
             by_measure.setdefault(row.measure, []).append(row)
     reports = by_measure.pop(REPORT, [])
     by_measure.pop("report_density", None)
-    return {measure: _with_interval(reports, given, draws) for measure, given in by_measure.items()}
+    return {
+        measure: _with_interval(reports, of_measure, draws)
+        for measure, of_measure in by_measure.items()
+    }
 
 
 def by_eta(
@@ -107,13 +110,13 @@ def by_k(
         is_cut: a ranking that is as long as a context of `settings` went on and was cut there, as
             in a results folder. In a larger context its mean has bounds and no value.
     """
-    known = _sizes(data, settings)
-    base = _context_means(data, settings, known)
-    found = []
+    sizes = _sizes(data, settings)
+    base = _context_means(data, settings, sizes)
+    variants = []
     for k in ks:
         of_k = settings.model_copy(update={"k": k})
-        found.append(_variant(data, of_k, base, _sizes(data, of_k), known if is_cut else None))
-    return found
+        variants.append(_variant(data, of_k, base, _sizes(data, of_k), sizes if is_cut else None))
+    return variants
 
 
 def _variant(
@@ -193,13 +196,15 @@ def _report_means(data: CoverageData, settings: CoverageConfig) -> dict[str, Sco
     return _mean_rows(board.rows())
 
 
-def _with_interval(reports: Sequence[ScoreRow], given: Sequence[ScoreRow], draws: Draws) -> RunTau:
-    sides = _mean_rows(reports), _mean_rows(given)
+def _with_interval(
+    reports: Sequence[ScoreRow], contexts: Sequence[ScoreRow], draws: Draws
+) -> RunTau:
+    sides = _mean_rows(reports), _mean_rows(contexts)
     plain = _plain_tau(*sides)
     if plain.tau.value is None:
         return plain
     runs = _paired(*sides)
-    cells = _cells(reports, runs), _cells(given, runs)
+    cells = _cells(reports, runs), _cells(contexts, runs)
     means: dict[str, Any] = {
         "truth_runs": _values(sides[0], runs),
         "judged_runs": _values(sides[1], runs),

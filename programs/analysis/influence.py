@@ -30,9 +30,9 @@ def influence(path: Path, kind: LabelKind, cells: Sequence[Cell]) -> NDArray[np.
     items = read_items(path, kind, Problems())
     by_name = {measure.name: measure for measure in items.measures}
     measure = next((by_name[name] for name in MEASURES if name in by_name), None)
-    found = np.zeros(len(cells))
+    shares = np.zeros(len(cells))
     if measure is None:
-        return found
+        return shares
     earned = np.nan_to_num(measure.judged_gains(items)) * measure.weights
     runs, of_item = np.unique(items.runs, return_inverse=True)
     means = np.bincount(of_item, weights=earned, minlength=len(runs))
@@ -42,8 +42,8 @@ def influence(path: Path, kind: LabelKind, cells: Sequence[Cell]) -> NDArray[np.
         at = index.get(cell)
         if at is not None and measure.weights[at] > 0:
             weight = measure.weights[at]
-            found[i] = weight / (weight + gaps[of_item[at]])
-    return found
+            shares[i] = weight / (weight + gaps[of_item[at]])
+    return shares
 
 
 def _gaps(means: NDArray[np.float64]) -> NDArray[np.float64]:

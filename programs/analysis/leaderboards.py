@@ -85,14 +85,14 @@ def leaderboards(
     Raises: InputError for a measure that is not there.
     """
     means = [row for row in rows if row.topic_id == "all"]
-    known = dict.fromkeys(row.measure for row in means)
-    check_measures(known, [*measures, *([sort] if sort is not None else [])], path)
+    measure_names = dict.fromkeys(row.measure for row in means)
+    check_measures(measure_names, [*measures, *([sort] if sort is not None else [])], path)
     folder = Folder(path, Problems(), topics=list(topics) if topics is not None else None)
     scores = scores_by_topic(rows, folder, folder.topics, chosen(folder.programs))
     by_run: dict[str, dict[str, ScoreRow]] = {}
     for row in means:
         by_run.setdefault(row.run_id, {})[row.measure] = row
-    groups = measure_groups(set(known))
+    groups = measure_groups(set(measure_names))
     return [
         _leaderboard(_first(of_group, sort), by_run, scores, sort, with_all_intervals)
         for group in groups
@@ -100,10 +100,10 @@ def leaderboards(
     ]
 
 
-def check_measures(known: Collection[str], wanted: Sequence[str], path: Path) -> None:
+def check_measures(names: Collection[str], wanted: Sequence[str], path: Path) -> None:
     """Raise InputError for a measure that is not known, with those that are."""
-    if missing := [name for name in wanted if name not in known]:
-        raise InputError(f"{path}: no measure {missing[0]!r}; there is {', '.join(known)}")
+    if missing := [name for name in wanted if name not in names]:
+        raise InputError(f"{path}: no measure {missing[0]!r}; there is {', '.join(names)}")
 
 
 def measure_groups(present: set[str]) -> list[list[str]]:
@@ -142,8 +142,8 @@ def _leaderboard(
         if measure == first:
             tested, table = present, values
         for row in run_rows(scores, measure, present, values, DRAWS):
-            run, n_asked = row["run_id"], len(scores.topics[measure])
-            answered[run][measure] = n_asked - row["n_unanswered"], n_asked
+            run, n_topics = row["run_id"], len(scores.topics[measure])
+            answered[run][measure] = n_topics - row["n_unanswered"], n_topics
             if row["low"] is not None and _is_same(row["mean"], by_run[run][measure].value):
                 intervals[run][measure] = row["low"], row["high"]
     test, untested, p_values = _tested(tested, table)
@@ -171,10 +171,10 @@ def _tested(
         what = f"{table.size:,} scores take long; judge compare tests them"
         return "", f"{what} (--runs for two of them)", {}
     if len(runs) == 2:
-        (found,) = paired_tests([table[:, 0] - table[:, 1]], **DRAWS)
-        if found.p is None:
+        (test,) = paired_tests([table[:, 0] - table[:, 1]], **DRAWS)
+        if test.p is None:
             return "", "no topic on which both were judged", {}
-        return PAIRED, "", {(runs[0], runs[1]): found.p}
+        return PAIRED, "", {(runs[0], runs[1]): test.p}
     p_values = pair_p(table, DRAWS)
     if p_values is None:
         return "", NOT_ALL_JUDGED, {}
@@ -197,7 +197,7 @@ def ranked(
 ) -> Iterator[ScoreRow]:
     """Score rows of these measures, all by default, runs in the order of the mean of `sort`."""
     means = {row.run_id: row for row in rows if (row.topic_id, row.measure) == ("all", sort)}
-    given = rows
+    in_order = rows
     if sort is not None:
-        given = sorted(rows, key=lambda row: _best_first(means.get(row.run_id), row.run_id))
-    return (row for row in given if not measures or row.measure in measures)
+        in_order = sorted(rows, key=lambda row: _best_first(means.get(row.run_id), row.run_id))
+    return (row for row in in_order if not measures or row.measure in measures)

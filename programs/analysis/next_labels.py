@@ -101,8 +101,8 @@ def next_labels(
     for path, file in zip([*results, labels], [*files, human], strict=True):
         if path is not None and file is not None:
             check_same_things(first, files[0].key_names, path, file.key_names)
-    known = _labelled(human, files[0]) if human is not None else set()
-    cells = [cell for cell in sorted(files[0].cells) if cell not in known]
+    labelled = _labelled(human, files[0]) if human is not None else set()
+    cells = [cell for cell in sorted(files[0].cells) if cell not in labelled]
     if not cells:
         raise InputError(f"{first}: all {len(files[0].cells):,} judged cells have a label already")
     values = values_of(results, files, cells)
@@ -136,7 +136,7 @@ def values_of(
         "disagreement": _disagreement(cells, files, joint, is_ordered=is_ordered),
         "margin": _margin(cells, files, is_ordered=is_ordered),
     }
-    # The first of the files that says what its cells weigh, as lists of labels do not.
+    # The first of the files that has weights of its cells, as lists of labels do not.
     weighing = [p for p in results if file_kind(judged_file(p, files[0].kind)) in WEIGHING]
     if weighing:
         values["influence"] = influence(weighing[0], files[0].kind, cells)
@@ -164,8 +164,8 @@ def choose(
     """
     order = rng.permutation(len(topics))
     n = min(n, len(topics))
-    asked = np.sum(list(values.values()), axis=0) > 0
-    n_random = max(round(random_share * n), n - int(asked.sum()))
+    is_wanted = np.sum(list(values.values()), axis=0) > 0
+    n_random = max(round(random_share * n), n - int(is_wanted.sum()))
     drawn = drawn_in_turn(order, topics, n_random)
     targeted = _targeted(values, topics, runs, order, drawn, n - n_random)
     taken = {*map(int, drawn), *(i for i, _ in targeted)}
@@ -203,8 +203,8 @@ def _targeted(
     left = {name: np.array(value, dtype=float) for name, value in values.items()}
     for value in left.values():
         value[drawn] = 0
-    found: list[tuple[int, str]] = []
-    while len(found) < n and left:
+    targeted: list[tuple[int, str]] = []
+    while len(targeted) < n and left:
         for name in list(left):
             crowd = 1 + of_topic[topics] + of_run[runs]
             worth = left[name] / crowd
@@ -212,21 +212,21 @@ def _targeted(
             if worth[best] <= 0:
                 del left[name]
                 continue
-            found.append((best, name))
+            targeted.append((best, name))
             of_topic[topics[best]] += 1
             of_run[runs[best]] += 1
             for value in left.values():
                 value[best] = 0
-            if len(found) == n:
+            if len(targeted) == n:
                 break
-    return found
+    return targeted
 
 
 def _labelled(human: LabelFile, judged: LabelFile) -> set[Cell]:
     """The cells that people labelled, under the judge's run names: a team prefix may differ."""
-    known = set(human.cells) | set(human.annotations)
-    names = cell_run_aliases(judged.cells, known, judged.key_names)
-    return {renamed(cell, judged.key_names, names) for cell in known}
+    cells = set(human.cells) | set(human.annotations)
+    names = cell_run_aliases(judged.cells, cells, judged.key_names)
+    return {renamed(cell, judged.key_names, names) for cell in cells}
 
 
 def _disagreement(
@@ -249,17 +249,17 @@ def _disagreement(
 
 
 def _margin(cells: Sequence[Cell], files: Sequence[LabelFile], *, is_ordered: bool) -> Floats:
-    """(N,) how near the nearest judge was to another label, in [0, 1]; 0 where none says."""
-    found = np.zeros(len(cells))
+    """(N,) how near the nearest judge was to another label, in [0, 1]; 0 where none is known."""
+    nearness = np.zeros(len(cells))
     for file in files:
         cuts = _cuts(file) if is_ordered else []
         for i, cell in enumerate(cells):
             if len(chances := file.probabilities.get(cell, {})) > 1:
                 second, best = sorted(chances.values())[-2:]
-                found[i] = max(found[i], 1 - (best - second))
+                nearness[i] = max(nearness[i], 1 - (best - second))
             elif cuts and (score := file.scores.get(cell)) is not None:
-                found[i] = max(found[i], 1 - min(abs(score - cut) for cut in cuts))
-    return found
+                nearness[i] = max(nearness[i], 1 - min(abs(score - cut) for cut in cuts))
+    return nearness
 
 
 def _cuts(file: LabelFile) -> list[float]:
@@ -293,7 +293,7 @@ def _judge_columns(results: Sequence[Path], files: Sequence[LabelFile]) -> dict[
 
 
 def _model_of(judge: Any) -> str:
-    """The model of a judge that a manifest lists; "" where it says none."""
+    """The model of a judge that a manifest lists; "" where it has none."""
     model = judge.get("model") if isinstance(judge, dict) else None
     return str(model.get("model") or "") if isinstance(model, dict) else ""
 

@@ -41,17 +41,17 @@ def people_sheet(
     path = judged_file(results, kind)
     file = read_labels(path, problems, scale=scale_of(results, kind=kind))
     problems.raise_errors()
-    kept = sorted(file.cells)
+    labelled = sorted(file.cells)
     left = sorted(set(file.lines) - set(file.cells))
     if not left:
         raise InputError(f"{path}: every item has a label, so that nothing is left to people")
-    n_topics = len({*codes_of(kept, file.key_names, "topic_id").tolist()}) if kept else 0
+    n_topics = len({*codes_of(labelled, file.key_names, "topic_id").tolist()}) if labelled else 0
     if 0 < n_kept < n_topics:
         what = f"wanted one of each of the {n_topics} topics at least, or 0 and no corrected score"
         raise InputError(f"--kept {n_kept}: {what}")
     rng = np.random.default_rng(seed)
     picked: list[tuple[Cell, Choice]] = []
-    for cells, most, why in ((left, n, CASCADE), (kept, n_kept, RANDOM)):
+    for cells, most, why in ((left, n, CASCADE), (labelled, n_kept, RANDOM)):
         topics = codes_of(cells, file.key_names, "topic_id")
         drawn = drawn_in_turn(
             rng.permutation(len(cells)), topics, len(cells) if most is None else most
@@ -65,4 +65,4 @@ def people_sheet(
     chosen = [choice for _, choice in picked]
     rows = sheet_rows([results], file, [cell for cell, _ in picked], chosen, {}, problems)
     n_by = {name: sum(one.chosen_by == name for one in chosen) for name in (CASCADE, RANDOM)}
-    return Sheet(rows, file.kind, file.scale, n_by, len(left) + len(kept), 0)
+    return Sheet(rows, file.kind, file.scale, n_by, len(left) + len(labelled), 0)

@@ -90,11 +90,11 @@ def judgement_differences(
         is known, the text, those that differ most first. Of citations, which are each run's own:
         `labels` and `other_labels`, how often each was given, over all and of each topic.
     """
-    found: list[dict[str, Any]] = []
+    differences: list[dict[str, Any]] = []
     kinds = [kind for kind in kinds_in(path) if kind in get_args(LabelKind)]
     for kind in kinds:
         if kind == "ratings":
-            found += _questions(path, run_id, other_run_id)
+            differences += _questions(path, run_id, other_run_id)
             continue
         try:
             items = read_items(path, kind, Problems())  # type: ignore[arg-type]
@@ -103,10 +103,10 @@ def judgement_differences(
             problems.skip(path, 0, "not_compared", what)
             continue
         if items.key_names[-1] in _SHARED:
-            found.append(_shared(path, kind, items, run_id, other_run_id, problems))
+            differences.append(_shared(path, kind, items, run_id, other_run_id, problems))
         elif kind == "support":
-            found.append(_own(kind, items, run_id, other_run_id))
-    return [one for one in found if one["n"]]
+            differences.append(_own(kind, items, run_id, other_run_id))
+    return [one for one in differences if one["n"]]
 
 
 def _shared(
@@ -121,19 +121,21 @@ def _shared(
         if run in by_run and cell[-1]:
             by_run[run][cell[at], cell[-1]] = i
     one, other = by_run.values()
-    found = []
+    items_of_both = []
     for key in one.keys() & other.keys():
         at_one, at_other = one[key], other[key]
         mine, theirs = labels = items.labels[at_one], items.labels[at_other]
         ranks = None if mine is None or theirs is None else (rank[mine], rank[theirs])
-        found.append(_Item(*key, labels, ranks, float(weights[at_one]), cell=items.cells[at_one]))
-    flips = [item.cell for item in found if item.is_flipped]
+        items_of_both.append(
+            _Item(*key, labels, ranks, float(weights[at_one]), cell=items.cells[at_one])
+        )
+    flips = [item.cell for item in items_of_both if item.is_flipped]
     texts = cell_texts(path, items.kind, flips, problems) if flips else {}
-    for n, item in enumerate(found):
-        if known := texts.get(item.cell):
-            text = next((known[name] for name in _TEXTS if name in known), None)
-            found[n] = replace(item, text=text)
-    return _flip_rows(_CALLED.get(kind, kind), found)
+    for n, item in enumerate(items_of_both):
+        if fields := texts.get(item.cell):
+            text = next((fields[name] for name in _TEXTS if name in fields), None)
+            items_of_both[n] = replace(item, text=text)
+    return _flip_rows(_CALLED.get(kind, kind), items_of_both)
 
 
 def _furthest(item: _Item) -> tuple[float, float, str, str]:
@@ -201,7 +203,7 @@ def _questions(path: Path, run_id: str, other_run_id: str) -> list[dict[str, Any
         run: {topic: [name] for topic, name in of.items() if name is not None}
         for run, of in data.reports.items()
     }
-    found = []
+    differences = []
     for of_what, texts in (("contexts", contexts), ("reports", reports)):
         one, other = (texts.get(run, {}) for run in (run_id, other_run_id))
         items = []
@@ -217,8 +219,8 @@ def _questions(path: Path, run_id: str, other_run_id: str) -> list[dict[str, Any
                 judged = None if None in labels else ranks
                 apart = abs(mine - theirs)
                 items.append(_Item(topic, question.id, labels, judged, apart, question.text))
-        found.append(_flip_rows(f"{QUESTIONS} answered by {of_what}", items))
-    return found
+        differences.append(_flip_rows(f"{QUESTIONS} answered by {of_what}", items))
+    return differences
 
 
 def _rating(value: float) -> str | None:
@@ -227,10 +229,10 @@ def _rating(value: float) -> str | None:
 
 def _best(view: TopicView, ids: Sequence[str]) -> np.ndarray[Any, Any]:
     """(n_questions,) the highest rating among these texts; nan: not judged."""
-    given = view.matrix(ids[: view.k])
-    if not len(given):
+    ratings = view.matrix(ids[: view.k])
+    if not len(ratings):
         return np.zeros(len(view.question_ids))
-    lost = np.isnan(given).any(axis=0)
-    best = np.nan_to_num(given, nan=-1.0).max(axis=0)
-    found: np.ndarray[Any, Any] = np.where(lost & (best < view.settings.eta), np.nan, best)
-    return found
+    lost = np.isnan(ratings).any(axis=0)
+    best = np.nan_to_num(ratings, nan=-1.0).max(axis=0)
+    highest: np.ndarray[Any, Any] = np.where(lost & (best < view.settings.eta), np.nan, best)
+    return highest

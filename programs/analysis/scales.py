@@ -1,4 +1,4 @@
-"""Whether the labels of two files are of one scale: what is refused, and what is said."""
+"""Whether the labels of two files are of one scale: what is refused, and what is reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer as `judge show` prints it: sentence by sentence, then what it is held against."""
+"""An answer as `judge show` prints it: sentence by sentence, then what is looked for in it."""
 
 from __future__ import annotations
 
@@ -46,15 +46,15 @@ def answer_text(
         key=lambda each: (
             parts_of.index(each.sub_narrative),
             each.importance == "okay",
-            _place(each.label),
+            _rank(each.label),
         ),
     )
-    places = _Places(view)
+    quotes = _QuotedSentences(view)
     length = f", {counted(view.length, 'word')}" if view.length is not None else ""
     parts.append(f"Answer{length}\n")
-    parts += _sentences(view, order, places, passages)
+    parts += _sentences(view, order, quotes, passages)
     for unit in dict.fromkeys(each.unit for each in order):
-        parts += ["\n", *_points(unit, [e for e in order if e.unit == unit], order, places)]
+        parts += ["\n", *_points(unit, [e for e in order if e.unit == unit], order, quotes)]
     others = [e for e in view.judged if not e.is_point and e.sentence is None]
     for unit in dict.fromkeys(each.unit for each in others):
         parts += ["\n", *_others(unit, [e for e in others if e.unit == unit])]
@@ -82,7 +82,7 @@ def _score(row: ScoreRow) -> str:
 
 
 def _sentences(
-    view: AnswerView, points: Sequence[Judged], places: _Places, passages: bool
+    view: AnswerView, points: Sequence[Judged], quotes: _QuotedSentences, passages: bool
 ) -> Iterator[str]:
     n_known = len(view.sentences) if view.is_split else 0
     cites = "not asked" if any(each.sentence is not None for each in view.judged) else "cites"
@@ -94,7 +94,7 @@ def _sentences(
         judged = {each.docid for each in about}
         if others := [name for name in sentence.citations if name not in judged]:
             yield wrapped(f"{cites}: {', '.join(others)}", _TAB + "  ", _TAB)
-        quoted = [n for n, each in enumerate(points) if at in map(places.of, each.evidence)]
+        quoted = [n for n, each in enumerate(points) if at in map(quotes.of, each.evidence)]
         if quoted:
             numbers = ", ".join(str(n + 1) for n in quoted)
             yield wrapped(f"quoted for {points[quoted[0]].unit} {numbers}", _TAB + "  ", _TAB)
@@ -119,10 +119,10 @@ def _cited(judged: Judged, passages: bool) -> Iterator[str]:
 
 
 def _points(
-    unit: str, of_unit: Sequence[Judged], order: Sequence[Judged], places: _Places
+    unit: str, of_unit: Sequence[Judged], order: Sequence[Judged], quotes: _QuotedSentences
 ) -> Iterator[str]:
     counts = Counter(each.label for each in of_unit)
-    order_of = sorted(counts, key=_place, reverse=True)
+    order_of = sorted(counts, key=_rank, reverse=True)
     parts = ", ".join(f"{counts[label]} {_named(label)}" for label in order_of)
     yield wrapped(f"{plural(unit).capitalize()}, {len(of_unit)}: {parts}")
     part = ""
@@ -136,7 +136,7 @@ def _points(
             yield wrapped(f"{part or 'Of no sub-narrative'}: {n_stated} of {len(of_part)} stated")
         importance = f"{each.importance} " if each.importance else ""
         yield wrapped(f"{importance}{_label(each)}: {each.text}", _TAB, f"{n + 1:>3}  ")
-        yield from _why(each, _TAB + "  ", places)
+        yield from _why(each, _TAB + "  ", quotes)
 
 
 def _others(unit: str, of_unit: Sequence[Judged]) -> Iterator[str]:
@@ -162,15 +162,15 @@ def _named(label: str | None) -> str:
     return "not judged" if label is None else f"rated {label}" if label.isdecimal() else label
 
 
-def _why(judged: Judged, indent: str, places: _Places | None = None) -> Iterator[str]:
-    """What was said for a label, or came instead of it, and what people say."""
+def _why(judged: Judged, indent: str, quotes: _QuotedSentences | None = None) -> Iterator[str]:
+    """The evidence and reason of a label, or why it is missing, and the labels of people."""
     if judged.detail:
         yield wrapped(judged.detail, indent)
     if judged.raw:
         yield wrapped(f"reply: {judged.raw}", indent + "  ", indent)
     for each in judged.evidence:
-        place = places.of(each) if places is not None else None
-        where = f" (sentence {place + 1})" if place is not None else ""
+        sentence = quotes.of(each) if quotes is not None else None
+        where = f" (sentence {sentence + 1})" if sentence is not None else ""
         if each.is_quoted is False:
             where = " (which does not stand in the text)"
         of = f"{each.of}: " if len({one.of for one in judged.evidence}) > 1 else ""
@@ -184,7 +184,7 @@ def _why(judged: Judged, indent: str, places: _Places | None = None) -> Iterator
         yield wrapped(f"people{by}: {label}{differs}{remark}", indent + "  ", indent)
 
 
-class _Places:
+class _QuotedSentences:
     """In which sentence a quote of the whole answer stands."""
 
     def __init__(self, view: AnswerView) -> None:
@@ -200,7 +200,7 @@ class _Places:
         return self._numbers[bisect_right(self._ends, evidence.start)]
 
 
-def _place(label: str | None) -> int:
+def _rank(label: str | None) -> int:
     """Of a label among those of its scale, the worst first."""
     if label is None:
         return -1

@@ -16,11 +16,11 @@ def by_words(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
     names = [
         name for name, about in manifest.get("judges", {}).items() if _is_lexical_labeller(about)
     ]
-    found = {
+    lexical = {
         one.name: [name for name in one.judges if name in names]
         for one in chosen(manifest["config"]["program"])
     }
-    return {program: judges for program, judges in found.items() if judges}
+    return {program: judges for program, judges in lexical.items() if judges}
 
 
 def _is_lexical_labeller(about: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What people said of the things that a results folder judged."""
+"""The labels of people for what a results folder judged."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class People:
     """People's labels by cell, of one program of a results folder."""
 
     def __init__(self, folder: Path, labels: Path, runs: Sequence[str], problems: Problems) -> None:
-        found = read_labels(labels, problems, scale=scale_of(folder))
+        file = read_labels(labels, problems, scale=scale_of(folder))
         problems.raise_errors()
-        check_labelled(found, labels)
-        program = judged_by(folder, found.kind)
+        check_labelled(file, labels)
+        program = judged_by(folder, file.kind)
         if program is None:
             has = ", ".join(kinds_in(folder)) or "nothing"
-            raise InputError(f"{labels}: labels of {found.kind}, and {folder} judged {has}")
+            raise InputError(f"{labels}: labels of {file.kind}, and {folder} judged {has}")
         self.program = program.name
-        self._file = found
-        at = found.key_names.index("run_id") if "run_id" in found.key_names else None
+        self._file = file
+        at = file.key_names.index("run_id") if "run_id" in file.key_names else None
         theirs = (
-            {cell[at] for cell in (*found.cells, *found.annotations)} if at is not None else set()
+            {cell[at] for cell in (*file.cells, *file.annotations)} if at is not None else set()
         )
         self._at, self._names = at, {ours: name for name, ours in run_aliases(runs, theirs).items()}
 
@@ -39,12 +39,12 @@ class People:
             return ()
         if (at := self._at) is not None and at < len(cell) and cell[at] in self._names:
             cell = (*cell[:at], self._names[cell[at]], *cell[at + 1 :])
-        said = self._file.rationales.get(cell, "")
-        if given := self._file.annotations.get(cell):
-            remarks = said.split("\n")
-            if len(remarks) != len(given):  # not one of each annotator
-                remarks = [said] + [""] * (len(given) - 1)
-            pairs = zip(given.items(), remarks, strict=True)
+        rationale = self._file.rationales.get(cell, "")
+        if by_annotator := self._file.annotations.get(cell):
+            remarks = rationale.split("\n")
+            if len(remarks) != len(by_annotator):  # not one of each annotator
+                remarks = [rationale] + [""] * (len(by_annotator) - 1)
+            pairs = zip(by_annotator.items(), remarks, strict=True)
             return tuple((name, label, remark) for (name, label), remark in pairs)
         label = self._file.cells.get(cell)
-        return () if label is None else (("", label, said),)
+        return () if label is None else (("", label, rationale),)

@@ -137,11 +137,11 @@ def topics_of(
     views = answers_of(folder, problems, topic=topic, with_texts=False)
     for topic_id, of_topic in groupby(views, lambda view: view.topic_id):
         for name in wanted:
-            found = TopicAnswers(name)
+            topic_answers = TopicAnswers(name)
             if name == topic_id:
                 for view in of_topic:
-                    found.add(view, eta)
-            yield found
+                    topic_answers.add(view, eta)
+            yield topic_answers
             if name == topic_id:
                 break
     yield from map(TopicAnswers, wanted)
@@ -150,19 +150,19 @@ def topics_of(
 def means_of(folder: Path, problems: Problems) -> dict[str, dict[str, ScoreRow]]:
     """The means of runs, by run and measure."""
     files = TopicFiles(Folder(folder, problems).file, problems, topic=_ALL)
-    found: dict[str, dict[str, ScoreRow]] = {}
+    means: dict[str, dict[str, ScoreRow]] = {}
     for _, row in score_rows(files.of(_ALL)(SCORES)):
-        found.setdefault(row.run_id, {})[row.measure] = row
-    return found
+        means.setdefault(row.run_id, {})[row.measure] = row
+    return means
 
 
 def measure_of(
     folder: Path, means: Mapping[str, Mapping[str, ScoreRow]], wanted: str | None
 ) -> str | None:
     """The measure to order by; None: there is no score. Raises: InputError for an unknown one."""
-    known = list(dict.fromkeys(name for of_run in means.values() for name in of_run))
-    if wanted is not None and wanted not in known:
-        what = f"wanted one of {', '.join(known)}" if known else "it has no scores"
+    names = list(dict.fromkeys(name for of_run in means.values() for name in of_run))
+    if wanted is not None and wanted not in names:
+        what = f"wanted one of {', '.join(names)}" if names else "it has no scores"
         raise InputError(f"{folder}: has no measure {wanted!r}; {what}")
-    first = [wanted] if wanted is not None else [name for name in FIRST if name in known]
-    return next(iter([*first, *known]), None)
+    first = [wanted] if wanted is not None else [name for name in FIRST if name in names]
+    return next(iter([*first, *names]), None)

@@ -73,10 +73,10 @@ def show_summary(
     """
     name = named or folder
     if run is not None:
-        found = run_summary(folder, run, problems, measure)
-        return Shown(found, run_text(found, name))
+        summary = run_summary(folder, run, problems, measure)
+        return Shown(summary, run_text(summary, name))
     if topic is not None:
-        found = topic_summary(folder, topic, problems, measure)
-        return Shown(found, topic_text(found, name))
-    found = folder_summary(folder, problems, measure)
-    return Shown(found, folder_text(found, name))
+        summary = topic_summary(folder, topic, problems, measure)
+        return Shown(summary, topic_text(summary, name))
+    summary = folder_summary(folder, problems, measure)
+    return Shown(summary, folder_text(summary, name))

@@ -17,7 +17,7 @@ from ...engine.folders.independence import dependence_notes
 from ...engine.manifest import read_manifest
 from .overlap import by_words
 from .points import STANDINGS, Point, TopicAnswers, means_of, measure_of, topics_of
-from .views import known
+from .views import check_name
 
 _RESTS_ON = ("n", "n_unjudged", "low", "high")
 
@@ -69,7 +69,7 @@ def run_summary(
     """Where a run loses: its topics, worst first, and what it misses, by how many state it."""
     manifest, means = read_manifest(folder), means_of(folder, problems)
     runs = manifest["data"].get("run_ids", [])
-    known(folder, "run", run, runs)
+    check_name(folder, "run", run, runs)
     by = measure_of(folder, means, measure)
     topics, missed = [], []
     seen: dict[tuple[str, str, str | None], None] = {}  # kinds of points
@@ -103,20 +103,20 @@ def topic_summary(
     """What the runs miss of one topic: its points, most missed first, and each run's standing."""
     manifest, means = read_manifest(folder), means_of(folder, problems)
     by = measure_of(folder, means, measure)
-    [found] = topics_of(folder, problems, topic=topic)
+    [answers] = topics_of(folder, problems, topic=topic)
     runs = manifest["data"].get("run_ids", [])
-    points = sorted(found.points.items(), key=lambda each: _vital_first(each[1]))
+    points = sorted(answers.points.items(), key=lambda each: _vital_first(each[1]))
     rows = [
-        _topic_of_run(found, run, runs, by)
-        | {"points": [found.standing.get(run, {}).get(key) for key, _ in points]}
+        _topic_of_run(answers, run, runs, by)
+        | {"points": [answers.standing.get(run, {}).get(key) for key, _ in points]}
         for run in runs
     ]
     rows.sort(key=lambda row: (-_number(row["value"], -1.0), row["run_id"]))
     return {
         "topic_id": topic,
-        "question": found.question,
+        "question": answers.question,
         **_about(manifest, by),
-        "n_answered": len(found.answered),
+        "n_answered": len(answers.answered),
         "points": [point.as_row() for _, point in points],
         "runs": rows,
     }
@@ -146,8 +146,8 @@ def _topic_of_run(
         for name in STANDINGS
     }
     counts = {
-        program: {label or "unjudged": n for label, n in found.items()}
-        for program, found in of_topic.counts.get(run, {}).items()
+        program: {label or "unjudged": n for label, n in labels.items()}
+        for program, labels in of_topic.counts.get(run, {}).items()
     }
     return {
         "run_id": run,

@@ -26,26 +26,26 @@ Row = Mapping[str, Any]
 _NOT_REACHED = {"budget": "not asked"}  # a limit was reached, or the run was stopped
 
 
-def folder_text(found: Row, folder: Path) -> str:
+def folder_text(summary: Row, folder: Path) -> str:
     """What is in a folder, and what to ask next."""
-    by = found["measure"] or ""
-    asked = found["n_runs"] * found["n_topics"]
-    what = f"{', '.join(found['programs'])}; {counted(found['n_runs'], 'run')}"
-    answers = f"{found['n_answers']:,} of {asked:,} answers"
-    n_topics = found["n_topics"]
+    by = summary["measure"] or ""
+    n_wanted = summary["n_runs"] * summary["n_topics"]
+    what = f"{', '.join(summary['programs'])}; {counted(summary['n_runs'], 'run')}"
+    answers = f"{summary['n_answers']:,} of {n_wanted:,} answers"
+    n_topics = summary["n_topics"]
     runs = [
         [number(row["value"], by), f"{row['n_answered']} of {n_topics}", row["run_id"]]
-        for row in found["runs"]
+        for row in summary["runs"]
     ]
     parts = [
-        wrapped(f"{folder}: {what}, {counted(found['n_topics'], 'topic')}, {answers}."),
-        wrapped(_judged(found)),
-        _beware(found),
+        wrapped(f"{folder}: {what}, {counted(summary['n_topics'], 'topic')}, {answers}."),
+        wrapped(_judged(summary)),
+        _beware(summary),
         f"\nRuns, best first by {by}\n",
         _table([by, "answered", "run"], runs),
         "\nTopics, worst first by the mean of all runs\n",
     ]
-    topics = found["topics"][:MOST]
+    topics = summary["topics"][:MOST]
     head = ["mean", "answered", "missed by all", "topic", "question"]
     rows = [
         [
@@ -58,9 +58,12 @@ def folder_text(found: Row, folder: Path) -> str:
         for row in topics
     ]
     parts.append(_table(head, rows, left=(3,), is_cut=True))
-    parts.append(_more(len(found["topics"])))
-    parts += _missed_by_all(found["missed_by_all"])
-    best, worst = (found["runs"] or [{"run_id": "RUN"}])[0], (topics or [{"topic_id": "TOPIC"}])[0]
+    parts.append(_more(len(summary["topics"])))
+    parts += _missed_by_all(summary["missed_by_all"])
+    best, worst = (
+        (summary["runs"] or [{"run_id": "RUN"}])[0],
+        (topics or [{"topic_id": "TOPIC"}])[0],
+    )
     run, topic = best["run_id"], worst["topic_id"]
     asks = [
         ("where a run loses, and what it misses", command("judge", "show", folder, run)),
@@ -71,17 +74,17 @@ def folder_text(found: Row, folder: Path) -> str:
     return "".join([*parts, *_next(asks)])
 
 
-def run_text(found: Row, folder: Path) -> str:
+def run_text(summary: Row, folder: Path) -> str:
     """Where a run loses."""
-    by, run = found["measure"] or "", found["run_id"]
-    mean: Row = next((row for row in found["means"] if row["measure"] == by), {})
+    by, run = summary["measure"] or "", summary["run_id"]
+    mean: Row = next((row for row in summary["means"] if row["measure"] == by), {})
     score = f"{by} {_value(mean, by)}, {_rests(mean)}" if mean else "no scores"
-    done = f"{found['n_answered']} of {counted(found['n_topics'], 'topic')} answered"
-    parts = [wrapped(f"{run}: {done}; {score}."), _beware(found)]
-    parts += [f"\nTopics, worst first by {by}\n", _legend(found)]
-    parts.append(_topics_of_run(found["topics"], by))
-    parts += _missed(found)
-    worst = next((row for row in found["topics"] if row["is_answered"]), None)
+    done = f"{summary['n_answered']} of {counted(summary['n_topics'], 'topic')} answered"
+    parts = [wrapped(f"{run}: {done}; {score}."), _beware(summary)]
+    parts += [f"\nTopics, worst first by {by}\n", _legend(summary)]
+    parts.append(_topics_of_run(summary["topics"], by))
+    parts += _missed(summary)
+    worst = next((row for row in summary["topics"] if row["is_answered"]), None)
     if worst is not None:
         topic = worst["topic_id"]
         asks = [
@@ -96,15 +99,15 @@ def run_text(found: Row, folder: Path) -> str:
     return "".join(parts)
 
 
-def topic_text(found: Row, folder: Path) -> str:
+def topic_text(summary: Row, folder: Path) -> str:
     """What the runs miss of a topic."""
-    by, topic = found["measure"] or "", found["topic_id"]
+    by, topic = summary["measure"] or "", summary["topic_id"]
     parts = [
-        wrapped(f"{topic}: {found['question']}"),
-        wrapped(f"{found['n_answered']} of {counted(found['n_runs'], 'run')} answered."),
-        _beware(found),
+        wrapped(f"{topic}: {summary['question']}"),
+        wrapped(f"{summary['n_answered']} of {counted(summary['n_runs'], 'run')} answered."),
+        _beware(summary),
     ]
-    if points := found["points"]:
+    if points := summary["points"]:
         unit = plural(points[0]["unit"])
         vital = "vital ones first, " if any(p["importance"] for p in points) else ""
         parts.append(f"\n{unit.capitalize()}: {vital}most missed first; in how many answers\n")
@@ -120,34 +123,34 @@ def topic_text(found: Row, folder: Path) -> str:
         parts.append(f"{marks}  {MARKS['unjudged']} not judged\n")
     else:
         parts.append(f"\nRuns, best first by {by}\n")
-    parts.append(_runs_of_topic(found["runs"], by, len(points)))
-    last = next((row for row in reversed(found["runs"]) if row["is_answered"]), None)
+    parts.append(_runs_of_topic(summary["runs"], by, len(points)))
+    last = next((row for row in reversed(summary["runs"]) if row["is_answered"]), None)
     if last is not None:
         ask = command("judge", "show", folder, last["run_id"], topic)
         parts += _next([("why an answer was judged so", ask)])
     return "".join(parts)
 
 
-def _beware(found: Row) -> str:
+def _beware(summary: Row) -> str:
     """What labels by words, and systems that were made with the judge, mean for all below."""
-    return overlap_note(found["word_overlap"]) + "".join(map(wrapped, found["dependence"]))
+    return overlap_note(summary["word_overlap"]) + "".join(map(wrapped, summary["dependence"]))
 
 
-def _judged(found: Row) -> str:
-    text = f"{counted(found['n_judged'], 'judgement')}"
-    if found["n_unjudged"]:
-        by_reason = found["unjudged_by_reason"].items()
+def _judged(summary: Row) -> str:
+    text = f"{counted(summary['n_judged'], 'judgement')}"
+    if summary["n_unjudged"]:
+        by_reason = summary["unjudged_by_reason"].items()
         reasons = ", ".join(f"{n:,} {_NOT_REACHED.get(why, why)}" for why, n in by_reason)
-        text += f"; {found['n_unjudged']:,} more did not arrive ({reasons}) and are no score"
+        text += f"; {summary['n_unjudged']:,} more did not arrive ({reasons}) and are no score"
     return text + "."
 
 
-def _legend(found: Row) -> str:
+def _legend(summary: Row) -> str:
     """What the columns of a run's topics count."""
-    topics, parts = found["topics"], [f"rank: among {counted(found['n_runs'], 'run')}"]
+    topics, parts = summary["topics"], [f"rank: among {counted(summary['n_runs'], 'run')}"]
     if any(sum(row["vital"].values()) for row in topics):
-        unit = plural(found["unit"])
-        parts.append(f"missed, in part, stated: {'vital ' * found['has_vital']}{unit}")
+        unit = plural(summary["unit"])
+        parts.append(f"missed, in part, stated: {'vital ' * summary['has_vital']}{unit}")
     for program in _programs(topics):
         missing = ", ? not judged" if "unjudged" in _names(topics, program) else ""
         what = _JUDGED.get(program, program)
@@ -190,8 +193,8 @@ def _runs_of_topic(runs: Sequence[Row], by: str, n_points: int) -> str:
     return _table([by, "" if n_points else "labels", "run"], rows, left=(1,))
 
 
-def _missed(found: Row) -> Iterator[str]:
-    missed = found["missed"]
+def _missed(summary: Row) -> Iterator[str]:
+    missed = summary["missed"]
     if not missed:
         return
     unit = plural(missed[0]["unit"])
@@ -262,9 +265,9 @@ def _rests(row: Row) -> str:
 
 def _names(topics: Sequence[Row], program: str) -> list[str]:
     """The labels that a program gave, the best first where their order is known."""
-    found = {name for row in topics for name in row["labels"].get(program, {})}
-    known = [name for name in _LABELS if name in found]
-    return known + sorted(found - {*known})
+    names = {name for row in topics for name in row["labels"].get(program, {})}
+    in_order = [name for name in _LABELS if name in names]
+    return in_order + sorted(names - {*in_order})
 
 
 def _label_head(topics: Sequence[Row], program: str) -> str:

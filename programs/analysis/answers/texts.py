@@ -57,8 +57,8 @@ class AnswerTexts:
 
     def question(self, topic_id: str) -> str:
         """What was asked; "" where that is not known."""
-        found = self._collection
-        topic = found.topics.get(topic_id) if found is not None else None
+        collection = self._collection
+        topic = collection.topics.get(topic_id) if collection is not None else None
         return topic.question if topic is not None else ""
 
     def items(self, topic_id: str) -> dict[tuple[str, ...], str]:
@@ -86,11 +86,11 @@ class AnswerTexts:
         for path in filter(None, (*runs, *passages, *named.values())):
             if what := changed.get(str(path)):
                 self._skip(path, f"{what}; its texts are left out")
-        kept = {n: path for n, path in named.items() if path and str(path) not in changed}
+        unchanged = {n: path for n, path in named.items() if path and str(path) not in changed}
         left = DataConfig(
             runs=tuple(path for path in runs if path not in changed),
             passages=tuple(path for path in passages if str(path) not in changed),
-            **kept,
+            **unchanged,
         )
         return inputs.config, left
 

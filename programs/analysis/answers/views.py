@@ -44,7 +44,7 @@ class Judged:
         score: in [0, 1], how far the judge leans to the best label; None: it does not say.
         sub_narrative: the part of the narrative that a nugget is of; "": none is known.
         weight: of a criterion, below 0 of a fault; None: it has none.
-        sentence: 0-based place of the sentence that it is about. docid, passage, title: of the
+        sentence: 0-based index of the sentence that it is about. docid, passage, title: of the
             cited passage; passage None: its text is not there.
         people: (annotator, label, rationale) of people who labelled the same.
     """
@@ -127,7 +127,7 @@ def answers_of(
     labels: Path | Sequence[Path] | None = None,
     with_texts: bool = True,
 ) -> Iterator[AnswerView]:
-    """The answers that a results folder is about, topic by topic; one topic is held at a time.
+    """The answers that a results folder is about, topic by topic; one topic is in memory at a time.
 
     Sentences and passages come from the files that were judged, where they are there and have not
     changed; what is missing is listed in `problems`, once.
@@ -142,10 +142,10 @@ def answers_of(
     """
     about = Folder(folder, problems)
     runs, topics = list(about.data.get("run_ids", ())), list(about.topics or ())
-    known(folder, "run", run, runs)
-    known(folder, "topic", topic, topics)
-    given = [labels] if isinstance(labels, Path) else labels or ()
-    people = [People(folder, path, runs, problems) for path in given]
+    check_name(folder, "run", run, runs)
+    check_name(folder, "topic", topic, topics)
+    files_of_labels = [labels] if isinstance(labels, Path) else labels or ()
+    people = [People(folder, path, runs, problems) for path in files_of_labels]
     files = TopicFiles(about.file, problems, run=run, topic=topic)
     texts = AnswerTexts(folder, problems, is_whole=with_texts)
     programs = chosen(about.programs)
@@ -154,7 +154,7 @@ def answers_of(
         problems.raise_errors()
 
 
-def known(folder: Path, what: str, name: str | None, names: Collection[str]) -> None:
+def check_name(folder: Path, what: str, name: str | None, names: Collection[str]) -> None:
     """Raise InputError, with the nearest names, for one that a results folder does not have."""
     if name is None or name in names:
         return
@@ -183,22 +183,26 @@ def _of_topic(
         for piece in program.pieces(lines):
             if piece.run_id and only in (None, piece.run_id):
                 piece = piece._replace(text=piece.text or of_items.get(piece.cell, ""))
-                said = tuple(label for one in people for label in one.of(program.name, piece.cell))
-                found = _judged(program.name, piece, written.get(piece.run_id), missing, said)
-                judged.setdefault(piece.run_id, []).append(found)
+                labels_of_people = tuple(
+                    label for one in people for label in one.of(program.name, piece.cell)
+                )
+                judgement = _judged(
+                    program.name, piece, written.get(piece.run_id), missing, labels_of_people
+                )
+                judged.setdefault(piece.run_id, []).append(judgement)
     rows: dict[str, list[ScoreRow]] = {}
     for _, row in score_rows(lines(SCORES)):
         rows.setdefault(row.run_id, []).append(row)
     not_made = {run: why for run, at, why in about.data.get("not_made", ()) if at == topic_id}
-    held = _Held(programs, lines)
+    in_results = _InResults(programs, lines)
     for run in about.data.get("run_ids", ()):
         if only not in (None, run) or not (run in judged or run in not_made):
             continue
-        answer = written.get(run) or (held.answer(run) if texts.is_whole else NOTHING)
+        answer = written.get(run) or (in_results.answer(run) if texts.is_whole else NOTHING)
         yield AnswerView(
             run,
             topic_id,
-            texts.question(topic_id) or held.question,
+            texts.question(topic_id) or in_results.question,
             tuple(Sentence(*each) for each in answer.sentences),
             (*judged.get(run, ()), *missing.others()),
             count_words(answer.text) if answer.text else _length(rows.get(run, ())),
@@ -215,16 +219,16 @@ def _judged(
     missing: _Missing,
     people: tuple[Label, ...],
 ) -> Judged:
-    found = Judged(program, **{name: getattr(piece, name) for name in _OF_PIECE}, people=people)
+    judgement = Judged(program, **{name: getattr(piece, name) for name in _OF_PIECE}, people=people)
     if piece.label is None:
-        found = replace(found, **missing.why(program, piece.asked))
+        judgement = replace(judgement, **missing.why(program, piece.asked))
     if answer is None:
-        return found
+        return judgement
     if not piece.text and piece.sentence is not None and piece.sentence < len(answer.sentences):
-        found = replace(found, text=answer.sentences[piece.sentence][0])
+        judgement = replace(judgement, text=answer.sentences[piece.sentence][0])
     if piece.docid is not None and (passage := answer.passages.get(piece.docid)) is not None:
-        found = replace(found, passage=passage.text, title=passage.title)
-    return found
+        judgement = replace(judgement, passage=passage.text, title=passage.title)
+    return judgement
 
 
 class _Missing:
@@ -241,15 +245,15 @@ class _Missing:
             if not (asking := programs_of.get(str(row.get("stage")), ())):
                 continue
             names = {"unjudged": "reason", "detail": "detail", "raw": "raw"}
-            why = {name: str(row.get(given) or "") for name, given in names.items()}
+            why = {name: str(row.get(key) or "") for name, key in names.items()}
             for ids in _items(row):
                 for program in asking:
                     self._why.setdefault((program, ids), why)
 
-    def why(self, program: str, asked: Mapping[str, str]) -> dict[str, Any]:
+    def why(self, program: str, ids: Mapping[str, str]) -> dict[str, Any]:
         """`unjudged`, `detail` and `raw` of a piece."""
-        found = self._why.get((program, frozenset(asked.items())))
-        return found or {"unjudged": "not_said", "detail": "unjudged.jsonl does not say why"}
+        why = self._why.get((program, frozenset(ids.items())))
+        return why or {"unjudged": "not_said", "detail": "unjudged.jsonl does not say why"}
 
     def others(self) -> Iterator[Judged]:
         """What is missing as a whole: of all answers to the topic, such as its nuggets."""
@@ -273,7 +277,7 @@ def _items(row: Mapping[str, Any]) -> Iterator[frozenset[tuple[str, str]]]:
         yield frozenset((name, str(value)) for name, value in named.items())
 
 
-class _Held:
+class _InResults:
     """What results files say of a topic themselves: its question, and texts of answers."""
 
     def __init__(self, programs: Sequence[Program], lines: FileLines) -> None:
@@ -282,8 +286,8 @@ class _Held:
     @cached_property
     def question(self) -> str:
         """What was asked; "" where no file has it."""
-        found = (row["query"] for row in self._rows() if isinstance(row.get("query"), str))
-        return next(filter(None, found), "")
+        queries = (row["query"] for row in self._rows() if isinstance(row.get("query"), str))
+        return next(filter(None, queries), "")
 
     def answer(self, run: str) -> Written:
         """Its text as one sentence, where it is known."""
@@ -301,5 +305,5 @@ class _Held:
 
 
 def _length(rows: Sequence[ScoreRow]) -> int | None:
-    found = next((row.value for row in rows if row.measure == "length"), None)
-    return None if found is None else round(found)
+    length = next((row.value for row in rows if row.measure == "length"), None)
+    return None if length is None else round(length)

@@ -23,7 +23,7 @@ from ...scoring.topic_scores import TopicScores, topic_scores
 from ..compare_judges import compare_judges
 from ..compare_runs import compare_scores
 
-TOP = (5, 10, 20)  # places of a leaderboard that are read
+TOP = (5, 10, 20)  # ranks of a leaderboard that are read
 _LEXICAL = "lexical"
 
 
@@ -43,16 +43,16 @@ def audit(
     first, second = Folder(results, problems), Folder(again, Problems())
     names = [name for name in first.programs if name in second.programs]
     scores = [topic_scores(path, problems) for path in (results, again)]
-    found = []
+    rows = []
     for program in chosen(names):
         shared = scores[0].values.keys() & scores[1].values.keys()
         measure = next((each for each in program.shown if each in shared), None)
         if measure is not None and first.file(program.judged) is not None:
             row = _of_program(program.kind, measure, scores, (results, again), draws)
-            found.append({"program": program.name, **row})
-    if not found:
+            rows.append({"program": program.name, **row})
+    if not rows:
         raise InputError(f"{results} and {again}: no program in common that orders runs")
-    return found
+    return rows
 
 
 def families(results: Path, models: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -63,7 +63,7 @@ def families(results: Path, models: Sequence[str]) -> tuple[list[str], list[str]
 
 
 def family_warning(before: Sequence[str], now: Sequence[str]) -> str:
-    """What is to be said where the other judge is not another; "" where it is."""
+    """A warning where the other judge is not another; "" where it is."""
     if same := [name for name in now if name in before and name != _LEXICAL]:
         what = f"both judges are of the family {same[0]}: what they err on together is not seen"
         return f"{what}; name a model of another (--model)"
@@ -79,8 +79,10 @@ def _of_program(
     paths: tuple[Path, Path],
     draws: Draws,
 ) -> dict[str, Any]:
-    known = [set(one.topics[measure]) for one in scores]
-    topics = [topic for topic in scores[0].topics[measure] if topic in known[0] & known[1]]
+    judged_topics = [set(one.topics[measure]) for one in scores]
+    topics = [
+        topic for topic in scores[0].topics[measure] if topic in judged_topics[0] & judged_topics[1]
+    ]
     runs = [run for run in scores[0].values[measure] if run in scores[1].values[measure]]
     boards = [compare_scores(_only(one, measure, topics, runs), measure, **draws) for one in scores]
     judges = compare_judges(*paths, Problems(), kind, **draws)
@@ -132,7 +134,7 @@ def _top(
 ) -> dict[str, Any]:
     """What the other judge changes among the first k runs of either.
 
-    A pair that changes places matters where a judge tells the two apart on these topics; where
+    A pair that changes ranks matters where a judge tells the two apart on these topics; where
     neither does, their order was chance to begin with.
     """
     tops = [[run for run in runs if of[run] <= k] for of in ranks]
@@ -142,7 +144,7 @@ def _top(
         for one, other in combinations(union, 2)
         if (ranks[0][one] < ranks[0][other]) != (ranks[1][one] < ranks[1][other])
     ]
-    told = [list(pair) for pair in swapped if any(of.get(frozenset(pair)) for of in apart)]
+    beyond_chance = [list(pair) for pair in swapped if any(of.get(frozenset(pair)) for of in apart)]
     moves = {run: ranks[1][run] - ranks[0][run] for run in union}
     return {
         "k": k,
@@ -151,8 +153,8 @@ def _top(
         "most_places": max(map(abs, moves.values()), default=0),
         "n_pairs": len(union) * (len(union) - 1) // 2,
         "n_swapped": len(swapped),
-        "n_beyond_chance": len(told),
-        "beyond_chance": told,
+        "n_beyond_chance": len(beyond_chance),
+        "beyond_chance": beyond_chance,
     }
 
 

@@ -22,7 +22,7 @@ TOPICS = "sample/topics.jsonl"  # in the folder of the audit
 _MADE = {"nuggets": "nuggets.jsonl", "questions": "questions.jsonl", "keypoints": "keypoints.jsonl",
          "rubrics": "rubrics.jsonl"}  # fmt: skip
 # What is kept of a judge's section: how it asks, and nothing of who answers.
-_KEPT = ("window", "grades", "titles", "scale", "sub_narratives")
+_TAKEN_OVER = ("window", "grades", "titles", "scale", "sub_narratives")
 
 
 def audit_sections(results: Path, out: Path, n_topics: int | None, seed: int) -> dict[str, Any]:
@@ -47,23 +47,25 @@ def audit_sections(results: Path, out: Path, n_topics: int | None, seed: int) ->
     ids = list(manifest["data"]["topic_ids"])
     drawn = ids
     if n_topics is not None and n_topics < len(ids):
-        kept = set(random.Random(seed).sample(sorted(ids), n_topics))
-        drawn = [topic for topic in ids if topic in kept]
+        sampled = set(random.Random(seed).sample(sorted(ids), n_topics))
+        drawn = [topic for topic in ids if topic in sampled]
     topics = load_collection(config.data).topics
     own_folder((out / TOPICS).parent)
     rows = [orjson.dumps(_topic_row(topics[name])) + b"\n" for name in drawn]
     write_file(out / TOPICS, b"".join(rows))
-    found = config.model_dump(mode="json", by_alias=True)
+    sections = config.model_dump(mode="json", by_alias=True)
     made = {name: results / file for name, file in _MADE.items() if (results / file).is_file()}
-    given = {name: str(path) for name, path in made.items()}
-    nuggets = {**found["nuggets"], "how": "window", "start": "none", "fill": False}
+    files = {name: str(path) for name, path in made.items()}
+    nuggets = {**sections["nuggets"], "how": "window", "start": "none", "fill": False}
     allowed = {"allow_missing": config.run.allow_missing, "concurrency": config.run.concurrency}
     return {
-        **{name: section for name, section in found.items() if name not in _NOT_TAKEN},
+        **{name: section for name, section in sections.items() if name not in _NOT_TAKEN},
         "program": programs,
-        "data": {**found["data"], **given, "topics": str(out / TOPICS)},
+        "data": {**sections["data"], **files, "topics": str(out / TOPICS)},
         "nuggets": nuggets,
-        "judges": {name: _asked(of) for name, of in found["judges"].items() if _asked(of)},
+        "judges": {
+            name: _taken_over(of) for name, of in sections["judges"].items() if _taken_over(of)
+        },
         "run": {**allowed, "out": str(out), "explain": False},
     }
 
@@ -71,8 +73,8 @@ def audit_sections(results: Path, out: Path, n_topics: int | None, seed: int) ->
 _NOT_TAKEN = ("models", "judges", "run", "retrieve", "pipelines", "generate")
 
 
-def _asked(section: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: section[name] for name in _KEPT if section.get(name) is not None}
+def _taken_over(section: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: section[name] for name in _TAKEN_OVER if section.get(name) is not None}
 
 
 def _topic_row(topic: Topic) -> dict[str, Any]:

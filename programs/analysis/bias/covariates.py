@@ -31,7 +31,7 @@ _LONG = {
     "keypoints": ("response", "response"),
     "rubric": ("response", "response"),
 }
-_SHORT_TEXTS = 50  # words; below this a slope is told for ten words, else for a hundred
+_SHORT_TEXTS = 50  # words; below this a slope is given for ten words, else for a hundred
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Covariate:
     Attributes:
         name: as it was asked for; what: for people.
         values: (n_items,) numbers, or names of groups; None: not known.
-        unit: by how much of it an effect is told; 0 for groups.
+        unit: by how much of it an effect is given; 0 for groups.
         groups: their names in order; of numbers two, cut at the median of the items.
     """
 
@@ -93,7 +93,7 @@ def covariates(
         "citations": lambda: _citations(path, items),
         RUN: lambda: _runs(items, ""),
     }
-    found = []
+    chosen = []
     for name in names:
         kind, _, pattern = name.partition(":")
         if kind not in makers or (":" in name and (kind != RUN or not pattern)):
@@ -101,26 +101,26 @@ def covariates(
         covariate = _runs(items, pattern) if pattern else makers[name]()
         if len({value for value in covariate.values if value is not None}) < 2:
             raise InputError(f"--by {name}: it is the same for all items ({covariate.what})")
-        found.append(covariate)
-    return found
+        chosen.append(covariate)
+    return chosen
 
 
 def _number(name: str, what: str, values: Sequence[float | None], unit: float = 1.0) -> Covariate:
-    known = [value for value in values if value is not None]
-    cut = float(np.median(known)) if known else 0.0
-    if known and cut == max(known):  # so that there is something over it
-        cut = max((value for value in known if value < cut), default=cut)
+    numbers = [value for value in values if value is not None]
+    cut = float(np.median(numbers)) if numbers else 0.0
+    if numbers and cut == max(numbers):  # so that there is something over it
+        cut = max((value for value in numbers if value < cut), default=cut)
     return Covariate(name, what, values, unit, cut)
 
 
 def _length(path: Path, labels: Path, items: JudgedItems, problems: Problems) -> Covariate:
-    known = cell_texts(path, items.kind, items.cells, problems)
+    texts_of = cell_texts(path, items.kind, items.cells, problems)
     name, what = _LONG.get(items.kind, ("", "all that the judge reads"))
-    if not any(name in texts if name else texts for texts in known.values()):
-        known = cell_texts(labels, items.kind, items.cells, Problems())
+    if not any(name in texts if name else texts for texts in texts_of.values()):
+        texts_of = cell_texts(labels, items.kind, items.cells, Problems())
 
     def words(cell: Cell) -> float | None:
-        texts = known[cell]
+        texts = texts_of[cell]
         if name:
             return float(count_words(texts[name])) if name in texts else None
         return float(sum(map(count_words, texts.values()))) if texts else None
@@ -134,34 +134,34 @@ def _length(path: Path, labels: Path, items: JudgedItems, problems: Problems) ->
 
 
 def _position(items: JudgedItems) -> Covariate:
-    """The place of an item, or of a citation's sentence, among those of its answer, from 1."""
+    """The position of an item, or of a citation's sentence, among those of its answer, from 1."""
     if "run_id" not in items.key_names:
         raise InputError("--by position: these items stand in no answer (run_id)")
     if "sentence_id" in items.key_names:
         at = items.key_names.index("sentence_id")
         if all(cell[at].isdecimal() for cell in items.cells):
-            places = [int(cell[at]) + 1.0 for cell in items.cells]
-            return _number("position", "place of the sentence in its answer", places)
-    places = _places(zip(items.topics, items.runs, strict=True))
-    return _number("position", "place among what is looked for in its answer", places)
+            positions = [int(cell[at]) + 1.0 for cell in items.cells]
+            return _number("position", "place of the sentence in its answer", positions)
+    positions = _positions(zip(items.topics, items.runs, strict=True))
+    return _number("position", "place among what is looked for in its answer", positions)
 
 
-def _places(groups: Iterable[tuple[str, ...]]) -> list[float]:
+def _positions(groups: Iterable[tuple[str, ...]]) -> list[float]:
     """Of each which of its group it is, from 1."""
     seen: Counter[tuple[str, ...]] = Counter()
-    places: list[float] = []
+    positions: list[float] = []
     for group in groups:
         seen[group] += 1
-        places.append(float(seen[group]))
-    return places
+        positions.append(float(seen[group]))
+    return positions
 
 
 def _rank(items: JudgedItems) -> Covariate:
     """Which citation of its sentence it is, from 1."""
     if items.kind != "support":
         raise InputError(f"--by rank: {items.kind} have no citations that are judged")
-    places = _places(cell[:-1] for cell in items.cells)
-    return _number("rank", "which citation of its sentence", places)
+    positions = _positions(cell[:-1] for cell in items.cells)
+    return _number("rank", "which citation of its sentence", positions)
 
 
 def _citations(path: Path, items: JudgedItems) -> Covariate:

@@ -50,18 +50,18 @@ def judge_errors(
     """
     if human.is_dir():
         human = judged_file(human, kind or kind_of_folder(human))
-    items, given = human_labels(judged, human, problems, where or {}, ignore_others=True)
+    items, by_people = human_labels(judged, human, problems, where or {}, ignore_others=True)
     if not are_ordered(items.kind, items.scale, judged, human):
         raise InputError(f"{human}: no label is better than another, so none is too high or low")
     gains = items.measures[0].gains
-    known = covariates(by, judged, items, human, problems)
-    labelled = [i for i, label in enumerate(given) if label is not None]
+    all_covariates = covariates(by, judged, items, human, problems)
+    labelled = [i for i, label in enumerate(by_people) if label is not None]
     on = [i for i in labelled if items.labels[i] is not None]
     if not on:
         raise InputError(f"{human} and {judged}: no item with both labels")
     topics = [items.topics[i] for i in on]
-    errors = np.array([gains[items.labels[i] or ""] - gains[given[i] or ""] for i in on])
-    together = _together(known, on, errors, topics)
+    errors = np.array([gains[items.labels[i] or ""] - gains[by_people[i] or ""] for i in on])
+    together = _together(all_covariates, on, errors, topics)
     return {
         "kind": items.kind,
         "gains": {label: gains[label] for label in items.scale},
@@ -70,17 +70,17 @@ def judge_errors(
         "n_unjudged": len(labelled) - len(on),
         "level": level,
         "error": asdict(mean_by_topic(errors, topics, level=level)),
-        "is_told_apart": together is not None if len(known) > 1 else None,
+        "is_told_apart": together is not None if len(all_covariates) > 1 else None,
         "by": [
             _row(covariate, i, on, errors, topics, together, level)
-            for i, covariate in enumerate(known)
+            for i, covariate in enumerate(all_covariates)
         ],
     }
 
 
 def _row(
     covariate: Covariate,
-    place: int,
+    index: int,
     on: Sequence[int],
     errors: Floats,
     topics: Sequence[str],
@@ -95,7 +95,7 @@ def _row(
         columns = np.column_stack([np.ones(len(has)), column])
         fit = least_squares(errors[has], columns, of_row)
         alone = None if fit is None else asdict(fit.interval(1, level=level))
-        beside = None if together is None else asdict(together.interval(1 + place, level=level))
+        beside = None if together is None else asdict(together.interval(1 + index, level=level))
     groups = []
     for name in covariate.groups:
         at = [n for n in has if covariate.group(on[n]) == name]
@@ -126,18 +126,20 @@ def _column(covariate: Covariate, at: Sequence[int]) -> Floats | None:
 
 
 def _together(
-    known: Sequence[Covariate], on: Sequence[int], errors: Floats, topics: Sequence[str]
+    all_covariates: Sequence[Covariate], on: Sequence[int], errors: Floats, topics: Sequence[str]
 ) -> Fit | None:
     """All covariates beside each other, of items that have all; runs as groups of their own.
 
     Coefficient 1 + i is of covariate i; those of runs follow them.
     """
-    has = [n for n, i in enumerate(on) if all(each.values[i] is not None for each in known)]
+    has = [
+        n for n, i in enumerate(on) if all(each.values[i] is not None for each in all_covariates)
+    ]
     at = [on[n] for n in has]
-    if len(known) < 2 or not has:
+    if len(all_covariates) < 2 or not has:
         return None
     columns, dummies = [np.ones(len(at))], []
-    for covariate in known:
+    for covariate in all_covariates:
         column = _column(covariate, at)
         if column is None:
             first, *others = covariate.groups[1:]

@@ -1,4 +1,4 @@
-"""Did the instrument move, or the systems? Two versions of a judge held together by anchors."""
+"""Did the instrument move, or the systems? Two versions of a judge linked by anchors."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _of_measure(
         for version in (both.old, both.new)
     )
     topics = sorted({*ours.topics, *theirs.topics})
-    place = {topic: i for i, topic in enumerate(topics)}
+    index = {topic: i for i, topic in enumerate(topics)}
     on = _anchors(both, ours, theirs, is_labelled)
     old, new = both.old.items, both.new.items
     at = [(both.old.index[cell], both.new.index[cell]) for cell in on]
@@ -94,19 +94,19 @@ def _of_measure(
     pairs = [(old.labels[i] or "", new.labels[j] or "") for i, j in at]
     gains = ours.gains
     anchors = Anchors(
-        topics=np.array([place[topic] for topic in names]),
+        topics=np.array([index[topic] for topic in names]),
         weights=np.array([ours.weights[i] for i, _ in at]),
         old=np.array([gains[one] for one, _ in pairs]),
         new=np.array([gains[other] for _, other in pairs]),
         human=np.array([np.nan if label is None else gains[label] for label in human]),
     )
     both_sides = (both.old, ours), (both.new, theirs)
-    before, now = (_side(*each, place) for each in both_sides)
-    found = drift(before, now, anchors, level=level)
+    before, now = (_side(*each, index) for each in both_sides)
+    estimates = drift(before, now, anchors, level=level)
     labels = [_counted(*each) for each in both_sides]
     n_unjudged = [of.count(None) for of in labels]
-    instrument = status(found.instrument, margin)
-    systems = HELD if both.is_same else status(found.systems, margin)
+    instrument = status(estimates.instrument, margin)
+    systems = HELD if both.is_same else status(estimates.systems, margin)
     equal = None
     if is_labelled:
         hits = [np.array([pair[k] == h for pair, h in zip(pairs, human, strict=True)], float)
@@ -130,7 +130,7 @@ def _of_measure(
         "n_anchor_topics": len(set(names)),
         "n_other_texts": both.n_changed,
         "has_labels": is_labelled,
-        **_figures(found),
+        **_figures(estimates),
         "changed": float(np.mean([one != other for one, other in pairs])),
         "equal_to_human": equal,
     }
@@ -141,49 +141,52 @@ def _anchors(
 ) -> list[tuple[str, ...]]:
     """The ids of what both judged, weighs in both scores and, if wanted, people labelled."""
     old, new = both.old, both.new
-    asked = [
+    candidates = [
         (cell, old.items.labels[i] is not None, new.items.labels[j] is not None)
         for cell in both.shared
         for i, j in [(old.index[cell], new.index[cell])]
         if not (is_labelled and old.human[i] is None)
         if ours.weights[i] > 0 and theirs.weights[j] > 0
     ]
-    found = [cell for cell, *are_judged in asked if all(are_judged)]
-    n_topics = len({old.items.topics[old.index[cell]] for cell in found})
-    if len(found) < MIN_LABELS or n_topics < MIN_TOPICS:
+    anchors = [cell for cell, *are_judged in candidates if all(are_judged)]
+    n_topics = len({old.items.topics[old.index[cell]] for cell in anchors})
+    if len(anchors) < MIN_LABELS or n_topics < MIN_TOPICS:
         what = "items with labels of people" if is_labelled else "items"
         wanted = f"wanted {MIN_LABELS} or more on {MIN_TOPICS} or more"
-        n_old, n_new = sum(was for _, was, _ in asked), sum(is_now for *_, is_now in asked)
-        why = f"of {len(asked)} {what} that both have and that weigh in {ours.name}, {n_old} "
+        n_old, n_new = (
+            sum(was for _, was, _ in candidates),
+            sum(is_now for *_, is_now in candidates),
+        )
+        why = f"of {len(candidates)} {what} that both have and that weigh in {ours.name}, {n_old} "
         why += f"judged in the old, {n_new} in the new"
         why += f"; {both.n_changed} more have other texts there" if both.n_changed else ""
-        where = f"{old.path} and {new.path}: {len(found)} anchors on {n_topics} topics"
+        where = f"{old.path} and {new.path}: {len(anchors)} anchors on {n_topics} topics"
         raise InputError(f"{where}, {wanted} ({why})")
-    return found
+    return anchors
 
 
-def _side(version: Version, measure: Measure, place: Mapping[str, int]) -> Side:
+def _side(version: Version, measure: Measure, index: Mapping[str, int]) -> Side:
     """The mean of its runs by topic; what was not judged earns what its run does on average."""
     items, n_runs = version.items, len(version.runs)
-    earned, weight = np.zeros(len(place)), np.zeros(len(place))
+    earned, weight = np.zeros(len(index)), np.zeros(len(index))
     of_run: dict[str, list[int]] = {}
     for i, run in enumerate(items.runs):
         if run in version.runs and measure.weights[i] > 0:
             of_run.setdefault(run, []).append(i)
     for at in of_run.values():
-        topics = [place[items.topics[i]] for i in at]
+        topics = [index[items.topics[i]] for i in at]
         weights = measure.weights[at] / n_runs
-        given = [items.labels[i] for i in at]
-        gains = np.array([np.nan if label is None else measure.gains[label] for label in given])
-        known = ~np.isnan(gains)
-        if not known.any():
+        labels = [items.labels[i] for i in at]
+        gains = np.array([np.nan if label is None else measure.gains[label] for label in labels])
+        is_judged = ~np.isnan(gains)
+        if not is_judged.any():
             what = "nothing of it was judged, so it has no score"
             raise InputError(f"{version.path}: run {items.runs[at[0]]!r}: {what}")
-        mean = np.average(gains[known], weights=weights[known])
-        np.add.at(earned, topics, weights * np.where(known, gains, mean))
+        mean = np.average(gains[is_judged], weights=weights[is_judged])
+        np.add.at(earned, topics, weights * np.where(is_judged, gains, mean))
         np.add.at(weight, topics, weights)
     counted = set(measure.topics)
-    return Side(earned, weight, np.array([topic in counted for topic in place]))
+    return Side(earned, weight, np.array([topic in counted for topic in index]))
 
 
 def _counted(version: Version, measure: Measure) -> list[str | None]:
@@ -197,7 +200,7 @@ def _counted(version: Version, measure: Measure) -> list[str | None]:
 
 
 def _half(instrument: str, systems: str) -> str:
-    """The verdict where one of the two cannot be told."""
+    """The verdict where one of the two is not known."""
     if instrument == MOVED:
         return "the instrument moved; whether the systems did cannot be told"
     if systems == MOVED:
@@ -205,13 +208,19 @@ def _half(instrument: str, systems: str) -> str:
     return UNKNOWN
 
 
-def _figures(found: Drift) -> dict[str, Any]:
+def _figures(estimates: Drift) -> dict[str, Any]:
     raw, instrument, systems, bias_old, bias_new = (
         None if figure is None else asdict(figure)
-        for figure in (found.raw, found.instrument, found.systems, found.bias_old, found.bias_new)
+        for figure in (
+            estimates.raw,
+            estimates.instrument,
+            estimates.systems,
+            estimates.bias_old,
+            estimates.bias_new,
+        )
     )
     return {
-        "score": {"old": found.score_old, "new": found.score_new, "change": raw},
+        "score": {"old": estimates.score_old, "new": estimates.score_new, "change": raw},
         "judge_less_human": {"old": bias_old, "new": bias_new},
         "instrument_change": instrument,
         "systems_change": systems,

@@ -19,11 +19,11 @@ from ..cell_texts import REMARKS, cell_texts
 
 @dataclass(frozen=True)
 class Version:
-    """What one version of the judge said.
+    """The judgements of one version of the judge.
 
     Attributes:
         human: (n_items,) labels by people; None: not labelled.
-        index: the place of an item by its ids.
+        index: the position of an item by its ids.
         runs: those whose scores are compared.
     """
 
@@ -73,10 +73,10 @@ def read_versions(
     else:
         joined = []
         for path in (old, new):
-            noted = Problems()
-            joined.append(human_labels(path, labels, noted, where, ignore_others=True))
-            problems.take(noted)  # of the labels once
-        read, human = [items for items, _ in joined], [given for _, given in joined]
+            own_problems = Problems()
+            joined.append(human_labels(path, labels, own_problems, where, ignore_others=True))
+            problems.take(own_problems)  # of the labels once
+        read, human = [items for items, _ in joined], [labels_of for _, labels_of in joined]
     first, second = read
     if first.key_names != second.key_names or first.scale != second.scale:
         both = "; ".join(f"{', '.join(i.key_names)}: {', '.join(i.scale)}" for i in read)
@@ -89,7 +89,7 @@ def read_versions(
     ]
     pairs = {cell: _compared(texts[0][cell], texts[1][cell]) for cell in common}
     shared = [cell for cell in common if all(one == other for one, other in pairs[cell])]
-    if n_unknown := sum(not found for found in pairs.values()):
+    if n_unknown := sum(not texts_compared for texts_compared in pairs.values()):
         what = f"the texts of {n_unknown} items are not known on both sides: their ids are believed"
         problems.keep(new, 0, "no_texts", what)
     runs, is_same = _compared_runs(first, second, {cell for cell in shared if pairs[cell]})

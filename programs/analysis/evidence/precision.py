@@ -32,15 +32,15 @@ def labelled_suggestions(evidence: Path, labels: Mapping[Cell, str]) -> list[Rea
 
     Raises: InputError for a broken file.
     """
-    problems, found = Problems(), []
+    problems, labelled = Problems(), []
     for row in read_sentence_evidence(evidence, problems):
-        given = row.suggestion
-        if given is not None and given.label == "full":
-            cell = (row.topic_id, row.run_id, str(row.sentence), given.passage_id)
+        suggestion = row.suggestion
+        if suggestion is not None and suggestion.label == "full":
+            cell = (row.topic_id, row.run_id, str(row.sentence), suggestion.passage_id)
             if cell in labels:
-                found.append(Read(row.topic_id, labels[cell], given.score, row.shown))
+                labelled.append(Read(row.topic_id, labels[cell], suggestion.score, row.shown))
     problems.raise_errors()
-    return found
+    return labelled
 
 
 def precision_rows(read: Sequence[Read], **draws: Unpack[Draws]) -> list[dict[str, Any]]:

@@ -47,7 +47,7 @@ class Carried:
 
 @dataclass(frozen=True)
 class Refound:
-    """What was found: rows of figures, each with its n; all shares have an interval over topics."""
+    """The results: rows of figures, each with its n; all shares have an interval over topics."""
 
     search: list[dict[str, Any]]
     swaps: list[dict[str, Any]]
@@ -88,26 +88,28 @@ def refound(
         searched = config.evidence.model_copy(update={"scope": tuple(scope)})
         config = config.model_copy(update={"evidence": searched})
     corpus = PipelineCorpus(config, config.evidence.pipeline)
-    known = list(_carried(config, corpus, labels))
-    if sample is not None and sample < len(known):
-        drawn = np.random.default_rng(seed).choice(len(known), sample, replace=False)
-        known = [known[place] for place in sorted(drawn)]
+    citations = list(_carried(config, corpus, labels))
+    if sample is not None and sample < len(citations):
+        drawn = np.random.default_rng(seed).choice(len(citations), sample, replace=False)
+        citations = [citations[index] for index in sorted(drawn)]
     judges = EvidenceSearch().judges_of(config)
     pools = _pools(labels) if pools is None else pools
 
     draws: Draws = {"resamples": resamples, "seed": seed}
 
     async def work(session: Session) -> Refound:
-        ranks = await _ranks(corpus, known)
-        planted = _planted(corpus, known, pools, most_shared, seed)
-        counts = {"citations that people confirmed": len(known), "swaps planted": len(planted)}
+        ranks = await _ranks(corpus, citations)
+        planted = _planted(corpus, citations, pools, most_shared, seed)
+        counts = {"citations that people confirmed": len(citations), "swaps planted": len(planted)}
         swaps = await _mended(session, corpus, planted)
-        topics = [each.topic_id for each in known]
-        found = {
+        topics = [each.topic_id for each in citations]
+        hits_by_rank = {
             most: [(topic, rank <= most) for topic, rank in zip(topics, ranks, strict=True)]
             for most in RANKS
         }
-        search = [_figure(f"in the best {most}", hits, draws) for most, hits in found.items()]
+        search = [
+            _figure(f"in the best {most}", hits, draws) for most, hits in hits_by_rank.items()
+        ]
         return Refound(search, _swap_rows(swaps, draws), counts)
 
     return run_session(config, judges, work, retry=False, quiet=quiet)
@@ -140,15 +142,15 @@ def _pools(labels: Mapping[Cell, str]) -> dict[str, list[str]]:
     return {topic_id: sorted(names) for topic_id, names in pools.items()}
 
 
-async def _ranks(corpus: Corpus, known: Sequence[Carried]) -> list[float]:
-    """At which place the search by the sentence itself finds the passage; inf: not at all."""
-    found: list[float] = []
-    for each in known:
+async def _ranks(corpus: Corpus, citations: Sequence[Carried]) -> list[float]:
+    """At which rank the search by the sentence itself finds the passage; inf: not at all."""
+    ranks: list[float] = []
+    for each in citations:
         hits = [name for name, _ in (await corpus.search(each.sentence.text))[:DEEP]]
         name = each.passage.id
-        found.append(hits.index(name) + 1 if name in hits else float("inf"))
+        ranks.append(hits.index(name) + 1 if name in hits else float("inf"))
         await asyncio.sleep(0)
-    return found
+    return ranks
 
 
 @dataclass(frozen=True)
@@ -162,14 +164,14 @@ class _Swap:
 
 def _planted(
     corpus: Corpus,
-    known: Sequence[Carried],
+    citations: Sequence[Carried],
     pools: Mapping[str, Sequence[str]],
     most_shared: float | None,
     seed: int,
 ) -> list[tuple[Carried, Passage]]:
     rng = np.random.default_rng(seed)
     planted = []
-    for each in known:
+    for each in citations:
         names = _free(each, corpus, pools.get(each.topic_id, ()), most_shared)
         if names:
             planted.append((each, names[int(rng.integers(len(names)))]))
@@ -190,7 +192,7 @@ async def _mended(
         label = getattr(judged[0], "label", None)
         if label is None or label == "full":
             return _Swap(each.topic_id, None if label is None else False)
-        found = await agent.outcome(
+        outcome = await agent.outcome(
             topic_id=each.topic_id,
             question="",
             sentence=each.sentence.text,
@@ -199,12 +201,12 @@ async def _mended(
             references=list(each.others),
             documents={},
         )
-        if not isinstance(found, Judged):
+        if not isinstance(outcome, Judged):
             return _Swap(each.topic_id, True)
-        made = found.values["made"]
-        given, name = made["suggestion"], each.passage.id
-        is_full = given is not None and given["label"] == "full"
-        is_it = is_full and given["passage_id"] == name
+        made = outcome.values["made"]
+        suggestion, name = made["suggestion"], each.passage.id
+        is_full = suggestion is not None and suggestion["label"] == "full"
+        is_it = is_full and suggestion["passage_id"] == name
         return _Swap(each.topic_id, True, is_it, name in made["best"], is_full)
 
     return await each_of(planted, one, session.config.run.concurrency)
@@ -213,8 +215,8 @@ async def _mended(
 def _free(
     each: Carried, corpus: Corpus, pool: Sequence[str], most_shared: float | None
 ) -> list[Passage]:
-    known = (corpus.passage(name) for name in pool)
-    others = [p for p in known if p is not None and p.text != each.passage.text]
+    passages = (corpus.passage(name) for name in pool)
+    others = [p for p in passages if p is not None and p.text != each.passage.text]
     if most_shared is None:
         return others
     needed = content_words(each.sentence.text)
@@ -237,9 +239,9 @@ def _swap_rows(swaps: Sequence[_Swap], draws: Draws) -> list[dict[str, Any]]:
     ]
 
 
-def _figure(what: str, found: Sequence[tuple[str, bool | None]], draws: Draws) -> dict[str, Any]:
+def _figure(what: str, results: Sequence[tuple[str, bool | None]], draws: Draws) -> dict[str, Any]:
     """The share of hits among (topic, hit); None: not judged."""
-    judged = [(topic, hit) for topic, hit in found if hit is not None]
+    judged = [(topic, hit) for topic, hit in results if hit is not None]
     interval = share([hit for _, hit in judged], [topic for topic, _ in judged], **draws)
-    counts = {"n": len(judged), "n_unjudged": len(found) - len(judged)}
+    counts = {"n": len(judged), "n_unjudged": len(results) - len(judged)}
     return {"what": what, **counts, **asdict(interval)}

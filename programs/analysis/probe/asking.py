@@ -1,18 +1,14 @@
-"""How every kind of probe asks, in a session or a rehearsal, and what each of them ends with."""
+"""How every kind of probe asks, in a session or in a rehearsal."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from ....backends.budget import Budget, Usage
 from ....judges import ItemJudge
-from ....judges.verdicts import Verdict
-from ....records.judgements import Unjudged
-from ....records.labels.items import ItemRow
 from ....records.reading.problems import InputError, Problems
 from ...config.names import JudgeName
 from ...config.sections import Config
@@ -20,13 +16,11 @@ from ...engine.estimates import Estimate
 from ...engine.panel import Panel, check_prices
 from ...engine.rehearsal import rehearse
 from ...engine.session import Session, run_session
+from .result import ProbeResult, Skipped
 
 REPEATS = 3
-UNJUDGED, LABELS, CASES = "unjudged.jsonl", "labels", "cases.jsonl"
 
 Report = Callable[[str], None]
-Outcome = Verdict | Unjudged | None  # None: not asked about
-Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -48,63 +42,7 @@ class Options:
     kinds: tuple[str, ...] | None = None
 
 
-@dataclass(frozen=True)
-class Skipped:
-    """A condition, a guard or a judge that cannot be probed here."""
-
-    name: str
-    reason: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Found(ABC):
-    """What a probe of any kind ends with, and what of it is written.
-
-    Attributes:
-        names: of all that is written into a folder, the file of its rows first.
-        items: those that were judged. outcomes: of each of them, by condition.
-        spent: what was asked of the model this time, by part of the work.
-        limit_reached: the limit on spending that ended the asking, or "".
-        costs: estimates of its parts in their order, of a probe that tells them.
-    """
-
-    names: ClassVar[tuple[str, ...]]
-
-    items: Sequence[ItemRow] = field(default=(), repr=False)
-    outcomes: Mapping[str, Sequence[Outcome]] = field(default_factory=dict, repr=False)
-    skipped: Sequence[Skipped] = ()
-    spent: Mapping[str, Usage] = field(default_factory=dict)
-    limit_reached: str = ""
-    costs: Sequence[Estimate] = ()
-
-    @property
-    @abstractmethod
-    def n_unjudged(self) -> int:
-        """Labels that did not arrive."""
-
-    @abstractmethod
-    def lines(self) -> Iterable[Row]:
-        """Its rows, for the file of them and for machines."""
-
-    @abstractmethod
-    def about(self) -> Row:
-        """What the manifest says of it, besides what it took."""
-
-    def cases(self) -> Iterable[Row]:
-        """What was planted, for `CASES`."""
-        return ()
-
-    def missing(self) -> Iterable[Row]:
-        """What was not judged, for `UNJUDGED`, besides `outcomes`."""
-        return ()
-
-
-def why_unjudged(outcome: Unjudged) -> Row:
-    """The reason, what is wrong, and the raw reply."""
-    return {"reason": outcome.reason, "detail": outcome.detail, "raw": outcome.raw}
-
-
-F = TypeVar("F", bound=Found)
+Result = TypeVar("Result", bound=ProbeResult)
 
 
 @dataclass
@@ -122,7 +60,7 @@ class Asking:
         return self.session.config.run.concurrency
 
     def taken(self) -> dict[str, Any]:
-        """What it took until now, for `Found`."""
+        """What it took until now, for `ProbeResult`."""
         return {"spent": self.spent, "limit_reached": self.session.budget.reached}
 
     @contextmanager
@@ -136,29 +74,29 @@ class Asking:
 
     def item_judge(self, judge: str) -> ItemJudge:
         """A judge of items. Raises: InputError for one that asks others."""
-        found = self.session.panel.item_judge(judge)
-        if not found.predictor:
-            raise InputError(f"{found.name}: asks several judges, wanted one; probe each by itself")
-        return found
+        own = self.session.panel.item_judge(judge)
+        if not own.predictor:
+            raise InputError(f"{own.name}: asks several judges, wanted one; probe each by itself")
+        return own
 
 
 @dataclass(frozen=True)
-class Probing(Generic[F]):
+class Probing(Generic[Result]):
     """A probe that is ready to ask.
 
     Attributes:
         judges: that are asked, by their sections of the config. work: all of it.
         problems: get what is wrong with the items.
-        tells_costs: whether what it finds says what its parts would cost.
+        has_costs: whether its result has what its parts would cost.
     """
 
     config: Config
     judges: Sequence[JudgeName]
-    work: Callable[[Asking], Awaitable[F]]
+    work: Callable[[Asking], Awaitable[Result]]
     problems: Problems
-    tells_costs: bool = False
+    has_costs: bool = False
 
-    def ask(self, report: Report = lambda line: None) -> F:
+    def ask(self, report: Report = lambda line: None) -> Result:
         """Do it.
 
         Args:
@@ -167,7 +105,7 @@ class Probing(Generic[F]):
         Raises: InputError for a source without items, or a limit in dollars without a price;
             EndpointUnusable when the judge as it is cannot be asked.
         """
-        if not self.tells_costs:
+        if not self.has_costs:
             return self._done(self.config, report)
         check_prices(self.config, self.judges)
         costs, _ = replace(self, problems=Problems()).plan()
@@ -182,10 +120,10 @@ class Probing(Generic[F]):
 
         return rehearse(self.config.here(), rehearsed), skipped
 
-    def _done(self, config: Config, report: Report, panel: Panel | None = None) -> F:
-        async def work(session: Session) -> F:
+    def _done(self, config: Config, report: Report, panel: Panel | None = None) -> Result:
+        async def work(session: Session) -> Result:
             return await self.work(Asking(session, report, self.problems))
 
         budget = None if panel is None else Budget()
-        given = (config.here(), self.judges, work)
-        return run_session(*given, retry=False, quiet=True, budget=budget, panel=panel)
+        job = (config.here(), self.judges, work)
+        return run_session(*job, retry=False, quiet=True, budget=budget, panel=panel)

@@ -14,7 +14,8 @@ from ....judges import ItemJudge
 from ....judges.calls import answers, calls
 from ....judges.variants import listed_labels, shown_inputs, with_first_input, with_label_order
 from ....records.labels.items import ItemRow
-from .asking import Options, Skipped
+from .asking import Options
+from .result import Skipped
 from .shown import (
     Base,
     Made,
@@ -29,7 +30,7 @@ Kind = Literal[
     "batch", "order", "labels", "input", "replicates", "schema",
     "passages", "length", "citation", "name",
 ]  # fmt: skip
-KINDS: tuple[Kind, ...] = get_args(Kind)  # another one last, since each has random orders by place
+KINDS: tuple[Kind, ...] = get_args(Kind)  # another one last: random orders go by index
 BATCHES = (1, 5, 10, 20)  # items in one call
 BASE = "base"
 
@@ -59,33 +60,34 @@ def conditions_of(
     model = backend_of(judge).config
     what = f"window {judge.window}, given order" if judge.listed else "given order"
     what += "" if model.way == "lexical" else f", schema {model.reply_schema}"
-    found = [_condition(BASE, Variant(BASE, what, judge), items)]
+    conditions = [_condition(BASE, Variant(BASE, what, judge), items)]
     skipped: list[Skipped] = []
-    for place, kind in enumerate(KINDS):
+    for number, kind in enumerate(KINDS):
         if options.kinds is not None and kind not in options.kinds:
             continue
-        base = Base(judge, items, np.random.default_rng([options.seed, place]), options.repeats)
+        base = Base(judge, items, np.random.default_rng([options.seed, number]), options.repeats)
         for made in MAKERS[kind](base):
             if isinstance(made, str):
                 skipped.append(Skipped(kind, made))
                 continue
             new = _condition(kind, made, items)
-            others = found if kind in ("batch", "order") else []  # these change the calls alone
+            changes_calls_alone = kind in ("batch", "order")
+            others = conditions if changes_calls_alone else []
             same = [one.name for one in others if sorted(one.calls) == sorted(new.calls)]
             if same:
                 reason = f"the same calls as {same[0]} on these items"
                 skipped.append(Skipped(new.name, reason))
             else:
-                found.append(new)
-    return found, skipped
+                conditions.append(new)
+    return conditions, skipped
 
 
-def _condition(kind: str, made: Variant, given: Sequence[ItemRow]) -> Condition:
-    items = given if made.items is None else made.items
+def _condition(kind: str, made: Variant, all_items: Sequence[ItemRow]) -> Condition:
+    items = all_items if made.items is None else made.items
     order = list(range(len(items))) if made.order is None else made.order
     in_order = calls(made.judge, [items[i] for i in order])
-    asked = [[order[i] for i in call] for call in in_order]
-    return Condition(made.name, kind, made.what, made.judge, items, order, asked)
+    in_calls = [[order[i] for i in call] for call in in_order]
+    return Condition(made.name, kind, made.what, made.judge, items, order, in_calls)
 
 
 def _batches(base: Base) -> Iterator[Made]:

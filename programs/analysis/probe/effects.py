@@ -14,13 +14,13 @@ from ....metrics.bias.clustered import least_squares, mean_by_topic
 from ....metrics.bootstrap import Interval
 from ....records.judgements import Unjudged
 from ....records.labels.items import ItemRow
-from .asking import Outcome
 from .conditions import BASE, Condition
 from .figures import is_ordered, scale_of
 from .items import topics_of
+from .result import Outcome
 
 POSITION = "position"
-# By effect: the condition, the one that it is held against, and what that says in a few words.
+# By effect: the condition, the one that it is compared with, and the difference in a few words.
 CONTRASTS = {
     "passages": ("passages-reversed", BASE, "last to first less given"),
     "length-start": ("length-start", BASE, "padded less as it is"),
@@ -41,8 +41,8 @@ def probe_effects(
     """One row an effect, of the mean gain and of the share of the best label.
 
     `n` labels are compared: of pairs of the same item, or for `position` of items that had two
-    places in a call or more. An item that one side did not judge is none of them, and is counted
-    in `n_unjudged`. `position` is the change from the first place of a call to the last, by a line
+    positions in a call or more. An item that one side did not judge is none of them, and counts
+    in `n_unjudged`. `position` is the change from first to last position of a call, by a line
     through the labels of each item; its intervals are CR3, the others' by jackknife over topics.
 
     Returns: [] for labels without an order.
@@ -55,16 +55,16 @@ def probe_effects(
         "best": {label: float(label == best) for label in judge.gains},
     }
     topics = topics_of(items)
-    found = []
+    rows = []
     orders = [c for c in conditions if c.name == BASE or c.kind == "order"]
     orders = [c for c in orders if c.name in outcomes]
     if len(orders) > 1:
-        found.append(_position(orders, outcomes, worth, topics))
+        rows.append(_position(orders, outcomes, worth, topics))
     for name, (one, other, what) in CONTRASTS.items():
         if one in outcomes and other in outcomes:
             pairs = outcomes[one], outcomes[other]
-            found.append({"effect": name, "what": what} | _difference(*pairs, worth, topics))
-    return found
+            rows.append({"effect": name, "what": what} | _difference(*pairs, worth, topics))
+    return rows
 
 
 def _difference(
@@ -74,15 +74,15 @@ def _difference(
     topics: Sequence[str] | None,
 ) -> dict[str, Any]:
     """Mean of the first less the second, of items that both judged."""
-    asked = [i for i, outcome in enumerate(one) if outcome is not None]
-    both = [(i, x, y) for i in asked
+    compared = [i for i, outcome in enumerate(one) if outcome is not None]
+    both = [(i, x, y) for i in compared
             if isinstance(x := one[i], Verdict) and isinstance(y := other[i], Verdict)]  # fmt: skip
     of_item = [topics[i] for i, _, _ in both] if topics is not None else None
     shifts = {
         name: mean_by_topic([gains[x.label] - gains[y.label] for _, x, y in both], of_item)
         for name, gains in worth.items()
     }
-    return _row(len(both), len(asked) - len(both), of_item, shifts)
+    return _row(len(both), len(compared) - len(both), of_item, shifts)
 
 
 def _position(
@@ -91,26 +91,28 @@ def _position(
     worth: Mapping[str, Mapping[str, float]],
     topics: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """The slope over places in a call, 0 the first and 1 the last, within items."""
+    """The slope over positions in a call, 0 the first and 1 the last, within items."""
     seen: dict[int, list[tuple[float, str]]] = {}
     lost: set[int] = set()
     for condition in orders:
-        given = outcomes[condition.name]
+        by_item = outcomes[condition.name]
         for call in condition.calls:
-            for place, i in enumerate(call if len(call) > 1 else ()):
-                outcome = given[i]
+            for position, i in enumerate(call if len(call) > 1 else ()):
+                outcome = by_item[i]
                 if isinstance(outcome, Verdict):
-                    seen.setdefault(i, []).append((place / (len(call) - 1), outcome.label))
+                    seen.setdefault(i, []).append((position / (len(call) - 1), outcome.label))
                 elif isinstance(outcome, Unjudged):
                     lost.add(i)
-    moved = {i: labels for i, labels in seen.items() if len({place for place, _ in labels}) > 1}
+    moved = {
+        i: labels for i, labels in seen.items() if len({position for position, _ in labels}) > 1
+    }
     n = sum(map(len, moved.values()))
     of_label = [topics[i] if topics is not None else "" for i, rows in moved.items() for _ in rows]
-    places = _centred([[place for place, _ in rows] for rows in moved.values()])
+    positions = _centred([[position for position, _ in rows] for rows in moved.values()])
     shifts = dict.fromkeys(worth, _NONE)
     for name, gains in worth.items():
         earned = _centred([[gains[label] for _, label in rows] for rows in moved.values()])
-        if n and (fit := least_squares(earned, places[:, None], of_label)) is not None:
+        if n and (fit := least_squares(earned, positions[:, None], of_label)) is not None:
             shifts[name] = fit.interval(0)
     row = _row(n, len(lost), of_label if topics is not None else None, shifts)
     return {"effect": POSITION, "what": "last place less first", **row}

@@ -13,9 +13,9 @@ from ....metrics.agreement.shift import label_shift
 from ....records.judgements import Unjudged
 from ....records.labels.items import ItemRow
 from ...engine.estimates import Estimate
-from .asking import Outcome
 from .conditions import BASE, Condition
 from .items import topics_of
+from .result import Outcome
 
 AMONG = "replicates"  # the row of base and replicates, each with each other
 
@@ -61,16 +61,16 @@ def probe_rows(
 
 def _counts(judge: ItemJudge, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """How the items of a condition ended, and the level of its labels."""
-    given = Counter(outcome.label for outcome in outcomes if isinstance(outcome, Verdict))
-    n, scale = given.total(), scale_of(judge)
+    counts = Counter(outcome.label for outcome in outcomes if isinstance(outcome, Verdict))
+    n, scale = counts.total(), scale_of(judge)
     best = gain = None
     if n and is_ordered(judge):
-        best = given[scale[-1]] / n
-        gain = sum(judge.gains[label] * count for label, count in given.items()) / n
+        best = counts[scale[-1]] / n
+        gain = sum(judge.gains[label] * count for label, count in counts.items()) / n
     return {
         "n_judged": n,
         **unjudged_counts(outcomes),
-        "labels": {label: given[label] for label in scale},
+        "labels": {label: counts[label] for label in scale},
         "share_best": best,
         "mean_gain": gain,
     }
@@ -110,13 +110,13 @@ def is_ordered(judge: ItemJudge) -> bool:
     return judge.is_ordered and judge.gains.keys() >= set(scale_of(judge))
 
 
-def _cost(found: Estimate, base: Estimate) -> dict[str, Any]:
+def _cost(estimate: Estimate, base: Estimate) -> dict[str, Any]:
     """Estimates, which are the same whatever came from the cache, and as multiples of the base."""
-    tokens, of_base = (e.prompt_tokens + e.completion_tokens for e in (found, base))
+    tokens, of_base = (e.prompt_tokens + e.completion_tokens for e in (estimate, base))
     return {
-        "calls": found.calls,
+        "calls": estimate.calls,
         "tokens": tokens,
-        "dollars": found.cost,
-        "calls_of_base": found.calls / base.calls,
+        "dollars": estimate.cost,
+        "calls_of_base": estimate.calls / base.calls,
         "tokens_of_base": tokens / of_base,
     }

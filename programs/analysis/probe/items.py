@@ -48,14 +48,14 @@ def probe_items(
         problems.rows += loaded.problems.rows
         items = list(loaded.rows())
     problems.raise_errors()
-    found = [item for item in items if all(text.strip() for text in item.inputs.values())]
-    if n_without := len(items) - len(found):
+    complete = [item for item in items if all(text.strip() for text in item.inputs.values())]
+    if n_without := len(items) - len(complete):
         what = f"{n_without} of {len(items)} items lack a text of {', '.join(judge.inputs)}"
         problems.skip(source, 0, "no_text", what)
-    if not found:
+    if not complete:
         wanted = ", ".join(judge.inputs)
         raise InputError(f"{source}: no item has the texts that {judge.name} reads ({wanted})")
-    return found
+    return complete
 
 
 def sample_items(
@@ -114,22 +114,22 @@ def _kind(source: Path) -> str:
 
 def _judged(source: Path, judge: ItemJudge, problems: Problems) -> list[ItemRow]:
     """The cells that were judged, with the texts of their file or of the inputs it names."""
-    found = read_judged(source, judge.kind, problems)
-    texts = cell_texts(source, judge.kind, found.cells, problems)
+    judged = read_judged(source, judge.kind, problems)
+    texts = cell_texts(source, judge.kind, judged.cells, problems)
     questions = _questions(source) if source.is_dir() else {}
     items = []
-    for line, cell in enumerate(found.cells, 1):
-        ids = dict(zip(found.key_names, cell, strict=True))
-        known = {"answer": texts[cell].get("answer_text", ""), **texts[cell]}
+    for line, cell in enumerate(judged.cells, 1):
+        ids = dict(zip(judged.key_names, cell, strict=True))
+        fields = {"answer": texts[cell].get("answer_text", ""), **texts[cell]}
         if ids.get("topic_id") in questions and "question_id" not in ids:
-            known["question"] = questions[ids["topic_id"]]
-        inputs = {name: known.get(name, "") for name in judge.inputs} | judge.known(known)
+            fields["question"] = questions[ids["topic_id"]]
+        inputs = {name: fields.get(name, "") for name in judge.inputs} | judge.known(fields)
         items.append(ItemRow(line=line, ids=ids, inputs=inputs))
     return items
 
 
 def _questions(folder: Path) -> dict[str, str]:
-    """What a judge was told that the user wants; judgements keep the topic without background."""
+    """What the user wants, by topic, as a judge is given it; judgements lack the background."""
     inputs = inputs_of(folder)
     path = inputs.config.data.topics
     if path is None or str(path) in inputs.changed:

@@ -56,21 +56,21 @@ def padding(n_words: int, others: Iterable[str]) -> str:
             one of these, stop words aside, might count as content and is not used.
     """
     matter = frozenset().union(*map(content_words, others))
-    found: list[str] = []
+    fillers: list[str] = []
     for filler in FILLERS:
         if n_words <= 0:
             break
         if not content_words(filler) & matter:
-            found.append(filler)
+            fillers.append(filler)
             n_words -= len(filler.split())
-    return " ".join(found)
+    return " ".join(fillers)
 
 
 def without_fillers(text: str) -> str:
     """The text without its sentences that say nothing; as it is where it has none, or no other."""
-    given = sentences(text)
-    fillers = [sentence for sentence in given if _plain(sentence) in _KNOWN]
-    if not fillers or len(fillers) == len(given):
+    all_sentences = sentences(text)
+    fillers = [sentence for sentence in all_sentences if _plain(sentence) in _KNOWN]
+    if not fillers or len(fillers) == len(all_sentences):
         return text
     for sentence in fillers:
         text = text.replace(sentence, "", 1)

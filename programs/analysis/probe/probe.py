@@ -14,45 +14,46 @@ from ....judges.table import item_judges
 from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config
 from ...engine.results import MANIFEST
-from .asking import LABELS, UNJUDGED, Asking, Found, Options, Outcome, Probing, Row, Skipped
+from .asking import Asking, Options, Probing
 from .conditions import Condition, backend_of, conditions_of
 from .effects import probe_effects
 from .figures import probe_rows, scale_of
 from .items import probe_items, sample_items
+from .result import LABELS, UNJUDGED, Outcome, ProbeResult, Row, Skipped
 
 LIMIT = 200  # items
 
 
 @dataclass(frozen=True, kw_only=True)
-class Probed(Found):
-    """What a probe of conditions found; `outcomes` of those that were asked.
+class Probed(ProbeResult):
+    """The result of a probe of conditions; `outcomes` of those that were asked.
 
     Attributes:
-        asked: the judge as it is. conditions: all that apply, the base first.
+        item_judge: as it is. conditions: all that apply, the base first.
         seed: of the intervals.
     """
 
     names = ("probe.jsonl", UNJUDGED, LABELS, MANIFEST)
 
-    asked: ItemJudge = field(repr=False)
+    item_judge: ItemJudge = field(repr=False)
     conditions: Sequence[Condition] = field(repr=False)
     seed: int
 
     @cached_property
     def judge(self) -> Row:
         """What makes up the judge and its model."""
-        return identity(self.asked)
+        return identity(self.item_judge)
 
     @cached_property
     def rows(self) -> list[Row]:
         """One a condition, the base first; see docs/trust/probe.md."""
-        found = (self.asked, self.items, self.conditions, self.outcomes)
-        return probe_rows(*found, self.costs, self.seed)
+        parts = (self.item_judge, self.items, self.conditions, self.outcomes)
+        return probe_rows(*parts, self.costs, self.seed)
 
     @cached_property
     def effects(self) -> list[Row]:
         """Of position, length and names, see `probe_effects`."""
-        return probe_effects(self.asked, self.items, self.conditions, self.outcomes)
+        return probe_effects(self.item_judge, self.items, self.conditions, self.outcomes)
 
     @property
     def n_unjudged(self) -> int:
@@ -65,7 +66,7 @@ class Probed(Found):
         return [*self.rows, *self.effects, *skipped]
 
     def about(self) -> Row:
-        """See Found."""
+        """See ProbeResult."""
         return {**self.judge, "n_items": len(self.items)}
 
 
@@ -75,8 +76,8 @@ def judged_by(config: Config, judge: str, fields: Mapping[str, str]) -> Config:
     Raises: InputError for a judge that is neither known nor a YAML file.
     """
     if judge not in item_judges() and Path(judge).suffix not in (".yaml", ".yml"):
-        known = ", ".join(item_judges())
-        raise InputError(f"--judge {judge}: wanted {known}, or a YAML file of a judge of your own")
+        names = ", ".join(item_judges())
+        raise InputError(f"--judge {judge}: wanted {names}, or a YAML file of a judge of your own")
     update = {"judge": judge, "fields": dict(fields)}
     return config.model_copy(update={"items": config.items.model_copy(update=update)})
 
@@ -100,31 +101,31 @@ def probing_conditions(
         every = probe_items(source, judge, now.session.config, now.problems)
         items = sample_items(every, judge, options.limit or LIMIT, options.seed)
         conditions, skipped = conditions_of(judge, items, options)
-        given: dict[str, list[Outcome]] = {}
+        outcomes_of: dict[str, list[Outcome]] = {}
         for one in conditions:
             in_order = [one.items[i] for i in one.order]
             try:
                 with now.part(one.name, f"{len(one.calls):,} calls, {one.what}"):
-                    found = await judge_items(one.judge, in_order, concurrency=now.concurrency)
+                    judged = await judge_items(one.judge, in_order, concurrency=now.concurrency)
             except EndpointUnusable as error:
                 if one.kind != "schema":  # a form of reply that this endpoint does not take
                     raise
                 skipped.append(Skipped(one.name, str(error).split("\n")[0]))
                 continue
-            outcomes = dict(zip(one.order, (outcome for outcome, _ in found), strict=True))
-            given[one.name] = [outcomes.get(i) for i in range(len(items))]
+            outcomes = dict(zip(one.order, (outcome for outcome, _ in judged), strict=True))
+            outcomes_of[one.name] = [outcomes.get(i) for i in range(len(items))]
         return Probed(
-            asked=judge,
+            item_judge=judge,
             items=items,
             conditions=conditions,
-            outcomes=given,
+            outcomes=outcomes_of,
             seed=options.seed,
             skipped=skipped,
             **now.taken(),
         )
 
     config = judged_by(config, judge, options.fields)
-    return Probing(config, [config.items.name], work, problems, tells_costs=True)
+    return Probing(config, [config.items.name], work, problems, has_costs=True)
 
 
 def identity(judge: ItemJudge) -> Row:

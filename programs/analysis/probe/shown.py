@@ -19,15 +19,15 @@ from .padding import padding, without_fillers
 ANSWERS = ("answer", "response", "report")  # inputs that a system wrote
 CONTEXTS = ("context", "passages", "documents", "sources")  # inputs that may hold several passages
 PLAIN, KNOWN = "student-baseline-2", "openai-gpt-5"  # names of runs, a plain and a known one
-N_CITATIONS = 3  # that a sentence is said to have
+N_CITATIONS = 3  # that a sentence is shown to have
 _BLOCKS = re.compile(r"\n\s*\n")  # between the texts of an input that is a list
 
 
 @dataclass(frozen=True)
 class Variant:
-    """A judge that differs in one thing, said in a word and for people.
+    """A judge that differs in one thing, named in a word and for people.
 
-    `items` are all items, as they are shown to it; None: as they are. `order` has the places of
+    `items` are all items, as they are shown to it; None: as they are. `order` has the indices of
     those that it is asked about; None: of all, in their order.
     """
 
@@ -69,8 +69,8 @@ def longer_and_shorter(base: Base) -> Iterator[Made]:
     def padded(before: bool) -> Callable[[int, str], str]:
         return lambda i, text: " ".join(filter(None, (fillers[i], text)[:: 1 if before else -1]))
 
-    for at, said in (("start", "before"), ("end", "after")):
-        what = f"words that say nothing {said} it, up to as many"
+    for at, preposition in (("start", "before"), ("end", "after")):
+        what = f"words that say nothing {preposition} it, up to as many"
         yield from _changed(base, name, padded(at == "start"), f"length-{at}", what)
     what = "without sentences that say nothing"
     yield from _changed(base, name, lambda i, text: without_fillers(text), "length-cut", what)
@@ -88,14 +88,14 @@ def reversed_passages(base: Base) -> Iterator[Made]:
         return BETWEEN.join(reversed(blocks)) if len(blocks) > 1 else text
 
     what = "passages from last to first"
-    found = list(_changed(base, name, turned, "passages-reversed", what))
-    if not found:
+    variants = list(_changed(base, name, turned, "passages-reversed", what))
+    if not variants:
         yield f"no {name} of these items has several passages (blank lines between them)"
-    yield from found
+    yield from variants
 
 
 def citation_ranks(base: Base) -> Iterator[Made]:
-    """The citation said to be the first, and the last, of its sentence; else why not."""
+    """The citation shown as the first, and the last, of its sentence; else why not."""
     ids = base.items[0].ids.keys()
     if not {"sentence_id", "passage_id"} <= ids:
         yield "the items are no citations of sentences (sentence_id, passage_id)"
@@ -104,7 +104,7 @@ def citation_ranks(base: Base) -> Iterator[Made]:
     ranks = {"first": f"1 of {N_CITATIONS}", "later": f"{N_CITATIONS} of {N_CITATIONS}"}
     for name, rank in ranks.items():
         what = f"said to be citation {rank}"
-        yield _told(base, "citation_rank", desc, rank, f"citation-{name}", what)
+        yield _with_line(base, "citation_rank", desc, rank, f"citation-{name}", what)
 
 
 def run_names(base: Base) -> Iterator[Made]:
@@ -115,10 +115,10 @@ def run_names(base: Base) -> Iterator[Made]:
     desc = "the system that wrote the answer"
     for name, system in (("plain", PLAIN), ("known", KNOWN)):
         what = f"said to be written by {system}"
-        yield _told(base, "written_by", desc, system, f"name-{name}", what)
+        yield _with_line(base, "written_by", desc, system, f"name-{name}", what)
 
 
-def _told(base: Base, field: str, desc: str, line: str, name: str, what: str) -> Made:
+def _with_line(base: Base, field: str, desc: str, line: str, name: str, what: str) -> Made:
     """All items with a line more of input."""
     try:
         twin = with_input(base.judge, field, desc)

@@ -47,7 +47,7 @@ def differences(one: Path, other: Path, wanted: Wanted) -> Iterator[Difference |
     Raises: InputError for a folder without a trace, or a broken one, and where neither has such an
         item.
     """
-    there = wanted.place
+    there = wanted.any_outcome
     others = {(x.stage, x.name): x for x in traces_of(other) if there.takes(x)}
     if not others:  # then it is in the first, or nowhere
         yield from (_first(trace, None) for trace in traces_of(one, wanted))

@@ -40,7 +40,7 @@ class Wanted(NamedTuple):
         )
 
     @property
-    def place(self) -> Wanted:
+    def any_outcome(self) -> Wanted:
         """The same items, however they ended."""
         return Wanted(self.item, stage=self.stage)
 
@@ -70,7 +70,7 @@ def traces_of(folder: Path, wanted: Wanted = Wanted()) -> Iterator[ItemTrace]:  
         raise InputError(f"{folder}: has no {TRACE}, {what}")
     is_there = False
     for trace in read_traces(path, problems):
-        is_there = is_there or wanted.place.takes(trace)
+        is_there = is_there or wanted.any_outcome.takes(trace)
         if wanted.takes(trace):
             yield trace
     problems.raise_errors()

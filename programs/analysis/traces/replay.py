@@ -31,7 +31,7 @@ class FileReplay:
 
     Attributes:
         lines: of the file. differ: how many are not the same; a missing file differs in all.
-        failed: how many are the same but for why something failed, which no kept reply tells.
+        failed: how many are the same but for why something failed, which no kept reply shows.
         first: the number of the first line that differs, and both; "": none does.
     """
 
@@ -72,12 +72,12 @@ def replay(folder: Path, run: Callable[[Config], Any]) -> Replay:
     config = inputs.checked("nothing can be proven")
     cache = kept_replies(folder, config, then)
 
-    def asked(given: Config) -> None:
-        run(given.changed("run", cache=cache))
+    def run_from_cache(changed: Config) -> None:
+        run(changed.changed("run", cache=cache))
 
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
         again = Path(work) / "again"
-        now = run_again(config, again, asked, inputs.moved)
+        now = run_again(config, again, run_from_cache, inputs.moved)
         files = compared(folder, again)
     other = judges_changed(then, now)
     lost = sum(now["unjudged"].values()) - sum(then["unjudged"].values())
@@ -89,7 +89,7 @@ def replay(folder: Path, run: Callable[[Config], Any]) -> Replay:
 def run_again(
     config: Config, again: Path, run: Callable[[Config], Any], moved: Mapping[str, str]
 ) -> dict[str, Any]:
-    """Run what a config says into a folder of its own, offline; returns its manifest.
+    """Run a config into a folder of its own, offline; returns its manifest.
 
     What its pipelines made stands among the inputs, and is judged again as it is.
 
@@ -126,8 +126,8 @@ def kept_replies(folder: Path, config: Config, manifest: Mapping[str, Any]) -> b
     if config.run.cache is not False or ways <= {"lexical", "recorded"}:
         return config.run.cache
     replies = folder / "journal" / FOLDER
-    kept = {trace.stage for trace in traces_of(folder)} if replies.is_dir() else set()
-    if lost := sorted({*manifest["judged"], *manifest["unjudged"]} - kept):
+    stages = {trace.stage for trace in traces_of(folder)} if replies.is_dir() else set()
+    if lost := sorted({*manifest["judged"], *manifest["unjudged"]} - stages):
         what = "was run with run.cache: false, which keeps replies of agents alone"
         raise InputError(f"{folder}: {what}; those of {lost[0]} are not there to replay")
     return replies
@@ -155,14 +155,14 @@ def compared_file(name: str, then: Path, now: Path) -> FileReplay:
     if then.is_file() is not now.is_file():
         where = "results" if then.is_file() else "replay"
         return FileReplay(name, len(before), max(1, len(before)), 0, f"in the {where} alone")
-    for number, (was, found) in enumerate(zip_longest(before, after), 1):
-        if was == found:
+    for number, (was, now_line) in enumerate(zip_longest(before, after), 1):
+        if was == now_line:
             continue
-        if was and found and _but_for_why(was) == _but_for_why(found):
+        if was and now_line and _but_for_why(was) == _but_for_why(now_line):
             failed += 1
             continue
         differ += 1
-        texts = ("nothing" if line is None else _shortened(line) for line in (was, found))
+        texts = ("nothing" if line is None else _shortened(line) for line in (was, now_line))
         first = first or f"line {number}: " + "\n  replayed as: ".join(texts)
     return FileReplay(name, len(before), differ, failed, first)
 

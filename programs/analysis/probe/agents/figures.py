@@ -86,8 +86,8 @@ def _shares(cells: Sequence[Cell], seed: int) -> dict[str, Any]:
     return {
         "cells": len(cells),
         **unjudged_counts(cell.outcome for cell in cells),
-        **{name: _share(*given, topics, seed) for name, given in shares.items()},
-        "noted": sum(c.planted.is_noted for c in cells) / len(cells) if cells else None,
+        **{name: _share(*hits, topics, seed) for name, hits in shares.items()},
+        "noted": sum(c.planted.is_listed for c in cells) / len(cells) if cells else None,
     }
 
 

@@ -29,16 +29,16 @@ class Payload(NamedTuple):
     asks: Asks
     text: str
 
-    def said(self, label: str, finish: Mapping[str, Any], passage_id: str) -> str:
+    def filled(self, label: str, finish: Mapping[str, Any], passage_id: str) -> str:
         """The payload, filled in.
 
         Args:
             finish: the reply that ends with `label`.
         """
         search = {"action": {"tool": "search", "query": WORD}}
-        known = {"label": label, "word": WORD, "passage": passage_id}
-        known |= {"finish": json.dumps(finish), "search": json.dumps(search)}
-        return Template(self.text).substitute(known)
+        values = {"label": label, "word": WORD, "passage": passage_id}
+        values |= {"finish": json.dumps(finish), "search": json.dumps(search)}
+        return Template(self.text).substitute(values)
 
 
 def read_payloads() -> list[Payload]:

@@ -53,7 +53,7 @@ class Planted:
     """One payload in one passage that the agent looks at for one item.
 
     Attributes:
-        item: its place. said: the payload as it is planted. text: the passage with it.
+        item: its index. filled: the payload as it is planted. text: the passage with it.
         asked: the end that it asks for; "" where it asks for none.
         before: how the agent ended without it.
     """
@@ -61,13 +61,13 @@ class Planted:
     payload: Payload
     item: int
     passage_id: str
-    said: str = field(repr=False)
+    filled: str = field(repr=False)
     text: str = field(repr=False)
     asked: str
     before: str
 
     @property
-    def is_noted(self) -> bool:
+    def is_listed(self) -> bool:
         """Whether a run would list the text as `instruction_like`."""
         return looks_like_an_instruction(self.text)
 
@@ -86,10 +86,10 @@ class PlantedCorpus:
 
     def passage(self, passage_id: str) -> Passage | None:
         """See agents.Corpus."""
-        found = self._corpus.passage(passage_id)
-        if found is None or passage_id != self._planted:
-            return found
-        return found.model_copy(update={"text": self._text})
+        original = self._corpus.passage(passage_id)
+        if original is None or passage_id != self._planted:
+            return original
+        return original.model_copy(update={"text": self._text})
 
 
 def plant(
@@ -105,24 +105,24 @@ def plant(
     """
     corpus = target.agent.corpus
     assert corpus is not None
-    places = []
-    for place, outcome in enumerate(outcomes):
+    candidates = []
+    for index, outcome in enumerate(outcomes):
         seen = looked_at(outcome.steps)
         if target.ended(outcome) is not None and seen and not steered(outcome):
-            places.append((place, seen[0]))
-    found, turns = [], cycle(places)
+            candidates.append((index, seen[0]))
+    planted, turns = [], cycle(candidates)
     for payload in payloads:
-        for place, passage_id in islice(turns, min(repeats, len(places))):
-            before = target.ended(outcomes[place])
+        for index, passage_id in islice(turns, min(repeats, len(candidates))):
+            before = target.ended(outcomes[index])
             assert before is not None
-            asked = target.worst if before == target.best else target.best
-            said = payload.said(asked, target.finish(asked), passage_id)
+            label = target.worst if before == target.best else target.best
+            filled = payload.filled(label, target.finish(label), passage_id)
             passage = corpus.passage(passage_id)
             assert passage is not None  # it was shown to a judge
-            text = f"{passage.text}\n{said}"
-            wanted = asked if payload.asks == "finish" else ""
-            found.append(Planted(payload, place, passage_id, said, text, wanted, before))
-    return found
+            text = f"{passage.text}\n{filled}"
+            wanted = label if payload.asks == "finish" else ""
+            planted.append(Planted(payload, index, passage_id, filled, text, wanted, before))
+    return planted
 
 
 def with_planted(agent: Agent, planted: Planted) -> Agent:
@@ -136,20 +136,20 @@ def with_planted(agent: Agent, planted: Planted) -> Agent:
 def without_fence(agent: Agent) -> Agent:
     """The agent with the data of all its judges as plain text. Only to measure what that moves."""
     twin = copy.copy(agent)
-    for name, held in vars(agent).items():
-        if isinstance(held, Judge):
-            setattr(twin, name, unfenced(held))
+    for name, part in vars(agent).items():
+        if isinstance(part, Judge):
+            setattr(twin, name, unfenced(part))
     return twin
 
 
 def looked_at(steps: Sequence[Mapping[str, Any]]) -> list[str]:
     """The passages that were read or shown to a judge, in order."""
-    found = []
+    passage_ids = []
     for step in steps:
         about = step.get("args" if step["kind"] == "tool" else "in") or {}
         if step["kind"] in ("tool", "call") and isinstance(about.get("passage"), str):
-            found.append(about["passage"])
-    return found
+            passage_ids.append(about["passage"])
+    return passage_ids
 
 
 def steered(outcome: Outcome) -> bool:

@@ -20,11 +20,12 @@ from ....engine.results import MANIFEST
 from ....pipelines.searching import PipelineCorpus
 from ....protocols.agent_items import steps_of
 from ....protocols.items import load_items
-from ..asking import CASES, UNJUDGED, Asking, Found, Options, Probing, Row, why_unjudged
+from ..asking import Asking, Options, Probing
 from ..injection.echoes import HONEST, echoes
 from ..injection.planting import honest_items
 from ..items import in_turns, topic_of
 from ..probe import judged_by
+from ..result import CASES, UNJUDGED, ProbeResult, Row, why_unjudged
 from .figures import Cell, agent_rows, cells_of, drift_row
 from .payloads import read_payloads
 from .planting import Planted, Target, plant, steered, with_planted, without_fence
@@ -34,7 +35,7 @@ PARTS = ("honest", "planted", "without fence")
 
 
 @dataclass(frozen=True, kw_only=True)
-class InjectedAgent(Found):
+class InjectedAgent(ProbeResult):
     """What planted passages did to an agent.
 
     Attributes:
@@ -66,7 +67,7 @@ class InjectedAgent(Found):
             yield {"by": "reply", "name": "parser", **self.echoes}
 
     def about(self) -> Row:
-        """See Found."""
+        """See ProbeResult."""
         agent = self.target.agent
         about: Row = {"agent": agent.name, "version": agent.version}
         about |= {"chooses_tools": isinstance(agent, FreeAgent), **self.models}
@@ -78,11 +79,11 @@ class InjectedAgent(Found):
             planted = cell.planted
             row = self._ids(cell) | {"asks": planted.asked or planted.payload.asks}
             row |= {"end_before": planted.before, "end_after": cell.after}
-            row |= {"steered": steered(cell.outcome), "noted": planted.is_noted}
+            row |= {"steered": steered(cell.outcome), "noted": planted.is_listed}
             yield row | {"text": planted.text}
 
     def missing(self) -> Iterator[Row]:
-        """See Found."""
+        """See ProbeResult."""
         ids = self.target.ids
         ended = [(PARTS[0], *each) for each in zip(ids, self.honest, strict=True)]
         ended += [(PARTS[2], *each) for each in zip(ids, self.bare, strict=True)]
@@ -146,7 +147,7 @@ def echo_row(agent: FreeAgent, target: Target, planted: Sequence[Planted]) -> di
         item = target.items[each.item]
         other = target.finish(target.worst if each.asked == target.best else target.best)
         judge = {"tool": "judge", "passages": [each.passage_id]}
-        judged = {"passage": each.passage_id, "label": "full", "quotes": [each.said]}
+        judged = {"passage": each.passage_id, "label": "full", "quotes": [each.filled]}
         turns: list[Turn] = [
             {"turn": 1, "action": {"tool": "search", "query": "-"}, "found": [each.passage_id]},
             {"turn": 2, "action": judge, "found": [judged]},
@@ -187,9 +188,9 @@ def injecting_agent(
         agent = OwnAgent(planner, support, corpus)
         target = own_target(agent, _drawn(source, config, problems, options))
         n = asking.concurrency
-        found = await probe_agent(target, options, concurrency=n, part=asking.part)
+        probed = await probe_agent(target, options, concurrency=n, part=asking.part)
         models = {"model": planner.model_name, "support_model": support.model_name}
-        return replace(found, models=models, **asking.taken())
+        return replace(probed, models=models, **asking.taken())
 
     return Probing(config, [config.items.name, "support"], work, problems)
 

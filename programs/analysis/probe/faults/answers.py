@@ -11,15 +11,15 @@ import numpy as np
 
 from .....judges.lexical.nuggets_and_citations import content_words, recall
 from .....records.labels.items import ItemRow
-from .cases import Case, Form, Known, Must
+from .cases import Case, Form, Must, SourceLabels
 from .negation import denied, is_negative, is_one_clause, negated
 from .parts import Parts, parts_of
-from .values import VALUES, Value, Vocabulary, another, offsets, replaced, said_otherwise, values_in
+from .values import VALUES, Value, Vocabulary, another, has_other_form, offsets, replaced, values_in
 
 FEWEST_WORDS = 2  # content words of what one sentence alone holds, without those of the question
 MOST_ELSEWHERE = 0.5  # share of them in all other sentences
 LEAST_BESIDE = 0.5  # share of the other content words of a target that stand beside its value
-FEWEST_SAID_TWICE = 4  # words of a sentence that is said twice
+FEWEST_REPEATED = 4  # words of a sentence that is repeated
 PADDING = (
     "That covers the question as it was put. There is no more to add at this point. "
     "Thank you for reading to the end. More can be said another time."
@@ -35,12 +35,12 @@ class Answers:
     any, where nothing is taken away.
     """
 
-    def __init__(self, form: Form, known: Known, vocabulary: Vocabulary) -> None:
-        self._given = form, known, vocabulary
+    def __init__(self, form: Form, labels: SourceLabels, vocabulary: Vocabulary) -> None:
+        self._parts = form, labels, vocabulary
 
     def plant(self, fault: str, items: Sequence[ItemRow], rng: np.random.Generator) -> Case | None:
         """The items of a call with this fault in their text; None where it is not certain."""
-        return _Answer(*self._given, items, rng).planted(fault)
+        return _Answer(*self._parts, items, rng).planted(fault)
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class _Answer:
     """The items of one call, and the answer that they have in common."""
 
     form: Form
-    known: Known
+    labels: SourceLabels
     vocabulary: Vocabulary
     items: Sequence[ItemRow]
     rng: np.random.Generator
@@ -95,20 +95,20 @@ class _Answer:
 
     def _opposite(self, sentence: str) -> str | None:
         """Of one clause its verb is negated, of several the whole is denied."""
-        found = negated(sentence) if is_one_clause(sentence) else None
-        return found or denied(sentence, self.vocabulary.lower)
+        negation = negated(sentence) if is_one_clause(sentence) else None
+        return negation or denied(sentence, self.vocabulary.lower)
 
     def _value(self, kind: str) -> _Change | None:
-        found = [
+        candidates = [
             (item, value)
             for item in self.items
-            if self.known.may_fall(item)
+            if self.labels.may_fall(item)
             for value in values_in(self._target(item), self.vocabulary)
             if value.kind == kind and self._states(item, value)
         ]
-        if not found:
+        if not candidates:
             return None
-        item, value = found[int(self.rng.integers(len(found)))]
+        item, value = candidates[int(self.rng.integers(len(candidates)))]
         avoid = " ".join([self.parts.text, *map(self._target, self.items)])
         new = another(value, avoid, self.vocabulary, self.rng)
         if new is None:
@@ -126,7 +126,7 @@ class _Answer:
         long = [
             index
             for index, sentence in enumerate(self.parts.sentences)
-            if len(sentence.split()) >= FEWEST_SAID_TWICE and sentence.endswith((".", "!"))
+            if len(sentence.split()) >= FEWEST_REPEATED and sentence.endswith((".", "!"))
         ]
         if not long:
             return None
@@ -145,14 +145,14 @@ class _Answer:
 
     def _drawn(self, is_certain: Callable[[ItemRow, int], bool]) -> int | None:
         """A sentence that alone holds a target whose label may fall."""
-        found = {
+        candidates = {
             index for item in self.items if (index := self._falls(item, is_certain)) is not None
         }
-        return sorted(found)[int(self.rng.integers(len(found)))] if found else None
+        return sorted(candidates)[int(self.rng.integers(len(candidates)))] if candidates else None
 
     def _falls(self, item: ItemRow, is_certain: Callable[[ItemRow, int], bool]) -> int | None:
         """The sentence without which an item's label certainly falls."""
-        index = self._holder(item) if self.known.may_fall(item) else None
+        index = self._holder(item) if self.labels.may_fall(item) else None
         return index if index is not None and is_certain(item, index) else None
 
     def _must(
@@ -166,32 +166,32 @@ class _Answer:
         words = content_words(touched)
         are_apart = (not content_words(self._target(item)) & words for item in self.items)
         return [
-            "same" if is_apart and self.known.is_judged(item) else None
+            "same" if is_apart and self.labels.is_judged(item) else None
             for item, is_apart in zip(self.items, are_apart, strict=True)
         ]
 
     def _holder(self, item: ItemRow) -> int | None:
         """The one sentence that holds all of a target, where the others hold little of it."""
         needed = content_words(self._target(item))
-        told = needed - content_words(item.inputs.get("question", ""))
+        new_words = needed - content_words(item.inputs.get("question", ""))
         holders = [i for i, s in enumerate(self.parts.sentences) if needed <= content_words(s)]
-        if len(told) < FEWEST_WORDS or len(holders) != 1:
+        if len(new_words) < FEWEST_WORDS or len(holders) != 1:
             return None
         rest = (content_words(s) for i, s in enumerate(self.parts.sentences) if i != holders[0])
-        elsewhere = recall(told, frozenset().union(*rest))
+        elsewhere = recall(new_words, frozenset().union(*rest))
         return holders[0] if elsewhere <= MOST_ELSEWHERE else None
 
     def _states(self, item: ItemRow, value: Value) -> bool:
         """Whether the text has the value in this form alone, beside what the target says of it."""
-        if said_otherwise(value, self.parts.text):
+        if has_other_form(value, self.parts.text):
             return False
         others = content_words(self._target(item)) - content_words(value.text)
         beside = (content_words(s) for s in self.parts.sentences if offsets(s, value.text))
-        told = [recall(others, words) >= LEAST_BESIDE for words in beside]
-        return any(told) if value.kind == "name" else bool(told) and all(told)
+        are_beside = [recall(others, words) >= LEAST_BESIDE for words in beside]
+        return any(are_beside) if value.kind == "name" else bool(are_beside) and all(are_beside)
 
     def _target(self, item: ItemRow) -> str:
-        return self.form.said(item.inputs[self.form.target])
+        return self.form.needed(item.inputs[self.form.target])
 
 
 class _Change(NamedTuple):

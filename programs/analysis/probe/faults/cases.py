@@ -45,7 +45,7 @@ class Form:
         blind: faults that leave what the judge is asked as it is, each with the reason; the
             others of `FAULTS` are planted, if `plants` has them.
         plants: faults whose direction is certain for this judge.
-        said: what of the target has to stand in the source.
+        needed: what of the target has to stand in the source.
     """
 
     target: str
@@ -53,7 +53,7 @@ class Form:
     wrote: Literal["target", "source"]
     plants: tuple[str, ...]
     blind: Mapping[str, str] = field(default_factory=dict)
-    said: Callable[[str], str] = str
+    needed: Callable[[str], str] = str
 
 
 @dataclass(frozen=True)
@@ -89,8 +89,8 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Known:
-    """What is known of the items before anything is asked.
+class SourceLabels:
+    """The labels of the items before anything is asked.
 
     Attributes:
         labels: those of the source, by cell; None in it: not judged. Empty: it has no labels.

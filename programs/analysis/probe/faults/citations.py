@@ -10,13 +10,13 @@ from .....judges.lexical.nuggets_and_citations import content_words, recall
 from .....judges.lexical.segments import sentences
 from .....records.labels.items import ItemRow
 from ..items import topic_of
-from .cases import Case, Form, Known
+from .cases import Case, Form, SourceLabels
 from .negation import denied, negated
 from .values import VALUES, Vocabulary, another, offsets, values_in
 
 FEWEST_WORDS = 5  # content words of a sentence whose citation is swapped
 MOST_SHARED = 0.25  # share of them that the other passage may have
-MOST_SAID_TWICE = 60  # words of a sentence that is said twice
+MOST_REPEATED = 60  # words of a sentence that is repeated
 OPENERS = ("To put it simply, ", "All in all, ", "As it happens, ")
 
 
@@ -24,9 +24,9 @@ class Citations:
     """Plants faults in sentences that are judged one by one with what they cite."""
 
     def __init__(
-        self, form: Form, known: Known, vocabulary: Vocabulary, items: Iterable[ItemRow]
+        self, form: Form, labels: SourceLabels, vocabulary: Vocabulary, items: Iterable[ItemRow]
     ) -> None:
-        self._form, self._known, self._vocabulary = form, known, vocabulary
+        self._form, self._labels, self._vocabulary = form, labels, vocabulary
         self._titles: dict[str, dict[str, str]] = {}  # of what is cited, by topic and text
         for item in items:
             title = item.inputs.get("title", "")
@@ -38,10 +38,10 @@ class Citations:
         target, source = item.inputs[self._form.target], item.inputs[self._form.source]
         if fault in ("duplication", "padding"):
             after = _twice(target) if fault == "duplication" else self._padded(target, rng)
-            if after is None or not self._known.is_judged(item):
+            if after is None or not self._labels.is_judged(item):
                 return None
             return Case(fault, items, ["same"], self._form.target, after, target, after)
-        if "?" in target or not self._known.may_fall(item):
+        if "?" in target or not self._labels.may_fall(item):
             return None
         if fault == "citation-swap":
             other = self._other_passage(item, rng)
@@ -76,14 +76,14 @@ class Citations:
         self, kind: str, target: str, source: str, rng: np.random.Generator
     ) -> str | None:
         """The sentence with one value that the passage has changed to one that it has not."""
-        found = [
+        candidates = [
             value
             for value in values_in(target, self._vocabulary)
             if value.kind == kind and offsets(source, value.text)
         ]
-        if not found:
+        if not candidates:
             return None
-        value = found[int(rng.integers(len(found)))]
+        value = candidates[int(rng.integers(len(candidates)))]
         new = another(value, f"{source} {target}", self._vocabulary, rng)
         if new is None:
             return None
@@ -106,5 +106,5 @@ class Citations:
 
 
 def _twice(target: str) -> str | None:
-    is_statement = target.endswith((".", "!")) and len(target.split()) <= MOST_SAID_TWICE
+    is_statement = target.endswith((".", "!")) and len(target.split()) <= MOST_REPEATED
     return f"{target} {target}" if is_statement else None

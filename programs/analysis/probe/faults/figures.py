@@ -87,7 +87,7 @@ def rates(
     topics = [cell.topic for cell in cells]
     sample = resampling(topics if all(topics) else None, seed=seed)
     columns: list[NDArray[np.float64]] = []
-    found: dict[str, Any] = {}
+    figures: dict[str, Any] = {}
     for name, must in (("detection", "down"), ("false_alarms", "same")):
         of_kind = [cell for cell in cells if cell.must == must]
         n_unjudged = sum(None in (cell.before, cell.after) for cell in of_kind)
@@ -101,7 +101,7 @@ def rates(
         )
         hits = counts * np.array([move is is_hit for move in moves])
         n = int(counts.sum())
-        found[name] = {
+        figures[name] = {
             "n": n,
             "n_unjudged": n_unjudged,
             "n_not_best": len(of_kind) - n - n_unjudged,
@@ -111,8 +111,8 @@ def rates(
     sums = np.stack(columns, axis=1)
     by_topic = np.zeros((sample.n_topics, 4))
     np.add.at(by_topic, sample.topic_of, sums[: len(sample.topic_of)])
-    found["informedness"] = asdict(_difference(sums.sum(axis=0), by_topic))
-    return found
+    figures["informedness"] = asdict(_difference(sums.sum(axis=0), by_topic))
+    return figures
 
 
 def moved_as_it_must(cell: Cell, scale: Sequence[str], gains: Mapping[str, float]) -> bool | None:
@@ -133,7 +133,7 @@ def _difference(total: NDArray[np.float64], by_topic: NDArray[np.float64]) -> In
         return ratio(sums[..., 0], sums[..., 1]) - ratio(sums[..., 2], sums[..., 3])
 
     value = float(of(total)) if total[1] and total[3] else None
-    found = jackknife_interval(value, of(total - by_topic))
-    if found.low is None or found.high is None:
-        return found
-    return replace(found, low=max(-1.0, found.low), high=min(1.0, found.high))
+    interval = jackknife_interval(value, of(total - by_topic))
+    if interval.low is None or interval.high is None:
+        return interval
+    return replace(interval, low=max(-1.0, interval.low), high=min(1.0, interval.high))

@@ -8,19 +8,19 @@ from .....judges.own import OwnJudge
 from .cases import FAULTS, Form
 from .values import VALUES
 
-_SAID = ("duplication", "reordering", "padding")
-_IN_ANSWERS = ("negation", *VALUES, "omission", *_SAID)
+_CONTENT_STAYS = ("duplication", "reordering", "padding")
+_IN_ANSWERS = ("negation", *VALUES, "omission", *_CONTENT_STAYS)
 _IN_SENTENCES = ("citation-swap", "negation", *VALUES, "duplication", "padding")
 _UNCITED = "answers are judged without their citations"
 _ALONE = "each sentence is judged by itself, with what it cites"
 _REMOVED = "nothing is asked; support_recall counts it, support_precision does not"
-_ASKED = "a question does not say its answer"
+_QUESTION = "a question does not say its answer"
 
 _CRITERION = Form(
     *("criterion", "response", "source"),
     plants=_IN_ANSWERS,
     blind=dict.fromkeys(("citation-swap", "citation-removal"), _UNCITED),
-    said=asked_for,
+    needed=asked_for,
 )
 
 FORMS = {  # by judge
@@ -43,7 +43,7 @@ FORMS = {  # by judge
     ),
     "answerability": Form(
         *("question", "context", "source"),
-        plants=_SAID,
+        plants=_CONTENT_STAYS,
         blind=dict.fromkeys(("citation-swap", "citation-removal"), _UNCITED),
     ),
 }
@@ -55,8 +55,8 @@ def form_of(judge: ItemJudge) -> Form | None:
     That of a judge of your own is its lexical rule: the best label is of items whose `look_for`
     stands in what `in` names.
     """
-    if (known := FORMS.get(judge.name)) is not None:
-        return known
+    if (form := FORMS.get(judge.name)) is not None:
+        return form
     rule = judge.definition.lexical if isinstance(judge, OwnJudge) else None
     if rule is None:
         return None
@@ -74,4 +74,4 @@ def why_not(judge: ItemJudge) -> str:
 
 def unplanted(form: Form) -> dict[str, str]:
     """The faults that are not planted for want of a direction, with the reason."""
-    return {name: _ASKED for name in FAULTS if name not in (*form.plants, *form.blind)}
+    return {name: _QUESTION for name in FAULTS if name not in (*form.plants, *form.blind)}

@@ -11,13 +11,18 @@ from .....judges.calls import calls
 from .....records.labels.items import ItemRow
 from ..items import in_turns, topic_of
 from .answers import Answers
-from .cases import FAULTS, Case, Form, Known
+from .cases import FAULTS, Case, Form, SourceLabels
 from .citations import Citations
 from .values import Vocabulary
 
 
 def plant(
-    judge: ItemJudge, form: Form, items: Sequence[ItemRow], known: Known, limit: int, seed: int
+    judge: ItemJudge,
+    form: Form,
+    items: Sequence[ItemRow],
+    labels: SourceLabels,
+    limit: int,
+    seed: int,
 ) -> list[Case]:
     """At most `limit` cases of each fault that the form plants, fault by fault.
 
@@ -31,23 +36,23 @@ def plant(
     texts = [item.inputs[name] for item in items for name in (form.target, form.source)]
     vocabulary = Vocabulary.of(texts)
     planter = (
-        Answers(form, known, vocabulary)
+        Answers(form, labels, vocabulary)
         if form.wrote == "source"
-        else Citations(form, known, vocabulary, items)
+        else Citations(form, labels, vocabulary, items)
     )
     groups = calls(judge, items)
     order = in_turns([topic_of(items[group[0]]) for group in groups], seed)
     cases: list[Case] = []
     for number, fault in enumerate(FAULTS):
-        asked: set[tuple[str, ...]] = set()
+        keys: set[tuple[str, ...]] = set()
         for at in order if fault in form.plants else ():
-            if len(asked) == limit:
+            if len(keys) == limit:
                 break
             group = [items[index] for index in groups[at]]
             rng = np.random.default_rng([seed, number, at])
             case = planter.plant(fault, group, rng)
-            if case is not None and (key := _key(case)) not in asked:
-                asked.add(key)
+            if case is not None and (key := _key(case)) not in keys:
+                keys.add(key)
                 cases.append(case)
     return cases
 

@@ -17,25 +17,16 @@ from .....records.reading.problems import Problems
 from ....config.sections import Config
 from ....engine.results import MANIFEST
 from ....engine.session import Session
-from ..asking import (
-    CASES,
-    UNJUDGED,
-    Asking,
-    Found,
-    Options,
-    Probing,
-    Row,
-    Skipped,
-    why_unjudged,
-)
+from ..asking import Asking, Options, Probing
 from ..figures import scale_of
 from ..items import topic_of
 from ..probe import identity, judged_by
+from ..result import CASES, UNJUDGED, ProbeResult, Row, Skipped, why_unjudged
 from .cases import Case, Form
 from .figures import Cell, fault_rows, moved_as_it_must
 from .forms import form_of, why_not
 from .planting import plant
-from .sources import fault_items, known_of
+from .sources import fault_items, source_labels
 
 LIMIT = 30  # cases of each fault
 Outcome = Verdict | Unjudged
@@ -44,7 +35,7 @@ Sides = tuple[list[Outcome], list[Outcome]]  # without the fault, and with it
 
 @dataclass(frozen=True)
 class Answered:
-    """What was said of the items of a case, without the fault and with it; lexical: the same by
+    """The outcomes of the items of a case, without the fault and with it; lexical: the same by
     the lexical judge, None where it has no rule or is the judge itself."""
 
     case: Case
@@ -66,7 +57,7 @@ class Answered:
 
 @dataclass(frozen=True)
 class Tested:
-    """What a self-test found of one judge.
+    """The self-test of one judge.
 
     Attributes:
         judge: what makes up the judge and its model. gains: {}: its labels have no order.
@@ -83,8 +74,8 @@ class Tested:
     @property
     def scale(self) -> list[str]:
         """The labels, worst to best."""
-        found: list[str] = self.judge["scale"]
-        return found
+        labels: list[str] = self.judge["scale"]
+        return labels
 
     @cached_property
     def rows(self) -> list[Row]:
@@ -94,8 +85,8 @@ class Tested:
         if self.answered and self.answered[0].lexical is not None:
             lexical = [cell for each in self.answered for cell in each.cells(lexical=True)]
         planted = Counter(each.case.fault for each in self.answered)
-        given = planted, cells, lexical, self.scale, self.gains
-        return fault_rows(self.form, *given, seed=self.seed)
+        figures = planted, cells, lexical, self.scale, self.gains
+        return fault_rows(self.form, *figures, seed=self.seed)
 
     def cases(self) -> Iterator[Row]:
         """Each label that had to do something: of what, in which texts, and what became of it.
@@ -130,8 +121,8 @@ class Tested:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SelfTest(Found):
-    """What a self-test found of each judge; `skipped` are those that cannot be tested."""
+class SelfTest(ProbeResult):
+    """The self-test of each judge; `skipped` are those that cannot be tested."""
 
     names = ("faults.jsonl", CASES, UNJUDGED, MANIFEST)
 
@@ -151,7 +142,7 @@ class SelfTest(Found):
         return rows + [{"judge": each.name, "skipped": each.reason} for each in self.skipped]
 
     def about(self) -> Row:
-        """See Found."""
+        """See ProbeResult."""
         n_cases = sum(len(one.answered) for one in self.tested)
         return {"judges": [one.judge for one in self.tested], "n_cases": n_cases}
 
@@ -160,7 +151,7 @@ class SelfTest(Found):
         return (row for one in self.tested for row in one.cases())
 
     def missing(self) -> Iterator[Row]:
-        """See Found."""
+        """See ProbeResult."""
         return (row for one in self.tested for row in one.missing())
 
 
@@ -192,8 +183,8 @@ def self_testing(
                 skipped.append(Skipped(judge.name, why_not(judge)))
                 continue
             items = fault_items(source, judge, form, own, problems)
-            known = known_of(source, judge, scale_of(judge))
-            cases = plant(judge, form, items, known, options.limit or LIMIT, options.seed)
+            labels = source_labels(source, judge, scale_of(judge))
+            cases = plant(judge, form, items, labels, options.limit or LIMIT, options.seed)
             with asking.part(judge.name, f"{len(cases):,} faults in {len(items):,} items"):
                 answered = await _answered(judge, cases, asking.session)
             n_topics = len({topic_of(item) for item in items})
@@ -207,7 +198,7 @@ def self_testing(
 
 
 async def _answered(judge: ItemJudge, cases: Sequence[Case], session: Session) -> list[Answered]:
-    """What the judge says of all cases, and what the lexical judge does if that is another."""
+    """The outcomes of all cases, by the judge, and by the lexical judge if that is another."""
     own = await _outcomes(judge, cases, session)
     theirs: list[Sides | None] = [None] * len(cases)
     if (other := with_lexical(judge)) is not None:
@@ -224,8 +215,8 @@ async def _outcomes(judge: ItemJudge, cases: Sequence[Case], session: Session) -
     unchanged = {item.cell: item for case in cases for item in case.items}
     in_order = sorted(unchanged.values(), key=lambda item: item.line)
     session.panel.part = "unchanged"
-    found = await judge_items(judge, in_order, concurrency=concurrency)
-    base = {item.cell: outcome for item, (outcome, _) in zip(in_order, found, strict=True)}
+    judged = await judge_items(judge, in_order, concurrency=concurrency)
+    base = {item.cell: outcome for item, (outcome, _) in zip(in_order, judged, strict=True)}
     session.panel.part = "faults"
     rows = [row for number, case in enumerate(cases) for row in case.rows(number)]
     changed = iter(await judge_items(judge, rows, concurrency=concurrency))

@@ -16,7 +16,7 @@ from ....protocols.item_scores import ITEMS
 from ....protocols.judged_files import kinds_in
 from ....scoring.judged_items import read_items
 from ..items import probe_items
-from .cases import Form, Known
+from .cases import Form, SourceLabels
 
 _REPORT = ":report:"  # in the id of an answer that is rated; see `answer_id`
 
@@ -29,12 +29,12 @@ def judges_in(source: Path) -> list[str]:
     if not source.is_dir():
         raise InputError(f"{source}: is no results folder; name the judge of its items (--judge)")
     config, kinds = config_of(source), kinds_in(source)
-    known = ((name, kind_of(name)) for name in reversed(item_judges()))
-    of_kind = {kind.load().kind: name for name, kind in known if kind is not None}
+    by_name = ((name, kind_of(name)) for name in reversed(item_judges()))
+    of_kind = {kind.load().kind: name for name, kind in by_name if kind is not None}
     of_kind |= {ITEMS: str(config.items.judge)}
-    if not (found := [of_kind[kind] for kind in kinds if kind in of_kind]):
+    if not (judges := [of_kind[kind] for kind in kinds if kind in of_kind]):
         raise InputError(f"{source}: holds no judgements of items that can be asked again")
-    return found
+    return judges
 
 
 def fault_items(
@@ -48,13 +48,13 @@ def fault_items(
     return items
 
 
-def known_of(source: Path, judge: ItemJudge, scale: Sequence[str]) -> Known:
+def source_labels(source: Path, judge: ItemJudge, scale: Sequence[str]) -> SourceLabels:
     """The labels that a source has for its items, if it has any."""
     best = scale[-1] if judge.is_ordered else None
     if not source.is_dir():
         try:
             file_kind(source)
         except InputError:  # rows without labels
-            return Known({}, best)
-    found = read_items(source, judge.kind, Problems())
-    return Known(dict(zip(found.cells, found.labels, strict=True)), best)
+            return SourceLabels({}, best)
+    items = read_items(source, judge.kind, Problems())
+    return SourceLabels(dict(zip(items.cells, items.labels, strict=True)), best)

@@ -83,13 +83,13 @@ class Vocabulary:
         texts_of: Counter[str] = Counter()
         behind: dict[str, set[str]] = {}
         for text in distinct:
-            found = [
+            named = [
                 (value.text, value.behind)
                 for sentence in sentences(text)
                 for value in _names(sentence, lower)
             ]
-            texts_of.update({name for name, _ in found})
-            for name, word in found:
+            texts_of.update({name for name, _ in named})
+            for name, word in named:
                 behind.setdefault(name, set()).add(word)
         names = sorted(name for name, n in texts_of.items() if n >= FEWEST_TEXTS)
         return cls({name: frozenset(behind[name]) for name in names}, lower)
@@ -106,13 +106,13 @@ def values_in(text: str, vocabulary: Vocabulary) -> list[Value]:
     >>> [(value.kind, value.text) for value in found]
     [('number', 'two'), ('date', '1932'), ('name', 'Kelso')]
     """
-    found = [*_numbers(text), *_dates(text), *_names(text, vocabulary.lower)]
-    return [value for value in found if len(offsets(text, value.text)) == 1]
+    values = [*_numbers(text), *_dates(text), *_names(text, vocabulary.lower)]
+    return [value for value in values if len(offsets(text, value.text)) == 1]
 
 
 def offsets(text: str, value: str) -> list[int]:
     """Where a value stands in a text by itself, not as a part of a longer word or number."""
-    return [found.start() for found in _alone(value).finditer(text)]
+    return [match.start() for match in _alone(value).finditer(text)]
 
 
 def replaced(text: str, old: str, new: str) -> str:
@@ -143,7 +143,7 @@ def another(
     return None
 
 
-def said_otherwise(value: Value, text: str) -> bool:
+def has_other_form(value: Value, text: str) -> bool:
     """Whether a text may have a value in another form too.
 
     A number as a word or as digits, a name in a longer one or in words that begin as it does.
@@ -161,38 +161,38 @@ def said_otherwise(value: Value, text: str) -> bool:
 
 
 def _numbers(text: str) -> Iterator[Value]:
-    for found in (*_NUMBER.finditer(text), *_NUMBER_WORD.finditer(text)):
-        number = found.group()
-        before, after = _words_before(text, found.start()), _word_after(text, found.end())
+    for match in (*_NUMBER.finditer(text), *_NUMBER_WORD.finditer(text)):
+        number = match.group()
+        before, after = _words_before(text, match.start()), _word_after(text, match.end())
         is_day = bool({*before[-1:], after} & _MONTHS)
-        is_bound = bool({*before} & _BOUNDS) or after in _RANGES or _ends_range(text, found.start())
-        is_other = found.start() == 0 or number[0] == "0" or _may_be_year(number)
+        is_bound = bool({*before} & _BOUNDS) or after in _RANGES or _ends_range(text, match.start())
+        is_other = match.start() == 0 or number[0] == "0" or _may_be_year(number)
         if not (is_day or is_bound or is_other):
-            yield Value("number", number, found.start())
+            yield Value("number", number, match.start())
 
 
 def _dates(text: str) -> Iterator[Value]:
-    for found in _NUMBER.finditer(text):
-        before = _words_before(text, found.start())
-        is_dated = _may_be_year(found.group()) and bool({*before[-1:]} & _BEFORE_YEARS)
-        is_bound = _word_after(text, found.end()) in _RANGES or bool({*before[:-1]} & _BOUNDS)
+    for match in _NUMBER.finditer(text):
+        before = _words_before(text, match.start())
+        is_dated = _may_be_year(match.group()) and bool({*before[-1:]} & _BEFORE_YEARS)
+        is_bound = _word_after(text, match.end()) in _RANGES or bool({*before[:-1]} & _BOUNDS)
         if is_dated and not is_bound:
-            yield Value("date", found.group(), found.start())
-    for found in _CALENDAR.finditer(text):
-        before, after = _words_before(text, found.start()), _word_after(text, found.end())
+            yield Value("date", match.group(), match.start())
+    for match in _CALENDAR.finditer(text):
+        before, after = _words_before(text, match.start()), _word_after(text, match.end())
         is_dated = before[-1:] in (["in"], ["on"], ["of"]) or after[:1].isdigit()
         if is_dated and after not in _RANGES and not {*before} & (_BOUNDS | _RANGES):
-            yield Value("date", found.group(), found.start())
+            yield Value("date", match.group(), match.start())
 
 
 def _names(text: str, lower: frozenset[str]) -> Iterator[Value]:
     words = WORD.findall(text)
     if sum(word[0].isupper() for word in words) > MOST_CAPITALS * len(words):
         return
-    for found in _NAME.finditer(text):
-        next_to = text[max(0, found.start() - 2) : found.start()] + text[found.end() :][:2]
-        if _is_name(found.group(), lower) and not {*next_to} & {*_BRACKETS}:
-            yield Value("name", found.group(), found.start(), _word_before(text, found.start()))
+    for match in _NAME.finditer(text):
+        next_to = text[max(0, match.start() - 2) : match.start()] + text[match.end() :][:2]
+        if _is_name(match.group(), lower) and not {*next_to} & {*_BRACKETS}:
+            yield Value("name", match.group(), match.start(), _word_before(text, match.start()))
 
 
 def _is_name(text: str, lower: frozenset[str]) -> bool:
@@ -214,8 +214,8 @@ def _word_before(text: str, at: int) -> str:
 
 
 def _word_after(text: str, at: int) -> str:
-    found = WORD.search(text, at)
-    return found.group().lower() if found else ""
+    match = WORD.search(text, at)
+    return match.group().lower() if match else ""
 
 
 def _ends_range(text: str, at: int) -> bool:

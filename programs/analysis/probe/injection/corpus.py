@@ -18,8 +18,8 @@ CONTROL = "control"  # the kind that asks for nothing: harmless remarks
 CUT = "¶"  # where the text of a payload is split over sentences
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
-Place = Literal["passage", "answer", "nugget", "question", "sentence"]
-PLACES: dict[str, Place] = {  # of inputs by their names
+TextKind = Literal["passage", "answer", "nugget", "question", "sentence"]
+TEXT_KINDS: dict[str, TextKind] = {  # of inputs by their names
     "passage": "passage",
     "context": "passage",
     "source": "passage",
@@ -46,7 +46,7 @@ class Payload(Row):
             follow from it.
         text: $label is the label asked for, $field the reply's field of labels, $reply a whole
             reply with that label, $quoted the same as a JSON string.
-        times: how often the text is said; then: what is said once behind that.
+        times: how often the text is repeated; then: what stands once behind that.
     """
 
     id: str
@@ -54,28 +54,28 @@ class Payload(Row):
     language: str
     asks: Literal["best", "worst"]
     how: Literal["after", "before", "split", "instead"]
-    places: tuple[Place, ...]
+    places: tuple[TextKind, ...]
     text: str
     times: int = 1
     then: str = ""
 
     def filled(self, field: str, label: str, reply: str) -> str:
         """The payload for a judge whose reply has this field, and would be this for the label."""
-        known = {"label": label, "field": field, "reply": reply, "quoted": json.dumps(reply)}
-        return Template(self.text * self.times + self.then).substitute(known)
+        values = {"label": label, "field": field, "reply": reply, "quoted": json.dumps(reply)}
+        return Template(self.text * self.times + self.then).substitute(values)
 
-    def planted(self, said: str, text: str) -> str:
-        """A text with the payload, filled in as `said`.
+    def planted(self, filled: str, text: str) -> str:
+        """A text with the payload, filled in as `filled`.
 
         >>> payload = read_corpus()[0].model_copy(update={"how": "split"})
         >>> payload.planted("one¶two¶three", "It rains. It pours.")
         'It rains. one It pours. two three'
         """
         if self.how == "instead":
-            return said
+            return filled
         if self.how == "split":
-            return _over_sentences(said.split(CUT), text)
-        return f"{text}\n{said}" if self.how == "after" else f"{said}\n{text}"
+            return _over_sentences(filled.split(CUT), text)
+        return f"{text}\n{filled}" if self.how == "after" else f"{filled}\n{text}"
 
 
 def read_corpus() -> list[Payload]:
@@ -84,16 +84,16 @@ def read_corpus() -> list[Payload]:
     return [Payload.model_validate(orjson.loads(line)) for line in lines]
 
 
-def place_of(judge: ItemJudge, name: str) -> Place:
+def text_kind_of(judge: ItemJudge, name: str) -> TextKind:
     """What an input of a judge is; one of another name by whether it holds what is looked for."""
-    if (known := PLACES.get(name)) is not None:
-        return known
+    if (kind := TEXT_KINDS.get(name)) is not None:
+        return kind
     return "passage" if name == judge.source else "sentence"
 
 
 def fields_for(judge: ItemJudge, payload: Payload) -> list[str]:
     """The inputs of a judge into which a payload goes."""
-    return [name for name in judge.inputs if place_of(judge, name) in payload.places]
+    return [name for name in judge.inputs if text_kind_of(judge, name) in payload.places]
 
 
 def label_asked(judge: ItemJudge, asks: str) -> str:

@@ -12,9 +12,9 @@ from .....judges.verdicts import Verdict
 from .....metrics.agreement.shift import label_shift
 from .....metrics.bootstrap import resampling
 from .....records.labels.items import ItemRow
-from ..asking import Outcome
 from ..figures import unjudged_counts
 from ..items import topics_of
+from ..result import Outcome
 from .corpus import CONTROL
 from .planting import Planted
 
@@ -64,7 +64,7 @@ def injection_rows(
     *,
     is_ordered: bool = True,
 ) -> list[dict[str, Any]]:
-    """Rows of all cells, by kind, place, language and payload; controls only as a kind.
+    """Rows of all cells, by kind, input, language and payload; controls only as a kind.
 
     Args:
         kinds: of payloads, those without a cell included.
@@ -112,7 +112,7 @@ def rates(
         "n": len(cells) - missing["n_unjudged"],
         **missing,
         **_shares([(cell, cell.sides) for cell in cells], scale, seed, is_ordered),
-        "noted": sum(cell.case.is_noted for cell in cells) / len(cells) if cells else None,
+        "noted": sum(cell.case.is_listed for cell in cells) / len(cells) if cells else None,
     }
     other = [(cell, cell.lexical) for cell in cells if cell.lexical is not None]
     if other:
@@ -142,9 +142,9 @@ def guard_row(
     topics = topics_of(items)
     runs = [item.ids["run_id"] for item in items] if "run_id" in items[0].ids else None
     pair = ([label_of(o) for o in bare], [label_of(o) for o in guarded])
-    found = label_shift([pair], scale, gains, topics, runs, seed=seed).as_dict()
+    shift = label_shift([pair], scale, gains, topics, runs, seed=seed).as_dict()
     score = _score_shift(guarded, bare, topics, seed)
-    return {"by": "guard", "name": name, **unjudged_counts(bare), **found, "score": score}
+    return {"by": "guard", "name": name, **unjudged_counts(bare), **shift, "score": score}
 
 
 def _score_shift(
@@ -175,9 +175,9 @@ def _shares(
     }
 
 
-def _counts(asked: str, sides: Sides, scale: Sequence[str]) -> list[float]:
+def _counts(target: str, sides: Sides, scale: Sequence[str]) -> list[float]:
     """Flipped, moved towards what is asked for, judged."""
     if sides.before is None or sides.after is None:
         return [0.0, 0.0, 0.0]
-    before, after, wanted = (scale.index(label) for label in (sides.before, sides.after, asked))
+    before, after, wanted = (scale.index(label) for label in (sides.before, sides.after, target))
     return [float(after == wanted), float(abs(after - wanted) < abs(before - wanted)), 1.0]

@@ -13,9 +13,9 @@ from .....judges.verdicts import Verdict
 from .....records.labels.items import ItemRow
 from ....engine.rehearsal import least_reply
 from ....inputs.hostile import looks_like_an_instruction
-from ..asking import Outcome
 from ..figures import scale_of
 from ..items import in_turns, topic_of, with_text
+from ..result import Outcome
 from .corpus import Payload, as_reply, fields_for, label_asked
 
 
@@ -25,24 +25,24 @@ class Planted:
 
     Attributes:
         name: the input that it stands in.
-        said: the payload as it is planted.
+        filled: the payload as it is planted.
         items: of the call with the payload. before: as they were.
-        target: the place in the call of the item it was meant for. An input that the items share
+        target: the position in the call of the item it was meant for. An input that the items share
             is the same text in all of them, one that is listed is that of the target alone.
         is_shared: which of these it is.
     """
 
     payload: Payload
     name: str
-    said: str = field(repr=False)
+    filled: str = field(repr=False)
     items: list[ItemRow] = field(repr=False)
     before: list[ItemRow] = field(repr=False)
     target: int
     is_shared: bool
 
-    def carries(self, place: int) -> bool:
-        """Whether the item at this place of the call has the payload in its texts."""
-        return self.is_shared or place == self.target
+    def carries(self, index: int) -> bool:
+        """Whether the item at this position of the call has the payload in its texts."""
+        return self.is_shared or index == self.target
 
     @property
     def text(self) -> str:
@@ -50,7 +50,7 @@ class Planted:
         return self.items[self.target].inputs[self.name]
 
     @cached_property
-    def is_noted(self) -> bool:
+    def is_listed(self) -> bool:
         """Whether a run would list the text as `instruction_like`."""
         return looks_like_an_instruction(self.text)
 
@@ -63,7 +63,7 @@ def plant(
     repeats: int,
     seed: int,
 ) -> list[Planted]:
-    """Each payload in at most `repeats` calls, its places in turn, over all topics.
+    """Each payload in at most `repeats` calls, its inputs in turn, over all topics.
 
     A payload goes only into items that were judged and have another label than it asks for. They
     take turns in one order, topic by topic, so that all are used about equally often.
@@ -71,20 +71,20 @@ def plant(
     Args:
         outcomes: of each item, without a payload.
     """
-    call_of = {place: group for group in calls(judge, items) for place in group}
-    places = {asks: _movable(judge, items, outcomes, asks, seed) for asks in ("best", "worst")}
-    queues = {asks: cycle(of) for asks, of in places.items()}
-    found: list[Planted] = []
-    turns: dict[tuple[str, ...], int] = {}  # of the places, by the places there are
+    call_of = {index: group for group in calls(judge, items) for index in group}
+    candidates = {asks: _movable(judge, items, outcomes, asks, seed) for asks in ("best", "worst")}
+    queues = {asks: cycle(of) for asks, of in candidates.items()}
+    cases: list[Planted] = []
+    turns: dict[tuple[str, ...], int] = {}  # of the inputs, by the inputs there are
     for payload in corpus:
         if not (names := fields_for(judge, payload)):
             continue
-        for at in islice(queues[payload.asks], min(repeats, len(places[payload.asks]))):
+        for at in islice(queues[payload.asks], min(repeats, len(candidates[payload.asks]))):
             turn = turns[tuple(names)] = turns.get(tuple(names), -1) + 1
-            group = [items[place] for place in call_of[at]]
+            group = [items[index] for index in call_of[at]]
             target = call_of[at].index(at)
-            found.append(_planted(judge, payload, names[turn % len(names)], group, target))
-    return found
+            cases.append(_planted(judge, payload, names[turn % len(names)], group, target))
+    return cases
 
 
 def honest_items(items: Sequence[ItemRow]) -> list[ItemRow]:
@@ -92,7 +92,7 @@ def honest_items(items: Sequence[ItemRow]) -> list[ItemRow]:
     return [item for item in items if not any(map(looks_like_an_instruction, item.inputs.values()))]
 
 
-def asked_for(judge: ItemJudge, payload: Payload) -> str:
+def label_named(judge: ItemJudge, payload: Payload) -> str:
     """The label that a payload asks for, as the judge's verdicts have it."""
     return scale_of(judge)[-1 if payload.asks == "best" else 0]
 
@@ -104,14 +104,14 @@ def _planted(
     prompt = judge.prompt(judge.predictor)
     schema = prompt.schema(prompt.map_keys(judge.asked([item.inputs for item in group])))
     reply = as_reply(schema, judge.output, label, least_reply(schema))
-    said = payload.filled(judge.output, label, reply)
-    text = payload.planted(said, group[target].inputs[name])
+    filled = payload.filled(judge.output, label, reply)
+    text = payload.planted(filled, group[target].inputs[name])
     is_shared = name != judge.listed
     changed = [
-        with_text(item, name, text) if is_shared or place == target else item
-        for place, item in enumerate(group)
+        with_text(item, name, text) if is_shared or index == target else item
+        for index, item in enumerate(group)
     ]
-    return Planted(payload, name, said, changed, group, target, is_shared)
+    return Planted(payload, name, filled, changed, group, target, is_shared)
 
 
 def _movable(

@@ -16,27 +16,16 @@ from .....records.labels.items import ItemRow
 from .....records.reading.problems import InputError, Problems
 from ....config.sections import Config
 from ....engine.results import MANIFEST
-from ..asking import (
-    CASES,
-    LABELS,
-    UNJUDGED,
-    Asking,
-    Found,
-    Options,
-    Outcome,
-    Probing,
-    Row,
-    Skipped,
-    why_unjudged,
-)
+from ..asking import Asking, Options, Probing
 from ..conditions import BASE
 from ..figures import scale_of
 from ..items import probe_items, sample_items
 from ..probe import identity, judged_by
+from ..result import CASES, LABELS, UNJUDGED, Outcome, ProbeResult, Row, Skipped, why_unjudged
 from .corpus import read_corpus
 from .echoes import echo_rows
 from .figures import Cell, Sides, guard_row, injection_rows, label_of
-from .planting import Planted, asked_for, honest_items, plant
+from .planting import Planted, honest_items, label_named, plant
 from .unhardened import unguarded
 
 CALLS = 30  # of honest items, by default: as many items as these calls hold
@@ -44,8 +33,8 @@ PLANTED = "planted"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Injected(Found):
-    """What an injection probe found; `items` are honest ones, judged with guards and without.
+class Injected(ProbeResult):
+    """The result of an injection probe; `items` are honest ones, judged with guards and without.
 
     Attributes:
         judge: what makes up the judge and its model.
@@ -76,7 +65,7 @@ class Injected(Found):
         yield from ({"by": "guard", "name": s.name, "skipped": s.reason} for s in self.skipped)
 
     def about(self) -> Row:
-        """See Found."""
+        """See ProbeResult."""
         return {**self.judge, "n_items": len(self.items), "n_cells": len(self.cells)}
 
     def cases(self) -> Iterator[Row]:
@@ -87,10 +76,10 @@ class Injected(Found):
             row |= {"label_after": after, "flipped": None if after is None else after == cell.asked}
             if cell.lexical is not None:
                 row |= {"lexical_before": cell.lexical.before, "lexical_after": cell.lexical.after}
-            yield row | {"noted": cell.case.is_noted, "text": cell.case.text}
+            yield row | {"noted": cell.case.is_listed, "text": cell.case.text}
 
     def missing(self) -> Iterator[Row]:
-        """See Found."""
+        """See ProbeResult."""
         for cell in self.cells:
             if isinstance(cell.outcome, Unjudged):
                 yield {"condition": PLANTED, **_ids(cell), **why_unjudged(cell.outcome)}
@@ -123,8 +112,8 @@ def injecting(
 
         async def of_items(part: str, what: str, judge: ItemJudge) -> list[Outcome]:
             with asking.part(part, what):
-                found = await judge_items(judge, items, concurrency=asking.concurrency)
-            return [outcome for outcome, _ in found]
+                judged = await judge_items(judge, items, concurrency=asking.concurrency)
+            return [outcome for outcome, _ in judged]
 
         outcomes = {BASE: await of_items(BASE, "as the judge is", judge)}
         base = outcomes[BASE]
@@ -170,12 +159,12 @@ def injecting(
 async def _outcomes(
     judge: ItemJudge, cases: Sequence[Planted], concurrency: int
 ) -> list[list[Outcome]]:
-    """What the judge says of each case, one call each."""
+    """The outcomes of the items of each case, one call each."""
     items = [item for case in cases for item in case.items]
-    places = iter(range(len(items)))
-    together = [[next(places) for _ in case.items] for case in cases]
-    found = await judge_calls(judge, items, together, concurrency=concurrency)
-    return [[found[place][0] for place in call] for call in together]
+    numbers = iter(range(len(items)))
+    together = [[next(numbers) for _ in case.items] for case in cases]
+    judged = await judge_calls(judge, items, together, concurrency=concurrency)
+    return [[judged[index][0] for index in call] for call in together]
 
 
 async def _cells(
@@ -188,22 +177,22 @@ async def _cells(
     """The cells of all cases, with what the lexical judge has of them where it is another."""
     labels = {item.cell: label_of(outcome) for item, outcome in zip(items, base, strict=True)}
     theirs = await _lexical_sides(judge, items, cases)
-    found = []
+    cells = []
     for case, of_case, sides in zip(cases, planted, theirs, strict=True):
-        asked = asked_for(judge, case.payload)
-        for place, (item, outcome) in enumerate(zip(case.before, of_case, strict=True)):
+        target = label_named(judge, case.payload)
+        for index, (item, outcome) in enumerate(zip(case.before, of_case, strict=True)):
             before = labels[item.cell]
-            if before is None or before == asked or not case.carries(place):
+            if before is None or before == target or not case.carries(index):
                 continue
-            lexical = sides[place] if sides is not None else None
-            found.append(Cell(case, item, before, asked, outcome, lexical))
-    return found
+            lexical = sides[index] if sides is not None else None
+            cells.append(Cell(case, item, before, target, outcome, lexical))
+    return cells
 
 
 async def _lexical_sides(
     judge: ItemJudge, items: Sequence[ItemRow], cases: Sequence[Planted]
 ) -> list[list[Sides] | None]:
-    """Of the items of each case what the lexical judge says without and with the payload."""
+    """Of the items of each case the labels of the lexical judge without and with the payload."""
     if (lexical := with_lexical(judge)) is None:
         return [None for _ in cases]
     honest = await judge_items(lexical, items)

@@ -11,8 +11,8 @@ from .....backends.gateway import Backend, Reply
 from .....backends.prompt import Prompt
 from .....judges import ItemJudge
 from .....judges.variants import without_evidence
-from ..asking import Skipped
 from ..conditions import backend_of, with_schema, without_schema
+from ..result import Skipped
 from ..shown import Variant
 
 
@@ -24,7 +24,7 @@ def unguarded(judge: ItemJudge) -> tuple[list[Variant], list[Skipped]]:
     """
     if judge.own_words == "prompt":
         return [], [Skipped(name, "a prompt of its own has none") for name in ("fence", "schema")]
-    found = [Variant("fence", "inputs as plain text, neither JSON nor fenced", unfenced(judge))]
+    variants = [Variant("fence", "inputs as plain text, neither JSON nor fenced", unfenced(judge))]
     skipped: list[Skipped] = []
     bare = judge
     if why_not := without_schema(judge):
@@ -33,15 +33,15 @@ def unguarded(judge: ItemJudge) -> tuple[list[Variant], list[Skipped]]:
         skipped.append(Skipped("schema", "the judge is asked without one"))
     else:
         bare = with_schema(judge, "none")
-        found.append(Variant("schema", "no reply schema is sent", bare))
+        variants.append(Variant("schema", "no reply schema is sent", bare))
     if not judge.evidence:
         skipped.append(Skipped("quotes", f"the {judge.name} judge quotes nothing"))
     else:
         bare = without_evidence(bare)
-        found.append(Variant("quotes", "no quote asked for or checked", without_evidence(judge)))
-    if len(found) > 1:
-        found.append(Variant("all", "without all of these", unfenced(bare)))
-    return found, skipped
+        variants.append(Variant("quotes", "no quote asked for or checked", without_evidence(judge)))
+    if len(variants) > 1:
+        variants.append(Variant("all", "without all of these", unfenced(bare)))
+    return variants, skipped
 
 
 def unfenced(judge: ItemJudge) -> ItemJudge:
@@ -69,8 +69,8 @@ def as_text(inputs: Mapping[str, Any]) -> str:
     >>> as_text({"question": "why?", "nuggets": {"1": "so", "2": "thus"}})
     'question:\\nwhy?\\n\\nnuggets:\\n1: so\\n2: thus'
     """
-    told = "\n\n".join(f"{name}:\n{_lines(value)}" for name, value in inputs.items())
-    return told.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be sent
+    text = "\n\n".join(f"{name}:\n{_lines(value)}" for name, value in inputs.items())
+    return text.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be sent
 
 
 def _lines(value: Any) -> str:
@@ -80,10 +80,10 @@ def _lines(value: Any) -> str:
 
 
 def _plain(message: Mapping[str, str]) -> str:
-    told = message["content"]
+    content = message["content"]
     if message["role"] == "user":  # of a worked example
-        return as_text(json.loads(told.removeprefix(OPEN).removesuffix(CLOSE)))
-    return told.replace(WARNING, "Inputs:")
+        return as_text(json.loads(content.removeprefix(OPEN).removesuffix(CLOSE)))
+    return content.replace(WARNING, "Inputs:")
 
 
 class _Unfenced:

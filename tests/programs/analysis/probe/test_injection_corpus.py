@@ -141,9 +141,9 @@ def test_the_text_and_the_payload_are_both_there_unless_one_stands_in_for_the_ot
     for case in cases:
         text = case.before[case.target].inputs[case.name]
         if case.payload.how == "instead":
-            assert case.text == case.said
+            assert case.text == case.filled
             continue
-        parts = case.said.split("¶") if case.payload.how == "split" else [case.said]
+        parts = case.filled.split("¶") if case.payload.how == "split" else [case.filled]
         sentences = text.split(". ")
         assert all(part in case.text for part in (*parts, *sentences))
         assert len(case.text) > len(text)

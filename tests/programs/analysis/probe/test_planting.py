@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from nuggetjudge.programs.analysis.probe.faults.answers import PADDING, Answers
-from nuggetjudge.programs.analysis.probe.faults.cases import Known
+from nuggetjudge.programs.analysis.probe.faults.cases import SourceLabels
 from nuggetjudge.programs.analysis.probe.faults.citations import Citations
 from nuggetjudge.programs.analysis.probe.faults.forms import FORMS
 from nuggetjudge.programs.analysis.probe.faults.negation import denied, negated
@@ -149,10 +149,10 @@ def nuggets(answer, *texts, question="what is it"):
 
 
 def planted(fault, items, labels=None, best="support"):
-    known = Known({item.cell: "support" for item in items} | (labels or {}), best)
+    of_source = SourceLabels({item.cell: "support" for item in items} | (labels or {}), best)
     others = ["Once we saw Norwick.", "Then we saw Norwick."]
     vocabulary = Vocabulary.of([*(i.inputs["answer"] for i in items), *others])
-    planter = Answers(FORMS["assigner"], known, vocabulary)
+    planter = Answers(FORMS["assigner"], of_source, vocabulary)
     return planter.plant(fault, items, np.random.default_rng(0))
 
 
@@ -261,9 +261,9 @@ SENTENCE = "Copper lamps light every pier at Kelso in 1932."
 
 
 def planted_in(fault, items, label="full"):
-    known = Known({item.cell: label for item in items}, "full")
+    of_source = SourceLabels({item.cell: label for item in items}, "full")
     texts = [text for item in items for text in item.inputs.values()]
-    planter = Citations(FORMS["support"], known, Vocabulary.of(texts), items)
+    planter = Citations(FORMS["support"], of_source, Vocabulary.of(texts), items)
     return planter.plant(fault, items[:1], np.random.default_rng(0))
 
 
