@@ -80,8 +80,8 @@ async def label_by_agent(
     async with run.session.judged(stage, run.results) as outcome:
         with run.results.open(file) as labels:
             for row in rows():
-                found = outcome(_item(row, agent.inputs))
-                label = found.values["made"]["label"] if isinstance(found, Judged) else None
+                result = outcome(_item(row, agent.inputs))
+                label = result.values["made"]["label"] if isinstance(result, Judged) else None
                 labels.write({**row.ids, "label": label})
     return planner
 
@@ -100,5 +100,5 @@ def _made(scale: Sequence[str]) -> Any:
 def _item(row: ItemRow, inputs: Sequence[str]) -> Item:
     if (why := row.not_made) is not None:
         return Item(row.ids, None, missing=f"its text was not made ({why})", reason=why)
-    known = {**row.inputs, "topic_id": row.ids.get("topic_id")}
-    return Item(row.ids, tuple(known[name] for name in inputs))
+    fields = {**row.inputs, "topic_id": row.ids.get("topic_id")}
+    return Item(row.ids, tuple(fields[name] for name in inputs))

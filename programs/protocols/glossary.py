@@ -11,12 +11,12 @@ def meaning(measure: str) -> Meaning:
     """What a measure says; of one that no program explains, what its name says."""
     name, _, cut = measure.partition("@")
     for one in programs():
-        if said := one.meanings.get(name):
-            found = Meaning(said) if isinstance(said, str) else said
-            return found._replace(text=f"{found.text[:-1]}, of the first {cut}.") if cut else found
+        if written := one.meanings.get(name):
+            about = Meaning(written) if isinstance(written, str) else written
+            return about._replace(text=f"{about.text[:-1]}, of the first {cut}.") if cut else about
     if name.endswith(SUFFIX):
-        found = meaning(name.removesuffix(SUFFIX))
-        return found._replace(text=f"{found.text[:-1]}, by the judge's probabilities.")
+        about = meaning(name.removesuffix(SUFFIX))
+        return about._replace(text=f"{about.text[:-1]}, by the judge's probabilities.")
     if name.startswith("share_"):
         label = name.removeprefix("share_")
         return Meaning(f"Share of the items that are labelled {label}.", False, False)

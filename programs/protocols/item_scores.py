@@ -101,7 +101,7 @@ def item_measures(
 
 
 def read_labelled(path: Path, scale: ItemScale, problems: Problems) -> Iterator[LabelledItem]:
-    """The rows of a results folder's labels.jsonl. Errors noted: an id or label that is none."""
+    """The rows of a results folder's labels.jsonl. Errors listed: an id or label that is none."""
     for line in read_lines(path, problems):
         cell = tuple(line.id(name) or "" for name in scale.key)
         label = line.row.get("label")
@@ -123,8 +123,8 @@ def labelled_items(
     problems.raise_errors()
     if "topic_id" not in scale.key:
         raise InputError(f"{path}: its items have no topic_id, and intervals go by topic")
-    given = [(item.cell, scale.run_of(item.cell), item.label, item.probabilities) for item in items]
-    return equal_items(given, "other", scale.labels, scale.key, scale.measures, list(topics))
+    cells = [(item.cell, scale.run_of(item.cell), item.label, item.probabilities) for item in items]
+    return equal_items(cells, "other", scale.labels, scale.key, scale.measures, list(topics))
 
 
 def item_rows(
@@ -164,16 +164,16 @@ def item_values(
             gain = scale.gains.get(item.label)
         if gain is not None:
             expected.setdefault(at, []).append(gain)
-    found = {}
+    values = {}
     for at, counts in labels.items():
-        found[at] = {
+        values[at] = {
             name: _mean([gains[x] * n for x, n in counts.items() if x is not None], counts, gains)
             for name, gains in scale.measures.items()
         }
         if has_chances:
             name = scale.measure + SUFFIX
-            found[at][name] = _mean(expected.get(at, []), counts, scale.gains)
-    return found
+            values[at][name] = _mean(expected.get(at, []), counts, scale.gains)
+    return values
 
 
 def _mean(earned: list[float], counts: Counter[str | None], gains: Mapping[str, float]) -> Value:

@@ -101,8 +101,8 @@ class Items(Program):
                 waiting: dict[int, dict[str, Any]] = {}  # for rows before them
                 n_written = 0
                 for numbers, group, item in calls:
-                    found = rows_of(outcome(item), item.n)
-                    for number, row, verdict in zip(numbers, group, found, strict=True):
+                    verdicts = rows_of(outcome(item), item.n)
+                    for number, row, verdict in zip(numbers, group, verdicts, strict=True):
                         waiting[number] = {**row.ids, **verdict}
                     while n_written in waiting:
                         rows.write(waiting.pop(n_written))
@@ -162,8 +162,8 @@ def load_items(config: Config) -> ItemCollection:
     if path is None:
         raise InputError("no items: name a file of them (data.items, --items)")
     if config.items.judge is None:
-        known = ", ".join(item_judges())
-        raise InputError(f"no judge of items: name {known} or a YAML file (items.judge, --judge)")
+        names = ", ".join(item_judges())
+        raise InputError(f"no judge of items: name {names} or a YAML file (items.judge, --judge)")
     inputs, optional = _inputs(config)
     fields = (*inputs, *optional, *KEY_FIELDS)
     if unknown := [name for name in config.items.fields if name not in fields]:
@@ -171,14 +171,14 @@ def load_items(config: Config) -> ItemCollection:
         raise InputError(f"{what}; wanted one of {', '.join(fields)}")
     if not first_line(path):
         raise InputError(f"{path}:1: the file is empty, wanted items")
-    found = ItemCollection(
+    collection = ItemCollection(
         {}, [], path=path, fields=dict(config.items.fields), inputs=inputs, optional=optional
     )
-    _check(found, config.run.limit)
-    found.problems.raise_errors()
-    if not found.n_items:
+    _check(collection, config.run.limit)
+    collection.problems.raise_errors()
+    if not collection.n_items:
         raise InputError(f"{path}:1: no item in it, wanted one")
-    return found
+    return collection
 
 
 def _inputs(config: Config) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -204,18 +204,18 @@ def _inputs(config: Config) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return tuple(definition.inputs), ()
 
 
-def _check(found: ItemCollection, limit: int | None) -> None:
+def _check(collection: ItemCollection, limit: int | None) -> None:
     """Note the ids of all items, and what is wrong with any of them."""
-    path, problems = found.path, found.problems
+    path, problems = collection.path, collection.problems
     seen: dict[Cell, int] = {}
     runs: dict[str, None] = {}
     n_beyond = 0
-    lines = item_lines(path, problems, found.fields)
-    for row in read_items(lines, found.inputs, optional=found.optional):
-        found.key = found.key or tuple(row.ids)
-        if tuple(row.ids) != found.key:
+    lines = item_lines(path, problems, collection.fields)
+    for row in read_items(lines, collection.inputs, optional=collection.optional):
+        collection.key = collection.key or tuple(row.ids)
+        if tuple(row.ids) != collection.key:
             what = f"its ids are {', '.join(row.ids)}, those of the items before it"
-            problems.error(path, row.line, "other_ids", f"{what} {', '.join(found.key)}")
+            problems.error(path, row.line, "other_ids", f"{what} {', '.join(collection.key)}")
             continue
         if row.cell in seen:
             what = f"item {' '.join(row.cell)} stands in line {seen[row.cell]} too, wanted once"
@@ -228,19 +228,19 @@ def _check(found: ItemCollection, limit: int | None) -> None:
                 what = "wanted an id without white space that is not 'all', which names the means"
                 problems.error(path, row.line, "bad_id", f"{name} is {value!r}, {what}")
         topic = row.ids.get("topic_id")
-        n_before = len(found.topics) if topic is not None else found.n_items
-        if limit is not None and n_before >= limit and topic not in found.topics:
+        n_before = len(collection.topics) if topic is not None else collection.n_items
+        if limit is not None and n_before >= limit and topic not in collection.topics:
             n_beyond += 1
             continue
         if topic is not None:
-            found.topics.setdefault(topic, Topic(id=topic, text=""))
+            collection.topics.setdefault(topic, Topic(id=topic, text=""))
         runs[row.ids.get("run_id", ITEMS)] = None
-        found.n_items += 1
+        collection.n_items += 1
         for name, text in row.inputs.items():
             if looks_like_an_instruction(text):
                 what = f"its {name} has text that looks like an instruction to a judge"
                 problems.keep(path, row.line, "instruction_like", what)
-    found.run_ids = list(runs)
+    collection.run_ids = list(runs)
     if n_beyond:
         problems.skip(path, 0, "beyond_limit", f"{n_beyond:,} items are beyond the limit")
 
@@ -258,12 +258,12 @@ class _Calls:
         self._collection, self._judge = collection, judge
         self.total = collection.n_items
         if judge.listed is not None:
-            found = calls(judge, (row for row in collection.rows() if row.not_made is None))
-            self.total = len(found)
+            by_call = calls(judge, (row for row in collection.rows() if row.not_made is None))
+            self.total = len(by_call)
             made = [n for n, row in enumerate(collection.rows()) if row.not_made is None]
             self._call_of = np.full(collection.n_items, _ALONE, dtype=np.int64)
-            for number, of_call in enumerate(found):
-                self._call_of[[made[place] for place in of_call]] = number
+            for number, of_call in enumerate(by_call):
+                self._call_of[[made[index] for index in of_call]] = number
             self._sizes = np.bincount(self._call_of[self._call_of != _ALONE])
 
     def items(self) -> Iterator[Item]:
@@ -291,8 +291,8 @@ class _Calls:
     def _item(self, group: list[ItemRow]) -> Item:
         judge = self._judge
         values = {name: [row.ids[name] for row in group] for name in self._collection.key}
-        shared = {name: given[0] for name, given in values.items() if len({*given}) == 1}
-        ids = shared | {name: given for name, given in values.items() if name not in shared}
+        shared = {name: column[0] for name, column in values.items() if len({*column}) == 1}
+        ids = shared | {name: column for name, column in values.items() if name not in shared}
         if (why := group[0].not_made) is not None:
             return Item(ids, None, missing=f"its text was not made ({why})", reason=why)
         payload = tuple(

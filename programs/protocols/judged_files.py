@@ -61,8 +61,8 @@ def kinds_in(path: Path) -> list[str]:
 
 def kind_of_folder(path: Path) -> str:
     """The first of them. Raises: InputError if there is none."""
-    if found := kinds_in(path):
-        return found[0]
+    if kinds := kinds_in(path):
+        return kinds[0]
     raise InputError(f"{path}: has none of {', '.join(judged_kinds().values())}")
 
 
@@ -76,8 +76,8 @@ def scale_in(*paths: Path, kind: str | None = None) -> ItemScale | None:
         if path.is_dir():
             of_folder = kind or next(iter(kinds_in(path)), None)
             program = judged_by(path, of_folder) if of_folder is not None else None
-            if program is not None and (found := program.scale(path)) is not None:
-                return found
+            if program is not None and (item_scale := program.scale(path)) is not None:
+                return item_scale
     return None
 
 
@@ -86,8 +86,8 @@ def scale_of(*paths: Path, kind: str | None = None) -> tuple[str, ...] | None:
 
     Labels of other files, which people gave to the same items, are on that scale too.
     """
-    found = scale_in(*paths, kind=kind)
-    return found.labels if found is not None else None
+    item_scale = scale_in(*paths, kind=kind)
+    return item_scale.labels if item_scale is not None else None
 
 
 def are_ordered(kind: LabelKind, scale: Sequence[str], *paths: Path) -> bool:
@@ -99,7 +99,7 @@ def are_ordered(kind: LabelKind, scale: Sequence[str], *paths: Path) -> bool:
 
     Labels of no known scale are sorted by name, which is no order.
     """
-    found = scale_in(*paths, kind=kind)
-    if found is not None:
-        return found.is_ordered
+    item_scale = scale_in(*paths, kind=kind)
+    if item_scale is not None:
+        return item_scale.is_ordered
     return known_scale(kind, set(scale)) is not None

@@ -29,14 +29,14 @@ class Measure:
 
     def judged_gains(self, items: JudgedItems) -> Floats:
         """(n_items,) by probabilities where there are some, else by label; nan: not judged."""
-        found = np.full(len(items.cells), np.nan)
+        gains = np.full(len(items.cells), np.nan)
         for i, (label, chances) in enumerate(zip(items.labels, items.probabilities, strict=True)):
             gain = expected_gain(chances, self.gains) if chances else None
             if gain is None and label is not None:
                 gain = self.gains[label]
             if gain is not None:
-                found[i] = gain
-        return found
+                gains[i] = gain
+        return gains
 
 
 @dataclass(frozen=True)
@@ -156,7 +156,7 @@ class Collected:
 
 
 def equal_items(
-    given: Sequence[tuple[Cell, str, str | None, Mapping[str, float] | None]],
+    rows: Sequence[tuple[Cell, str, str | None, Mapping[str, float] | None]],
     kind: LabelKind,
     scale: tuple[str, ...],
     key_names: tuple[str, ...],
@@ -166,12 +166,12 @@ def equal_items(
     """Items of which each counts the same in its topic and run.
 
     Args:
-        given: of each its cell, run, label and probabilities.
+        rows: of each its cell, run, label and probabilities.
         gains: by measure; topics: over which they are means.
     """
     at = key_names.index("topic_id")
-    sizes = Counter((run_id, cell[at]) for cell, run_id, _, _ in given)
-    found = Collected([ALL])
-    for cell, run_id, label, probabilities in given:
-        found.add(cell, run_id, label, probabilities, {ALL: 1 / sizes[run_id, cell[at]]})
-    return found.items(kind, scale, key_names, dict.fromkeys(gains, ALL), gains, {ALL: topics})
+    sizes = Counter((run_id, cell[at]) for cell, run_id, _, _ in rows)
+    collected = Collected([ALL])
+    for cell, run_id, label, probabilities in rows:
+        collected.add(cell, run_id, label, probabilities, {ALL: 1 / sizes[run_id, cell[at]]})
+    return collected.items(kind, scale, key_names, dict.fromkeys(gains, ALL), gains, {ALL: topics})

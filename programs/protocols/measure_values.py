@@ -45,11 +45,11 @@ class MeasureValues:
 
     def mean(self, run_id: str) -> tuple[Value, int]:
         """The mean of a run, and the number of topics that it divides by."""
-        given = self.of_run.get(run_id, {})
-        known = {topic: value for topic, value in given.items() if topic in self.wanted}
+        by_topic = self.of_run.get(run_id, {})
+        counted = {topic: value for topic, value in by_topic.items() if topic in self.wanted}
         if self.is_of_answered:
-            return mean_over_topics(known, None)
-        return mean_over_topics({**self.absent, **known}, self.wanted)
+            return mean_over_topics(counted, None)
+        return mean_over_topics({**self.absent, **counted}, self.wanted)
 
     def n_answered(self, run_id: str) -> int:
         """On how many of the `wanted` topics a run has something, judged or not."""
@@ -79,27 +79,27 @@ def measure_values(
     """
     left_open, unmade = left_open or {}, unmade or {}
     within = range_of(measure, (v for of_run in cells.values() for v in of_run.values()))
-    of_run = {run_id: dict(given) for run_id, given in cells.items()}
+    of_run = {run_id: dict(by_topic) for run_id, by_topic in cells.items()}
     for run_id, of_topics in unmade.items():
-        given = of_run.setdefault(run_id, {})
+        by_topic = of_run.setdefault(run_id, {})
         for topic in of_topics:
             if topic not in left_out:
-                given.setdefault(topic, not_made(within))
-    for given in of_run.values():
-        for topic in given.keys() & left_open.keys():
-            given[topic] = given[topic].widened(within, left_open[topic])
+                by_topic.setdefault(topic, not_made(within))
+    for by_topic in of_run.values():
+        for topic in by_topic.keys() & left_open.keys():
+            by_topic[topic] = by_topic[topic].widened(within, left_open[topic])
     on_topic: dict[str, list[Value]] = {}
-    for given in of_run.values():
-        for topic, value in given.items():
+    for by_topic in of_run.values():
+        for topic, value in by_topic.items():
             on_topic.setdefault(topic, []).append(value)
-    undefined = {topic for topic, found in on_topic.items() if all(v.is_undefined for v in found)}
+    undefined = {topic for topic, values in on_topic.items() if all(v.is_undefined for v in values)}
     wanted = set(topics).difference(undefined, left_out)
     absent = {}
     for topic in wanted & (on_topic.keys() | left_open.keys()):
-        found = on_topic.get(topic, [])
-        is_known = any(v.value is not None for v in found)
+        values = on_topic.get(topic, [])
+        is_known = any(v.value is not None for v in values)
         if topic in left_open or not is_known:
-            seems_undefined = not is_known and any(v.is_undefined for v in found)
+            seems_undefined = not is_known and any(v.is_undefined for v in values)
             value = not_made(within, None if seems_undefined else 0.0)
             absent[topic] = value.widened(within, max(0, left_open.get(topic, 0) - 1))
     return MeasureValues(of_run, wanted, is_of_answered(measure), absent)

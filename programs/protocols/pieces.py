@@ -18,7 +18,7 @@ LABEL_FIELDS = ("label", "assignment", "grade")  # the names that files have for
 TOPIC_FIELDS = ("topic_id", "qid", "id")
 NUGGET, KEY_POINT, SUB_QUESTION, QUESTION = "nugget", "key point", "sub-question", "question"
 CRITERION, FAULT = "criterion", "fault"  # a fault is a criterion with a weight below 0
-# What all answers to a topic are held against.
+# What all answers to a topic are compared with.
 POINTS = (NUGGET, KEY_POINT, SUB_QUESTION, QUESTION, CRITERION)
 NO_TOPIC = ""  # the key of what is of no topic
 
@@ -73,8 +73,8 @@ class Piece(NamedTuple):
         return tuple(each for each in self.evidence if each.is_quoted)
 
 
-def said(row: Explained) -> dict[str, Any]:
-    """What a judge said of a label, under the names that a Piece has for it."""
+def explanation(row: Explained) -> dict[str, Any]:
+    """Why a judge gave a label, under the names that a Piece has for it."""
     score = row.score if isinstance(row, Leaning) else None
     return {"score": score, "evidence": row.evidence, "reasoning": row.rationale or ""}
 
@@ -91,26 +91,26 @@ def plain_pieces(lines: Iterable[Line]) -> Iterator[Piece]:
     """Of rows with ids (`KEY_FIELDS`) and a label, one a line."""
     for line in lines:
         ids = {name: line.optional_id(*names) for name, names in KEY_FIELDS.items()}
-        known = {name: value for name, value in ids.items() if value is not None}
+        present = {name: value for name, value in ids.items() if value is not None}
         why, written = line.leaning(), line.first(*LABEL_FIELDS)
         yield Piece(
-            known.get("run_id", ""),
-            known.get("topic_id", NO_TOPIC),
-            tuple(known.values()),
+            present.get("run_id", ""),
+            present.get("topic_id", NO_TOPIC),
+            tuple(present.values()),
             "item",
-            " ".join(v for name, v in known.items() if name not in ("topic_id", "run_id")),
+            " ".join(v for name, v in present.items() if name not in ("topic_id", "run_id")),
             "",
             None if written is None else str(written[1]),
             score=why.get("score"),
-            docid=known.get("passage_id"),
+            docid=present.get("passage_id"),
             evidence=why.get("evidence", ()),
             reasoning=why.get("rationale", ""),
-            asked={name: value for name, value in known.items() if name != "topic_id"},
+            asked={name: value for name, value in present.items() if name != "topic_id"},
         )
 
 
 class TopicFiles:
-    """The files of a results folder by topic: where lines stand is held, and not the lines.
+    """The files of a results folder by topic: it keeps where lines stand, and not the lines.
 
     Args:
         file: where a file of this name is; None: there is none.
@@ -144,14 +144,14 @@ class TopicFiles:
 
     def _index(self, name: str) -> tuple[LineIndex, list[str]]:
         if name not in self._indexes:
-            found, topics = LineIndex(), dict[str, None]()
+            index, topics = LineIndex(), dict[str, None]()
             path = self._file(name)
             for line in read_lines(path, self._problems) if path is not None else ():
                 key = line.optional_id(*TOPIC_FIELDS) or NO_TOPIC
                 if (self._topic is None or key == self._topic) and self._is_wanted(line):
-                    found.note(line, key)
+                    index.note(line, key)
                     topics[key] = None
-            self._indexes[name] = found, list(topics)
+            self._indexes[name] = index, list(topics)
         return self._indexes[name]
 
     def _is_wanted(self, line: Line) -> bool:

@@ -1,4 +1,4 @@
-"""What all answers to a topic are held against, such as nuggets: looked for, a window in a call."""
+"""What answers to a topic are compared with, such as nuggets: looked for, a window in a call."""
 
 from __future__ import annotations
 
@@ -64,22 +64,22 @@ class Look(Generic[P]):
                 for _, item in self.windows(run, answer, points.get(answer.topic_id) or ()):
                     yield item
 
-        sizes = {topic: sum(map(self.takes, given or ())) for topic, given in points.items()}
+        sizes = {topic: sum(map(self.takes, of_topic or ())) for topic, of_topic in points.items()}
         total = sum(n_with_text[topic] * -(-n // size) for topic, n in sizes.items())
         return labels(self.stage, run.panel, self.judge, items, total=total)
 
     def windows(
         self, run: Run, answer: Answer, points: Sequence[P]
     ) -> Iterator[tuple[Sequence[int], Item]]:
-        """The places of the points of each call, and what is asked; of no text nothing is."""
-        wanted = [place for place, point in enumerate(points) if self.takes(point)]
+        """The indices of the points of each call, and what is asked; of no text nothing is."""
+        wanted = [index for index, point in enumerate(points) if self.takes(point)]
         size, topic = run.panel[self.judge].window, run.collection.topics[answer.topic_id]
         for start in range(0, len(wanted) if answer.text.strip() else 0, size):
             window = wanted[start : start + size]
             ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
-            named = {**ids, self.named: [points[place].id for place in window]}
+            named = {**ids, self.named: [points[index].id for index in window]}
             payload = self.payload(
-                topic.question, answer.text, [points[place].text for place in window]
+                topic.question, answer.text, [points[index].text for index in window]
             )
             yield window, Item(named, payload, len(window))
 
@@ -90,14 +90,14 @@ async def looked_for(
     points: Mapping[str, Sequence[P] | None],
     looks: Sequence[Look[P]],
     absent: str,
-    untold: str,
+    count_name: str,
 ) -> AsyncIterator[Iterator[tuple[Answer, Rows | None]]]:
     """Look for the points of a topic in all answers to it; each answer with a row a point.
 
     Args:
         points: by topic; None: they could not be made, and nor can the rows.
         absent: the label of each point in an answer without text, which is not asked about.
-        untold: what such answers are counted as.
+        count_name: of the count of such answers.
     """
     async with AsyncExitStack() as stages:
         outcomes = [
@@ -110,30 +110,30 @@ async def looked_for(
             for answer in run.collection.answers():
                 if answer.topic_id not in points:
                     continue
-                if (given := points[answer.topic_id]) is None:
+                if (of_topic := points[answer.topic_id]) is None:
                     yield answer, None
                     continue
-                rows: Rows = [{"label": absent} for _ in given]
+                rows: Rows = [{"label": absent} for _ in of_topic]
                 if not answer.text.strip():
-                    run.results.count(untold)
+                    run.results.count(count_name)
                 for look, outcome in outcomes:
-                    for window, item in look.windows(run, answer, given):
-                        for place, row in zip(window, rows_of(outcome(item), item.n), strict=True):
-                            rows[place] = row
+                    for window, item in look.windows(run, answer, of_topic):
+                        for index, row in zip(window, rows_of(outcome(item), item.n), strict=True):
+                            rows[index] = row
                 yield answer, rows
 
         yield answers()
 
 
-def check_topics(given: Collection[str], where: Path | str, data: Data) -> None:
+def check_topics(topic_ids: Collection[str], where: Path | str, data: Data) -> None:
     """List topics of a file that are not judged. Raises: InputError if none of them is."""
-    for topic in given:
+    for topic in topic_ids:
         if topic not in data.topics and topic not in data.beyond_limit:
             near = nearest(topic, data.topics)
             what = f"topic {topic!r} is not judged, what stands here for it is not used{near}"
             data.problems.skip(where, 0, "unknown_topic", what)
-    if given and not any(topic in data.topics for topic in given):
-        both = against(list(given), data.topics)
+    if topic_ids and not any(topic in data.topics for topic in topic_ids):
+        both = against(list(topic_ids), data.topics)
         raise InputError(f"{where}: nothing in it is of a topic that is judged: {both}")
 
 
@@ -144,14 +144,16 @@ def check_questions(data: Data, why: str) -> None:
 
 
 def leave_out(
-    run: Run, note: str, known: Container[str], kind: str, why: str, where: Path | str
+    run: Run, note: str, with_points: Container[str], kind: str, why: str, where: Path | str
 ) -> None:
     """Note the topics that have no points, and list each as one that has none, and `why`.
 
     Args:
-        note: key of the manifest. known: topics that have some, or may have. kind: of the problem.
+        note: key of the manifest.
+        with_points: topics that have some, or may have.
+        kind: of the problem.
     """
-    without = [topic for topic in run.collection.topics if topic not in known]
+    without = [topic for topic in run.collection.topics if topic not in with_points]
     run.results.notes[note] = without
     for topic in without:
         run.collection.problems.skip(where, 0, kind, f"topic {topic!r} has no {why}")

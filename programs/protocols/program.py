@@ -114,8 +114,8 @@ class Folder:
     @property
     def data(self) -> Mapping[str, Any]:
         """What the manifest says of the data."""
-        found: Mapping[str, Any] = self.notes.get("data", {})
-        return found
+        about: Mapping[str, Any] = self.notes.get("data", {})
+        return about
 
     @property
     def not_made(self) -> list[tuple[str, str]]:
@@ -269,8 +269,8 @@ class Program(ABC):
 
     def left_out(self, measure: str, folder: Folder) -> Names[str]:
         """The topics on which one of its measures means nothing for any run."""
-        found: Names[str] = folder.notes.get(self.without, ()) if measure in self.of_points else ()
-        return found
+        names: Names[str] = folder.notes.get(self.without, ()) if measure in self.of_points else ()
+        return names
 
     def scale(self, folder: Path) -> ItemScale | None:
         """What its labels in a results folder mean; None: what labels of its `kind` mean."""

@@ -22,25 +22,25 @@ def ranking_rows(grades: Grades, candidates: Mapping[str, Ranking]) -> list[Scor
     relevant; a topic that has one is bounded by 0 and 1. Topics stand in the order of `grades`.
     """
     judged = {
-        topic: {name: grade for name, grade in given.items() if grade is not None}
-        for topic, given in grades.items()
+        topic: {name: grade for name, grade in of_topic.items() if grade is not None}
+        for topic, of_topic in grades.items()
     }
     run = {
-        topic: [name for name in candidates[topic].passage_ids if name in known]
-        for topic, known in judged.items()
-        if known
+        topic: [name for name in candidates[topic].passage_ids if name in labelled]
+        for topic, labelled in judged.items()
+        if labelled
     }
     unmade = [topic for topic, ranking in candidates.items() if ranking.not_made is not None]
     if not (grades or unmade):
         return []
-    found = ranking_scores(judged, run, RANKING_MEASURES).by_topic if run else {}
+    scores = ranking_scores(judged, run, RANKING_MEASURES).by_topic if run else {}
     run_id = next(iter(candidates.values())).run_id
     board = Scoreboard([*grades, *unmade])
     board.leave_unmade(((run_id, topic) for topic in unmade), RANKING_MEASURES)
-    for topic, given in grades.items():
+    for topic, of_topic in grades.items():
         n = len(judged[topic])
         for measure in RANKING_MEASURES:
-            value = found.get(measure, {}).get(topic)
-            low, high = (value, value) if n == len(given) else (0.0, 1.0)
-            board.add(run_id, topic, {measure: Value(value, n, len(given) - n, low, high)})
+            value = scores.get(measure, {}).get(topic)
+            low, high = (value, value) if n == len(of_topic) else (0.0, 1.0)
+            board.add(run_id, topic, {measure: Value(value, n, len(of_topic) - n, low, high)})
     return list(board.rows())

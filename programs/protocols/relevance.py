@@ -74,7 +74,7 @@ class Relevance(Program):
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """The ranking measures, which need the candidates once more, for their order."""
         named, path = folder.setting("data", "candidates"), folder.need(FILE)
-        found = list(relevance_with_lines(read_lines(path, folder.problems)))
+        judged = list(relevance_with_lines(read_lines(path, folder.problems)))
         if named is None and "judged_elsewhere" in folder.notes:
             return  # grades of another tool, which keeps no order beside them
         candidates = Path(named or "")
@@ -85,7 +85,7 @@ class Relevance(Program):
         rankings = read_candidates(candidates, folder.problems).rankings
         ranked = {topic: set(ranking.passage_ids) for topic, ranking in rankings.items()}
         grades: dict[str, dict[str, int | None]] = {}
-        for line, row in found:
+        for line, row in judged:
             if row.passage_id not in ranked.get(row.topic_id, ()):
                 what = f"passage {row.passage_id!r} of topic {row.topic_id!r}, wanted one of"
                 line.error("no_candidate", f"{what} the candidates ({candidates})")
@@ -93,7 +93,7 @@ class Relevance(Program):
         folder.problems.raise_errors()
         if (topics := folder.topics) is not None:
             rankings = {topic: ranking for topic, ranking in rankings.items() if topic in topics}
-            grades = {topic: given for topic, given in grades.items() if topic in topics}
+            grades = {topic: of_topic for topic, of_topic in grades.items() if topic in topics}
         board.extend(ranking_rows(grades, rankings))
 
     def scale(self, folder: Path) -> ItemScale | None:
@@ -167,10 +167,10 @@ async def candidate_grades(run: Run) -> Mapping[str, Mapping[str, int | None]]:
     async with run.session.judged(stage, run.results) as outcome:
         with run.results.open(FILE) as rows:
             for item in items():
-                [found] = rows_of(outcome(item), 1)
-                label = found.pop("label")
+                [verdict] = rows_of(outcome(item), 1)
+                label = verdict.pop("label")
                 grade = None if label is None else int(label)
-                row = RelevanceLabel(**item.ids, grade=grade, **found)
+                row = RelevanceLabel(**item.ids, grade=grade, **verdict)
                 grades.setdefault(row.topic_id, {})[row.passage_id] = grade
                 rows.write(relevance_row(row))
     run.grades = grades

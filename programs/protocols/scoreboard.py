@@ -89,9 +89,9 @@ class Scoreboard:
         for expected in self._expected if self._unmade else ():
             if not measures.keys() & set(expected):
                 measures |= dict.fromkeys(expected)
-        found = {measure: self._values(measure, topics) for measure in measures}
+        by_measure = {measure: self._values(measure, topics) for measure in measures}
         for run_id in sorted({*self._cells, *self._unmade}):
-            for measure, values in found.items():
+            for measure, values in by_measure.items():
                 of_topic = values.of_run.get(run_id, {})
                 for topic_id in topics:
                     if topic_id in of_topic:

@@ -28,10 +28,10 @@ from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection, load_collection
 from .expected import expected_support_values, has_probabilities
 from .judged_items import Collected, JudgedItems
-from .pieces import FileLines, Piece, said
+from .pieces import FileLines, Piece, explanation
 from .program import CellTexts, Folder, Meanings, Program, Run, need_answers
 from .scoreboard import Scoreboard
-from .tool_files import NOT_SAID, ToolFiles
+from .tool_files import NO_REASON, ToolFiles
 
 if TYPE_CHECKING:
     from ...judges import ItemJudge
@@ -73,8 +73,8 @@ class Support(Program):
 
     def measures(self, config: Config) -> Names[str]:
         """See Program."""
-        asked = list(_asked(support_scores([]), config.support.citations not in ("first", 1)))
-        return (*asked, *(name + SUFFIX for name in asked))
+        names = list(_of_asked(support_scores([]), config.support.citations not in ("first", 1)))
+        return (*names, *(name + SUFFIX for name in names))
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
@@ -108,11 +108,11 @@ class Support(Program):
                             rows.write(support_row(*at, citation=None, rank=None, label="none"))
                         cited = _items(judge, answer, sentence, passages, most)
                         for rank, item in enumerate(cited):
-                            [found] = rows_of(outcome(item), 1)
-                            name, label = item.ids["citation"], found.pop("label")
+                            [verdict] = rows_of(outcome(item), 1)
+                            name, label = item.ids["citation"], verdict.pop("label")
                             rows.write(
                                 support_row(
-                                    *at, citation=name, rank=rank, label=label, leaning=found
+                                    *at, citation=name, rank=rank, label=label, leaning=verdict
                                 )
                             )
 
@@ -123,11 +123,11 @@ class Support(Program):
         is_expected = False
         for row in read_support(path, folder.problems, folder.where):
             is_expected |= has_probabilities(row)
-            given = [[c.label for c in s.citations] for s in row.sentences]
-            board.add(row.run_id, row.topic_id, _asked(support_scores(given), every))
-        board.leave_unmade((), list(_asked(support_scores([]), every)))
+            verdicts = [[c.label for c in s.citations] for s in row.sentences]
+            board.add(row.run_id, row.topic_id, _of_asked(support_scores(verdicts), every))
+        board.leave_unmade((), list(_of_asked(support_scores([]), every)))
         for row in read_support(path, Problems(), folder.where) if is_expected else ():
-            board.add(row.run_id, row.topic_id, _asked(expected_support_values(row), every))
+            board.add(row.run_id, row.topic_id, _of_asked(expected_support_values(row), every))
 
     def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
         """See Program."""
@@ -135,11 +135,11 @@ class Support(Program):
         for row in read_support(path, Problems()):
             if row.topic_id in topics:
                 at = (row.topic_id, row.run_id)
-                given = [
+                verdicts = [
                     [labels.get((*at, str(s.id), c.passage_id)) for c in s.citations]
                     for s in row.sentences
                 ]
-                board.add(row.run_id, row.topic_id, support_scores(given))
+                board.add(row.run_id, row.topic_id, support_scores(verdicts))
         return True
 
     def take(self, theirs: ToolFiles) -> None:
@@ -157,31 +157,33 @@ class Support(Program):
                 _keep_sentences(row, theirs)
                 for sentence in row.sentences:
                     ids = {"topic_id": row.topic_id, "run_id": row.run_id, "sentence": sentence.id}
-                    place = (*at, sentence.id)
+                    key = (*at, sentence.id)
                     if not sentence.citations:
-                        rows.write(support_row(*place, citation=None, rank=None, label="none"))
+                        rows.write(support_row(*key, citation=None, rank=None, label="none"))
                     for each in sentence.citations:
                         name, rank = each.passage_id, each.rank
                         named = {"citation": name, "rank": rank, "label": each.label}
-                        rows.write(support_row(*place, **named, leaning=each.as_fields()))
-                        why = _why(calls.get((*place, rank)), asked=bool(calls))
+                        rows.write(support_row(*key, **named, leaning=each.as_fields()))
+                        why = _why(calls.get((*key, rank)), has_calls=bool(calls))
                         theirs.count("support", {**ids, "citation": name}, each.label, why)
 
     def items(self, folder: Folder) -> JudgedItems:
         """Each judged citation of a sentence."""
         families = {name: name.removesuffix("_hard") for name in SUPPORT_GAINS}
-        found = Collected(list(dict.fromkeys(families.values())))
+        collected = Collected(list(dict.fromkeys(families.values())))
         for row in read_support(folder.need(FILE), folder.problems):
-            found.topics[row.topic_id] = None
+            collected.topics[row.topic_id] = None
             n_citing = sum(bool(sentence.citations) for sentence in row.sentences)
             for sentence in row.sentences:
                 for i, citation in enumerate(sentence.citations):
                     weights = _citation_weights(sentence, i, n_citing, len(row.sentences))
                     cell = (row.topic_id, row.run_id, str(sentence.id), citation.passage_id)
-                    given = (citation.label, citation.probabilities)
-                    found.add(cell, row.run_id, *given, weights, is_first=i == 0)
-        counted = dict.fromkeys(found.weights, folder.counted(found.topics))
-        return found.items("support", SUPPORT_SCALE, SUPPORT_KEY, families, SUPPORT_GAINS, counted)
+                    verdict = (citation.label, citation.probabilities)
+                    collected.add(cell, row.run_id, *verdict, weights, is_first=i == 0)
+        counted = dict.fromkeys(collected.weights, folder.counted(collected.topics))
+        return collected.items(
+            "support", SUPPORT_SCALE, SUPPORT_KEY, families, SUPPORT_GAINS, counted
+        )
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:
         """Each judged citation of a sentence; `none` without a docid for one that cites nothing."""
@@ -202,11 +204,11 @@ class Support(Program):
                         sentence=sentence.id,
                         docid=docid,
                         asked={"run_id": row.run_id, "sentence": name, "citation": docid},
-                        **said(citation),
+                        **explanation(citation),
                     )
                 if not sentence.citations:
-                    given = ("sentence", name, sentence.text, "none")
-                    yield Piece(row.run_id, row.topic_id, (), *given, sentence=sentence.id)
+                    fields = ("sentence", name, sentence.text, "none")
+                    yield Piece(row.run_id, row.topic_id, (), *fields, sentence=sentence.id)
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
@@ -226,7 +228,7 @@ class Support(Program):
 def labels_in(path: Path) -> Labels:
     """The labels of a support file. Raises: InputError with all that is wrong with it."""
     problems = Problems()
-    found = {
+    by_answer = {
         (row.run_id, row.topic_id): {
             sentence.id: [(each.passage_id, each.label) for each in sentence.citations]
             for sentence in row.sentences
@@ -234,10 +236,10 @@ def labels_in(path: Path) -> Labels:
         for row in read_support(path, problems)
     }
     problems.raise_errors()
-    return found
+    return by_answer
 
 
-def _asked(values: Mapping[str, Value], every: bool) -> dict[str, Value]:
+def _of_asked(values: Mapping[str, Value], every: bool) -> dict[str, Value]:
     """The measures of an answer; the `_all` ones only where every citation was asked about."""
     return {name: value for name, value in values.items() if every or "_all" not in name}
 
@@ -267,11 +269,11 @@ def _items(
 
 def _total(collection: Collection, most: int | None) -> int:
     """Items with a text; where reports carry documents of their own, at most that many."""
-    known, inline = collection.passages, bool(collection.files_with_documents)
+    texts, inline = collection.passages, bool(collection.files_with_documents)
     return sum(
         n
         for (rank, passage_id), n in collection.cited.items()
-        if (most is None or rank < most) and (inline or passage_id in known)
+        if (most is None or rank < most) and (inline or passage_id in texts)
     )
 
 
@@ -317,14 +319,15 @@ def _keep_sentences(row: SupportLabels, theirs: ToolFiles) -> None:
         theirs.answers[row.run_id, row.topic_id] = sentences
 
 
-def _why(call: SupportJudgement | None, *, asked: bool) -> Unjudged:
+def _why(call: SupportJudgement | None, *, has_calls: bool) -> Unjudged:
     """Why a citation has no label, by the tool's file of calls.
 
     Args:
-        asked: whether there is such a file: a citation that it lacks had no text to be judged by.
+        has_calls: whether there is such a file: a citation that it lacks had no text to be
+            judged by.
     """
     if call is not None and call.reason is not None:
         return Unjudged(call.reason, call.detail, call.raw)
-    if asked and call is None:
+    if has_calls and call is None:
         return Unjudged(Reason.NO_PASSAGE, "the tool did not ask: it had no text of this passage")
-    return NOT_SAID
+    return NO_REASON

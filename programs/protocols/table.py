@@ -28,16 +28,16 @@ def program(name: str) -> Program:
         return made
     for entry in entry_points(group=GROUP, name=name):
         try:
-            found: Any = entry.load()
-            found = found if isinstance(found, Program) else found()
+            loaded: Any = entry.load()
+            loaded = loaded if isinstance(loaded, Program) else loaded()
         except Exception as error:  # another package's code may raise anything
             what = f"cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())})"
             raise InputError(f"program {name}: {entry.value} {what}") from error
-        if not isinstance(found, Program) or found.name != name:
+        if not isinstance(loaded, Program) or loaded.name != name:
             raise InputError(f"program {name}: {entry.value} is no Program of that name")
-        return found
-    known = ", ".join(program_names())
-    raise InputError(f"there is no program {name!r} here, only {known}; is its package installed?")
+        return loaded
+    names = ", ".join(program_names())
+    raise InputError(f"there is no program {name!r} here, only {names}; is its package installed?")
 
 
 def programs() -> list[Program]:
@@ -45,18 +45,18 @@ def programs() -> list[Program]:
 
     One of another package that cannot be loaded is left out: only who names it is stopped by it.
     """
-    found = []
+    loaded = []
     for name in program_names():
         with suppress(InputError):
-            found.append(program(name))
-    return found
+            loaded.append(program(name))
+    return loaded
 
 
 def chosen(names: Collection[str]) -> list[Program]:
     """Those of these names, in that order. Raises: InputError if one cannot be loaded."""
-    known = program_names()
-    others = [name for name in names if name not in known]
-    return [program(name) for name in (*(n for n in known if n in names), *others)]
+    in_order = program_names()
+    others = [name for name in names if name not in in_order]
+    return [program(name) for name in (*(n for n in in_order if n in names), *others)]
 
 
 def empty_notes() -> dict[str, Any]:

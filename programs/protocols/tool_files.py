@@ -16,7 +16,7 @@ from ...records.tools.folders import ToolFolder
 from ...records.writing.files import own_folder
 from ..engine.results import Results
 
-NOT_SAID = Unjudged(Reason.ERROR, "its file says that there is no label, and not why")
+NO_REASON = Unjudged(Reason.ERROR, "its file says that there is no label, and not why")
 INPUTS = "inputs"  # folder for what was judged: topics, answers, passages
 
 
@@ -65,7 +65,7 @@ class ToolFiles:
         if text:
             self.answers[run_id, topic_id] = [{"text": text, "citations": []}]
 
-    def count(self, stage: str, ids: dict[str, Any], label: Any, why: Unjudged = NOT_SAID) -> None:
+    def count(self, stage: str, ids: dict[str, Any], label: Any, why: Unjudged = NO_REASON) -> None:
         """Count an item, judged unless its label is None."""
         self.results.judged(stage, ids, why if label is None else Judged({}))
 

@@ -66,8 +66,8 @@ class Field:
     def at_random(self, seed: int) -> list[Meeting]:
         """Every meeting once, in random order."""
         every = [Meeting(topic, *pair) for topic in self.topics for pair in self.pairs]
-        found = [meeting for meeting in every if self.has(meeting)]
-        return [found[i] for i in np.random.default_rng(seed).permutation(len(found))]
+        meetings = [meeting for meeting in every if self.has(meeting)]
+        return [meetings[i] for i in np.random.default_rng(seed).permutation(len(meetings))]
 
 
 def uncertain(
@@ -76,12 +76,12 @@ def uncertain(
     """The next n meetings, where the order of two runs is least certain.
 
     Args:
-        gains: of all that met: what `run_id` got, 1, 0.5 or 0; None: not judged, which tells
+        gains: of all that met: what `run_id` got, 1, 0.5 or 0; None: not judged, which says
             nothing and is not asked again.
 
     Each is of the pair whose strengths are nearest, measured by the standard error of their
-    difference (Bradley-Terry with a weak prior, errors by Fisher information); what the meeting
-    will tell is taken as told before the next is chosen. Its topic is the one with the fewest
+    difference (Bradley-Terry with a weak prior, errors by Fisher information); the information of
+    the meeting is counted in before the next is chosen. Its topic is the one with the fewest
     meetings. Equal ones are chosen between by the order of `Field.in_turn`.
     """
     runs = {run: i for i, run in enumerate(field.runs)}
@@ -102,20 +102,22 @@ def uncertain(
     pairs = list(left)
     first, second = (np.array([runs[pair[side]] for pair in pairs], int) for side in (0, 1))
     apart = np.abs(strengths[first] - strengths[second])
-    told = 1 / (2 + np.exp(apart) + np.exp(-apart))  # p (1 - p)
+    information = 1 / (2 + np.exp(apart) + np.exp(-apart))  # p (1 - p)
     is_open = np.ones(len(pairs), bool)
-    found: list[Meeting] = []
-    while len(found) < n and is_open.any():
+    chosen: list[Meeting] = []
+    while len(chosen) < n and is_open.any():
         variance = spread[first, first] + spread[second, second] - 2 * spread[first, second]
         certainty = np.where(is_open, apart / np.sqrt(np.maximum(variance, 1e-12)), np.inf)
-        # Of pairs as near, the one of whose difference least is known.
+        # Of pairs as near, the one whose difference is least certain.
         at = int(np.lexsort((-variance, certainty.round(9)))[0])
         topics = left[pairs[at]]
         topic = min(topics, key=lambda name: n_on[name])
         topics.remove(topic)
         is_open[at] = bool(topics)
         n_on[topic] += 1
-        found.append(Meeting(topic, *pairs[at]))
+        chosen.append(Meeting(topic, *pairs[at]))
         row = spread[:, first[at]] - spread[:, second[at]]
-        spread = spread - np.outer(row, row) * (told[at] / (1 + told[at] * variance[at]))
-    return found
+        spread = spread - np.outer(row, row) * (
+            information[at] / (1 + information[at] * variance[at])
+        )
+    return chosen

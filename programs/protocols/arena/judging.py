@@ -30,41 +30,41 @@ STAGE, JUDGE = "battles", "battle"
 
 def field_of(collection: Data) -> Field:
     """Who can meet whom, and where. An answer without text is none."""
-    given = {(a.run_id, a.topic_id) for a in collection.answers() if a.text.strip()}
+    answered = {(a.run_id, a.topic_id) for a in collection.answers() if a.text.strip()}
     cells = {(run, topic) for topic in collection.topics for run in collection.run_ids}
-    absent = cells - given - collection.not_made.keys()
+    absent = cells - answered - collection.not_made.keys()
     return Field(list(collection.topics), collection.run_ids, absent=absent)
 
 
 async def judged_battles(run: Run) -> list[Battle]:
     """All battles of the design, topic by topic."""
     config, field = run.config.arena, field_of(run.collection)
-    found: dict[Meeting, Battle] = {}
+    battles: dict[Meeting, Battle] = {}
     most = config.battles
     if config.design == "active":
-        while batch := _next(field, found, config.round, most, config.seed):
-            found |= await _asked(run, batch)
+        while batch := _next(field, battles, config.round, most, config.seed):
+            battles |= await _asked_battles(run, batch)
     elif config.design == "seeded":
-        found = await _asked(run, field.at_random(config.seed)[:most])
+        battles = await _asked_battles(run, field.at_random(config.seed)[:most])
     else:
-        found = await _asked(run, list(islice(field.in_turn(config.seed), most)))
-    return [found[meeting] for meeting in in_place(found, field.topics)]
+        battles = await _asked_battles(run, list(islice(field.in_turn(config.seed), most)))
+    return [battles[meeting] for meeting in in_topic_order(battles, field.topics)]
 
 
-def in_place(meetings: Collection[Meeting], topics: Sequence[str]) -> list[Meeting]:
+def in_topic_order(meetings: Collection[Meeting], topics: Sequence[str]) -> list[Meeting]:
     """Meetings topic by topic, so that what they share is asked about at one time."""
-    places = {topic: at for at, topic in enumerate(topics)}
-    return sorted(meetings, key=lambda meeting: (places[meeting.topic_id], meeting))
+    positions = {topic: at for at, topic in enumerate(topics)}
+    return sorted(meetings, key=lambda meeting: (positions[meeting.topic_id], meeting))
 
 
 def _next(
-    field: Field, found: Mapping[Meeting, Battle], round: int, most: int | None, seed: int
+    field: Field, battles: Mapping[Meeting, Battle], round: int, most: int | None, seed: int
 ) -> list[Meeting]:
     """The next round of the active design; the first is balanced."""
-    n = round if most is None else min(round, most - len(found))
-    if not found:
+    n = round if most is None else min(round, most - len(battles))
+    if not battles:
         return list(islice(field.in_turn(seed), n))
-    gains = {meeting: gain_of(battle) for meeting, battle in found.items()}
+    gains = {meeting: gain_of(battle) for meeting, battle in battles.items()}
     return uncertain(field, gains, n, seed)
 
 
@@ -73,10 +73,10 @@ def gain_of(battle: Battle) -> float | None:
     return None if battle.label is None else BATTLE_GAINS[battle.label]
 
 
-async def _asked(run: Run, meetings: Collection[Meeting]) -> dict[Meeting, Battle]:
+async def _asked_battles(run: Run, meetings: Collection[Meeting]) -> dict[Meeting, Battle]:
     """These battles, asked about in both orders; those that a run did not turn up for are not."""
     by_topic: dict[str, list[Meeting]] = {}
-    for meeting in in_place(meetings, list(run.collection.topics)):
+    for meeting in in_topic_order(meetings, list(run.collection.topics)):
         by_topic.setdefault(meeting.topic_id, []).append(meeting)
     judge: ItemJudge = run.panel[JUDGE]
     criteria = judge.known({"criteria": "\n".join(run.config.arena.criteria)})
@@ -93,24 +93,24 @@ async def _asked(run: Run, meetings: Collection[Meeting]) -> dict[Meeting, Battl
     def items() -> Iterator[Item]:
         return (item for _, both, _ in battles() for item in both)
 
-    found = {}
+    by_meeting = {}
     stage = labels(STAGE, run.panel, JUDGE, items, total=2 * len(meetings))
     async with run.session.judged(stage, run.results) as outcome:
         for meeting, both, forfeit in battles():
-            said = [rows_of(outcome(item), 1)[0] for item in both]
-            found[meeting] = _battle(meeting, said, forfeit)
-    return found
+            verdicts = [rows_of(outcome(item), 1)[0] for item in both]
+            by_meeting[meeting] = _battle(meeting, verdicts, forfeit)
+    return by_meeting
 
 
 def _texts(collection: Data, topic_id: str) -> dict[str, str | Reason]:
     """By run its answer to a topic, or why we failed to make it; one that gave none is not here."""
-    found: dict[str, str | Reason] = {
+    texts: dict[str, str | Reason] = {
         run: why for (run, topic), why in collection.not_made.items() if topic == topic_id
     }
     for answer, _ in collection.cited_answers(topic_id):
         if answer.text.strip():
-            found[answer.run_id] = answer.text
-    return found
+            texts[answer.run_id] = answer.text
+    return texts
 
 
 def _orders(
@@ -134,30 +134,30 @@ def _orders(
 
 
 def _battle(
-    meeting: Meeting, said: Sequence[Mapping[str, Any]], forfeit: BattleLabel | None
+    meeting: Meeting, verdicts: Sequence[Mapping[str, Any]], forfeit: BattleLabel | None
 ) -> Battle:
     """What became of a battle; `forfeit` of one that was not asked."""
     ids = meeting._asdict()
-    if not said:
+    if not verdicts:
         return Battle(**ids, label=forfeit, is_forfeit=True)
-    first, second = _said(said[0], is_first=True), _said(said[1], is_first=False)
+    first, second = _verdict(verdicts[0], is_first=True), _verdict(verdicts[1], is_first=False)
     return Battle(**ids, label=joined(first.label, second.label), first=first, second=second)
 
 
-def _said(row: Mapping[str, Any], *, is_first: bool) -> BattleVerdict:
-    """What the judge said of answers A and B, as said of the run that stands first or second."""
-    known = {name: value for name, value in row.items() if name not in ("unjudged", "label")}
+def _verdict(row: Mapping[str, Any], *, is_first: bool) -> BattleVerdict:
+    """The verdict on answers A and B, as one on the run that stands first or second."""
+    fields = {name: value for name, value in row.items() if name not in ("unjudged", "label")}
     label = battle_label(row["label"], VERDICT_SCALE)
     if not is_first:
         label = label and turned(label)
-        if "score" in known:
-            known["score"] = 1 - known["score"]
-    chances = known.get("probabilities")
+        if "score" in fields:
+            fields["score"] = 1 - fields["score"]
+    chances = fields.get("probabilities")
     if chances is not None:
-        known["probabilities"] = {_of_run(name, is_first): p for name, p in chances.items()}
-    if (votes := known.get("votes")) is not None:
-        known["votes"] = {who: v and _of_run(v, is_first) for who, v in votes.items()}
-    return BattleVerdict.model_validate({"label": label, **known})
+        fields["probabilities"] = {_of_run(name, is_first): p for name, p in chances.items()}
+    if (votes := fields.get("votes")) is not None:
+        fields["votes"] = {who: v and _of_run(v, is_first) for who, v in votes.items()}
+    return BattleVerdict.model_validate({"label": label, **fields})
 
 
 def _of_run(name: str, is_first: bool) -> str:

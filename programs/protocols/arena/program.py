@@ -106,8 +106,8 @@ class Arena(Program):
         n_lost = sum(
             battle.label is None for battle in battles
         )  # of any run: they all hang together
-        found, names = fitted(battles, resamples=0)
-        for measure, ratings in ((STRENGTH, found.strengths), (ELO, found.elo)):
+        fitted_ratings, names = fitted(battles, resamples=0)
+        for measure, ratings in ((STRENGTH, fitted_ratings.strengths), (ELO, fitted_ratings.elo)):
             for run_id, rating in zip(names, ratings, strict=True):
                 n = sum(of_cells[cell][WIN_RATE].n for cell in of_cells if cell[0] == run_id)
                 board.extend([value_row(run_id, "all", measure, _rating(rating, n, n_lost))])
@@ -121,9 +121,9 @@ class Arena(Program):
                     for run_id in both.values():
                         theirs.cell(run_id, battle.topic_id)
                     rows.write(battle.as_row())
-                    for said in filter(None, (battle.first, battle.second)):
+                    for verdict in filter(None, (battle.first, battle.second)):
                         ids = {"topic_id": battle.topic_id, **both}
-                        theirs.count("battles", ids, said.label)
+                        theirs.count("battles", ids, verdict.label)
 
     def scale(self, folder: Path) -> ItemScale:
         """See Program."""
@@ -150,7 +150,7 @@ class Arena(Program):
         for _, battle in battles_with_lines(lines(FILE)):
             for run_id, opponent_id, label in sides(battle):
                 is_own = run_id == battle.run_id
-                said = [one for one in (battle.first, battle.second) if one is not None]
+                verdicts = [one for one in (battle.first, battle.second) if one is not None]
                 yield Piece(
                     run_id,
                     battle.topic_id,
@@ -159,7 +159,7 @@ class Arena(Program):
                     opponent_id,
                     "the orders disagree" if battle.is_split else "",
                     label,
-                    reasoning=" / ".join(one.rationale for one in said if one.rationale),
+                    reasoning=" / ".join(one.rationale for one in verdicts if one.rationale),
                     asked={"run_id": run_id, "opponent_id": opponent_id},
                 )
 
@@ -176,7 +176,7 @@ class Arena(Program):
                 yield cell, dict(zip(INPUTS, texts, strict=True))
 
 
-def _rating(found: Interval, n: int, n_lost: int) -> Value:
+def _rating(interval: Interval, n: int, n_lost: int) -> Value:
     """A rating with the run's judged battles; those that are missing could make it anything."""
-    bound = None if n_lost else found.value
-    return Value(found.value, n, n_lost, bound, bound)
+    bound = None if n_lost else interval.value
+    return Value(interval.value, n, n_lost, bound, bound)

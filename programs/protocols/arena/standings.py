@@ -99,8 +99,8 @@ def standings_in(path: Path, **draws: Unpack[Draws]) -> Standings | None:
     problems = Problems()
     battles = list(read_battles(file, problems))
     problems.raise_errors()
-    asked = sum(battle.first is not None or battle.second is not None for battle in battles)
-    cost = _cost(path, asked) if path.is_dir() else None
+    n_asked = sum(battle.first is not None or battle.second is not None for battle in battles)
+    cost = _cost(path, n_asked) if path.is_dir() else None
     return standings(battles, cost, **draws) if battles else None
 
 
@@ -108,8 +108,10 @@ def standings(
     battles: Sequence[Battle], cost: Cost | None = None, **draws: Unpack[Draws]
 ) -> Standings:
     """What these battles make of their runs; topics are drawn for intervals."""
-    found, names = fitted(battles, **draws)
-    order = sorted(range(len(names)), key=lambda i: (-(found.strengths[i].value or 0.0), names[i]))
+    fitted_ratings, names = fitted(battles, **draws)
+    order = sorted(
+        range(len(names)), key=lambda i: (-(fitted_ratings.strengths[i].value or 0.0), names[i])
+    )
     counts = {name: Counter[str]() for name in names}
     won: dict[str, dict[str, tuple[float, int]]] = {name: {} for name in names}
     for battle in battles:
@@ -121,24 +123,24 @@ def standings(
             if label is not None:
                 before, n = won[run].get(opponent, (0.0, 0))
                 won[run][opponent] = before + BATTLE_GAINS[label], n + 1
-    said = [
+    verdicts = [
         ((s.label, 1 if s is battle.first else -1), battle.topic_id)
         for battle in battles
         for s in (battle.first, battle.second)
         if s is not None and s.label is not None
     ]
     sign = {"win": 1, "loss": -1}
-    preferred = [sign.get(label, 0) * place for (label, place), _ in said]
+    preferred = [sign.get(label, 0) * side for (label, side), _ in verdicts]
     return Standings(
-        [_standing(names[i], found, i, counts[names[i]]) for i in order],
+        [_standing(names[i], fitted_ratings, i, counts[names[i]]) for i in order],
         won,
         len(battles),
         sum(battle.label is None for battle in battles),
         sum(battle.is_split for battle in battles),
-        sum(label == "both_bad" for (label, _), _ in said),
-        found.has_prior,
-        found.n_prior_draws,
-        position_effect(preferred, [topic for _, topic in said], **draws) if said else None,
+        sum(label == "both_bad" for (label, _), _ in verdicts),
+        fitted_ratings.has_prior,
+        fitted_ratings.n_prior_draws,
+        position_effect(preferred, [topic for _, topic in verdicts], **draws) if verdicts else None,
         cost,
     )
 
@@ -148,7 +150,7 @@ def fitted(battles: Sequence[Battle], **draws: Unpack[Draws]) -> tuple[Ratings, 
     names = sorted({run for battle in battles for run in (battle.run_id, battle.opponent_id)})
     at = {name: i for i, name in enumerate(names)}
     judged = [(b, gain) for b in battles if (gain := gain_of(b)) is not None]
-    found = ratings(
+    fitted_ratings = ratings(
         np.array([at[b.run_id] for b, _ in judged], np.int64),
         np.array([at[b.opponent_id] for b, _ in judged], np.int64),
         np.array([gain for _, gain in judged], float),
@@ -156,7 +158,7 @@ def fitted(battles: Sequence[Battle], **draws: Unpack[Draws]) -> tuple[Ratings, 
         len(names),
         **draws,
     )
-    return found, names
+    return fitted_ratings, names
 
 
 def sides(battle: Battle) -> Iterable[tuple[str, str, BattleLabel | None]]:
@@ -188,12 +190,14 @@ def _values(counts: Counter[str]) -> dict[str, Value]:
     }
 
 
-def _standing(name: str, found: Ratings, i: int, counts: Counter[str]) -> Standing:
+def _standing(name: str, fitted_ratings: Ratings, i: int, counts: Counter[str]) -> Standing:
     wins, ties, losses = counts["win"], counts["tie"], counts["loss"]
     n = wins + ties + losses
     rate = (wins + ties / 2) / n if n else None
     more = (counts[name] for name in ("splits", "forfeits", "unjudged"))
-    return Standing(name, found.strengths[i], found.elo[i], rate, wins, ties, losses, *more)
+    return Standing(
+        name, fitted_ratings.strengths[i], fitted_ratings.elo[i], rate, wins, ties, losses, *more
+    )
 
 
 def _cost(folder: Path, n: int) -> Cost | None:

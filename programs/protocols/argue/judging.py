@@ -38,10 +38,10 @@ from .parts import Parts, parts_of
 STAGE, JUDGE = "argue", "accepted_answer"
 LISTS, ANSWERED, REPORTS = "question_lists.jsonl", "answered.jsonl", "reports.jsonl"
 
-Said = Mapping[tuple[str, str], list[tuple[int, dict[str, Any]]]]  # by question and answer
+Statements = Mapping[tuple[str, str], list[tuple[int, dict[str, Any]]]]  # by question and answer
 
 
-class _Asked(NamedTuple):
+class _Accepted(NamedTuple):
     question: ListedQuestion
     answer: AcceptedAnswer
 
@@ -53,17 +53,17 @@ async def answered(run: Run, lists: Mapping[str, QuestionList], support: Labels)
     results = run.results
     async with run.session.judged(stage, results) as outcome:
         with results.open(LISTS) as rows:
-            for found in lists.values():
-                rows.write(question_list_row(found))
+            for question_list in lists.values():
+                rows.write(question_list_row(question_list))
         with results.open(ANSWERED) as rows, results.open(REPORTS) as reports:
             for answer, parts in work.reports():
                 carried = _carried(answer, parts, support)
                 reports.write(report_row(_judged(answer, parts, carried)))
                 _count(parts, run)
-                said = work.said(answer, parts, outcome)
+                statements = work.statements(answer, parts, outcome)
                 if answer.topic_id in lists:
                     for question in lists[answer.topic_id].questions:
-                        rows.write(answered_row(_question(answer, question, said, carried)))
+                        rows.write(answered_row(_question(answer, question, statements, carried)))
 
 
 class _Work:
@@ -71,9 +71,9 @@ class _Work:
 
     def __init__(self, run: Run, lists: Mapping[str, QuestionList]) -> None:
         self._run, self._window = run, run.panel[JUDGE].window
-        self._asked = {
+        self._accepted = {
             topic: [
-                _Asked(question, each) for question in of.questions for each in question.answers
+                _Accepted(question, each) for question in of.questions for each in question.answers
             ]
             for topic, of in lists.items()
         }
@@ -88,60 +88,62 @@ class _Work:
         for answer, parts in self.reports():
             yield from (item for *_, item in self.windows(answer, parts))
 
-    def said(self, answer: Answer, parts: Parts, outcome: Callable[[Item], Outcome]) -> Said:
+    def statements(
+        self, answer: Answer, parts: Parts, outcome: Callable[[Item], Outcome]
+    ) -> Statements:
         """What was not judged to be missing: the sentences that state an answer, or may do so."""
-        found: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
-        for sentence, asked, item in self.windows(answer, parts):
-            for each, row in zip(asked, rows_of(outcome(item), item.n), strict=True):
+        by_answer: dict[tuple[str, str], list[tuple[int, dict[str, Any]]]] = {}
+        for sentence, window, item in self.windows(answer, parts):
+            for each, row in zip(window, rows_of(outcome(item), item.n), strict=True):
                 if row["label"] != "no":
-                    of_answer = found.setdefault((each.question.id, each.answer.id), [])
+                    of_answer = by_answer.setdefault((each.question.id, each.answer.id), [])
                     of_answer.append((sentence.id, row))
-        return found
+        return by_answer
 
     def windows(
         self, answer: Answer, parts: Parts
-    ) -> Iterator[tuple[Sentence, Sequence[_Asked], Item]]:
+    ) -> Iterator[tuple[Sentence, Sequence[_Accepted], Item]]:
         """Each claim of a report with each window of its topic's answers."""
         from ....judges.finding.accepted_answer import asked_for  # with which DSPy comes
 
         topic_id = answer.topic_id
-        wanted = self._asked.get(topic_id, [])
+        wanted = self._accepted.get(topic_id, [])
         question = self._run.collection.topics[topic_id].question
         for sentence in parts.claims:
             ids = {"topic_id": topic_id, "run_id": answer.run_id, "sentence": sentence.id}
             for start in range(0, len(wanted), self._window):
-                asked = wanted[start : start + self._window]
-                names = [f"{each.question.id}:{each.answer.id}" for each in asked]
-                texts = [asked_for(each.question.text, each.answer.text) for each in asked]
+                window = wanted[start : start + self._window]
+                names = [f"{each.question.id}:{each.answer.id}" for each in window]
+                texts = [asked_for(each.question.text, each.answer.text) for each in window]
                 payload = (question, sentence.text, texts)
-                yield sentence, asked, Item({**ids, "answers": names}, payload, len(asked))
+                yield sentence, window, Item({**ids, "answers": names}, payload, len(window))
 
 
 def _carried(answer: Answer, parts: Parts, support: Labels) -> dict[int, Between]:
     """How each claim of a report is carried, by its position."""
-    given = support.get((answer.run_id, answer.topic_id), {})
+    of_answer = support.get((answer.run_id, answer.topic_id), {})
     return {
-        claim.id: sentence_standing([label for _, label in given.get(claim.id, ())])
+        claim.id: sentence_standing([label for _, label in of_answer.get(claim.id, ())])
         for claim in parts.claims
     }
 
 
 def _question(
-    answer: Answer, question: ListedQuestion, said: Said, carried: Mapping[int, Between]
+    answer: Answer, question: ListedQuestion, statements: Statements, carried: Mapping[int, Between]
 ) -> AnsweredQuestion:
-    found = []
+    answers = []
     for wanted in question.answers:
-        given = said.get((question.id, wanted.id), [])
+        rows = statements.get((question.id, wanted.id), [])
         stands = any_of(
             answer_standing(True if row["label"] == "yes" else None, carried[at])
-            for at, row in given
+            for at, row in rows
         )
-        sentences = tuple(JudgedSentence(sentence=at, **row) for at, row in given)
-        found.append(
+        sentences = tuple(JudgedSentence(sentence=at, **row) for at, row in rows)
+        answers.append(
             JudgedAnswer(id=wanted.id, text=wanted.text, sentences=sentences, **stands._asdict())
         )
     fold = all_of if question.aggregator == "AND" else any_of
-    folded = fold(Between(each.low, each.high) for each in found) if found else NOT_SAID
+    folded = fold(Between(each.low, each.high) for each in answers) if answers else NOT_SAID
     return AnsweredQuestion(
         run_id=answer.run_id,
         topic_id=answer.topic_id,
@@ -149,7 +151,7 @@ def _question(
         question=question.text,
         aggregator=question.aggregator,
         importance=question.importance,
-        answers=tuple(found),
+        answers=tuple(answers),
         **folded._asdict(),
     )
 

@@ -104,8 +104,12 @@ class Argue(Program):
         collection, config = run.collection, run.config
         if not _judges_support(config):
             await Support().judge(run)
-        given = collection.question_lists or {}
-        lists = {t: given[t] for t in collection.topics if t in given and given[t].questions}
+        question_lists = collection.question_lists or {}
+        lists = {
+            t: question_lists[t]
+            for t in collection.topics
+            if t in question_lists and question_lists[t].questions
+        }
         where = next(iter(config.data.question_lists), "question lists")
         why = "questions, it is left out of their scores"
         leave_out(run, LEFT_OUT, lists, "no_questions", why, where)
@@ -121,8 +125,10 @@ class Argue(Program):
             board.add(*at, {SENTENCES: supported[at], OVER_LENGTH: Value(over, 0, 0, over, over)})
         rows = read_answered(folder.need(ANSWERED), folder.problems)
         for at, of_report in groupby(rows, lambda row: (row.run_id, row.topic_id)):
-            found = list(of_report)
-            scores = question_scores([_between(q) for q in found], [q.importance for q in found])
+            questions = list(of_report)
+            scores = question_scores(
+                [_between(q) for q in questions], [q.importance for q in questions]
+            )
             support = supported.get(at, sentence_support(()))
             board.add(*at, {**scores, F1: report_f1(scores[COVERAGE], support)})
         board.leave_unmade((), (*_OF_QUESTIONS, SENTENCES, OVER_LENGTH))
@@ -142,12 +148,12 @@ class Argue(Program):
 
     def items(self, folder: Folder) -> JudgedItems:
         """Each question of a report."""
-        given = [
+        cells = [
             ((row.topic_id, row.run_id, row.question_id), row.run_id, row.label, None)
             for row in read_answered(folder.need(ANSWERED), folder.problems)
         ]
-        counted = folder.counted((cell[0] for cell, *_ in given), LEFT_OUT)
-        return equal_items(given, "other", STANDINGS, KEY, QUESTION_GAINS, counted)
+        counted = folder.counted((cell[0] for cell, *_ in cells), LEFT_OUT)
+        return equal_items(cells, "other", STANDINGS, KEY, QUESTION_GAINS, counted)
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:
         """Each question, with the sentences that answer it."""
@@ -159,12 +165,12 @@ class Argue(Program):
             if citation.label is None
         }
         for _, row in answered_with_lines(lines(ANSWERED)):
-            said = [(a, s) for a in row.answers for s in a.sentences if s.label is not None]
-            reasons = [each.rationale for _, each in said if each.rationale]
+            stated = [(a, s) for a in row.answers for s in a.sentences if s.label is not None]
+            reasons = [each.rationale for _, each in stated if each.rationale]
             yield point_piece(
                 *(row, QUESTION, row.question_id, _shown(row), row.label),
                 importance=row.importance,
-                evidence=tuple(dict.fromkeys(one for _, each in said for one in each.evidence)),
+                evidence=tuple(dict.fromkeys(one for _, each in stated for one in each.evidence)),
                 reasoning="; ".join([*_where(row), *reasons]),
                 asked=_missing(row, missing) if row.label is None else {},
             )
@@ -172,10 +178,13 @@ class Argue(Program):
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""
         data = load_collection(config.data, config.run.limit)
-        lists = {topic: given.questions for topic, given in (data.question_lists or {}).items()}
+        lists = {
+            topic: question_list.questions
+            for topic, question_list in (data.question_lists or {}).items()
+        }
 
         def texts(request: str, answer: Answer, each: ListedQuestion) -> Texts:
-            accepted = _asked(each.text, each.aggregator, [a.text for a in each.answers])
+            accepted = _with_accepted(each.text, each.aggregator, [a.text for a in each.answers])
             return {"request": request, "accepted": accepted, "report": answer.text}
 
         return texts_of_points(data, lists, wanted, texts)
@@ -187,18 +196,18 @@ def _judges_support(config: Config) -> bool:
     return "support" in config.program or by_evidence
 
 
-def _between(found: Open) -> Between:
-    return Between(found.low, found.high)
+def _between(bounds: Open) -> Between:
+    return Between(bounds.low, bounds.high)
 
 
 def _shown(row: AnsweredQuestion) -> str:
-    return _asked(row.question, row.aggregator, [answer.text for answer in row.answers])
+    return _with_accepted(row.question, row.aggregator, [answer.text for answer in row.answers])
 
 
-def _asked(question: str, aggregator: str, answers: list[str]) -> str:
+def _with_accepted(question: str, aggregator: str, answers: list[str]) -> str:
     """A question with all that is accepted.
 
-    >>> _asked("Who struck?", "OR", ["dockers", "pilots"])
+    >>> _with_accepted("Who struck?", "OR", ["dockers", "pilots"])
     'Who struck? [dockers OR pilots]'
     """
     accepted = f" {aggregator} ".join(answer or "any answer" for answer in answers)
@@ -208,10 +217,10 @@ def _asked(question: str, aggregator: str, answers: list[str]) -> str:
 def _where(row: AnsweredQuestion) -> Iterator[str]:
     """The sentences that give each answer, counted from 1."""
     for answer in row.answers:
-        places = sorted({s.sentence + 1 for s in answer.sentences if s.label is not None})
-        if places:
-            said = f"said in sentence {', '.join(map(str, places))}"
-            yield said if len(row.answers) == 1 else f"{answer.text or 'any answer'}: {said}"
+        numbers = sorted({s.sentence + 1 for s in answer.sentences if s.label is not None})
+        if numbers:
+            text = f"said in sentence {', '.join(map(str, numbers))}"
+            yield text if len(row.answers) == 1 else f"{answer.text or 'any answer'}: {text}"
 
 
 def _missing(row: AnsweredQuestion, unsupported: Mapping[tuple[str, int], str]) -> dict[str, str]:

@@ -122,23 +122,23 @@ def _settings(folder: Folder) -> CoverageConfig:
 
 
 def _ids(line: Line, tokens: dict[str, int]) -> tuple[str, ...]:
-    """The passages of a row, whose token counts are noted."""
+    """The passages of a row, whose token counts are recorded."""
     ids, counts = line.array("passage_ids") or [], line.array("tokens") or []
     if len(ids) != len(counts):
         line.error("bad_field", f"{len(ids)} passage_ids and {len(counts)} tokens, wanted as many")
-    for place, (name, n_tokens) in enumerate(zip(ids, counts, strict=False)):
+    for index, (name, n_tokens) in enumerate(zip(ids, counts, strict=False)):
         if as_id(name) is None:
-            line.bad(f"passage_ids[{place}]", name, "an id (text or whole number)")
-        _count_tokens(line, f"tokens[{place}]", str(name), n_tokens, tokens)
+            line.bad(f"passage_ids[{index}]", name, "an id (text or whole number)")
+        _count_tokens(line, f"tokens[{index}]", str(name), n_tokens, tokens)
     return tuple(map(str, ids))
 
 
-def _count_tokens(line: Line, field: str, name: str, given: Any, tokens: dict[str, int]) -> None:
-    """Note the tokens of a text; null where they are not known."""
-    if type(given) is int and given >= 0:
-        tokens[name] = given
-    elif given is not None:
-        line.bad(field, given, "a number of tokens or null")
+def _count_tokens(line: Line, field: str, name: str, value: Any, tokens: dict[str, int]) -> None:
+    """Record the tokens of a text; null where they are not known."""
+    if type(value) is int and value >= 0:
+        tokens[name] = value
+    elif value is not None:
+        line.bad(field, value, "a number of tokens or null")
 
 
 def _contexts(data: CoverageData) -> Iterator[tuple[str, str, tuple[str, ...] | None]]:

@@ -31,17 +31,17 @@ async def questions_of(run: Run) -> tuple[dict[str, QuestionSet], list[str]]:
     inputs = inputs_of(collection)
     unasked: list[str] = []
     if inputs.questions is None:
-        found = await _made_questions(run)
-        unasked = [t for t in collection.topics if t in inputs.reports and t not in found]
+        questions = await _made_questions(run)
+        unasked = [t for t in collection.topics if t in inputs.reports and t not in questions]
     else:
         given = inputs.questions
-        found = {topic: given[topic] for topic in collection.topics if topic in given}
+        questions = {topic: given[topic] for topic in collection.topics if topic in given}
     for topic in collection.topics:
-        if topic not in found and topic not in unasked:
+        if topic not in questions and topic not in unasked:
             what = f"topic {topic!r} has no sub-questions, it is left out of coverage"
             where = data.questions or data.reference or "questions"
             collection.problems.skip(where, 0, "no_questions", what)
-    return found, unasked
+    return questions, unasked
 
 
 async def _made_questions(run: Run) -> dict[str, QuestionSet]:
@@ -53,16 +53,16 @@ async def _made_questions(run: Run) -> dict[str, QuestionSet]:
             if topic_id in reports:
                 yield Item({"topic_id": topic_id}, (reports[topic_id], n))
 
-    found: dict[str, QuestionSet] = {}
+    sets: dict[str, QuestionSet] = {}
     generate = run.panel["subquestions"].generate
     stage = makes("questions", ("subquestions",), generate, items, made=list[StrictStr])
     for ids, made in await run.session.made(stage, run.results):
         if made is not None:
             topic_id = ids["topic_id"]
-            found[topic_id] = question_set(topic_id, made)
-            if missing := n - len(found[topic_id].questions):
+            sets[topic_id] = question_set(topic_id, made)
+            if missing := n - len(sets[topic_id].questions):
                 run.results.count("questions fewer than asked for", missing)
-    return found
+    return sets
 
 
 async def rate(
@@ -81,24 +81,24 @@ async def rate(
     A question of a text that is not in the data ends as `Unjudged(no_passage)`, never as 0.
 
     Args:
-        texts: what to rate, each once; called again for each pass, so that no text is held.
+        texts: what to rate, each once; called again for each pass, so that none is kept in memory.
         ratings: those that are there already; new ones are added.
         paper_zero: do not ask again for ratings that were unreadable: they count as 0.
         why: is given the new ratings for which the judge said why, each with its ids.
     """
     size = session.panel["answerability"].window
-    asked = {NOT_JUDGED} if paper_zero else {NOT_JUDGED, UNPARSED}
+    to_ask = {NOT_JUDGED} if paper_zero else {NOT_JUDGED, UNPARSED}
     before = {topic: dict(of_topic) for topic, of_topic in ratings.items()}
 
-    def known(topic_id: str, text_id: str) -> tuple[int, ...]:
+    def earlier_row(topic_id: str, text_id: str) -> tuple[int, ...]:
         nothing = (NOT_JUDGED,) * questions[topic_id].n_columns
         return before.get(topic_id, {}).get(text_id, nothing)
 
     def windows() -> Iterator[tuple[Sequence[SubQuestion], Item]]:
         for text in texts():
             if text.topic_id in questions:
-                row = known(text.topic_id, text.id)
-                missing = [q for q in questions[text.topic_id].questions if row[q.column] in asked]
+                row = earlier_row(text.topic_id, text.id)
+                missing = [q for q in questions[text.topic_id].questions if row[q.column] in to_ask]
                 for start in range(0, len(missing), size):
                     window = missing[start : start + size]
                     yield window, _item(text, window)
@@ -112,10 +112,10 @@ async def rate(
         for window, item in windows():
             topic_id, text_id = item.ids["topic_id"], item.ids["passage_id"]
             of_topic = ratings.setdefault(topic_id, {})
-            row = list(of_topic.get(text_id) or known(topic_id, text_id))
-            given = outcome(item)
-            for question, verdict in zip(window, rows_of(given, item.n), strict=True):
-                row[question.column] = _rating(given, verdict["label"])
+            row = list(of_topic.get(text_id) or earlier_row(topic_id, text_id))
+            result = outcome(item)
+            for question, verdict in zip(window, rows_of(result, item.n), strict=True):
+                row[question.column] = _rating(result, verdict["label"])
                 if why is not None and ("evidence" in verdict or "rationale" in verdict):
                     ids = {"topic_id": topic_id, "passage_id": text_id, "question_id": question.id}
                     why.write(ids | verdict)

@@ -135,8 +135,8 @@ class Coverage(Program):
 
             async def rated(name: str, wanted: Callable[[], Iterable[Text]]) -> None:
                 zero = inputs.settings.paper_zero
-                given = (wanted, questions, data.ratings)
-                await rate(run.session, run.results, name, *given, paper_zero=zero, why=why)
+                rest = (wanted, questions, data.ratings)
+                await rate(run.session, run.results, name, *rest, paper_zero=zero, why=why)
 
             add_pools(data, collection)
             await rated("pool", texts.of_pools)
@@ -165,9 +165,9 @@ class Coverage(Program):
             for line in lines(REPORTS)
         }
         for topic_id, texts in ratings_with_lines(lines(RATINGS), sets).items():
-            for name, found in texts.items():
+            for name, rated in texts.items():
                 for question in sets[topic_id].questions:
-                    cell, rating = (topic_id, name, question.id), found.ratings[question.column]
+                    cell, rating = (topic_id, name, question.id), rated.ratings[question.column]
                     leaning = why.get(cell, {})
                     yield Piece(
                         runs.get(name, ""),
@@ -189,8 +189,8 @@ class Coverage(Program):
         data, _ = read_coverage(Folder(folder, Problems()))
         texts = CoverageTexts(load_collection(config.data, config.run.limit, config.coverage), data)
         for text in chain(texts.of_pools(), texts.of_systems()):
-            known = data.questions.get(text.topic_id)
-            for question in known.questions if known is not None else ():
+            question_set = data.questions.get(text.topic_id)
+            for question in question_set.questions if question_set is not None else ():
                 cell = (text.topic_id, text.id, question.id)
                 if cell in wanted and text.text is not None:
                     yield cell, {"question": question.text, "context": text.text}

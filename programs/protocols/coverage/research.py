@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 RESEARCH = "research.jsonl"
 JUDGES: tuple[JudgeName, ...] = ("question_decomposer", "answerability")
 GRADE = Annotated[int, Strict(), Ge(0), Le(5)]
-ASKED = {"question": StrictStr, "answered_by": StrictStr | None, "grades": dict[str, GRADE]}
-MADE = object_of({"questions": list_of(object_of(ASKED))})
+QUESTION = {"question": StrictStr, "answered_by": StrictStr | None, "grades": dict[str, GRADE]}
+MADE = object_of({"questions": list_of(object_of(QUESTION))})
 UNANSWERABLE = "sub-questions unanswerable in the corpus, left out (unanswerable_in_corpus)"
 
 
@@ -54,7 +54,7 @@ async def researched_questions(run: Run) -> tuple[dict[str, QuestionSet], list[s
         for topic in collection.topics.values():
             yield Item({"topic_id": topic.id}, (topic.id, topic.question, []))
 
-    found: dict[str, QuestionSet] = {}
+    sets: dict[str, QuestionSet] = {}
     unasked = []
     total = len(collection.topics)
     stage = acts("research", JUDGES, _researcher(run, corpus), items, made=MADE, total=total)
@@ -64,23 +64,25 @@ async def researched_questions(run: Run) -> tuple[dict[str, QuestionSet], list[s
             if of_topic is None:
                 unasked.append(topic_id)
                 continue
-            asked = of_topic["questions"]
-            answered = [each for each in asked if each["answered_by"] is not None]
-            for each in asked:
-                place = str(answered.index(each)) if each in answered else None
-                rows.write({"topic_id": topic_id, "question_id": place, **each})
-            if n_lost := len(asked) - len(answered):
+            questions = of_topic["questions"]
+            answered = [each for each in questions if each["answered_by"] is not None]
+            for each in questions:
+                number = str(answered.index(each)) if each in answered else None
+                rows.write({"topic_id": topic_id, "question_id": number, **each})
+            if n_lost := len(questions) - len(answered):
                 results.count(UNANSWERABLE, n_lost)
             if not answered:
-                what = f"topic {topic_id!r}: no passage answers one of its {len(asked)} questions"
+                what = (
+                    f"topic {topic_id!r}: no passage answers one of its {len(questions)} questions"
+                )
                 collection.problems.skip(RESEARCH, 0, "no_questions", what)
                 continue
-            found[topic_id] = question_set(topic_id, [q["question"] for q in answered])
+            sets[topic_id] = question_set(topic_id, [q["question"] for q in answered])
             if not has_pool:
                 pool = dict.fromkeys(q["answered_by"] for q in answered)
                 listed[topic_id] = dict.fromkeys(pool, 1)
                 _hold(collection, corpus, pool)
-    return found, unasked
+    return sets, unasked
 
 
 def _hold(collection: Collection, corpus: Corpus, names: Iterable[str]) -> None:

@@ -49,7 +49,7 @@ def coverage_rows(
     if data.rankings:
         contexts.leave_unmade((ORACLE_CONTEXT, topic) for topic in data.unasked)
     reports.leave_unmade((ORACLE_REPORT, topic) for topic in data.unasked)
-    has_reference = any(reference_id(topic) in given for topic, given in data.ratings.items())
+    has_reference = any(reference_id(topic) in texts for topic, texts in data.ratings.items())
     for topic_id in (topic for topic in wanted if topic in data.questions):
         view = TopicView(data, topic_id, settings)
         if data.rankings:
@@ -57,9 +57,9 @@ def coverage_rows(
         for run_id, rankings in data.rankings.items():
             if topic_id in rankings:
                 contexts.add(run_id, topic_id, view.context_values(rankings[topic_id]))
-        for run_id, given in data.reports.items():
-            if topic_id in given:
-                reports.add(run_id, topic_id, view.report_values(given[topic_id]))
+        for run_id, of_run in data.reports.items():
+            if topic_id in of_run:
+                reports.add(run_id, topic_id, view.report_values(of_run[topic_id]))
         if has_reference:
             report = reference_id(topic_id)
             is_rated = report in data.ratings.get(topic_id, {})
@@ -102,10 +102,10 @@ def topic_board(board: Scoreboard, view: TopicView) -> None:
 
 
 def _unasked(
-    data: CoverageData, given: Mapping[str, Mapping[str, object]]
+    data: CoverageData, by_run: Mapping[str, Mapping[str, object]]
 ) -> Iterator[tuple[str, str]]:
     """The runs that have something on a topic whose sub-questions could not be made."""
-    for run_id, of_topic in given.items():
+    for run_id, of_topic in by_run.items():
         yield from ((run_id, topic) for topic in data.unasked if topic in of_topic)
 
 
@@ -131,18 +131,18 @@ def relevance_rows(data: CoverageData, settings: CoverageConfig) -> list[ScoreRo
         for view in views.values():
             topic_board(board, view)
         for run_id, rankings in data.rankings.items():
-            given = {topic: rankings[topic][:k] for topic in views if topic in rankings}
-            known = {t: _graded(views[t], grades[t], ids) for t, ids in given.items()}
-            asked = {t: ids for t, ids in known.items() if grades[t]}
-            found = ranking_scores(grades, asked, list(names)).by_topic if asked else {}
-            for topic, ids in known.items():
+            first_k = {topic: rankings[topic][:k] for topic in views if topic in rankings}
+            graded = {t: _graded(views[t], grades[t], ids) for t, ids in first_k.items()}
+            scorable = {t: ids for t, ids in graded.items() if grades[t]}
+            scores = ranking_scores(grades, scorable, list(names)).by_topic if scorable else {}
+            for topic, ids in graded.items():
                 view = views[topic]
-                n_open = len(given[topic]) - len(ids) + len(view.pool) - len(grades[topic])
+                n_open = len(first_k[topic]) - len(ids) + len(view.pool) - len(grades[topic])
                 if settings.k == "required":
                     n_open += view.n_open
-                is_known = view.n_answerable and (ids or not given[topic])
+                is_known = view.n_answerable and (ids or not first_k[topic])
                 for name, ours in names.items():
-                    value = found.get(name, {}).get(topic) if is_known else None
+                    value = scores.get(name, {}).get(topic) if is_known else None
                     low, high = (0.0, 1.0) if n_open else (value, value)
                     board.add(run_id, topic, {ours: Value(value, len(ids), n_open, low, high)})
     return list(board.rows())

@@ -41,13 +41,13 @@ class CoverageTexts:
     def of_systems(self) -> Iterator[Text]:
         """The passages of all contexts, each once, and the answers that have text."""
         for topic_id in self._collection.topics:
-            found = dict.fromkeys(
+            names = dict.fromkeys(
                 name
                 for rankings in self._data.rankings.values()
                 for name in self._inputs.judged_ids(topic_id, rankings.get(topic_id, ()))
             )
             pool = set(self._data.pools.get(topic_id, ()))
-            yield from self._passages(topic_id, (name for name in found if name not in pool))
+            yield from self._passages(topic_id, (name for name in names if name not in pool))
         for answer in self._collection.answers():
             if answer.text.strip():
                 name = answer_id(answer.topic_id, answer.run_id)
@@ -78,8 +78,8 @@ def add_tokens(data: CoverageData, collection: Collection, count: Callable[[str]
     """Count the tokens of every text whose length matters and that is there."""
     names = {name for pool in data.pools.values() for name in pool}
     names.update(n for of in data.rankings.values() for ids in of.values() for n in ids)
-    known = collection.passages
-    data.tokens.update((name, count(known[name].text)) for name in names if name in known)
+    passages = collection.passages
+    data.tokens.update((name, count(passages[name].text)) for name in names if name in passages)
     for topic_id, report in inputs_of(collection).reports.items():
         data.tokens[reference_id(topic_id)] = count(report)
     data.reports.update((run_id, {}) for run_id in collection.run_ids)

@@ -78,13 +78,15 @@ class TopicView:
 
     def matrix(self, ids: Sequence[str]) -> NDArray[np.float64]:
         """(n_texts, n_questions) ratings, missing = nan."""
-        found = np.full((len(ids), len(self._questions)), np.nan)
-        for row, name in zip(found, ids, strict=True):
+        ratings = np.full((len(ids), len(self._questions)), np.nan)
+        for row, name in zip(ratings, ids, strict=True):
             if self.settings.own_only and not is_own(name, self.topic_id):
                 row[:] = 0.0
-            elif (given := self._ratings.get(name)) is not None:
-                row[:] = [self._number(given[question.column]) for question in self._questions]
-        return found
+            elif (text_ratings := self._ratings.get(name)) is not None:
+                row[:] = [
+                    self._number(text_ratings[question.column]) for question in self._questions
+                ]
+        return ratings
 
     @cached_property
     def pool(self) -> tuple[str, ...]:
@@ -94,8 +96,8 @@ class TopicView:
     @cached_property
     def judged(self) -> tuple[str, ...]:
         """Ids of all passages that have ratings: the pool and what systems found beside it."""
-        found = dict.fromkeys((*self.pool, *passages_of(self.topic_id, self._ratings)))
-        return tuple(sorted(found, key=natural_order))
+        ids = dict.fromkeys((*self.pool, *passages_of(self.topic_id, self._ratings)))
+        return tuple(sorted(ids, key=natural_order))
 
     @cached_property
     def answerable(self) -> NDArray[np.float64]:
@@ -140,11 +142,13 @@ class TopicView:
         index = {name: i for i, name in enumerate(self.pool)}
         required = [index[name] for name in self.required]
         pool = self.matrix(self.pool)
-        found = passage_grades(pool, required, self.settings.eta)
+        pool_grades = passage_grades(pool, required, self.settings.eta)
         if not self.certain.is_whole:
             sure = dict.fromkeys(self.certain.taken, REQUIRED)
-            found = [sure.get(i, g if g == NO_ANSWER else None) for i, g in enumerate(found)]
-        return {name: g for name, g in zip(self.pool, found, strict=True) if g is not None}
+            pool_grades = [
+                sure.get(i, g if g == NO_ANSWER else None) for i, g in enumerate(pool_grades)
+            ]
+        return {name: g for name, g in zip(self.pool, pool_grades, strict=True) if g is not None}
 
     def by_question(self) -> dict[str, dict[str, int]]:
         """Question -> judged passage -> 1 or 0, of answerable questions and known ratings."""
@@ -169,14 +173,14 @@ class TopicView:
         ids = ranked[: self.k]
         context, eta, k = self.matrix(ids), self.settings.eta, self.settings.k
         covered = coverage(context, self.answerable, eta)
-        found = {"coverage": covered}
-        found[f"alpha_ndcg@{k}"] = self._alpha_ndcg(context, self.judged)
+        values = {"coverage": covered}
+        values[f"alpha_ndcg@{k}"] = self._alpha_ndcg(context, self.judged)
         of_required = self._alpha_ndcg(context, self.required, is_open=bool(self.n_open))
-        found[f"alpha_ndcg_required@{k}"] = self._counted(of_required)
+        values[f"alpha_ndcg_required@{k}"] = self._counted(of_required)
         if (density := self._density(covered, ids)) is not None:
-            found["density"] = density
-        found["redundancy"] = redundancy(context, self.answerable, eta)
-        return self._widened(found, self.n_open if self.settings.k == "required" else 0)
+            values["density"] = density
+        values["redundancy"] = redundancy(context, self.answerable, eta)
+        return self._widened(values, self.n_open if self.settings.k == "required" else 0)
 
     def oracle_values(self) -> dict[str, Value]:
         """The measures of P** as a context; as long as it is open, with the widest bounds."""
@@ -190,10 +194,10 @@ class TopicView:
         covered = self._report_covered(report_id)
         ids = () if report_id is None else (report_id,)
         density = self._density(covered, ids)
-        found = {_REPORT: covered}
+        values = {_REPORT: covered}
         if density is not None:
-            found["report_density"] = density
-        return self._widened(found, 0)
+            values["report_density"] = density
+        return self._widened(values, 0)
 
     def report_coverage(self, report_id: str | None) -> Value:
         """The coverage alone, which needs neither P** nor lengths; as in `report_values`."""
@@ -208,8 +212,8 @@ class TopicView:
     def steps(self, ranked: Sequence[str]) -> Iterator[dict[str, Any]]:
         """What each passage of a context adds, rank by rank."""
         ids = ranked[: self.k]
-        found = rank_steps(self.matrix(ids), self.answerable, self.settings.eta)
-        for name, step in zip(ids, found, strict=True):
+        by_rank = rank_steps(self.matrix(ids), self.answerable, self.settings.eta)
+        for name, step in zip(ids, by_rank, strict=True):
             yield {"rank": step.rank, "passage_id": name, **asdict(step)}
 
     def _alpha_ndcg(
@@ -250,20 +254,20 @@ class TopicView:
         if tokens is None or required is None or self.settings.answerable == "all":
             return None
         weight, part = self.settings.weight, self.certain
-        given = (covered, self.n_answerable, tokens, required, weight)
+        arguments = (covered, self.n_answerable, tokens, required, weight)
         if part.is_whole:
-            return density_value(*given)
+            return density_value(*arguments)
         sure = self._tokens([self.pool[i] for i in part.taken])
         others = [self._tokens([self.pool[i]]) for i in part.others]
         if sure is None or None in others:
-            return density_value(*given).widened(None, self.n_open)
+            return density_value(*arguments).widened(None, self.n_open)
         sizes = sorted(n for n in others if n is not None)
         between = (sure + sum(sizes[: part.least]), sure + sum(sizes[::-1][: part.most]))
-        return self._counted(density_value(*given, between=between))
+        return self._counted(density_value(*arguments, between=between))
 
     def _tokens(self, ids: Sequence[str]) -> int | None:
-        known = [self._data.tokens.get(name) for name in ids]
-        return None if None in known else sum(n for n in known if n is not None)
+        counts = [self._data.tokens.get(name) for name in ids]
+        return None if None in counts else sum(n for n in counts if n is not None)
 
     def _number(self, rating: int) -> float:
         if rating == UNPARSED and self.settings.paper_zero:

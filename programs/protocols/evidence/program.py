@@ -23,7 +23,7 @@ from ...engine.acting import acts
 from ...engine.outcomes import object_of
 from ...engine.stage import Item
 from ...inputs.collection import Collection
-from ..pieces import FileLines, Piece, said
+from ..pieces import FileLines, Piece, explanation
 from ..program import Folder, Meaning, Meanings, Program, Run, Workplace, need_answers
 from ..scoreboard import Scoreboard
 from ..support import FILE as SUPPORT_FILE
@@ -93,8 +93,8 @@ class EvidenceSearch(Program):
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
         """See Program; the second look needs a judge of its own."""
         is_react = config.evidence.how == "react"
-        asked = (SUPPORT, PLANNER) if is_react else self.judges[:4]
-        return (*asked, RECHECK) if RECHECK in config.judges else asked
+        judges = (SUPPORT, PLANNER) if is_react else self.judges[:4]
+        return (*judges, RECHECK) if RECHECK in config.judges else judges
 
     def measures(self, config: Config) -> Names[str]:
         """See Program."""
@@ -118,21 +118,21 @@ class EvidenceSearch(Program):
 
     async def judge(self, run: Run) -> None:
         """See Program."""
-        given, config = run.config.evidence.labels, run.config
-        if given is None and SUPPORT not in config.program:
+        labels, config = run.config.evidence.labels, run.config
+        if labels is None and SUPPORT not in config.program:
             await Support().judge(run)
-        path = given or run.results.folder / f"{SUPPORT_FILE}.part"
+        path = labels or run.results.folder / f"{SUPPORT_FILE}.part"
         work = _Sentences(run, labels_in(path))
         agent = evidence_agent(config, run.panel, run.corpus(config.evidence.pipeline))
-        asked = self.judges_of(config)
-        stage = acts(self.name, asked, agent, work.items, made=_MADE)
+        judges = self.judges_of(config)
+        stage = acts(self.name, judges, agent, work.items, made=_MADE)
         async with run.session.judged(stage, run.results) as outcome:
             with run.results.open(FILE) as rows:
-                for found, item in work.all(count=True):
+                for evidence, item in work.all(count=True):
                     if item is not None:
                         text = item.payload[_TEXT] if item.payload is not None else ""
-                        found = _found(found, outcome(item), text, config)
-                    rows.write(found.as_row())
+                        evidence = _with_outcome(evidence, outcome(item), text, config)
+                    rows.write(evidence.as_row())
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """See Program."""
@@ -146,9 +146,9 @@ class EvidenceSearch(Program):
         for row in sentence_evidence(lines(FILE)):
             if row.outcome == NOT_SOUGHT:
                 continue
-            found = row.contradiction or row.suggestion
+            finding = row.contradiction or row.suggestion
             name = str(row.sentence)
-            asked = {"run_id": row.run_id, "sentence": name, "citation": row.citation}
+            ids = {"run_id": row.run_id, "sentence": name, "citation": row.citation}
             yield Piece(
                 row.run_id,
                 row.topic_id,
@@ -158,9 +158,9 @@ class EvidenceSearch(Program):
                 "",
                 row.outcome,
                 sentence=row.sentence,
-                docid=found.passage_id if found else None,
-                asked={field: value for field, value in asked.items() if value is not None},
-                **(said(found) if found else {}),
+                docid=finding.passage_id if finding else None,
+                asked={field: value for field, value in ids.items() if value is not None},
+                **(explanation(finding) if finding else {}),
             )
 
 
@@ -181,51 +181,51 @@ class _Sentences:
         for answer, passages in self._run.collection.cited_answers():
             for sentence in answer.sentences:
                 if sentence.makes_claim:
-                    found, why = self._known(answer, sentence)
+                    evidence, why = self._before_search(answer, sentence)
                     if why == "no label" and self._is_given:
                         if count:
                             self._run.results.count("sentences whose citations have no label")
-                        yield found, None
+                        yield evidence, None
                     elif why in (*self._of, "no label"):
-                        yield found, self._item(found, answer, sentence, passages)
+                        yield evidence, self._item(evidence, answer, sentence, passages)
                     else:
-                        yield found, None
+                        yield evidence, None
 
-    def _known(self, answer: Answer, sentence: Sentence) -> tuple[SentenceEvidence, str]:
+    def _before_search(self, answer: Answer, sentence: Sentence) -> tuple[SentenceEvidence, str]:
         """What is known before the search, and the label that says whether there is one."""
         at = {"run_id": answer.run_id, "topic_id": answer.topic_id, "sentence": sentence.id}
         if not sentence.citations:
             return SentenceEvidence(**at, outcome=NOT_SOUGHT), UNCITED
-        said = self._labels.get((answer.run_id, answer.topic_id), {}).get(sentence.id, ())
-        given = dict(said)
+        pairs = self._labels.get((answer.run_id, answer.topic_id), {}).get(sentence.id, ())
+        labels = dict(pairs)
         names = [citation.passage_id for citation in sentence.citations]
-        name = next((name for name in names if given.get(name)), names[0])
-        label = given.get(name)
-        found = SentenceEvidence(**at, citation=name, label=label, outcome=NOT_SOUGHT)
-        return found, label or "no label"
+        name = next((name for name in names if labels.get(name)), names[0])
+        label = labels.get(name)
+        evidence = SentenceEvidence(**at, citation=name, label=label, outcome=NOT_SOUGHT)
+        return evidence, label or "no label"
 
     def _item(
         self,
-        found: SentenceEvidence,
+        evidence: SentenceEvidence,
         answer: Answer,
         sentence: Sentence,
         passages: Mapping[str, Passage],
     ) -> Item:
         ids = {"topic_id": answer.topic_id, "run_id": answer.run_id, "sentence": sentence.id}
-        ids["citation"] = found.citation
-        if found.citation is not None and found.label is None:
-            return Item(ids, None, missing=f"citation {found.citation} has no support label")
+        ids["citation"] = evidence.citation
+        if evidence.citation is not None and evidence.label is None:
+            return Item(ids, None, missing=f"citation {evidence.citation} has no support label")
         cited = (c.passage_id for each in answer.sentences for c in each.citations)
         names = list(dict.fromkeys((*answer.references, *cited)))
-        known = self._run.collection.passages
+        shared = self._run.collection.passages
         inline = self._run.collection.files_with_documents
         documents = {
             name: [passages[name].title, passages[name].text]
             for name in (names if inline else ())
-            if name in passages and passages[name] is not known.get(name)
+            if name in passages and passages[name] is not shared.get(name)
         }
         question = self._run.collection.topics[answer.topic_id].question
-        first = (answer.topic_id, question, sentence.text, found.citation, found.label)
+        first = (answer.topic_id, question, sentence.text, evidence.citation, evidence.label)
         return Item(ids, (*first, names, documents))
 
 
@@ -276,18 +276,18 @@ def evidence_agent(config: Config, panel: Panel, corpus: Corpus) -> Agent:
     )
 
 
-def _found(
+def _with_outcome(
     before: SentenceEvidence, outcome: Outcome, text: str, config: Config
 ) -> SentenceEvidence:
     calls = len(outcome.provenance)
     if not isinstance(outcome, Judged):
         return before.model_copy(update={"outcome": None, "calls": calls})
     made = dict(outcome.values["made"])
-    given = made.pop("suggestion")
-    suggestion = None if given is None else Suggestion.model_validate(given)
+    row = made.pop("suggestion")
+    suggestion = None if row is None else Suggestion.model_validate(row)
     shown = suggestion is not None and _is_shown(suggestion, text, config)
-    known = before.model_dump(exclude={*made, "suggestion", "shown", "calls"})
-    return SentenceEvidence(**known, **made, suggestion=suggestion, shown=shown, calls=calls)
+    earlier = before.model_dump(exclude={*made, "suggestion", "shown", "calls"})
+    return SentenceEvidence(**earlier, **made, suggestion=suggestion, shown=shown, calls=calls)
 
 
 def _is_shown(suggestion: Suggestion, text: str, config: Config) -> bool:

@@ -69,38 +69,38 @@ def _rows(
     counts: Counter[str],
 ) -> Iterator[dict[str, Any]]:
     for line, answer in answers_with_lines(read_lines(path, Problems()), is_checked=True):
-        found = changes.get((answer.run_id, answer.topic_id), {})
+        of_answer = changes.get((answer.run_id, answer.topic_id), {})
         counts["answers"] += 1
-        counts["changed_answers"] += bool(found)
-        counts["changed_sentences"] += len(found)
-        row = _changed(line, found)
+        counts["changed_answers"] += bool(of_answer)
+        counts["changed_sentences"] += len(of_answer)
+        row = _changed(line, of_answer)
         holder = row["metadata"] if isinstance(row.get("metadata"), dict) else row
         holder["run_id"] = answer.run_id + SUFFIX
         yield {**row, FROM: answer.run_id}
 
 
-def _changed(line: Line, found: Mapping[int, tuple[str, bool]]) -> dict[str, Any]:
+def _changed(line: Line, changes: Mapping[int, tuple[str, bool]]) -> dict[str, Any]:
     row: dict[str, Any] = orjson.loads(orjson.dumps(line.row))
-    if not found:
+    if not changes:
         return row
     field = "answer" if row.get("answer") is not None else "responses"
     listed = list(read_references(line).listed)
     references = list(row.get("references") or ())
-    for place, (name, replaces) in found.items():
-        item = row[field][place]
+    for index, (name, replaces) in changes.items():
+        item = row[field][index]
         item = {"text": item} if isinstance(item, str) else item
         before = item.get("citations")
         written = list(before or ())  # of a map: its keys, the strongest need not stand first
         if isinstance(before, dict):
             written = sorted(before, key=lambda key: -_weight(before[key]))
         rest = written[1:] if replaces else written
-        by_place = any(type(each) is int for each in written) or not written
+        by_index = any(type(each) is int for each in written) or not written
         if name not in listed:
             listed.append(name)
             references.append(name)
-        first: Any = listed.index(name) if by_place else name
-        kept = [each for each in rest if each not in (name, first)]
-        row[field][place] = {**item, "citations": [first, *kept], ORIGINAL: before}
+        first: Any = listed.index(name) if by_index else name
+        others = [each for each in rest if each not in (name, first)]
+        row[field][index] = {**item, "citations": [first, *others], ORIGINAL: before}
     return {**row, "references": references}
 
 

@@ -28,11 +28,13 @@ async def entailed(run: Run, sets: Sets) -> tuple[list[tuple[str, str]], dict[An
         answer.
     Source: arXiv:2410.23000 asks about one key point at a time.
     """
-    points = {t: None if given is None else given.key_points for t, given in sets.items()}
+    points = {
+        t: None if point_set is None else point_set.key_points for t, point_set in sets.items()
+    }
     unmade: list[tuple[str, str]] = []
     lengths: dict[AnswerId, int] = {}
-    untold = "answers without text (state no key point)"
-    async with looked_for(run, points, [LOOK], "neutral", untold) as answers:
+    count_name = "answers without text (state no key point)"
+    async with looked_for(run, points, [LOOK], "neutral", count_name) as answers:
         with run.results.open("entailments.jsonl") as rows:
             for answer, verdicts in answers:
                 ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
@@ -49,12 +51,12 @@ async def entailed(run: Run, sets: Sets) -> tuple[list[tuple[str, str]], dict[An
 async def claims_of(run: Run, sets: Sets) -> None:
     """Write claims.jsonl: what each answer claims, and which of it states a key point."""
     claims = await _claims(run, sets)
-    found = await _precise(run, sets, claims)
+    verdicts = await _precise(run, sets, claims)
     with run.results.open("claims.jsonl") as rows:
         for (topic_id, run_id), texts in claims.items():
             of_answer = None
             if texts is not None:
-                pairs = zip(texts, found[topic_id, run_id], strict=True)
+                pairs = zip(texts, verdicts[topic_id, run_id], strict=True)
                 of_answer = tuple(_claim(text, verdict) for text, verdict in pairs)
             rows.write(claims_row(ClaimSet(topic_id=topic_id, run_id=run_id, claims=of_answer)))
 
@@ -76,10 +78,10 @@ async def _claims(run: Run, sets: Sets) -> dict[AnswerId, list[str] | None]:
     total = sum(n_with_text[t] for t, points in sets.items() if points is not None)
     extract = run.panel["claim_extractor"].extract
     stage = makes("claims", ("claim_extractor",), extract, items, made=list[StrictStr], total=total)
-    found: dict[AnswerId, list[str] | None] = {(a.topic_id, a.run_id): [] for a in answers()}
+    claims: dict[AnswerId, list[str] | None] = {(a.topic_id, a.run_id): [] for a in answers()}
     for ids, made in await run.session.made(stage, run.results):
-        found[ids["topic_id"], ids["run_id"]] = made
-    return found
+        claims[ids["topic_id"], ids["run_id"]] = made
+    return claims
 
 
 async def _precise(
@@ -102,18 +104,18 @@ async def _precise(
                 ids = {"topic_id": topic_id, "run_id": run_id, "claim": start}
                 yield Item(ids, (listed[topic_id], window), len(window))
 
-    found: dict[AnswerId, list[dict[str, Any]]] = {answer: [] for answer in claims}
+    verdicts: dict[AnswerId, list[dict[str, Any]]] = {answer: [] for answer in claims}
     stage = labels("precision", run.panel, "claim", items)
     async with run.session.judged(stage, run.results) as outcome:
         for item in items():
-            of_answer = found[item.ids["topic_id"], item.ids["run_id"]]
+            of_answer = verdicts[item.ids["topic_id"], item.ids["run_id"]]
             of_answer += rows_of(outcome(item), item.n)
-    return found
+    return verdicts
 
 
 def _claim(text: str, verdict: Mapping[str, Any]) -> Claim:
-    known = {name: verdict[name] for name in ("label", "evidence", "rationale") if name in verdict}
-    return Claim(text=text, **known)
+    fields = {name: verdict[name] for name in ("label", "evidence", "rationale") if name in verdict}
+    return Claim(text=text, **fields)
 
 
 def _row(ids: Mapping[str, str], point: KeyPoint, verdict: Mapping[str, Any]) -> dict[str, Any]:

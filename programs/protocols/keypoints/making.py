@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...engine.session import Session  # with DSPy, which who reads results need not wait for
 
 NO_SPAN, FILTERED = "no_span", "filter"  # why a point is not among the key points
-FOUND = list[tuple[StrictStr, list[StrictStr], list[StrictStr]]]  # FoundPoint
+EXTRACTED = list[tuple[StrictStr, list[StrictStr], list[StrictStr]]]  # FoundPoint
 MERGED = list[tuple[StrictStr, list[Count]]]  # MergedPoint
 
 
@@ -112,9 +112,9 @@ async def find_points(
 
     Source: arXiv:2410.23000 (Long2RAG).
     """
-    found = await _extracted(session, results, questions, documents)
-    merged = await _merged(session, results, questions, found)
-    return Made(found, merged, await _filtered(session, results, questions, merged))
+    extracted = await _extracted(session, results, questions, documents)
+    merged = await _merged(session, results, questions, extracted)
+    return Made(extracted, merged, await _filtered(session, results, questions, merged))
 
 
 async def _extracted(
@@ -125,51 +125,51 @@ async def _extracted(
 ) -> dict[str, list[SourcedPoint] | None]:
     """The points of each document, with the spans that are not in it apart."""
     extract = session.panel["keypoint_extractor"].extract
-    read = {topic: given for topic, given in documents.items() if topic in questions}
+    read = {topic: of_topic for topic, of_topic in documents.items() if topic in questions}
 
     def items() -> Iterator[Item]:
-        for topic_id, given in read.items():
-            for document in given.values():
+        for topic_id, of_topic in read.items():
+            for document in of_topic.values():
                 ids = {"topic_id": topic_id, "document_id": document.id}
                 yield Item(ids, (questions[topic_id], document.text))
 
-    found: dict[str, list[SourcedPoint] | None] = {topic_id: [] for topic_id in read}
+    extracted: dict[str, list[SourcedPoint] | None] = {topic_id: [] for topic_id in read}
     total = sum(map(len, read.values()))
-    asked = _plain(extract)
-    stage = makes("extract", ("keypoint_extractor",), asked, items, made=FOUND, total=total)
+    make = _plain(extract)
+    stage = makes("extract", ("keypoint_extractor",), make, items, made=EXTRACTED, total=total)
     for ids, made in await session.made(stage, results):
         topic_id, source = ids["topic_id"], ids["document_id"]
-        points = found[topic_id]
+        points = extracted[topic_id]
         if made is None:
-            found[topic_id] = None
+            extracted[topic_id] = None
         elif points is not None:
             for text, spans, missing in made:
                 points.append(SourcedPoint(text, tuple(spans), tuple(missing), source))
-    return found
+    return extracted
 
 
 async def _merged(
     session: Session,
     results: Results,
     questions: Mapping[str, str],
-    found: Mapping[str, Sequence[SourcedPoint] | None],
+    extracted: Mapping[str, Sequence[SourcedPoint] | None],
 ) -> dict[str, list[KeyPoint] | None]:
     """The points that a span of a document shows, merged; those without stay out."""
     merge = session.panel["keypoint_merger"].merge
 
     def shown(topic_id: str) -> list[SourcedPoint]:
-        return [point for point in found[topic_id] or () if point.spans]
+        return [point for point in extracted[topic_id] or () if point.spans]
 
     def items() -> Iterator[Item]:
-        for topic_id in found:
+        for topic_id in extracted:
             if points := shown(topic_id):
                 texts = [point.text for point in points]
                 yield Item({"topic_id": topic_id}, (questions[topic_id], texts))
 
     merged: dict[str, list[KeyPoint] | None]
-    merged = {topic: None if points is None else [] for topic, points in found.items()}
-    asked = _plain(merge)
-    stage = makes("merge", ("keypoint_merger",), asked, items, made=MERGED, misfit=_no_such_point)
+    merged = {topic: None if points is None else [] for topic, points in extracted.items()}
+    make = _plain(merge)
+    stage = makes("merge", ("keypoint_merger",), make, items, made=MERGED, misfit=_no_such_point)
     for ids, made in await session.made(stage, results):
         topic_id = ids["topic_id"]
         merged[topic_id] = None if made is None else _key_points(made, shown(topic_id))
@@ -190,23 +190,23 @@ async def _filtered(
                 ids = {"topic_id": topic_id, "key_point_id": point.id}
                 yield Item(ids, (questions[topic_id], point.text))
 
-    found: dict[str, dict[str, dict[str, Any] | None]]
-    found = {topic: {} for topic, points in merged.items() if points is not None}
+    verdicts: dict[str, dict[str, dict[str, Any] | None]]
+    verdicts = {topic: {} for topic, points in merged.items() if points is not None}
     total = sum(len(points or ()) for points in merged.values())
     stage = labels("filter", session.panel, "keypoint_filter", items, total=total)
     async with session.judged(stage, results) as outcome:
         for item in items():
             [verdict] = rows_of(outcome(item), 1)
             judged = None if verdict["label"] is None else verdict
-            found[item.ids["topic_id"]][item.ids["key_point_id"]] = judged
-    return found
+            verdicts[item.ids["topic_id"]][item.ids["key_point_id"]] = judged
+    return verdicts
 
 
 def _plain(ask: Maker) -> Maker:
     """The same, the points that it makes as plain tuples, which go into JSON."""
 
-    async def made(question: str, given: Any) -> tuple[Any, Any]:
-        points, calls = await ask(question, given)
+    async def made(question: str, inputs: Any) -> tuple[Any, Any]:
+        points, calls = await ask(question, inputs)
         return [tuple(point) for point in points], calls
 
     return made
@@ -218,12 +218,12 @@ def _no_such_point(item: Item, made: Any) -> str:
     return f"point {beyond[0]}, wanted 0 to {n - 1}" if beyond else ""
 
 
-def _key_points(points: Sequence[Any], found: Sequence[SourcedPoint]) -> list[KeyPoint]:
+def _key_points(points: Sequence[Any], extracted: Sequence[SourcedPoint]) -> list[KeyPoint]:
     """Those merged, as (text, numbers of the members) in the journal."""
     ids = key_point_ids([text for text, _ in points])
     made = []
     for name, (text, numbers) in zip(ids, points, strict=True):
-        members = [found[number] for number in numbers]
+        members = [extracted[number] for number in numbers]
         spans = dict.fromkeys(span for member in members for span in member.spans)
         sources = dict.fromkeys(member.source for member in members)
         made.append(KeyPoint(id=name, text=text, spans=tuple(spans), sources=tuple(sources)))

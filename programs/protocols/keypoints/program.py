@@ -22,7 +22,7 @@ from ....records.rows import Answer, KeyPoint
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..judged_items import JudgedItems, equal_items
-from ..pieces import KEY_POINT, FileLines, Piece, point_piece, said
+from ..pieces import KEY_POINT, FileLines, Piece, explanation, point_piece
 from ..points import check_questions, check_topics, leave_out, texts_of_points
 from ..program import CellTexts, Folder, Meanings, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
@@ -63,10 +63,10 @@ class KeyPoints(Program):
         """See Program."""
         need_answers(collection)
         is_given = collection.key_points is not None
-        given = collection.key_points if is_given else collection.documents
+        by_topic = collection.key_points if is_given else collection.documents
         where = config.data.keypoints if is_given else config.data.documents
-        assert given is not None
-        check_topics(given, where or "key points", collection)
+        assert by_topic is not None
+        check_topics(by_topic, where or "key points", collection)
         if is_given:
             return
         if not collection.documents:
@@ -80,21 +80,23 @@ class KeyPoints(Program):
         collection, results, data = run.collection, run.results, run.config.data
         sets = collection.key_points
         if sets is None:
-            found = await make_key_points(run)
+            by_topic = await make_key_points(run)
         else:
-            found = {topic: sets[topic] for topic in collection.topics if topic in sets}
-        results.write(KEY_POINTS, map(key_point_set_row, filter(None, found.values())))
-        found = {t: points for t, points in found.items() if points is None or points.key_points}
+            by_topic = {topic: sets[topic] for topic in collection.topics if topic in sets}
+        results.write(KEY_POINTS, map(key_point_set_row, filter(None, by_topic.values())))
+        by_topic = {
+            t: points for t, points in by_topic.items() if points is None or points.key_points
+        }
         where = data.keypoints or data.documents or "key points"
         why = "key points, it is left out of their scores"
-        leave_out(run, LEFT_OUT, found, "no_key_points", why, where)
-        results.notes[UNMADE_TOPICS] = [t for t, points in found.items() if points is None]
-        results.notes[UNMADE], lengths = await entailed(run, found)
+        leave_out(run, LEFT_OUT, by_topic, "no_key_points", why, where)
+        results.notes[UNMADE_TOPICS] = [t for t, points in by_topic.items() if points is None]
+        results.notes[UNMADE], lengths = await entailed(run, by_topic)
         if run.config.keypoints.precision:
-            await claims_of(run, found)
+            await claims_of(run, by_topic)
         cells = read_cells(Folder(results.folder, Problems(), notes=run.notes(), is_written=False))
-        n_points = {t: len(points.key_points) for t, points in found.items() if points}
-        scored = [collection.topics[topic] for topic in found]
+        n_points = {t: len(points.key_points) for t, points in by_topic.items() if points}
+        scored = [collection.topics[topic] for topic in by_topic]
         results.write("groups.jsonl", group_rows(cells, scored, n_points, lengths))
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
@@ -110,26 +112,26 @@ class KeyPoints(Program):
     def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
         """KPR alone: the claims behind KPP and KPF are each judge's own, and so no common cells."""
         topics = {cell[0] for cell in labels}
-        given: dict[tuple[str, str], list[str | None]] = {}
+        by_answer: dict[tuple[str, str], list[str | None]] = {}
         for row in read_entailments(path, Problems()):
             if row.topic_id in topics:
                 label = labels.get((row.topic_id, row.run_id, row.key_point_id))
-                given.setdefault((row.run_id, row.topic_id), []).append(label)
-        for (run, topic), of_answer in given.items():
+                by_answer.setdefault((row.run_id, row.topic_id), []).append(label)
+        for (run, topic), of_answer in by_answer.items():
             board.add(run, topic, {"KPR": key_point_recall(of_answer)})
         return True
 
     def items(self, folder: Folder) -> JudgedItems:
         """Each key point of an answer; where they could not be made, one that was not judged."""
-        given: list[tuple[Cell, str, str | None, Mapping[str, float] | None]] = [
+        cells: list[tuple[Cell, str, str | None, Mapping[str, float] | None]] = [
             ((row.topic_id, row.run_id, row.key_point_id), row.run_id, row.label, row.probabilities)
             for row in read_entailments(folder.need(ENTAILMENTS), folder.problems)
         ]
         for run_id, topic_id in folder.notes.get(UNMADE, ()):
-            given.append(((topic_id, run_id, ""), run_id, None, None))
-        counted = folder.counted((cell[0] for cell, *_ in given), LEFT_OUT)
+            cells.append(((topic_id, run_id, ""), run_id, None, None))
+        counted = folder.counted((cell[0] for cell, *_ in cells), LEFT_OUT)
         gains = {"KPR": {label: float(label == "yes") for label in ENTAILMENT_SCALE}}
-        return equal_items(given, "keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY, gains, counted)
+        return equal_items(cells, "keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY, gains, counted)
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:
         """Each key point of an answer, and each of its claims."""
@@ -140,16 +142,21 @@ class KeyPoints(Program):
         }
         for _, row in entailments_with_lines(lines(ENTAILMENTS)):
             name = row.key_point_id
-            text, asked = texts.get((row.topic_id, name), ""), {"run_id": row.run_id}
-            asked["key_points"] = name
-            yield point_piece(row, KEY_POINT, name, text, row.label, asked=asked, **said(row))
-        for found in claim_sets(lines(CLAIMS)):
-            at, run = (found.run_id, found.topic_id, (), "claim"), {"run_id": found.run_id}
-            if found.claims is None:
+            text, ids = texts.get((row.topic_id, name), ""), {"run_id": row.run_id}
+            ids["key_points"] = name
+            yield point_piece(row, KEY_POINT, name, text, row.label, asked=ids, **explanation(row))
+        for claim_set in claim_sets(lines(CLAIMS)):
+            at, run = (
+                (claim_set.run_id, claim_set.topic_id, (), "claim"),
+                {"run_id": claim_set.run_id},
+            )
+            if claim_set.claims is None:
                 yield Piece(*at, "", "", None, asked=run)
-            for number, claim in enumerate(found.claims or ()):
-                asked = {**run, "claim": str(number)}
-                yield Piece(*at, str(number), claim.text, claim.label, asked=asked, **said(claim))
+            for number, claim in enumerate(claim_set.claims or ()):
+                ids = {**run, "claim": str(number)}
+                yield Piece(
+                    *at, str(number), claim.text, claim.label, asked=ids, **explanation(claim)
+                )
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""

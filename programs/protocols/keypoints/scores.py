@@ -51,9 +51,9 @@ class KeyPointCell:
         recall = key_point_recall(self.labels)
         if not self.is_precise:
             return {"KPR": recall}
-        known = self.claims is not None and self.claims.claims is not None
+        has_claims = self.claims is not None and self.claims.claims is not None
         labels = [c.label for c in self.claims.claims or ()] if self.claims is not None else []
-        precision = key_point_precision(labels if known else None)
+        precision = key_point_precision(labels if has_claims else None)
         both = key_point_f1(recall, precision)
         is_zero = recall.is_complete and recall.value == 0
         if precision.value is None and not (both.is_undefined or is_zero):
@@ -124,22 +124,22 @@ def group_rows(
         labels: dict[str, Sequence[str | None]] = {t: ["neutral"] * n for t, n in n_points.items()}
         for cell in own:
             if cell.topic_id in n_points:
-                given = cell.labels
-                labels[cell.topic_id] = given or [None] * n_points[cell.topic_id]
+                own_labels = cell.labels
+                labels[cell.topic_id] = own_labels or [None] * n_points[cell.topic_id]
         micro = micro_recall(labels)
         if unknown:
             micro = micro.widened(SHARE, len(unknown))
         yield _row(run_id, "micro", "all", "KPR", micro, len(labels))
-        known = [cell for cell in own if (cell.topic_id, run_id) in lengths]
-        recalls = [values[cell.topic_id]["KPR"] for cell in known]
-        found = by_length(recalls, [lengths[cell.topic_id, run_id] for cell in known])
-        for part in found.bins:
+        with_length = [cell for cell in own if (cell.topic_id, run_id) in lengths]
+        recalls = [values[cell.topic_id]["KPR"] for cell in with_length]
+        quarters = by_length(recalls, [lengths[cell.topic_id, run_id] for cell in with_length])
+        for part in quarters.bins:
             group, mean = f"{part.shortest:.0f}-{part.longest:.0f}", part.mean
-            if n_lost := len(own) - len(known):  # nobody knows in which
+            if n_lost := len(own) - len(with_length):  # nobody knows in which
                 mean = mean.widened(SHARE, n_lost)
             yield _row(run_id, "length", group, "KPR", mean, part.n)
         row = {"run_id": run_id, "by": "length", "group": "all", "measure": "spearman_KPR"}
-        yield {**row, "value": found.spearman, "n_topics": found.n}
+        yield {**row, "value": quarters.spearman, "n_topics": quarters.n}
 
 
 def _row(

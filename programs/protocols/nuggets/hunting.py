@@ -75,21 +75,21 @@ async def hunted_banks(run: Run, passages: Passages) -> dict[str, NuggetBank | N
 
     def items() -> Iterator[Item]:
         for topic in topics.values():
-            ids, given = {"topic_id": topic.id}, start.get(topic.id, ())
-            if isinstance(given, Unjudged):
-                yield Item(ids, None, 1, f"what it starts from: {given.detail}", given.reason)
+            ids, starting = {"topic_id": topic.id}, start.get(topic.id, ())
+            if isinstance(starting, Unjudged):
+                yield Item(ids, None, 1, f"what it starts from: {starting.detail}", starting.reason)
             else:
-                yield Item(ids, (topic.id, topic.question, given))
+                yield Item(ids, (topic.id, topic.question, starting))
 
     stage = acts("hunt", JUDGES, _hunter(run), items, made=MADE, total=len(topics))
-    found = await run.session.made(stage, results)
-    hunted = {ids["topic_id"]: made for ids, made in found if made is not None}
+    made_items = await run.session.made(stage, results)
+    hunted = {ids["topic_id"]: made for ids, made in made_items if made is not None}
     with results.open(HUNT) as rows, results.open(POOL) as pool:
         for topic_id, made in hunted.items():
             if made["ungrounded"]:
                 results.count("nuggets that no passage carries", made["ungrounded"])
-            told = {name: made[name] for name in made if name not in ("nuggets", "read")}
-            row = {"topic_id": topic_id, **told}
+            fields = {name: made[name] for name in made if name not in ("nuggets", "read")}
+            row = {"topic_id": topic_id, **fields}
             rows.write({**row, "nuggets": len(made["nuggets"]), "read": len(made["read"])})
             pool.write({"topic_id": topic_id, "docids": _relevant(made)})
     return await _rated(run, hunted)
@@ -114,12 +114,12 @@ def _relevant(made: Mapping[str, Any]) -> list[str]:
 
 async def _start(run: Run, passages: Passages) -> Start:
     """The nuggets that hunts start from, by topic."""
-    given = run.config.nuggets.start
-    if isinstance(given, Path):
-        banks = read_nugget_banks(given, run.collection.problems)
+    setting = run.config.nuggets.start
+    if isinstance(setting, Path):
+        banks = read_nugget_banks(setting, run.collection.problems)
         run.collection.problems.raise_errors()
         return {topic: [n.text for n in bank.nuggets] for topic, bank in banks.items()}
-    if given == "none":
+    if setting == "none":
         return {}
     nuggetizer, topics = run.panel["nuggetizer"], run.collection.topics
 
@@ -131,13 +131,13 @@ async def _start(run: Run, passages: Passages) -> Start:
         for topic_id, texts in passages.items():
             yield Item({"topic_id": topic_id}, (topics[topic_id].question, list(texts)))
 
-    found: dict[str, Outcome | Sequence[str]] = {}
+    by_topic: dict[str, Outcome | Sequence[str]] = {}
     stage = makes("start", ("nuggetizer",), make, items, made=list[StrictStr])
     async with run.session.judged(stage, run.results) as outcome:
         for item in items():
             made, topic_id = outcome(item), item.ids["topic_id"]
-            found[topic_id] = made.values["made"] if isinstance(made, Judged) else made
-    return found
+            by_topic[topic_id] = made.values["made"] if isinstance(made, Judged) else made
+    return by_topic
 
 
 async def _rated(run: Run, hunted: Mapping[str, Any]) -> dict[str, NuggetBank | None]:
@@ -173,7 +173,7 @@ def _other_number(item: Item, made: Sequence[str]) -> str:
 
 
 def _nuggets(kept: Sequence[tuple[Mapping[str, Any], str]]) -> Iterator[Nugget]:
-    ids = nugget_ids([found["text"] for found, _ in kept])
-    for name, (found, label) in zip(ids, kept, strict=True):
-        sources = tuple(NuggetSource(**source) for source in found["sources"])
-        yield Nugget(id=name, text=found["text"], importance=Importance(label), sources=sources)
+    ids = nugget_ids([nugget["text"] for nugget, _ in kept])
+    for name, (nugget, label) in zip(ids, kept, strict=True):
+        sources = tuple(NuggetSource(**source) for source in nugget["sources"])
+        yield Nugget(id=name, text=nugget["text"], importance=Importance(label), sources=sources)

@@ -25,10 +25,10 @@ def nugget_items(
         without_bank: (run, topic) of those answers.
         counted_of: the topics that scores are means over, of those with answers.
     """
-    found = Collected(FAMILIES)
+    collected = Collected(FAMILIES)
     defined: dict[str, set[str]] = {family: set() for family in FAMILIES}
     for row in assigned:
-        found.topics[row.topic_id] = None
+        collected.topics[row.topic_id] = None
         worth = {
             family: [weight[assigned.nugget.importance] for assigned in row.nuggets]
             for family, weight in NUGGET_WEIGHTS.items()
@@ -41,23 +41,25 @@ def nugget_items(
         for i, each in enumerate(row.nuggets):
             weights = {f: w[i] / totals[f] for f, w in worth.items() if totals[f]}
             cell = (row.topic_id, row.run_id, each.nugget.id)
-            found.add(cell, row.run_id, each.label, each.probabilities, weights)
+            collected.add(cell, row.run_id, each.label, each.probabilities, weights)
     for run_id, topic_id in without_bank:
-        found.topics[topic_id] = None
-        found.add((topic_id, run_id, ""), run_id, None, None, dict.fromkeys(FAMILIES, 1.0))
+        collected.topics[topic_id] = None
+        collected.add((topic_id, run_id, ""), run_id, None, None, dict.fromkeys(FAMILIES, 1.0))
         for of_family in defined.values():
             of_family.add(topic_id)
-    every = counted_of(found.topics)
+    every = counted_of(collected.topics)
     # Left out: 0/0 for every answer, such as V where no nugget is vital.
-    nothing = {family: found.topics.keys() - of_family for family, of_family in defined.items()}
+    nothing = {family: collected.topics.keys() - of_family for family, of_family in defined.items()}
     counted = {f: [t for t in every if t not in nothing[f]] for f in defined}
-    if found.topics.keys() == nothing["SN"] or not _any_narrative(found):
+    if collected.topics.keys() == nothing["SN"] or not _any_narrative(collected):
         counted["SN"] = []
     families = {name: name.removesuffix("_strict") for name in GAINS}
     families = {name: family for name, family in families.items() if counted[family]}
-    return found.items("nuggets", NUGGET_SCALE, NUGGET_KEY, families, GAINS, counted)
+    return collected.items("nuggets", NUGGET_SCALE, NUGGET_KEY, families, GAINS, counted)
 
 
-def _any_narrative(found: Collected) -> bool:
+def _any_narrative(collected: Collected) -> bool:
     """Whether a judged nugget is of a sub-narrative; those that were not made are of none."""
-    return any(w and cell[2] for w, cell in zip(found.weights["SN"], found.index, strict=True))
+    return any(
+        w and cell[2] for w, cell in zip(collected.weights["SN"], collected.index, strict=True)
+    )

@@ -36,7 +36,7 @@ from ..expected import (
     has_probabilities,
 )
 from ..judged_items import JudgedItems
-from ..pieces import NUGGET, FileLines, Piece, point_piece, said
+from ..pieces import NUGGET, FileLines, Piece, explanation, point_piece
 from ..points import Look, leave_out, looked_for
 from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
 from ..relevance import candidate_grades, check_candidates, makes_bank
@@ -135,9 +135,9 @@ class Nuggets(Program):
         n_rows = 0
         for row in read_assignments(path, folder.problems, folder.where):
             is_expected |= has_probabilities(row)
-            given = [assigned.label for assigned in row.nuggets]
+            verdicts = [assigned.label for assigned in row.nuggets]
             length = count_words(row.answer_text) if row.answer_text else row.response_length
-            values = _values(row, given, length)
+            values = _values(row, verdicts, length)
             if not values.keys() & set(NARRATIVE_MEASURES):
                 plain.append((row.run_id, row.topic_id))
             board.add(row.run_id, row.topic_id, values)
@@ -211,7 +211,7 @@ class Nuggets(Program):
                     importance=nugget.importance and nugget.importance.value,
                     sub_narrative=nugget.sub_narrative,
                     asked={"run_id": row.run_id, "nuggets": nugget.id},
-                    **said(assigned),
+                    **explanation(assigned),
                 )
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
@@ -225,10 +225,10 @@ async def _banks(run: Run) -> Banks:
     """The nuggets that were given, or new ones from the relevant candidates."""
     collection, results = run.collection, run.results
     topics = collection.topics
-    given = {topic: bank for topic, bank in (collection.banks or {}).items() if topic in topics}
+    banks = {topic: bank for topic, bank in (collection.banks or {}).items() if topic in topics}
     if not makes_bank(run.config, collection):
-        results.write(BANKS, map(bank_row, given.values()))
-        return {**given}
+        results.write(BANKS, map(bank_row, banks.values()))
+        return {**banks}
     grades: Mapping[str, Mapping[str, int | None]] = collection.qrels
     is_hunt, reads_candidates = run.config.nuggets.how == "hunt", True
     if is_hunt:
@@ -236,7 +236,7 @@ async def _banks(run: Run) -> Banks:
     if reads_candidates and not grades:  # nobody graded the candidates
         grades = await candidate_grades(run)
     if not is_hunt:
-        return await _made_banks(run, grades, given)
+        return await _made_banks(run, grades, banks)
     relevant = {topic: _relevant(run, topic, grades) for topic in topics}
     hunted = await hunted_banks(run, {topic: texts for topic, texts in relevant.items() if texts})
     results.write(BANKS, map(bank_row, filter(None, hunted.values())))
@@ -246,23 +246,25 @@ async def _banks(run: Run) -> Banks:
 def _relevant(run: Run, topic_id: str, grades: Mapping[str, Mapping[str, int | None]]) -> list[str]:
     """The texts of a topic's relevant candidates, in their order."""
     collection, least = run.collection, run.config.nuggets.min_grade
-    ranking, given = collection.candidates.get(topic_id), grades.get(topic_id, {})
+    ranking, of_topic = collection.candidates.get(topic_id), grades.get(topic_id, {})
     return [
         collection.passages[name].text
         for name in (ranking.passage_ids if ranking else ())
-        if (grade := given.get(name)) is not None and grade >= least and name in collection.passages
+        if (grade := of_topic.get(name)) is not None
+        and grade >= least
+        and name in collection.passages
     ]
 
 
 async def _made_banks(
     run: Run,
     grades: Mapping[str, Mapping[str, int | None]],
-    given: Mapping[str, NuggetBank],
+    existing: Mapping[str, NuggetBank],
 ) -> Banks:
     """Create, rate, sort, keep: one list for each topic that has a relevant passage.
 
     Args:
-        given: the lists that are there, to which it adds.
+        existing: the lists that are there, to which it adds.
 
     A topic without one has no bank, unless a grade is missing that could have given it one.
     Source: arXiv:2411.09607, the numbers of `NuggetsConfig`.
@@ -272,12 +274,12 @@ async def _made_banks(
 
     async def make(question: str, passages: list[str]) -> tuple[dict[str, Any], list[Provenance]]:
         texts, n_cut, calls = await nuggetizer.create(question, passages)
-        given, more = await importance.label(question, texts)
-        rated = sorted(zip(texts, given, strict=True), key=lambda pair: pair[1] != "vital")
+        importances, more = await importance.label(question, texts)
+        rated = sorted(zip(texts, importances, strict=True), key=lambda pair: pair[1] != "vital")
         kept = [[text, str(label)] for text, label in rated[:keep]]
         return {"nuggets": kept, "n_cut": n_cut}, [*calls, *more]
 
-    topics = {name: topic for name, topic in collection.topics.items() if name not in given}
+    topics = {name: topic for name, topic in collection.topics.items() if name not in existing}
 
     def items() -> Iterator[Item]:
         for topic in topics.values():
@@ -296,7 +298,7 @@ async def _made_banks(
         or (topic in missing and not _relevant(run, topic, grades))
     }
     results.notes[UNGRADED] = {topic: n for topic, n in missing.items() if topic not in banks}
-    banks |= given
+    banks |= existing
     judges = ("nuggetizer", "importance")
     stage = makes("nuggets", judges, make, items, made=MADE, settings={"keep": keep})
     new = {}
@@ -307,7 +309,7 @@ async def _made_banks(
             banks[topic.id] = new[topic.id] = _bank(topic, made["nuggets"])
             if n_cut := made["n_cut"]:
                 results.count("nuggets beyond the longest list", n_cut)
-    results.write(BANKS, map(bank_row, (*given.values(), *new.values())))
+    results.write(BANKS, map(bank_row, (*existing.values(), *new.values())))
     return banks
 
 
@@ -317,9 +319,9 @@ async def _assign(run: Run, banks: Banks) -> list[tuple[str, str, int]]:
     Returns: (run, topic, words) of those whose bank is not there.
     """
     points = {t: None if bank is None else bank.nuggets for t, bank in banks.items()}
-    untold = "answers without text (all nuggets not_support)"
+    count_name = "answers without text (all nuggets not_support)"
     without_bank = []
-    async with looked_for(run, points, [LOOK], "not_support", untold) as answers:
+    async with looked_for(run, points, [LOOK], "not_support", count_name) as answers:
         with run.results.open(ASSIGNMENTS) as rows:
             for answer, verdicts in answers:
                 bank = banks[answer.topic_id]

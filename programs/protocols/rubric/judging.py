@@ -38,8 +38,8 @@ async def make_rubrics(run: Run) -> dict[str, Rubric | None]:
     writer = run.panel["rubric_writer"]
 
     async def make(question: str, documents: list[str]) -> tuple[Any, Sequence[Provenance]]:
-        found, calls = await writer.make(question, documents, n)
-        return [tuple(one) for one in found], calls
+        criteria, calls = await writer.make(question, documents, n)
+        return [tuple(one) for one in criteria], calls
 
     def items() -> Iterator[Item]:
         for topic in collection.topics.values():
@@ -67,11 +67,11 @@ async def graded(run: Run, rubrics: Rubrics, file: str) -> list[tuple[str, str]]
     Returns: (run, topic) of the answers whose rubric could not be made.
     """
     points = {t: None if rubric is None else rubric.criteria for t, rubric in rubrics.items()}
-    known = [criterion.kind for criteria in points.values() for criterion in criteria or ()]
-    looks = [_look(kind) for kind in GRADERS if kind in known]
+    kinds = [criterion.kind for criteria in points.values() for criterion in criteria or ()]
+    looks = [_look(kind) for kind in GRADERS if kind in kinds]
     unmade: list[tuple[str, str]] = []
-    untold = "answers without text (meet no criterion)"
-    async with looked_for(run, points, looks, "not_met", untold) as answers:
+    count_name = "answers without text (meet no criterion)"
+    async with looked_for(run, points, looks, "not_met", count_name) as answers:
         with run.results.open(file) as rows:
             for answer, verdicts in answers:
                 if verdicts is None:

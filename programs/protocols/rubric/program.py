@@ -24,7 +24,7 @@ from ....records.tools.rubric_verdicts import read_verdicts, verdicts_with_lines
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..judged_items import Collected, JudgedItems
-from ..pieces import CRITERION, FAULT, FileLines, Piece, point_piece, said
+from ..pieces import CRITERION, FAULT, FileLines, Piece, explanation, point_piece
 from ..points import check_questions, check_topics, leave_out, texts_of_points
 from ..program import CellTexts, Folder, Meanings, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
@@ -81,12 +81,12 @@ class RubricGrading(Program):
         """See Program."""
         need_answers(collection)
         is_given = collection.rubrics is not None
-        given = collection.rubrics if is_given else collection.documents
+        by_topic = collection.rubrics if is_given else collection.documents
         where = config.data.rubrics if is_given else config.data.documents
-        if not given:
+        if not by_topic:
             what = "name them (data.rubrics, --rubrics) or documents to make them from"
             raise InputError(f"rubric needs rubrics: {what} (data.documents, --documents)")
-        check_topics(given, where or "rubrics", collection)
+        check_topics(by_topic, where or "rubrics", collection)
         what = "an answer is graded as one to a question; name a file of topics (--topics)"
         check_questions(collection, what)
 
@@ -165,20 +165,20 @@ class RubricGrading(Program):
         """
         cells = cells_of(read_verdicts(folder.need(VERDICTS), folder.problems))
         gains = EARNED if _may_have_penalties(cells, folder) else WITHOUT_PENALTIES
-        found = Collected(["worth"])
+        collected = Collected(["worth"])
         for cell in cells:
             worth = sum(verdict.weight for verdict in cell.verdicts if verdict.weight > 0)
             for one in cell.verdicts:
                 name = (one.topic_id, one.run_id, one.criterion_id)
                 share = max(one.weight, 0.0) / worth if worth else 0.0
-                found.add(name, one.run_id, one.label, one.probabilities, {"worth": share})
-            found.topics[cell.topic_id] = None
+                collected.add(name, one.run_id, one.label, one.probabilities, {"worth": share})
+            collected.topics[cell.topic_id] = None
         for run_id, topic_id in folder.notes.get(UNMADE, ()):
-            found.topics[topic_id] = None
-            found.add((topic_id, run_id, ""), run_id, None, None, {"worth": 1.0})
-        counted = {"worth": folder.counted(found.topics, LEFT_OUT)}
+            collected.topics[topic_id] = None
+            collected.add((topic_id, run_id, ""), run_id, None, None, {"worth": 1.0})
+        counted = {"worth": folder.counted(collected.topics, LEFT_OUT)}
         families = dict.fromkeys(gains, "worth")
-        return found.items("rubric", CRITERION_SCALE, CRITERION_KEY, families, gains, counted)
+        return collected.items("rubric", CRITERION_SCALE, CRITERION_KEY, families, gains, counted)
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:
         """Each criterion of an answer."""
@@ -193,7 +193,7 @@ class RubricGrading(Program):
                 *(row, unit, name, texts.get((row.topic_id, name), ""), row.label),
                 asked={"run_id": row.run_id, "criteria": name},
                 weight=row.weight,
-                **said(row),
+                **explanation(row),
             )
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:

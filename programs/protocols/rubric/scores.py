@@ -40,27 +40,27 @@ class RubricCell:
         same as `rubric` where there are none.
         """
         weights = [verdict.weight for verdict in self.verdicts]
-        found = rubric_scores([verdict.label for verdict in self.verdicts], weights)
+        scores = rubric_scores([verdict.label for verdict in self.verdicts], weights)
         if EXPECTED in measures:
             gains = [_expected(verdict) for verdict in self.verdicts]
-            found[EXPECTED] = clipped(weighted_rubric(gains, weights))
-        return {name: found.get(name, found["rubric"]) for name in measures}
+            scores[EXPECTED] = clipped(weighted_rubric(gains, weights))
+        return {name: scores.get(name, scores["rubric"]) for name in measures}
 
 
 def cells_of(verdicts: Iterable[CriterionVerdict]) -> list[RubricCell]:
     """The verdicts by answer, in the order of their first ones."""
     cells: dict[tuple[str, str], RubricCell] = {}
-    for found in verdicts:
-        at = found.run_id, found.topic_id
-        cells.setdefault(at, RubricCell(*at)).verdicts.append(found)
+    for verdict in verdicts:
+        at = verdict.run_id, verdict.topic_id
+        cells.setdefault(at, RubricCell(*at)).verdicts.append(verdict)
     return list(cells.values())
 
 
 def measures_of(cells: Sequence[RubricCell], *, may_have_penalties: bool) -> list[str]:
     """What can be scored: those of penalties where there may be some, and of probabilities."""
-    found = list(RUBRIC_MEASURES if may_have_penalties else RUBRIC_MEASURES[:2])
+    measures = list(RUBRIC_MEASURES if may_have_penalties else RUBRIC_MEASURES[:2])
     has_probabilities = any(v.probabilities is not None for c in cells for v in c.verdicts)
-    return [*found, EXPECTED] if has_probabilities else found
+    return [*measures, EXPECTED] if has_probabilities else measures
 
 
 def has_penalties(cells: Sequence[RubricCell]) -> bool:
