@@ -62,8 +62,10 @@ class Agent(dspy.Module):  # type: ignore[misc]
 
         Raises: EndpointUnusable when no request can succeed.
         """
-        known = item.get("references", ())
-        tools = Tools(self.corpus, self.limits, topic_id=item.get("topic_id"), known=list(known))
+        references = item.get("references", ())
+        tools = Tools(
+            self.corpus, self.limits, topic_id=item.get("topic_id"), readable=list(references)
+        )
         made: dict[str, Any] = {}
         failure: JudgeError | None = None
         try:
@@ -95,10 +97,10 @@ class Agent(dspy.Module):  # type: ignore[misc]
         if unknown := item.keys() - set(self.inputs):
             wanted = ", ".join(self.inputs)
             raise ValueError(f"{', '.join(sorted(unknown))}: wanted the inputs {wanted}")
-        found = await self.outcome(**item)
-        if isinstance(found, Unjudged):
-            raise JudgeError(found.reason, found.detail, found.raw)
-        return dspy.Prediction(**found.values["made"], trace=list(found.steps))
+        outcome = await self.outcome(**item)
+        if isinstance(outcome, Unjudged):
+            raise JudgeError(outcome.reason, outcome.detail, outcome.raw)
+        return dspy.Prediction(**outcome.values["made"], trace=list(outcome.steps))
 
     def _steps(self, tools: Tools) -> tuple[dict[str, Any], ...]:
         first = {"path": "0", "kind": "agent", "name": self.name, "version": self.version}

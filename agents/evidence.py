@@ -44,7 +44,7 @@ class Plan(NamedTuple):
     claims: bool = True
 
 
-class Found(NamedTuple):
+class JudgedPassage(NamedTuple):
     """A passage that was judged, or could not be: where it came from, and the step."""
 
     passage: Passage
@@ -135,15 +135,15 @@ class _Sought:
         self._agent, self._tools, self._item = agent, tools, item
         self._sentence: str = item["sentence"]
         self._documents: Mapping[str, Sequence[str]] = item.get("documents") or {}
-        self._found: dict[str, Found] = {}  # by passage
+        self._judged: dict[str, JudgedPassage] = {}  # by passage
         self._missing: list[Unjudged] = []
         self._queries: list[str] = []
 
     def references(self) -> list[Passage]:
         """What else the answer names and has a text, that which shares most words first."""
         names = dict.fromkeys(self._item.get("references") or ())
-        known = (self._text(name) for name in names if name != self._item.get("cited"))
-        texts = [passage for passage in known if passage is not None]
+        passages = (self._text(name) for name in names if name != self._item.get("cited"))
+        texts = [passage for passage in passages if passage is not None]
         texts.sort(key=lambda passage: -carried(self._sentence, passage.text))
         return texts[: self._agent.plan.judged]
 
@@ -158,7 +158,7 @@ class _Sought:
         """Search the corpus and judge what was not judged before."""
         hits = await self._tools.search(query, self._agent.plan.judged)
         names = [name for name, _ in hits if name != self._item.get("cited")]
-        await self.judge([self._known(name) for name in names], "corpus", written)
+        await self.judge([self._passage(name) for name in names], "corpus", written)
 
     async def search_by_queries(self) -> None:
         """Search by written queries, one after the other, until a passage carries the sentence."""
@@ -166,10 +166,10 @@ class _Sought:
         if not wanted or self.best(FULL) is not None:
             return
         question = self._item.get("question") or ""
-        asked = agent.query_writer.queries(question, self._sentence, wanted)
+        call = agent.query_writer.queries(question, self._sentence, wanted)
         about = {"wanted": wanted}
         (queries, _), _ = await self._tools.ask(
-            "query_writer", asked, about, lambda found: {"queries": found[0]}
+            "query_writer", call, about, lambda reply: {"queries": reply[0]}
         )
         for query in queries:
             self._queries.append(query)
@@ -180,10 +180,10 @@ class _Sought:
     async def judge(self, passages: Sequence[Passage], scope: str, query: str | None) -> None:
         """Judge those that were not judged before, all at once."""
         judge = self._agent.support
-        ranked = [(p, n) for n, p in enumerate(passages, 1) if p.id not in self._found]
-        asked = [self._question(judge, passage, self._sentence) for passage, _ in ranked]
+        ranked = [(p, n) for n, p in enumerate(passages, 1) if p.id not in self._judged]
+        questions = [self._question(judge, passage, self._sentence) for passage, _ in ranked]
         for (passage, rank), (verdict, path) in zip(
-            ranked, await self._tools.judge_each(judge, asked) if asked else (), strict=True
+            ranked, await self._tools.judge_each(judge, questions) if questions else (), strict=True
         ):
             if isinstance(verdict, Unjudged):
                 self._missing.append(verdict)
@@ -191,11 +191,11 @@ class _Sought:
                 what = f"{passage.id} carries the sentence, but no words of it are quoted"
                 self._missing.append(Unjudged(Reason.UNGROUNDED, what))
             else:
-                self._found[passage.id] = Found(passage, scope, rank, query, verdict, path)
+                self._judged[passage.id] = JudgedPassage(passage, scope, rank, query, verdict, path)
 
-    def best(self, label: str) -> Found | None:
+    def best(self, label: str) -> JudgedPassage | None:
         """Of the passages with this label the one with the highest score, else the first."""
-        return next((found for found in self._by_worth() if found.verdict.label == label), None)
+        return next((judged for judged in self._by_worth() if judged.verdict.label == label), None)
 
     async def doubted(self) -> dict[str, Any]:
         """Whether a passage contradicts a sentence whose citation carries it."""
@@ -203,7 +203,7 @@ class _Sought:
             return self.ended("cited_ok")
         hits = await self._tools.search(self._sentence, self._agent.plan.judged)
         names = [name for name, _ in hits if name != self._item["cited"]]
-        against = await self._contradicting(self._known(name) for name in names)
+        against = await self._contradicting(self._passage(name) for name in names)
         outcome = "cited_ok" if against is None else "conflict"
         return self.ended(outcome, contradiction=against)
 
@@ -213,10 +213,10 @@ class _Sought:
         if full is None:
             self._need_all()
         cited = self._text(self._item["cited"]) if is_cited else None
-        held = [cited] if cited is not None else []
-        held += [f.passage for f in self._by_worth() if f.verdict.label != FULL]
-        against = await self._contradicting(held)
-        because = [found.path for found in (full or partial,) if found is not None]
+        candidates = [cited] if cited is not None else []
+        candidates += [f.passage for f in self._by_worth() if f.verdict.label != FULL]
+        against = await self._contradicting(candidates)
+        because = [judged.path for judged in (full or partial,) if judged is not None]
         if against is not None:
             outcome = "contradicted" if full is None else "conflict"
             return self.ended(outcome, because, full, contradiction=against)
@@ -225,13 +225,13 @@ class _Sought:
             return self.ended(outcome, because, full)
         if partial is not None or is_partial:
             return self.ended("partly_supported", because, partial, claims=await self._claims())
-        return self.ended("not_found", [found.path for found in self._found.values()])
+        return self.ended("not_found", [judged.path for judged in self._judged.values()])
 
     def ended(
         self,
         outcome: str,
         because: Sequence[str] = (),
-        suggestion: Found | None = None,
+        suggestion: JudgedPassage | None = None,
         contradiction: dict[str, Any] | None = None,
         claims: Sequence[dict[str, Any]] = (),
     ) -> dict[str, Any]:
@@ -241,7 +241,7 @@ class _Sought:
         return {
             "outcome": outcome,
             "suggestion": suggestion.as_row() if suggestion else None,
-            "best": [found.passage.id for found in self._by_worth()[:MOST_SHOWN]],
+            "best": [judged.passage.id for judged in self._by_worth()[:MOST_SHOWN]],
             "contradiction": contradiction,
             "claims": list(claims),
             "queries": self._queries,
@@ -250,13 +250,13 @@ class _Sought:
     async def _contradicting(self, passages: Iterable[Passage]) -> dict[str, Any] | None:
         """The first of the best passages that contradicts the sentence."""
         judge, most = self._agent.contradiction, self._agent.plan.contradictions
-        asked = [self._question(judge, passage, self._sentence) for passage in passages][:most]
-        found = await self._tools.judge_each(judge, asked) if asked else []
-        for question, (verdict, path) in zip(asked, found, strict=True):
+        questions = [self._question(judge, passage, self._sentence) for passage in passages][:most]
+        verdicts = await self._tools.judge_each(judge, questions) if questions else []
+        for question, (verdict, path) in zip(questions, verdicts, strict=True):
             if not isinstance(verdict, Unjudged) and verdict.label == CONTRADICTS:
                 at = {"passage_id": question.about["passage"], "path": path}
                 return {**at, **verdict.as_row()}
-        self._missing = [verdict for verdict, _ in found if isinstance(verdict, Unjudged)]
+        self._missing = [verdict for verdict, _ in verdicts if isinstance(verdict, Unjudged)]
         self._need_all()
         return None
 
@@ -265,22 +265,22 @@ class _Sought:
         agent = self._agent
         if not agent.plan.claims:
             return []
-        asked = agent.claim_extractor.extract(self._sentence)
+        call = agent.claim_extractor.extract(self._sentence)
         (claims, _), _ = await self._tools.ask(
-            "claim_extractor", asked, {}, lambda found: {"claims": found[0]}
+            "claim_extractor", call, {}, lambda reply: {"claims": reply[0]}
         )
-        held = [f.passage for f in self._by_worth() if f.verdict.label == PARTIAL][:MOST_SHOWN]
+        passages = [f.passage for f in self._by_worth() if f.verdict.label == PARTIAL][:MOST_SHOWN]
         if self._item.get("label") == PARTIAL and self._item.get("cited") is not None:
-            held.insert(0, self._cited())
+            passages.insert(0, self._cited())
         rows = []
         for number, claim in enumerate(claims if len(claims) > 1 else ()):
             part = self._tools.part("plan", f"claim {number}")
-            questions = [self._question(agent.support, p, claim, claim=number) for p in held]
-            found = await part.judge_each(agent.support, questions)
-            self._missing = [verdict for verdict, _ in found if isinstance(verdict, Unjudged)]
+            questions = [self._question(agent.support, p, claim, claim=number) for p in passages]
+            verdicts = await part.judge_each(agent.support, questions)
+            self._missing = [verdict for verdict, _ in verdicts if isinstance(verdict, Unjudged)]
             carries = [
                 p.id
-                for p, (verdict, _) in zip(held, found, strict=True)
+                for p, (verdict, _) in zip(passages, verdicts, strict=True)
                 if not isinstance(verdict, Unjudged) and verdict.label == FULL
             ]
             if not carries:
@@ -288,12 +288,12 @@ class _Sought:
             rows.append({"claim": claim, "passage_id": carries[0] if carries else None})
         return rows
 
-    def _by_worth(self) -> list[Found]:
+    def _by_worth(self) -> list[JudgedPassage]:
         """The judged passages, the best first; equal ones in the order in which they were found."""
-        places = {label: n for n, label in enumerate(self._agent.support.scale)}
+        ranks = {label: n for n, label in enumerate(self._agent.support.scale)}
         return sorted(
-            self._found.values(),
-            key=lambda f: (-places[f.verdict.label], -(f.verdict.score or 0.0)),
+            self._judged.values(),
+            key=lambda f: (-ranks[f.verdict.label], -(f.verdict.score or 0.0)),
         )
 
     def _need_all(self) -> None:
@@ -311,26 +311,26 @@ class _Sought:
         )
 
     def _cited(self) -> Passage:
-        return self._known(self._item["cited"])
+        return self._passage(self._item["cited"])
 
-    def _known(self, name: str) -> Passage:
+    def _passage(self, name: str) -> Passage:
         """Raises: JudgeError(no_passage)."""
         return self._own(name) or self._tools.passage(name)
 
     def _text(self, name: str) -> Passage | None:
         try:
-            return self._known(name)
+            return self._passage(name)
         except JudgeError:  # not in the data, so that nobody can look at it
             return None
 
     def _own(self, name: str) -> Passage | None:
-        if (given := self._documents.get(name)) is None:
+        if (document := self._documents.get(name)) is None:
             return None
-        title, text = given
+        title, text = document
         return Passage(id=name, title=title, text=text)
 
 
 def is_carried_by_quotes(verdict: Verdict) -> bool:
     """Whether words of the passage are quoted, of a judge that was asked for quotes."""
-    given = verdict.evidence
-    return given is None or any(each.is_quoted and each.of == "passage" for each in given)
+    quotes = verdict.evidence
+    return quotes is None or any(each.is_quoted and each.of == "passage" for each in quotes)

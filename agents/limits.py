@@ -91,12 +91,12 @@ class Spent:
     def _share(self) -> None:
         """Divide what is left among the parts that are not used yet."""
         n = len(self._unused)
-        for place, part in enumerate(self._unused):
+        for index, part in enumerate(self._unused):
             part.whole = None
             for what in ("steps", "calls", "tokens", "read"):
                 if getattr(self.limits, what) is not None:
                     left = max(0, self.left(what))
-                    share = left // n + (place < left % n)
+                    share = left // n + (index < left % n)
                     part.limits = part.limits._replace(**{what: share})
         self._parts += self._unused
         self._unused = []

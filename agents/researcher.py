@@ -61,10 +61,12 @@ class Researcher(Agent):
         most: int = MOST,
     ) -> None:
         super().__init__(corpus, limits)
-        given = dict(judges or {})
-        if unknown := given.keys() - JUDGES.keys():
+        own_judges = dict(judges or {})
+        if unknown := own_judges.keys() - JUDGES.keys():
             raise ValueError(f"judges: {', '.join(sorted(unknown))}; wanted {', '.join(JUDGES)}")
-        made = {name: given[name] if name in given else JUDGES[name](model) for name in JUDGES}
+        made = {
+            name: own_judges[name] if name in own_judges else JUDGES[name](model) for name in JUDGES
+        }
         self.question_decomposer = made["question_decomposer"]
         self.answerability = made["answerability"]
         self.eta = eta
@@ -81,37 +83,39 @@ class Researcher(Agent):
         async with task_group() as group:
             both = zip(questions, parts, strict=True)
             tasks = [group.create_task(self._answered(part, text)) for text, part in both]
-        found, because = [], []
+        rows, because = [], []
         for task in tasks:
             made = task.result()
             if isinstance(made, JudgeError):  # after all of them, so that the steps are the same
                 raise made
-            found.append(made[0])
+            rows.append(made[0])
             because += made[1]
-        n_answered = sum(each["answered_by"] is not None for each in found)
-        tools.end(f"{n_answered} of {len(found)} answered", because)
-        return {"questions": found}
+        n_answered = sum(each["answered_by"] is not None for each in rows)
+        tools.end(f"{n_answered} of {len(rows)} answered", because)
+        return {"questions": rows}
 
-    async def _questions(self, tools: Tools, question: str, given: Sequence[str]) -> list[str]:
-        if given:
-            return list(given)
-        asked = self.question_decomposer.decompose(question)
+    async def _questions(
+        self, tools: Tools, question: str, subquestions: Sequence[str]
+    ) -> list[str]:
+        if subquestions:
+            return list(subquestions)
+        call = self.question_decomposer.decompose(question)
         (split, _), _ = await tools.ask(
-            "question_decomposer", asked, {}, lambda found: found[0].subquestions
+            "question_decomposer", call, {}, lambda reply: reply[0].subquestions
         )
         return list(split.subquestions[: self.most])
 
     async def _answered(
         self, part: Tools, question: str
     ) -> tuple[dict[str, Any], list[str]] | JudgeError:
-        """Who answers a question, and by which step; or why that cannot be said."""
+        """Who answers a question, and by which step; or why that is not known."""
         made: dict[str, Any] = {"question": question, "answered_by": None, "grades": {}}
         failed: JudgeError | None = None
         try:
-            found = await part.search(question)
+            hits = await part.search(question)
         except JudgeError as error:
             return error
-        for docid, _ in found:
+        for docid, _ in hits:
             try:
                 inputs = {"question": question, "context": part.passage(docid).text}
                 about = {"question": question, "passage": docid}

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from ..backends.errors import EndpointUnusable, JudgeError
 from ..backends.loop import task_group
-from ..backends.replies.noted import NotedReply, noted_replies
+from ..backends.replies.recorded import RecordedReply, recorded_replies
 from ..judges.items import ItemJudge
 from ..judges.items import judged as verdict_of
 from ..judges.verdicts import Verdict
@@ -49,7 +49,7 @@ class Tools:
     Args:
         corpus: what is searched; None: nothing can be.
         topic_id: whose strictness fitted judges take into account.
-        known: ids of passages that may be read without a search, such as the references of an
+        readable: ids of passages that may be read without a search, such as the references of an
             answer.
     """
 
@@ -59,16 +59,16 @@ class Tools:
         limits: Limits,
         *,
         topic_id: str | None = None,
-        known: Sequence[str] = (),
+        readable: Sequence[str] = (),
     ) -> None:
         self.trace = Trace()
         self.limits = limits
         self._corpus = corpus
         self._topic_id = topic_id
         self._spent = Spent(limits)
-        self._readable = set(known)
+        self._readable = set(readable)
         self._parts: list[Tools] = []
-        self._replies: dict[str, list[NotedReply]] = {}  # by the path of the step
+        self._replies: dict[str, list[RecordedReply]] = {}  # by the path of the step
         self._budget_met: list[JudgeError] = []
 
     def part(self, kind: str, name: str, **about: Any) -> Self:
@@ -80,7 +80,7 @@ class Tools:
         """
         twin = copy.copy(self)
         twin.trace = self.trace.part(kind, name, **about)
-        twin._spent, twin._parts, twin._readable = self._spent.part(), [], self._found()
+        twin._spent, twin._parts, twin._readable = self._spent.part(), [], self._all_readable()
         self._parts.append(twin)
         return twin
 
@@ -116,26 +116,26 @@ class Tools:
             raise _failed(step, "search", "there are no passages to search")
         step["index"] = self._corpus.fingerprint
         try:
-            with noted_replies() as replies:  # of a pipeline that asks judges
-                found = (await self._corpus.search(query))[:most]
+            with recorded_replies() as replies:  # of a pipeline that asks judges
+                ranked = (await self._corpus.search(query))[:most]
         except (EndpointUnusable, InputError):  # of all items alike: the run ends
             raise
         except Exception as error:  # whatever a library raises: never an empty ranking
             raise _failed(step, "search", f"{type(error).__name__}: {error}") from error
         self._note(path, step, replies)
-        step["out"] = [[name, round(score, _SCORE_DIGITS)] for name, score in found]
-        self._readable.update(name for name, _ in found)
-        return found
+        step["out"] = [[name, round(score, _SCORE_DIGITS)] for name, score in ranked]
+        self._readable.update(name for name, _ in ranked)
+        return ranked
 
     def passage(self, passage_id: str) -> Passage:
         """The text that a judge is to be shown; no step, and no reading of the agent's own.
 
         Raises: JudgeError(no_passage) where the corpus has none.
         """
-        found = self._corpus.passage(passage_id) if self._corpus is not None else None
-        if found is None:
+        passage = self._corpus.passage(passage_id) if self._corpus is not None else None
+        if passage is None:
             raise JudgeError(Reason.NO_PASSAGE, f"no text of passage {passage_id!r}")
-        return found
+        return passage
 
     def read(self, passage_id: str, start: int = 0, length: int | None = None) -> str:
         """A passage's text from a character on, for the agent itself.
@@ -150,7 +150,7 @@ class Tools:
             args["length"] = length
         step |= {"kind": "tool", "name": "read", "args": args}
         try:
-            if passage_id not in self._found():
+            if passage_id not in self._all_readable():
                 what = f"passage {passage_id!r} was not found by a search, so it cannot be read"
                 raise JudgeError(Reason.UNPARSEABLE, what)
             end = None if length is None else start + length
@@ -169,8 +169,8 @@ class Tools:
 
         Raises: JudgeError where there is none.
         """
-        [(found, path)] = await self.judge_each(judge, [Question(inputs, about)])
-        return verdict_of(found), path
+        [(outcome, path)] = await self.judge_each(judge, [Question(inputs, about)])
+        return verdict_of(outcome), path
 
     async def judge_each(
         self, judge: ItemJudge, questions: Sequence[Question]
@@ -185,42 +185,42 @@ class Tools:
         """
 
         async def one(question: Question) -> Verdict | Unjudged:
-            found, _ = await judge.judged([question.inputs], self._topic_id)
-            return found[0]
+            judged, _ = await judge.judged([question.inputs], self._topic_id)
+            return judged[0]
 
-        def shown(found: Verdict | Unjudged) -> Any:
-            if isinstance(found, Unjudged):
-                return {"unjudged": found.reason}
-            return _in_trace(found)
+        def shown(outcome: Verdict | Unjudged) -> Any:
+            if isinstance(outcome, Unjudged):
+                return {"unjudged": outcome.reason}
+            return _in_trace(outcome)
 
         self._spent.call(len(questions) * judge.most_calls)  # what is not asked is given back
-        places = [self.trace.reserve() for _ in questions]
+        reserved = [self.trace.reserve() for _ in questions]
         async with task_group() as group:
             tasks = [
-                group.create_task(self._called(judge.name, one(q), q.about, shown, *place))
-                for q, place in zip(questions, places, strict=True)
+                group.create_task(self._called(judge.name, one(q), q.about, shown, *slot))
+                for q, slot in zip(questions, reserved, strict=True)
             ]
-        found: list[tuple[Verdict | Unjudged, str]] = []
-        for task, (path, _) in zip(tasks, places, strict=True):
-            given, failure = task.result()
+        outcomes: list[tuple[Verdict | Unjudged, str]] = []
+        for task, (path, _) in zip(tasks, reserved, strict=True):
+            outcome, failure = task.result()
             if failure is None:
                 self._spent.calls -= judge.most_calls - self._n_replies(path)
             else:
-                given = Unjudged(failure.reason, failure.detail, failure.raw)
-            found.append((given, path))
-        return found
+                outcome = Unjudged(failure.reason, failure.detail, failure.raw)
+            outcomes.append((outcome, path))
+        return outcomes
 
     async def ask(
         self,
         name: str,
-        asked: Awaitable[T],
+        call: Awaitable[T],
         about: Mapping[str, Any],
         shown: Callable[[T], Any],
     ) -> tuple[T, str]:
         """What a judge that makes texts answers, and the path of the step; counts as one call.
 
         Args:
-            name: of the judge. asked: its call, as `writer.write(...)`.
+            name: of the judge. call: its coroutine, as `writer.write(...)`.
             shown: what of the answer stands in the trace, ready for JSON.
 
         Raises: JudgeError where there is none.
@@ -228,15 +228,15 @@ class Tools:
         try:
             self._spent.call()
         except JudgeError:
-            if hasattr(asked, "close"):
-                asked.close()  # never awaited
+            if hasattr(call, "close"):
+                call.close()  # never awaited
             raise
-        place = self.trace.reserve()
-        found, failure = await self._called(name, asked, about, shown, *place)
-        self._spent.calls += self._n_replies(place[0]) - 1  # some writers ask several times
+        slot = self.trace.reserve()
+        answer, failure = await self._called(name, call, about, shown, *slot)
+        self._spent.calls += self._n_replies(slot[0]) - 1  # some writers ask several times
         if failure is not None:
             raise failure
-        return found, place[0]
+        return answer, slot[0]
 
     def end(self, outcome: str, because: Sequence[str] = ()) -> None:
         """Say how it ended, and by which steps: their paths."""
@@ -244,34 +244,34 @@ class Tools:
 
     def calls(self) -> tuple[Provenance, ...]:
         """Where all replies came from, in the order of the steps."""
-        found = (self._replies.get(step["path"], ()) for step in self.trace.steps())
-        return tuple(reply.provenance for replies in found for reply in replies)
+        by_step = (self._replies.get(step["path"], ()) for step in self.trace.steps())
+        return tuple(reply.provenance for replies in by_step for reply in replies)
 
     async def _called(
         self,
         name: str,
-        asked: Awaitable[Any],
+        call: Awaitable[Any],
         about: Mapping[str, Any],
         shown: Callable[[Any], Any],
         path: str,
         step: Step,
     ) -> tuple[Any, JudgeError | None]:
         step |= {"kind": "call", "name": name, "in": dict(about)}
-        found: Any = None
+        answer: Any = None
         failure: JudgeError | None = None
-        with noted_replies() as replies:
+        with recorded_replies() as replies:
             try:
-                found = await asked
-                step["out"] = shown(found)
+                answer = await call
+                step["out"] = shown(answer)
             except JudgeError as error:
                 failure = error
                 if error.reason is Reason.BUDGET:
                     self._budget_met.append(error)
                 step["out"] = {"unjudged": error.reason}
         self._note(path, step, replies)
-        return found, failure
+        return answer, failure
 
-    def _note(self, path: str, step: Step, replies: list[NotedReply]) -> None:
+    def _note(self, path: str, step: Step, replies: list[RecordedReply]) -> None:
         if not replies:
             return
         replies.sort(key=lambda reply: reply.key)  # in whichever order they came
@@ -285,8 +285,8 @@ class Tools:
     def _n_replies(self, path: str) -> int:
         return max(1, len(self._replies.get(path, ())))
 
-    def _found(self) -> set[str]:
-        return self._readable.union(*(part._found() for part in self._parts))
+    def _all_readable(self) -> set[str]:
+        return self._readable.union(*(part._all_readable() for part in self._parts))
 
 
 async def together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
@@ -309,7 +309,7 @@ async def together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
     for task in tasks:
         if (failure := task.result()[1]) is not None:
             raise failure
-    return [found for task in tasks for found in task.result()[0]]
+    return [value for task in tasks for value in task.result()[0]]
 
 
 def _in_trace(verdict: Verdict) -> dict[str, Any]:

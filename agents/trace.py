@@ -42,7 +42,7 @@ class Trace:
         return path, step
 
     def end(self, outcome: str, **about: Any) -> None:
-        """The last step of an item, in the place of an end that was said before."""
+        """The last step of an item, in the place of an earlier end."""
         if self.has_ended:
             self._made.pop()
         self.add("end", outcome, **about)
@@ -54,10 +54,10 @@ class Trace:
 
     def steps(self) -> list[Step]:
         """All steps in the order of their paths, but those that were cut off before they began."""
-        found = []
+        rows = []
         for step, part in self._made:
             if "kind" in step:
-                found.append(step)
+                rows.append(step)
             if part is not None:
-                found += part.steps()
-        return found
+                rows += part.steps()
+        return rows

@@ -56,8 +56,10 @@ def defaults(signature: type[dspy.Signature]) -> dict[str, Any]:
 def without(signature: type[dspy.Signature], names: Container[str]) -> type[dspy.Signature]:
     """The signature without these fields."""
     fields = {n: (f.annotation, f) for n, f in signature.fields.items() if n not in names}
-    found: type[dspy.Signature] = dspy.Signature(fields, signature.instructions, signature.__name__)
-    return found
+    reduced: type[dspy.Signature] = dspy.Signature(
+        fields, signature.instructions, signature.__name__
+    )
+    return reduced
 
 
 def reworded(signature: type[dspy.Signature], instructions: str) -> type[dspy.Signature]:
@@ -86,14 +88,18 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
         demos: list[dict[str, Any]],
         inputs: dict[str, Any],
     ) -> list[dict[str, Any]]:
-        """All messages; nothing is said of inputs with a default that the call lacks."""
-        known = defaults(signature)
-        if known:
-            lacking = {name for name, value in known.items() if inputs.get(name, value) == value}
+        """All messages, without the inputs with a default that the call lacks."""
+        default_values = defaults(signature)
+        if default_values:
+            lacking = {
+                name for name, value in default_values.items() if inputs.get(name, value) == value
+            }
             signature = without(signature, lacking) if lacking else signature
-            demos = [{**known, **demo} for demo in demos]  # which would count as incomplete
-        found: list[dict[str, Any]] = super().format(signature, demos, inputs)
-        return found
+            demos = [
+                {**default_values, **demo} for demo in demos
+            ]  # which would count as incomplete
+        messages: list[dict[str, Any]] = super().format(signature, demos, inputs)
+        return messages
 
     def format_system_message(self, signature: type[dspy.Signature]) -> str:
         """Instructions, what the data holds, and the shape of the reply."""
@@ -132,12 +138,12 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
     ) -> str:
         """The inputs, in the signature's order, as fenced JSON; those at their default left out."""
         empty = defaults(signature)
-        known = {
+        values = {
             name: inputs[name]
             for name in signature.input_fields
             if name in inputs and not (name in empty and inputs[name] == empty[name])
         }
-        body = f"{OPEN}{as_data(known)}{CLOSE}"
+        body = f"{OPEN}{as_data(values)}{CLOSE}"
         return "\n".join(part for part in (prefix, body, suffix) if part)
 
     def format_assistant_message_content(
@@ -147,8 +153,8 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
         missing_field_message: str | None = None,
     ) -> str:
         """An example's reply: a JSON object of the outputs it has."""
-        known = {name: outputs[name] for name in signature.output_fields if name in outputs}
-        return as_data(known, default=str)
+        values = {name: outputs[name] for name in signature.output_fields if name in outputs}
+        return as_data(values, default=str)
 
     def format_field_with_value(self, fields: Mapping[Any, Any], role: str = "") -> str:
         """A reply with these values, as `dspy.utils.DummyLM(adapter=JudgeAdapter())` writes it."""
@@ -168,7 +174,7 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
 
 
 def _line(name: str, field: FieldInfo) -> str:
-    """What is said of a field; its name alone where DSPy put a placeholder, as `${reasoning}`."""
+    """A field's description; its name alone where DSPy put a placeholder, as `${reasoning}`."""
     extra = field.json_schema_extra
     desc = str(extra.get("desc", "")) if isinstance(extra, dict) else ""
     return f"- {name}" if desc == f"${{{name}}}" else f"- {name}: {desc}"

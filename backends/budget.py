@@ -109,11 +109,11 @@ class Budget:
         caution: Caution = CAUTION,
     ) -> Kind:
         """Requests of this name, price and longest reply; what is seen of them has the name."""
-        known = self._kinds.get((name, max_reply, price))
-        if known is None:
+        kind = self._kinds.get((name, max_reply, price))
+        if kind is None:
             seen = self.seen.setdefault(name, Seen())
-            known = self._kinds[name, max_reply, price] = Kind(seen, price, max_reply, caution)
-        return known
+            kind = self._kinds[name, max_reply, price] = Kind(seen, price, max_reply, caution)
+        return kind
 
     def learn(self, seen: Mapping[str, Seen]) -> None:
         """Take over what other processes saw."""

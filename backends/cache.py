@@ -96,10 +96,10 @@ class ReplyCache:
         if waiting is not None:
             return waiting[0]
         try:
-            found: bytes | None = self._store.get(key)
+            reply: bytes | None = self._store.get(key)
         except FAULTS as error:
             raise self._as_input_error(error) from None
-        return found
+        return reply
 
     def put(self, key: bytes, value: bytes, tag: str) -> None:
         """File a reply (JSON); `tag` is the model it came from, for `judge cache`."""

@@ -47,7 +47,7 @@ _SPEED = frozenset(
         "tensor_parallel_size",
     }
 )
-_NOT_VLLM = ("model", "served_model_name", "hf_token")  # said elsewhere, or a secret
+_NOT_VLLM = ("model", "served_model_name", "hf_token")  # set elsewhere, or a secret
 
 # What the other settings say; and, at any depth and however written, what would send a request
 # elsewhere or put a key into results.
@@ -221,8 +221,8 @@ class ModelConfig(BaseModel):
             return
         if self.api_base is not None:
             raise ValueError("engine: vllm loads the model itself, without an api_base")
-        if found := [name for name in _NOT_VLLM if name in self.vllm]:
-            raise ValueError(f"vllm cannot hold {found[0]!r}")
+        if forbidden := [name for name in _NOT_VLLM if name in self.vllm]:
+            raise ValueError(f"vllm cannot hold {forbidden[0]!r}")
         for at in _refused(self.vllm, ("vllm",)):  # results would show it
             raise ValueError(f"vllm cannot hold {at[-1]!r}")
         if self.vllm.get("trust_remote_code") and not self.vllm.get("revision"):
@@ -310,8 +310,8 @@ class ModelConfig(BaseModel):
 
 def _engine_id(options: dict[str, Any]) -> str:
     """`vllm`, followed by the options that can change a reply."""
-    said = {name: value for name, value in options.items() if name not in _SPEED}
-    text = orjson.dumps(said, option=orjson.OPT_SORT_KEYS).decode() if said else ""
+    deciding = {name: value for name, value in options.items() if name not in _SPEED}
+    text = orjson.dumps(deciding, option=orjson.OPT_SORT_KEYS).decode() if deciding else ""
     return f"vllm {text}".rstrip()
 
 

@@ -30,7 +30,7 @@ from .prompt import Prompt
 from .replies.completion import Completion as Completion  # others take both from here
 from .replies.completion import Reply as Reply
 from .replies.completion import line_of, turns_after, values_of
-from .replies.noted import note, noted
+from .replies.recorded import record, recorded
 from .secrecy import secrets_of
 from .spending.price import price_of
 from .spending.sizes import CAUTION, CHARS_PER_TOKEN, REPLY_TOKENS, Caution, Kind, reply_limit
@@ -94,7 +94,7 @@ class Gateway:
     """A Backend for any Transport.
 
     A reply that is a judgement counts as it came, even where it repeats the endpoint's key; but
-    then it is not cached. The key is blanked in what is told of a reply that is none.
+    then it is not cached. The key is blanked in what is reported of a reply that is none.
 
     Args:
         transport: None is offline: the cache alone answers, what it lacks is `Unjudged(error)`.
@@ -132,21 +132,23 @@ class Gateway:
         wire = self._wire(prompt, inputs)
         user = prompt.escaped(inputs)
         key = wire.key(user, replicate)
-        kept = self._kept(key, prompt, inputs)
-        if kept is not None:
-            return kept
+        cached = self._cached(key, prompt, inputs)
+        if cached is not None:
+            return cached
         while (in_flight := self._in_flight.get(key)) is not None:
             try:
-                return noted(key, await asyncio.shield(in_flight))
+                return recorded(key, await asyncio.shield(in_flight))
             except asyncio.CancelledError:
                 task = asyncio.current_task()
                 if not in_flight.cancelled() or (task is not None and task.cancelling()):
                     raise  # this task was cancelled, not only the one that carries the question
-                if (kept := self._kept(key, prompt, inputs)) is not None:
-                    return kept
+                if (cached := self._cached(key, prompt, inputs)) is not None:
+                    return cached
         if self._transport is None:
             raise EndpointLost(Reason.ERROR, "offline, and the reply is not in the cache")
-        return noted(key, await self._lead(self._transport, key, wire.body(user), prompt, inputs))
+        return recorded(
+            key, await self._lead(self._transport, key, wire.body(user), prompt, inputs)
+        )
 
     def trust(self) -> None:
         """The model gave judgements before, elsewhere: its first ones here decide nothing."""
@@ -318,19 +320,19 @@ class Gateway:
     def _wait(self, error: EndpointError, attempt: int, deadline: float) -> float:
         """Seconds until the next attempt; raises JudgeError when there will be none."""
         limit = self.config.max_retry_after_s
-        asked = error.retry_after_s if error.retryable else None
-        is_too_long = asked is not None and asked > limit
+        retry_after_s = error.retry_after_s if error.retryable else None
+        is_too_long = retry_after_s is not None and retry_after_s > limit
         wait: float = min(LONGEST_BACKOFF_S, FIRST_BACKOFF_S * 2 ** (attempt - 1))
         wait *= random.uniform(0.5, 1)
-        if asked is not None and not is_too_long:
-            asked *= random.uniform(1.0, 1.1)
-            self._limiter.pause(asked)
-            wait = max(wait, asked)
+        if retry_after_s is not None and not is_too_long:
+            retry_after_s *= random.uniform(1.0, 1.1)
+            self._limiter.pause(retry_after_s)
+            wait = max(wait, retry_after_s)
         why = ""
         if not error.retryable:
             why = "will not get better"
         elif is_too_long:
-            why = f"asked to wait {asked:g} s"
+            why = f"asked to wait {retry_after_s:g} s"
         elif attempt > self.config.retries:
             why = f"{attempt} attempts"
         elif time.monotonic() + wait > deadline:
@@ -343,7 +345,7 @@ class Gateway:
             raise kind(error.reason, detail, hint=error.hint, refused=error.refused) from None
         return wait
 
-    def _kept(self, key: bytes, prompt: Prompt, inputs: Mapping[str, Any]) -> Reply | None:
+    def _cached(self, key: bytes, prompt: Prompt, inputs: Mapping[str, Any]) -> Reply | None:
         line = self._cache.get(key) if self._cache is not None else None
         if line is None:
             return None
@@ -355,7 +357,7 @@ class Gateway:
             return None  # not one of ours: ask instead
         self.budget.usage.cache_hits += 1
         where = Provenance(completion.model, completion.finish_reason, cache_hit=True)
-        note(key, completion.prompt_tokens, completion.completion_tokens, where)
+        record(key, completion.prompt_tokens, completion.completion_tokens, where)
         return Reply(values, where, {}, chances)
 
     def _weighed(

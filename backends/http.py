@@ -159,16 +159,16 @@ def failure_of(
     """What a status other than 200 means: for this request, or for all of them."""
     code, text, param = error_of(raw)
     text = secrets.blank(text)
-    said = text[:300]
-    where = f"HTTP {status} from {config.endpoint_id}: {said}"
-    if config.logprobs and status in (400, 403, 422) and "logprobs" in said:
-        refused = "top_logprobs" if "top_logprobs" in (param or said) else "logprobs"
+    excerpt = text[:300]
+    where = f"HTTP {status} from {config.endpoint_id}: {excerpt}"
+    if config.logprobs and status in (400, 403, 422) and "logprobs" in excerpt:
+        refused = "top_logprobs" if "top_logprobs" in (param or excerpt) else "logprobs"
         return EndpointUnusable(f"{where}\nSet {SETTINGS[refused]}", refused=refused)
     if status in (401, 402, 403) or code == "insufficient_quota":
         return EndpointUnusable(f"{where}\nCheck the key: models.*.api_key_env names its variable")
     if status == 404 or 300 <= status < 400:
         return EndpointUnusable(f"{where}\nCheck models.*.model and models.*.api_base")
-    if status in (400, 422) and "response_format" in said:
+    if status in (400, 422) and "response_format" in excerpt:
         refused = "response_format"
         hint = f"Set {SETTINGS[refused]}; `judge doctor` tells which"
         return EndpointUnusable(f"{where}\n{hint}", refused=refused)
@@ -178,7 +178,7 @@ def failure_of(
     if status == 400 and code in _FILTERED:
         why = Reason.REFUSED
         return EndpointError(where, retryable=False, status=status, reason=why, is_general=False)
-    refused = refused_part(said, param) if status in (400, 422) else ""
+    refused = refused_part(excerpt, param) if status in (400, 422) else ""
     return EndpointError(
         where,
         retryable=status in BUSY,
@@ -215,7 +215,7 @@ def read_completion(raw: bytes, secrets: Secrets) -> Completion:
             count_of(usage.get("prompt_tokens")),
             count_of(details.get("cached_tokens")),
             count_of(usage.get("completion_tokens")),
-            read_tokens(found) if (found := choice.get("logprobs")) else (),
+            read_tokens(logprobs) if (logprobs := choice.get("logprobs")) else (),
         )
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         start = secrets.blank(raw.decode("utf-8", "replace"))[:80]

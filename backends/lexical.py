@@ -12,7 +12,7 @@ from .config import ModelConfig
 from .errors import JudgeError
 from .gateway import Reply
 from .prompt import Prompt
-from .replies.noted import note_of
+from .replies.recorded import record_answer
 
 WHERE = Provenance(model="lexical", finish_reason="stop")
 
@@ -28,7 +28,7 @@ class LexicalBackend:
         """See Backend.ask. Raises: JudgeError(abstained) for a question without a twin."""
         if prompt.twin is None:
             raise JudgeError(Reason.ABSTAINED, f"{prompt.name} has no lexical twin; name a model")
-        note_of(prompt, inputs, replicate, WHERE)
+        record_answer(prompt, inputs, replicate, WHERE)
         scores = prompt.scorer(inputs) if prompt.scorer is not None else {}
         return Reply(prompt.twin(inputs), WHERE, scores)
 

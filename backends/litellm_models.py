@@ -36,9 +36,11 @@ class LiteLLMTransport:
     def __init__(self, config: ModelConfig) -> None:
         ambient = [f"{config.provider}_{end}" for end in ("API_BASE", "BASE_URL", "API_URL")]
         ambient = [] if config.api_base else ambient
-        if found := [name for name in (*ambient, "USE_LITELLM_PROXY") if os.environ.get(name)]:
+        if redirecting := [
+            name for name in (*ambient, "USE_LITELLM_PROXY") if os.environ.get(name)
+        ]:
             raise EndpointUnusable(
-                f"{found[0]} is set in the environment and would redirect {config.model!r}; "
+                f"{redirecting[0]} is set in the environment and would redirect {config.model!r}; "
                 "name the endpoint in the config (models.*.api_base) or unset the variable"
             )
         try:
@@ -71,7 +73,7 @@ class LiteLLMTransport:
         details = getattr(usage, "prompt_tokens_details", None)
         completion = Completion(
             # Half a surrogate pair, as a cut emoji leaves it, could not be kept.
-            _said(choice.message).encode("utf-8", "replace").decode(),
+            _text_of(choice.message).encode("utf-8", "replace").decode(),
             choice.finish_reason or "",
             getattr(choice.message, "refusal", None) or "",
             reply.model or "",
@@ -86,29 +88,31 @@ class LiteLLMTransport:
         """Nothing: the clients are LiteLLM's, shared by all of the process and closed at exit."""
 
     def _failure(self, error: Exception) -> EndpointError | EndpointUnusable:
-        kinds, said = self._litellm.exceptions, self._clean(error)
+        kinds, message = self._litellm.exceptions, self._clean(error)
         status = getattr(error, "status_code", None) or 0
         if isinstance(error, kinds.UnsupportedParamsError):
             hint = "Set models.*.schema to json_object or none, models.*.temperature to null"
             hint += ", models.*.logprobs to false"
-            return EndpointUnusable(f"{said}\n{hint}", refused=refused_part(said))
+            return EndpointUnusable(f"{message}\n{hint}", refused=refused_part(message))
         if isinstance(error, kinds.ContentPolicyViolationError):
             why = Reason.REFUSED
-            return EndpointError(said, retryable=False, status=status, reason=why, is_general=False)
-        if isinstance(error, kinds.ContextWindowExceededError) or is_too_long("", said):
-            detail = f"{TOO_LONG}: {said}"
+            return EndpointError(
+                message, retryable=False, status=status, reason=why, is_general=False
+            )
+        if isinstance(error, kinds.ContextWindowExceededError) or is_too_long("", message):
+            detail = f"{TOO_LONG}: {message}"
             return EndpointError(detail, retryable=False, status=status, is_general=False)
         body = getattr(error, "body", None)
         code = body.get("code") if isinstance(body, dict) else None
         if status in (401, 402, 403, 404) or code == "insufficient_quota":
             hint = "Check models.*.model, models.*.api_base and the key (models.*.api_key_env)"
-            return EndpointUnusable(f"{said}\n{hint}")
+            return EndpointUnusable(f"{message}\n{hint}")
         # Without a status it is the network, or LiteLLM itself.
         retryable = not status or status in BUSY
         billed = 0 if isinstance(error, kinds.Timeout) else None
-        refused = refused_part(said) if status in (400, 422) else ""
+        refused = refused_part(message) if status in (400, 422) else ""
         return EndpointError(
-            said,
+            message,
             retryable=retryable,
             status=status,
             retry_after_s=_after(error),
@@ -122,15 +126,15 @@ class LiteLLMTransport:
         return text.split("\n")[0][:300]
 
 
-def _said(message: Any) -> str:
+def _text_of(message: Any) -> str:
     """The reply, or what a model thought that said nothing else."""
     thought = getattr(message, "reasoning_content", None)
     return message.content or (f"{THINK}{thought}" if thought else "")
 
 
 def _import() -> Any:
-    if (known := sys.modules.get("litellm")) is not None:
-        return known  # the program's own, set up as it likes
+    if (loaded := sys.modules.get("litellm")) is not None:
+        return loaded  # the program's own, set up as it likes
     before = {name: os.environ.get(name) for name in _QUIET}
     os.environ.update(_QUIET)
     try:

@@ -76,7 +76,7 @@ def label_probabilities(
     if begin < 0:
         return {}, []
     starts = list(accumulate((len(token) for token, _ in tokens), initial=0))[:-1]
-    found: dict[str, Any] = {}
+    probabilities: dict[str, Any] = {}
     used: set[int] = set()
     at, done = begin, 0
     for path, start in _values(text):
@@ -87,11 +87,11 @@ def label_probabilities(
         chances, end = _chances(tokens, first, at - starts[first], paths[path])
         used.update(range(first, end))
         if chances is not None and len(path) == 1:
-            found[path[0]] = chances
+            probabilities[path[0]] = chances
         elif chances is not None:
-            found.setdefault(path[0], {})[path[1]] = chances
-    kept = range(_index(starts, begin), len(tokens))
-    return found, [(tokens[i][0], tokens[i][1] if i in used else {}) for i in kept]
+            probabilities.setdefault(path[0], {})[path[1]] = chances
+    needed = range(_index(starts, begin), len(tokens))
+    return probabilities, [(tokens[i][0], tokens[i][1] if i in used else {}) for i in needed]
 
 
 def _chances(
@@ -101,17 +101,17 @@ def _chances(
 
     Token i begins with `skip` characters that stand before the label.
     """
-    lead, said, alive = tokens[i][0][:skip], "", dict(labels)
+    lead, prefix, alive = tokens[i][0][:skip], "", dict(labels)
     steps: list[tuple[dict[str, float], dict[str, str]]] = []
     while len(alive) > 1 and i < len(tokens):
         token, others = tokens[i]
         chances: dict[str, float] = {}
         for other, p in others.items():
             if other.startswith(lead) or lead.startswith(other):
-                spelled = said + other[len(lead) :]
+                spelled = prefix + other[len(lead) :]
                 chances[spelled] = chances.get(spelled, 0.0) + p
-        said += token[len(lead) :]
-        left = {label: form for label, form in alive.items() if _fits(said, form)}
+        prefix += token[len(lead) :]
+        left = {label: form for label, form in alive.items() if _fits(prefix, form)}
         if not left or (not others and len(left) < len(alive)):
             return None, i
         if others:

@@ -148,24 +148,24 @@ async def task_group() -> AsyncIterator[asyncio.TaskGroup]:
 
 async def each_of(jobs: Sequence[J], work: Callable[[J], Awaitable[T]], at_once: int) -> list[T]:
     """What comes of each job, in their order, with at most so many of them under way."""
-    left, found = iter(range(len(jobs))), dict[int, T]()
+    left, results = iter(range(len(jobs))), dict[int, T]()
 
     async def worker() -> None:
-        for place in left:
-            found[place] = await work(jobs[place])
+        for index in left:
+            results[index] = await work(jobs[index])
             await asyncio.sleep(0)  # what answers at once lets others in
 
     async with task_group() as group:
         for _ in range(min(at_once, len(jobs))):
             group.create_task(worker())
-    return [found[place] for place in range(len(jobs))]
+    return [results[index] for index in range(len(jobs))]
 
 
 class _Loop:
     """The loop of a process; one that was forked starts its own."""
 
     _lock = threading.Lock()
-    _known: tuple[int, _Loop] | None = None
+    _current: tuple[int, _Loop] | None = None
 
     def __init__(self) -> None:
         self.loop = asyncio.new_event_loop()
@@ -179,10 +179,10 @@ class _Loop:
 
     @classmethod
     def of_this_process(cls) -> _Loop:
-        known = cls._known
-        if known is None or known[0] != os.getpid():
+        current = cls._current
+        if current is None or current[0] != os.getpid():
             with cls._lock:
-                known = cls._known
-                if known is None or known[0] != os.getpid():
-                    known = cls._known = (os.getpid(), cls())
-        return known[1]
+                current = cls._current
+                if current is None or current[0] != os.getpid():
+                    current = cls._current = (os.getpid(), cls())
+        return current[1]

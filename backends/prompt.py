@@ -53,8 +53,8 @@ class Prompt(ReplyFormat):
         self.optional = defaults(signature)
         self._signature, self._demos = signature, [dict(demo) for demo in demos]
         self._lacking: dict[tuple[str, ...], Prompt] = {}
-        given = (self.input_names[0], *self.optional)
-        probe = {name: _PROBE for name in self.input_names if name in given}
+        required = (self.input_names[0], *self.optional)
+        probe = {name: _PROBE for name in self.input_names if name in required}
         written = JudgeAdapter().format(signature, self._demos, probe)
         shell = as_data(probe)
         self.fixed: list[dict[str, str]] = written[:-1]
@@ -70,11 +70,11 @@ class Prompt(ReplyFormat):
         lacking = tuple([name for name, empty in kinds if inputs.get(name, empty) == empty])
         if not lacking:
             return self
-        if (known := self._lacking.get(lacking)) is None:
+        if (reduced := self._lacking.get(lacking)) is None:
             signature = without(self._signature, lacking)
-            known = Prompt(signature, self._demos, self.twin, self.scorer)
-            self._lacking[lacking] = known
-        return known
+            reduced = Prompt(signature, self._demos, self.twin, self.scorer)
+            self._lacking[lacking] = reduced
+        return reduced
 
     def user(self, inputs: Mapping[str, Any]) -> str:
         """The last message: the inputs as fenced JSON, in the signature's order."""

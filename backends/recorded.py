@@ -44,10 +44,10 @@ class RecordedTransport:
 
     async def send(self, body: bytes) -> Completion:
         """The recorded reply. Raises: EndpointError if there is none."""
-        found = self._replies.get(_key(orjson.loads(body)["messages"]))
-        if found is None:
+        completion = self._replies.get(_key(orjson.loads(body)["messages"]))
+        if completion is None:
             raise EndpointError(f"{self._path} has no reply to these messages", retryable=False)
-        return found
+        return completion
 
     async def aclose(self) -> None:
         """Nothing is open."""

@@ -162,18 +162,17 @@ class ReplyFormat:
             raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=None)
 
     @staticmethod
-    def _check_keys(name: str, got: Any, asked: Mapping[str, Any], text: str) -> None:
+    def _check_keys(name: str, got: Any, wanted: Mapping[str, Any], text: str) -> None:
         if not isinstance(got, dict):
             detail = f"{name}: wanted an object, got a {type(got).__name__}"
             raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=detail)
-        if got.keys() == asked.keys():
+        if got.keys() == wanted.keys():
             return
-        if lost := [key for key in asked if key not in got]:
-            detail = (
-                f"{name}: {len(asked) - len(lost)} of {len(asked)} verdicts, {lost[0]!r} is missing"
-            )
+        if lost := [key for key in wanted if key not in got]:
+            n_got = f"{len(wanted) - len(lost)} of {len(wanted)} verdicts"
+            detail = f"{name}: {n_got}, {lost[0]!r} is missing"
             raise JudgeOutputError(Reason.INCOMPLETE, detail, text, complaint=detail)
-        extra = [key for key in got if key not in asked]
+        extra = [key for key in got if key not in wanted]
         detail = f"{name}: {extra[0]!r} was not asked"
         what = f"{name} had a key that was not asked for"
         raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=what)

@@ -138,17 +138,17 @@ def proxy_of(url: str) -> tuple[str | None, dict[str, str]]:
     Raises: EndpointUnusable if it is no HTTP proxy.
     """
     target = urlsplit(url)
-    found = getproxies().get(target.scheme)
-    if not found or proxy_bypass(target.netloc):
+    address = getproxies().get(target.scheme)
+    if not address or proxy_bypass(target.netloc):
         return None, {}
-    proxy = urlsplit(found if "://" in found else f"http://{found}")
+    proxy = urlsplit(address if "://" in address else f"http://{address}")
     if proxy.scheme != "http" or not proxy.hostname:
         name = f"{target.scheme.upper()}_PROXY"
         raise EndpointUnusable(f"{name} in the environment: only http:// proxies can be used")
     headers = {}
     if proxy.username is not None:
-        known = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
-        headers["Proxy-Authorization"] = f"Basic {base64.b64encode(known.encode()).decode()}"
+        credentials = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
+        headers["Proxy-Authorization"] = f"Basic {base64.b64encode(credentials.encode()).decode()}"
     return f"http://{proxy.netloc.rpartition('@')[2]}", headers
 
 

@@ -31,14 +31,14 @@ class Wire:
         for name in ("temperature", "top_p", "max_tokens", "seed"):
             if (value := getattr(config, name)) is not None:
                 body[config.max_tokens_name if name == "max_tokens" else name] = value
-        is_told = prompt.sends_schema
-        self.paths = label_paths(prompt.schema(keys)) if config.logprobs and is_told else {}
+        sends_schema = prompt.sends_schema
+        self.paths = label_paths(prompt.schema(keys)) if config.logprobs and sends_schema else {}
         if self.paths:
             body |= {"logprobs": True, "top_logprobs": config.top_logprobs}
-        if is_told and config.reply_schema == "json_schema":
+        if sends_schema and config.reply_schema == "json_schema":
             form = {"name": prompt.name, "strict": True, "schema": prompt.schema(keys)}
             body["response_format"] = {"type": "json_schema", "json_schema": form}
-        elif is_told and config.reply_schema == "json_object":
+        elif sends_schema and config.reply_schema == "json_object":
             body["response_format"] = {"type": "json_object"}
         body |= config.extra_body
         self._prefix, self._suffix = orjson.dumps(body).split(hole.encode())
@@ -71,5 +71,5 @@ def _with_roles(messages: list[dict[str, str]], config: ModelConfig) -> list[dic
         return messages
     if config.system_role == "developer":
         return [{**first, "role": "developer"}, *others]
-    asked, *rest = others
-    return [{**asked, "content": f"{first['content']}\n\n{asked['content']}"}, *rest]
+    question, *rest = others
+    return [{**question, "content": f"{first['content']}\n\n{question['content']}"}, *rest]

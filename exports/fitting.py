@@ -36,8 +36,8 @@ def fitted(value: Any, kind: Kind, at: str) -> Any:
     if isinstance(kind, str):
         return _scalar(value, kind, at)
     if isinstance(kind, list):  # one id may stand for a list of one
-        given = value if isinstance(value, list) else [value]
-        return [fitted(each, kind[0], f"{at}[{i}]") for i, each in enumerate(given)]
+        items = value if isinstance(value, list) else [value]
+        return [fitted(each, kind[0], f"{at}[{i}]") for i, each in enumerate(items)]
     if isinstance(kind, Named):
         if isinstance(value, str):
             return {next(iter(kind.fields)): value}
@@ -59,10 +59,10 @@ def kind_of_value(value: Any, before: Kind | None) -> Kind | None:
     """
     if value is None:
         return before
-    found = _PLAIN.get(type(value), "json")
-    if before is None or before == found:
-        return found
-    return "float" if {before, found} == {"int", "float"} else "json"
+    kind = _PLAIN.get(type(value), "json")
+    if before is None or before == kind:
+        return kind
+    return "float" if {before, kind} == {"int", "float"} else "json"
 
 
 def _scalar(value: Any, kind: str, at: str) -> Any:

@@ -36,8 +36,8 @@ def write(result: Source, out: str | Path) -> dict[str, int]:
 
     Example: huggingface.write("results/demo", "dataset")
     """
-    with ExitStack() as held:
-        return write_folder(opened(held, result), Path(out))
+    with ExitStack() as stack:
+        return write_folder(opened(stack, result), Path(out))
 
 
 def write_folder(folder: Path, out: Path) -> dict[str, int]:
@@ -71,9 +71,9 @@ def _split(table: ResultsTable, work: Path) -> Dataset:
     with pyarrow.OSFile(str(path), "wb") as sink, pyarrow.ipc.new_stream(sink, schema) as file:
         for batch in table.batches():
             file.write_batch(batch)
-    said = "".join(f"{name}: {value}\n" for name, value in table.about.items())
+    details = "".join(f"{name}: {value}\n" for name, value in table.about.items())
     info = DatasetInfo(
-        description=f"{table.path.name} of a results folder of nuggetjudge.\n{said}",
+        description=f"{table.path.name} of a results folder of nuggetjudge.\n{details}",
         features=Features.from_arrow_schema(schema),
     )
     return Dataset.from_file(str(path), info=info)

@@ -66,10 +66,10 @@ def log(result: Result | str | Path, *, experiment: str | None = None) -> Logged
     Example: log(nj.Result("results/demo"), experiment="my rag")
     """
     mlflow = need("mlflow", "mlflow")
-    held = result if isinstance(result, Result) else Result(result)
+    finished = result if isinstance(result, Result) else Result(result)
     _check_store(mlflow.get_tracking_uri())
     try:
-        return _logged(held, experiment)
+        return _logged(finished, experiment)
     except mlflow.exceptions.MlflowException as error:
         raise InputError(f"MLflow at {mlflow.get_tracking_uri()}: {error}") from error
 
@@ -99,13 +99,13 @@ def _is_sqlite(path: Path) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
-def _logged(held: Result, experiment: str | None) -> Logged:
+def _logged(result: Result, experiment: str | None) -> Logged:
     mlflow = need("mlflow", "mlflow")
-    params = _params(held.manifest)
-    metrics = dict(_metrics_by_system(held))
-    of_folder = {"n_judged": held.n_judged, "n_unjudged": held.n_unjudged}
-    identity = _digest([held.manifest["fingerprint"], params])
-    is_partial = bool(held.manifest.get("partial"))
+    params = _params(result.manifest)
+    metrics = dict(_metrics_by_system(result))
+    of_folder = {"n_judged": result.n_judged, "n_unjudged": result.n_unjudged}
+    identity = _digest([result.manifest["fingerprint"], params])
+    is_partial = bool(result.manifest.get("partial"))
     content = _digest([metrics, of_folder, is_partial])
 
     experiment_ids = None if experiment is None else [_experiment_id(experiment)]
@@ -121,18 +121,18 @@ def _logged(held: Result, experiment: str | None) -> Logged:
 
     tags = {
         _IDENTITY: identity,
-        "nuggetjudge.fingerprint": held.manifest["fingerprint"],
+        "nuggetjudge.fingerprint": result.manifest["fingerprint"],
         "nuggetjudge.partial": str(is_partial).lower(),
-        "nuggetjudge.answered_by": ", ".join(held.manifest.get("answered_by", ())),
+        "nuggetjudge.answered_by": ", ".join(result.manifest.get("answered_by", ())),
     }
     first = experiment_ids[0] if experiment_ids else None
-    folder_name = held.folder.name + (" (partial)" if is_partial else "")
+    folder_name = result.folder.name + (" (partial)" if is_partial else "")
     ids = {}
     with _run(old.get(""), first, folder_name, tags, params) as parent:
         alone = metrics[names[0]] if len(names) == 1 else {}
         _log_metrics(old.get(""), {**alone, **of_folder})
-        mlflow.set_tag("mlflow.note.content", f"```\n{held}\n```")
-        _log_files(held)
+        mlflow.set_tag("mlflow.note.content", f"```\n{result}\n```")
+        _log_files(result)
         for name, key in systems.items():
             if not key:
                 ids[name] = parent
@@ -151,8 +151,8 @@ def _run(
     """A run, a new one or an old one again, under the one that is active."""
     mlflow = need("mlflow", "mlflow")
     run_id = None if old is None else old.info.run_id
-    given = {} if old is not None else {"experiment_id": experiment}
-    with mlflow.start_run(run_id, run_name=name, nested=True, **given) as run:
+    options = {} if old is not None else {"experiment_id": experiment}
+    with mlflow.start_run(run_id, run_name=name, nested=True, **options) as run:
         mlflow.set_tags({**tags, "mlflow.runName": name})
         mlflow.log_params(params)
         yield run.info.run_id
@@ -175,10 +175,10 @@ def _log_files(result: Result) -> None:
 
 
 def _metrics_by_system(result: Result) -> Iterator[tuple[str, dict[str, float]]]:
-    found: dict[str, dict[str, float]] = {}
+    by_system: dict[str, dict[str, float]] = {}
     for board in leaderboards(result.scores, result.folder, with_all_intervals=True):
         for line in board.lines:
-            of_system = found.setdefault(line.run_id, {})
+            of_system = by_system.setdefault(line.run_id, {})
             for measure, row in line.means.items():
                 is_judged = row.n is None or row.n > 0 or not row.n_unjudged
                 low, high = line.intervals.get(measure, (None, None))
@@ -193,7 +193,7 @@ def _metrics_by_system(result: Result) -> Iterator[tuple[str, dict[str, float]]]
                 }
                 name = _name(measure)
                 of_system |= {name + end: v for end, v in values.items() if v is not None}
-    yield from found.items()
+    yield from by_system.items()
 
 
 def _params(manifest: Mapping[str, Any]) -> dict[str, str]:
@@ -228,8 +228,10 @@ def _name(text: str) -> str:
 
 def _experiment_id(name: str) -> str:
     mlflow = need("mlflow", "mlflow")
-    found = mlflow.get_experiment_by_name(name)
-    created: str = found.experiment_id if found is not None else mlflow.create_experiment(name)
+    existing = mlflow.get_experiment_by_name(name)
+    created: str = (
+        existing.experiment_id if existing is not None else mlflow.create_experiment(name)
+    )
     return created
 
 

@@ -41,8 +41,8 @@ def write(result: Source, out: str | Path) -> dict[str, int]:
 
     Example: nuggetizer.write("results/demo", "for-nuggetizer")
     """
-    with ExitStack() as held:
-        return write_folder(opened(held, result), Path(out))
+    with ExitStack() as stack:
+        return write_folder(opened(stack, result), Path(out))
 
 
 def write_folder(folder: Path, out: Path) -> dict[str, int]:
@@ -51,57 +51,57 @@ def write_folder(folder: Path, out: Path) -> dict[str, int]:
     if not (folder / ASSIGNMENTS).is_file():
         raise InputError(f"{folder}: has no {ASSIGNMENTS}, so nothing that nuggetizer writes")
     own_folder(out)
-    given = assignments_of(folder)
+    assignments = assignments_of(folder)
     counts = {
         "nuggets": write_lines(out / "nuggets.jsonl", map(rows.bank, banks_of(folder))),
-        "assignments": write_lines(out / "assignments.jsonl", map(rows.assignment, given)),
-        "metrics": write_lines(out / "metrics.jsonl", _metrics(folder, given)),
+        "assignments": write_lines(out / "assignments.jsonl", map(rows.assignment, assignments)),
+        "metrics": write_lines(out / "metrics.jsonl", _metrics(folder, assignments)),
     }
-    return counts | {"failed": sum(map(n_failed, given))}
+    return counts | {"failed": sum(map(n_failed, assignments))}
 
 
 def banks_of(folder: Path) -> list[NuggetBank]:
     """The nuggets of each topic."""
     problems = Problems()
     path = folder / BANKS
-    found = read_nugget_banks(path, problems) if path.is_file() else {}
+    banks = read_nugget_banks(path, problems) if path.is_file() else {}
     problems.raise_errors()
-    return list(found.values())
+    return list(banks.values())
 
 
 def assignments_of(folder: Path) -> list[Assignment]:
     """What was found of the nuggets in each answer."""
     problems = Problems()
-    found = list(read_assignments(folder / ASSIGNMENTS, problems))
+    assignments = list(read_assignments(folder / ASSIGNMENTS, problems))
     problems.raise_errors()
-    return found
+    return assignments
 
 
-def n_failed(given: Assignment) -> int:
+def n_failed(assignment: Assignment) -> int:
     """Labels of an answer that are not there."""
-    return sum(each.label is None for each in given.nuggets)
+    return sum(each.label is None for each in assignment.nuggets)
 
 
 def values_of(folder: Path) -> Values:
     """The scores of a folder; topic `all` has the means."""
-    found: Values = {}
+    values: Values = {}
     for row in Result(folder).scores:
-        found.setdefault((row.run_id, row.topic_id), {})[row.measure] = score_row(row)["value"]
-    return found
+        values.setdefault((row.run_id, row.topic_id), {})[row.measure] = score_row(row)["value"]
+    return values
 
 
-def write_lines(path: Path, given: Iterable[Any]) -> int:
+def write_lines(path: Path, objects: Iterable[Any]) -> int:
     """Write a JSON object a line, and say how many there are."""
     n = 0
     with NewFile(path) as file:
-        for row in given:
+        for row in objects:
             file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
             n += 1
     return n
 
 
-def _metrics(folder: Path, given: list[Assignment]) -> Iterator[dict[str, Any]]:
-    failed = {(each.run_id, each.topic_id): n_failed(each) for each in given}
+def _metrics(folder: Path, assignments: list[Assignment]) -> Iterator[dict[str, Any]]:
+    failed = {(each.run_id, each.topic_id): n_failed(each) for each in assignments}
     of_run: dict[str, int] = {}
     for (run_id, _), n in failed.items():
         of_run[run_id] = of_run.get(run_id, 0) + n

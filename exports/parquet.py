@@ -33,8 +33,8 @@ def write(result: Source, out: str | Path) -> dict[str, int]:
 
     Example: parquet.write("results/demo", "tables")
     """
-    with ExitStack() as held:
-        return write_folder(opened(held, result), Path(out))
+    with ExitStack() as stack:
+        return write_folder(opened(stack, result), Path(out))
 
 
 def write_folder(folder: Path, out: Path) -> dict[str, int]:

@@ -15,7 +15,7 @@ from ..records.reading.problems import InputError, Problems
 
 @dataclass(frozen=True)
 class Written:
-    """How many grades were written, of how many the judge said how sure it is, and how many are
+    """How many grades were written, of how many the judge gave a confidence for, and how many are
     missing since they were not judged."""
 
     n: int
@@ -37,8 +37,8 @@ def write(result: Source, out: str | Path, run_id: str) -> Written:
     Raises: InputError for a folder without such grades, an id with white space, nothing judged.
     Source: guidelines of the TREC 2025 RAG track, "Relevance Judgment", output format.
     """
-    with ExitStack() as held:
-        return write_folder(opened(held, result), Path(out), run_id)
+    with ExitStack() as stack:
+        return write_folder(opened(stack, result), Path(out), run_id)
 
 
 def write_folder(folder: Path, out: Path, run_id: str) -> Written:

@@ -58,8 +58,8 @@ def write(result: Source, out: str | Path) -> dict[str, int]:
 
     Example: ragdoll.write("results/demo", "for-ragdoll")
     """
-    with ExitStack() as held:
-        return write_folder(opened(held, result), Path(out), Problems())
+    with ExitStack() as stack:
+        return write_folder(opened(stack, result), Path(out), Problems())
 
 
 def write_folder(folder: Path, out: Path, problems: Problems) -> dict[str, int]:
@@ -88,12 +88,12 @@ def write_folder(folder: Path, out: Path, problems: Problems) -> dict[str, int]:
 
 
 def _nuggets(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
-    given = assignments_of(folder)
+    assignments = assignments_of(folder)
     own_folder(out / "metrics")
-    cells = [_cell_row(each, values.get((each.run_id, each.topic_id), {})) for each in given]
-    runs = dict.fromkeys(each.run_id for each in given)
+    cells = [_cell_row(each, values.get((each.run_id, each.topic_id), {})) for each in assignments]
+    runs = dict.fromkeys(each.run_id for each in assignments)
     means = [
-        {"run_id": run, "n_topics": sum(each.run_id == run for each in given)}
+        {"run_id": run, "n_topics": sum(each.run_id == run for each in assignments)}
         | _columns(values.get((run, "all"), {}), NUGGET_COLUMNS)
         for run in sorted(runs)
     ]
@@ -101,32 +101,36 @@ def _nuggets(folder: Path, out: Path, values: Values, problems: Problems) -> dic
     _write_csv(out / "metrics" / "run_metrics.csv", means)
     return {
         "nuggets": write_lines(out / "nuggets.jsonl", map(nuggetizer_rows.bank, banks_of(folder))),
-        "assignments": write_lines(out / "assignments.jsonl", map(rows.assignment, given)),
+        "assignments": write_lines(out / "assignments.jsonl", map(rows.assignment, assignments)),
         "metrics": len(cells),
-        "failed": sum(map(n_failed, given)),
+        "failed": sum(map(n_failed, assignments)),
     }
 
 
-def _cell_row(given: Assignment, values: Mapping[str, float | None]) -> dict[str, Any]:
-    length = count_words(given.answer_text) if given.answer_text else given.response_length
+def _cell_row(assignment: Assignment, values: Mapping[str, float | None]) -> dict[str, Any]:
+    length = (
+        count_words(assignment.answer_text)
+        if assignment.answer_text
+        else assignment.response_length
+    )
     return {
-        "qid": given.topic_id,
-        "run_id": given.run_id,
+        "qid": assignment.topic_id,
+        "run_id": assignment.run_id,
         **_columns(values, NUGGET_COLUMNS),
-        "nugget_count": len(given.nuggets),
-        "vital_count": sum(each.nugget.importance == "vital" for each in given.nuggets),
-        "failed_count": n_failed(given),
+        "nugget_count": len(assignment.nuggets),
+        "vital_count": sum(each.nugget.importance == "vital" for each in assignment.nuggets),
+        "failed_count": n_failed(assignment),
         "response_length": "" if length is None else length,
     }
 
 
 def _support(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
-    texts, noted, n_failed = AnswerTexts(folder, problems), Problems(), 0
+    texts, file_problems, n_failed = AnswerTexts(folder, problems), Problems(), 0
     assigned, metrics = [], []
-    for row in read_support(folder / SUPPORT, noted):
+    for row in read_support(folder / SUPPORT, file_problems):
         written = texts.of(row.topic_id).get(row.run_id)
         sentences = written.sentences if written is not None else ()
-        given = [
+        supported = [
             (
                 each.id,
                 each.text or (sentences[each.id][0] if each.id < len(sentences) else ""),
@@ -134,8 +138,8 @@ def _support(folder: Path, out: Path, values: Values, problems: Problems) -> dic
             )
             for each in row.sentences
         ]
-        n_failed += sum(label is None for _, _, cited in given for _, label in cited)
-        assigned.append(rows.support_assignment(row.run_id, row.topic_id, given))
+        n_failed += sum(label is None for _, _, cited in supported for _, label in cited)
+        assigned.append(rows.support_assignment(row.run_id, row.topic_id, supported))
         of_cell = values.get((row.run_id, row.topic_id), {})
         scored = {
             column: _rounded(of_cell.get(measure, of_cell.get(measure.removesuffix("_all"))))
@@ -143,7 +147,7 @@ def _support(folder: Path, out: Path, values: Values, problems: Problems) -> dic
         }
         ids = {"topic_id": row.topic_id, "run_id": row.run_id}
         metrics.append({**ids, **scored, "sentences": len(row.sentences)})
-    noted.raise_errors()
+    file_problems.raise_errors()
     lines = list(_metric_lines(metrics))
     write_file(out / "support_metric_rows.txt", "".join(lines))
     return {
@@ -165,25 +169,25 @@ def _metric_lines(metrics: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 def _relevance(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
     config = inputs_of(folder).checked("relevance is written with the texts that were judged")
     data = load_collection(config.data, config.run.limit)
-    noted, given = Problems(), []
-    for row in read_relevance(folder / RELEVANCE, noted):
+    file_problems, judgements = Problems(), []
+    for row in read_relevance(folder / RELEVANCE, file_problems):
         topic, passage = data.topics.get(row.topic_id), data.passages.get(row.passage_id)
         texts = (topic.question if topic else "", passage.text if passage else "")
-        given.append(rows.relevance_judgement(row.topic_id, row.passage_id, row.grade, *texts))
-    noted.raise_errors()
+        judgements.append(rows.relevance_judgement(row.topic_id, row.passage_id, row.grade, *texts))
+    file_problems.raise_errors()
     return {
-        "umbrela.judgments": write_lines(out / "umbrela.judgments.jsonl", given),
-        "failed": sum(row["status"] == "failed" for row in given),
+        "umbrela.judgments": write_lines(out / "umbrela.judgments.jsonl", judgements),
+        "failed": sum(row["status"] == "failed" for row in judgements),
     }
 
 
 def _arena(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
-    noted = Problems()
-    battles = list(read_battles(folder / BATTLES, noted))
-    noted.raise_errors()
+    file_problems = Problems()
+    battles = list(read_battles(folder / BATTLES, file_problems))
+    file_problems.raise_errors()
     means = {run: of_run for (run, topic), of_run in values.items() if topic == ALL}
-    known = {run: b for run, of in means.items() if (b := of.get(STRENGTH)) is not None}
-    write_ragdoll_arena(own_folder(out / "arena"), battles, known)
+    strengths = {run: b for run, of in means.items() if (b := of.get(STRENGTH)) is not None}
+    write_ragdoll_arena(own_folder(out / "arena"), battles, strengths)
     forfeits = sum(battle.is_forfeit for battle in battles)  # of which no question was asked
     if forfeits:
         what = f"{forfeits:,} battles that a run lost without an answer: RAGDoll has none such"
@@ -197,18 +201,18 @@ def _rubrics(folder: Path, out: Path, values: Values, problems: Problems) -> dic
 
 
 def _columns(values: Mapping[str, float | None], names: Mapping[str, str]) -> dict[str, Any]:
-    found = {column: _rounded(values.get(measure)) for measure, column in names.items()}
-    return {column: "" if value is None else value for column, value in found.items()}
+    cells = {column: _rounded(values.get(measure)) for measure, column in names.items()}
+    return {column: "" if value is None else value for column, value in cells.items()}
 
 
 def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 6)  # as RAGDoll writes them
 
 
-def _write_csv(path: Path, given: Sequence[Mapping[str, Any]]) -> None:
+def _write_csv(path: Path, objects: Sequence[Mapping[str, Any]]) -> None:
     text = io.StringIO()
-    if given:
-        writer = csv.DictWriter(text, list(given[0]), lineterminator="\n")
+    if objects:
+        writer = csv.DictWriter(text, list(objects[0]), lineterminator="\n")
         writer.writeheader()
-        writer.writerows(given)
+        writer.writerows(objects)
     write_file(path, text.getvalue())

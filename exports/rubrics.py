@@ -68,10 +68,10 @@ def ragdoll_files(folder: Path, out: Path, problems: Problems) -> dict[str, int]
 def _graded(
     rubrics: dict[str, Rubric], verdicts: list[CriterionVerdict], texts: AnswerTexts
 ) -> Iterator[dict[str, Any]]:
-    for (topic, run), given in groupby(verdicts, lambda one: (one.topic_id, one.run_id)):
+    for (topic, run), group in groupby(verdicts, lambda one: (one.topic_id, one.run_id)):
         written = texts.of(topic).get(run)
         answer = written.text if written is not None else ""
-        by_id = {one.criterion_id: one for one in given}
+        by_id = {one.criterion_id: one for one in group}
         yield ragdoll_rubrics.graded_row(rubrics[topic], by_id, run, answer, count_words(answer))
 
 

@@ -22,7 +22,7 @@ def numbers_of(result: Result) -> dict[str, float]:
     `/high` where it would lie if all were judged. What is not known has no entry.
     """
     spent = read_spending(result.folder)
-    found: dict[str, float | None] = {
+    numbers: dict[str, float | None] = {
         "n_judged": result.n_judged,
         "n_unjudged": result.n_unjudged,
         "share_missing": result.manifest["share_missing"],
@@ -36,12 +36,12 @@ def numbers_of(result: Result) -> dict[str, float]:
                 name = f"{line.run_id}/{measure}"
                 low, high = line.intervals.get(measure, (None, None))
                 is_judged = bool(mean.n) or not mean.n_unjudged
-                found[name] = mean.value if is_judged else None
-                found |= {f"{name}/interval_low": low, f"{name}/interval_high": high}
-                found |= {f"{name}/n": mean.n, f"{name}/n_unjudged": mean.n_unjudged}
+                numbers[name] = mean.value if is_judged else None
+                numbers |= {f"{name}/interval_low": low, f"{name}/interval_high": high}
+                numbers |= {f"{name}/n": mean.n, f"{name}/n_unjudged": mean.n_unjudged}
                 if mean.n_unjudged:
-                    found |= {f"{name}/low": mean.low, f"{name}/high": mean.high}
-    return {name: value for name, value in found.items() if value is not None}
+                    numbers |= {f"{name}/low": mean.low, f"{name}/high": mean.high}
+    return {name: value for name, value in numbers.items() if value is not None}
 
 
 def question_rows(result: Result) -> list[list[Any]]:

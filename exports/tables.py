@@ -89,12 +89,12 @@ def check_elsewhere(folder: Path, out: Path) -> None:
 
 def _kinds(path: Path) -> dict[str, Kind]:
     """The columns of a file: the known ones, and by their values those that are not."""
-    known = COLUMNS.get(path.name, {})
+    described = COLUMNS.get(path.name, {})
     further: dict[str, Kind | None] = {}
     for _, row in _lines(path):
-        for name in row.keys() - known.keys():
+        for name in row.keys() - described.keys():
             further[name] = kind_of_value(row[name], further.get(name))
-    return {**known, **{name: further[name] or "text" for name in sorted(further)}}
+    return {**described, **{name: further[name] or "text" for name in sorted(further)}}
 
 
 def _lines(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

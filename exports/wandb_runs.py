@@ -55,8 +55,8 @@ def write(
 
     Example: wandb_runs.write(result, "rag")
     """
-    with ExitStack() as held:
-        folder = opened(held, result)
+    with ExitStack() as stack:
+        folder = opened(stack, result)
         named = Path(result.folder if isinstance(result, Result) else result)
         return write_folder(folder, project, name or named.name, mode, Path(out), run)
 

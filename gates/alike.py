@@ -33,15 +33,15 @@ def measured_otherwise(new: Path, baseline: Path, measure: str) -> list[str]:
     of_measure = [program for program in ran if _gives(program, measure, config)]
     judges = {name for program in of_measure for name in program.judges_of(config)}
     sections = [program.name for program in of_measure]
-    found = [
+    differences = [
         *_differing(now["judges"], then["judges"], judges),
         *_differing(now["config"], then["config"], sections),
     ]
     if measure in OF_NUGGETS:
         problems = Problems()
         note_other_instruments((baseline, new), problems)
-        found += [cell(row.what) for row in problems if row.kind == "other_nuggets"]
-    return found
+        differences += [cell(row.what) for row in problems if row.kind == "other_nuggets"]
+    return differences
 
 
 def _gives(program: Program, measure: str, config: Any) -> bool:

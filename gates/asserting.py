@@ -33,9 +33,9 @@ def assert_judged(result: Source, *, allow_missing: float = 0.0) -> Judged:
     Example: assert_judged(result).not_worse_than("baseline").mean("V_strict") >= 0.4
     """
     __tracebackhide__ = True
-    found = Judged(result, allow_missing)
-    _raise_failed([judged(found.result, allow_missing)], found.named)
-    return found
+    checked = Judged(result, allow_missing)
+    _raise_failed([judged(checked.result, allow_missing)], checked.named)
+    return checked
 
 
 class Judged:
@@ -94,7 +94,7 @@ class Judged:
         __tracebackhide__ = True
         before = Judged(baseline, self._allow_missing)
         _raise_failed([judged(before.result, self._allow_missing, "baseline")], before.named)
-        found = not_worse(
+        comparison = not_worse(
             self.result.folder,
             before.result.folder,
             by=by,
@@ -102,9 +102,9 @@ class Judged:
             measures=measures or (),
             run=run,
         )
-        for note in found.notes:
+        for note in comparison.notes:
             warnings.warn(note, UserWarning, stacklevel=2)
-        _raise_failed(found.checks, self.named, self.result.folder)
+        _raise_failed(comparison.checks, self.named, self.result.folder)
         return self
 
 

@@ -43,7 +43,7 @@ def bounds_of(texts: Sequence[str], option: str, sign: str = ">=") -> list[Bound
 
     Raises: InputError for another form.
     """
-    found = []
+    bounds = []
     for text in texts:
         name, _, value = text.rpartition("=")  # a measure may have one too, as P(rel=2)@10
         run_id, _, measure = name.rpartition(":")
@@ -54,8 +54,8 @@ def bounds_of(texts: Sequence[str], option: str, sign: str = ">=") -> list[Bound
         except ValueError:
             what = "wanted MEASURE=VALUE or RUN:MEASURE=VALUE, e.g. V_strict=0.4"
             raise InputError(f"{option} {text}: {what}") from None
-        found.append(Bound(measure, at, run_id or None, sign, f"{option} {text}"))
-    return found
+        bounds.append(Bound(measure, at, run_id or None, sign, f"{option} {text}"))
+    return bounds
 
 
 def check_bound(rows: Sequence[ScoreRow], bound: Bound) -> list[Check]:
@@ -69,7 +69,7 @@ def check_bound(rows: Sequence[ScoreRow], bound: Bound) -> list[Check]:
     Returns: one a run; [] where no such measure or run is among the rows.
     """
     is_least = bound.sign in (">=", ">")
-    found = []
+    checks = []
     for mean in rows:
         if mean.topic_id != "all" or mean.measure != bound.measure or mean.run_id in ORACLES:
             continue
@@ -78,13 +78,13 @@ def check_bound(rows: Sequence[ScoreRow], bound: Bound) -> list[Check]:
         worst = _worst(mean, is_least)
         of_run = [r for r in rows if (r.run_id, r.measure) == (mean.run_id, bound.measure)]
         is_passed = worst is not None and _holds(worst, bound)
-        found.append(
+        checks.append(
             Check(
                 run_id=mean.run_id,
                 measure=bound.measure,
                 wanted=bound.wanted,
                 is_passed=is_passed,
-                found=_found(mean, worst),
+                found=_measured(mean, worst),
                 value=mean.value,
                 low=mean.low,
                 high=mean.high,
@@ -93,7 +93,7 @@ def check_bound(rows: Sequence[ScoreRow], bound: Bound) -> list[Check]:
                 questions=() if is_passed else _questions(of_run, bound, is_least),
             )
         )
-    return found
+    return checks
 
 
 def _holds(value: float, bound: Bound) -> bool:
@@ -109,7 +109,7 @@ def _worst(row: ScoreRow, is_least: bool) -> float | None:
     return row.low if is_least else row.high
 
 
-def _found(mean: ScoreRow, worst: float | None) -> str:
+def _measured(mean: ScoreRow, worst: float | None) -> str:
     n = f"{mean.n_topics or 0:,} questions"
     if lacking := (mean.n_asked or 0) - (mean.n_answered or 0):
         n += f", {lacking:,} not answered"
@@ -124,14 +124,14 @@ def _found(mean: ScoreRow, worst: float | None) -> str:
 
 def _questions(rows: Sequence[ScoreRow], bound: Bound, is_least: bool) -> list[Question]:
     """Those that miss the bound by themselves, the furthest first, then those without a value."""
-    found = []
+    misses = []
     for row in rows:
         at = _worst(row, is_least)
         if row.topic_id == "all" or (at is not None and _holds(at, bound)):
             continue
         if at is not None or row.n_unjudged:
             why = f"{row.n_unjudged} unjudged" if row.n_unjudged else ""
-            found.append((at, Question(row.topic_id, after=row.value, why=why)))
+            misses.append((at, Question(row.topic_id, after=row.value, why=why)))
     sign = 1 if is_least else -1
-    found.sort(key=lambda pair: (pair[0] is None, sign * (pair[0] or 0.0), pair[1].topic_id))
-    return [question for _, question in found]
+    misses.sort(key=lambda pair: (pair[0] is None, sign * (pair[0] or 0.0), pair[1].topic_id))
+    return [question for _, question in misses]

@@ -37,8 +37,8 @@ class Question:
         figures = " -> ".join(figure(v) for v in (self.before, self.after) if v is not None)
         if self.change is not None:
             figures += f" ({figure(self.change, sign='+')})"
-        said = [cell(self.topic_id), figures, self.why, cell(self.text, TEXT_CHARS)]
-        return "  ".join(part for part in said if part)
+        parts = [cell(self.topic_id), figures, self.why, cell(self.text, TEXT_CHARS)]
+        return "  ".join(part for part in parts if part)
 
     @property
     def change(self) -> float | None:

@@ -21,8 +21,8 @@ from .bounds import Bound
 def main_measures(present: Collection[str]) -> list[str]:
     """What a change is checked by where nobody says: of each program what leaderboards go by."""
     groups = measure_groups(set(present))
-    found = [[m for m in group if m in PRIMARY] or group[:1] for group in groups]
-    return [name for group in found for name in group if meaning(name).is_quality]
+    chosen = [[m for m in group if m in PRIMARY] or group[:1] for group in groups]
+    return [name for group in chosen for name in group if meaning(name).is_quality]
 
 
 def runs_in(rows: Sequence[ScoreRow]) -> list[str]:
@@ -44,12 +44,12 @@ def check_beforehand(bounds: Sequence[Bound], config: Config) -> None:
         Where programs of other packages do not say what they give, or the config makes its runs
         itself, such a name is found out at the end.
     """
-    given = [program.measures(config) for program in programs_of(config)]
-    known = [name for names in given for name in names or ()]
-    told = [name for name in known if not name.endswith(SUFFIX)]
-    for bound in bounds if None not in given else ():
-        if bound.measure not in known:
-            check_known("measure", bound.measure, told, bound.spelled)
+    by_program = [program.measures(config) for program in programs_of(config)]
+    measures = [name for names in by_program for name in names or ()]
+    suggested = [name for name in measures if not name.endswith(SUFFIX)]
+    for bound in bounds if None not in by_program else ():
+        if bound.measure not in measures:
+            check_known("measure", bound.measure, suggested, bound.spelled)
     if any(bound.run_id for bound in bounds) and not is_closed_loop(config):
         collection = load_data(config)
         runs = [*collection.run_ids, *{r.run_id for r in collection.candidates.values()}]

@@ -13,7 +13,7 @@ def judged(result: Result, allow_missing: float = 0.0, of: str = "") -> Check:
 
     Args:
         allow_missing: in [0, 1]; what is missing counts as worst in every other check.
-        of: put before what is said, as "baseline".
+        of: put before the message, as "baseline".
     """
     share: float = result.manifest["share_missing"]
     limit: str | None = result.manifest["limit_reached"]
@@ -25,20 +25,20 @@ def judged(result: Result, allow_missing: float = 0.0, of: str = "") -> Check:
         at = "/".join(str(row[name]) for name in ("run_id", "topic_id") if row.get(name))
         lost.setdefault(at, Counter())[row["reason"]] += 1
     reasons = sum(lost.values(), Counter[str]())
-    told = f": {_told(reasons)}" if reasons else ""
+    why = f": {_by_reason(reasons)}" if reasons else ""
     stopped = f"; stopped at {limit}" if limit else ""
     return Check(
         run_id="",
         measure="",
         wanted=f"{f'{of} ' if of else ''}unjudged <= {allow_missing:.4g}",
         is_passed=share <= allow_missing + ROUNDING and not limit,
-        found=f"{result.n_unjudged:,} of {n:,} judgements missing ({share:.1%}){told}{stopped}",
+        found=f"{result.n_unjudged:,} of {n:,} judgements missing ({share:.1%}){why}{stopped}",
         value=share,
         n=len(result.manifest["data"]["topic_ids"]),
         n_unjudged=result.n_unjudged,
-        questions=[Question(at, why=_told(why)) for at, why in lost.items()],
+        questions=[Question(at, why=_by_reason(reasons)) for at, reasons in lost.items()],
     )
 
 
-def _told(reasons: Counter[str]) -> str:
+def _by_reason(reasons: Counter[str]) -> str:
     return ", ".join(f"{reason} {n:,}" for reason, n in reasons.most_common())

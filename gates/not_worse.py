@@ -74,8 +74,8 @@ def not_worse(
             pair = paired(now, then, measure, run_id, before_id)
             check = check_pair(pair, by, level)
             if others:
-                found = f"cannot be told, since it was not measured alike: {'; '.join(others)}"
-                check = replace(check, is_passed=False, found=found)
+                message = f"cannot be told, since it was not measured alike: {'; '.join(others)}"
+                check = replace(check, is_passed=False, found=message)
             checks.append(check)
             notes += pair.notes
         notes += runs_alone(*runs) if run is None else []
@@ -128,11 +128,11 @@ def _figures(pair: Pair, test: PairedTest) -> str:
         for side in (1, 2)
     )
     lost = f", {pair.n_unjudged:,} missing judgements at worst" if pair.n_unjudged else ""
-    found = test.difference
+    mean = test.difference
     of = f" ({cell(pair.before_id)})" if pair.before_id else ""
     return (
-        f"{figure(after, 4)}, before{of} {figure(before, 4)}: {figure(found.value, 4, '+')} "
-        f"{interval(found.low, found.high, 4, '+', '[- -]')} by {test.n_topics:,} questions{lost}"
+        f"{figure(after, 4)}, before{of} {figure(before, 4)}: {figure(mean.value, 4, '+')} "
+        f"{interval(mean.low, mean.high, 4, '+', '[- -]')} by {test.n_topics:,} questions{lost}"
     )
 
 
@@ -140,13 +140,13 @@ def _unknown(pair: Pair, test: PairedTest, by: float, level: float) -> str:
     """Why it does not pass: worse, or not known to be no worse; "" where it does."""
     if pair.unbounded:
         return f"; not judged, and without a bound: {', '.join(map(cell, pair.unbounded))}"
-    found, n = test.difference, test.n_topics
+    estimate, n = test.difference, test.n_topics
     if n < (least := least_questions(level)):
         return f"; cannot be told from so few, wanted {least:,} or more at level {level:.4g}"
-    if found.value is None or found.low is None or found.high is None:
+    if estimate.value is None or estimate.low is None or estimate.high is None:
         return "; cannot be told"
-    ends = sorted((pair.sign * found.low, pair.sign * found.high))
-    difference = pair.sign * found.value
+    ends = sorted((pair.sign * estimate.low, pair.sign * estimate.high))
+    difference = pair.sign * estimate.value
     if ends[0] >= -by - ROUNDING:
         return ""
     if ends[1] < -by:

@@ -71,8 +71,8 @@ def paired(
     is_more_better = not meaning(measure).is_less_better
     absent = None if is_of_answered(measure) else 0.0
     rows = new.rows[measure].get(run_id, {}), baseline.rows[measure].get(before_id, {})
-    asked = list(new.topics[measure]), list(baseline.topics[measure])
-    topics = [topic for topic in asked[0] if topic in asked[1]]
+    questions = list(new.topics[measure]), list(baseline.topics[measure])
+    topics = [topic for topic in questions[0] if topic in questions[1]]
     after, before = (
         [_at_worst(of[t], is_least) if t in of else absent for t in topics]
         for of, is_least in zip(rows, (is_more_better, not is_more_better), strict=True)
@@ -91,8 +91,8 @@ def paired(
         topics=topics,
         after=after,
         before=before,
-        only_after=[*(t for t in asked[0] if t not in topics), *alone],
-        only_before=[*(t for t in asked[1] if t not in topics), *gone],
+        only_after=[*(t for t in questions[0] if t not in topics), *alone],
+        only_before=[*(t for t in questions[1] if t not in topics), *gone],
         unbounded=lacking,
         n_unjudged=sum(of[t].n_unjudged or 0 for of in rows for t in topics if t in of),
         before_id=before_id if before_id != run_id else "",
@@ -116,11 +116,11 @@ def runs_to_compare(
         return [(run, before)]
     if len(new) == len(baseline) == 1:
         return [(next(iter(new)), next(iter(baseline)))]
-    found = [(name, name) for name in new if name in baseline]
-    if not found:
+    shared = [(name, name) for name in new if name in baseline]
+    if not shared:
         there = ", and ".join(", ".join(names) or "none" for names in (new, baseline))
         raise InputError(f"{where}: no run in both; there is {there}")
-    return found
+    return shared
 
 
 def runs_alone(new: Collection[str], baseline: Collection[str]) -> list[str]:

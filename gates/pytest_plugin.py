@@ -62,8 +62,8 @@ def judge(request: pytest.FixtureRequest) -> Callable[..., Result]:
 
 def _option(config: pytest.Config, name: str) -> str | None:
     """From the command line, else the ini file."""
-    given: str | None = config.getoption(name) or config.getini(name)
-    return given or None
+    value: str | None = config.getoption(name) or config.getini(name)
+    return value or None
 
 
 def _folder(request: pytest.FixtureRequest, parent: Path) -> Path:

@@ -55,8 +55,8 @@ def _questions(check: Check) -> Iterable[str]:
     yield _row(["---"] * 4)
     for one in check.questions[:SHOWN_QUESTIONS]:
         figures = figure(one.before), figure(one.after), one.why or figure(one.change, sign="+")
-        asked = f"{_text(one.topic_id)} {_text(one.text)}".rstrip()
-        yield _row([asked, *figures])
+        question = f"{_text(one.topic_id)} {_text(one.text)}".rstrip()
+        yield _row([question, *figures])
     if (more := len(check.questions) - SHOWN_QUESTIONS) > 0:
         yield _row([f"... and {more:,} more", "", "", ""])
 

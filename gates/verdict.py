@@ -68,8 +68,8 @@ def verdict_on(
     Args:
         results, baseline: results folders.
         bounds: on means.
-        named: what to call `results` in what is said.
-        measures: which are held against the baseline.
+        named: what to call `results` in messages.
+        measures: which are compared with the baseline.
         run: one run; None: every run.
         by, level: see `not_worse`. allow_missing: see `judged`, of both folders.
 
@@ -82,16 +82,16 @@ def verdict_on(
         checks.append(judged(Result(baseline), allow_missing, "baseline"))
     is_judged = all(check.is_passed for check in checks)
     rows = result.scores
-    known = list(dict.fromkeys(row.measure for row in rows))
+    present = list(dict.fromkeys(row.measure for row in rows))
     if run is not None:
         check_known("run", run, runs_in(rows), named)
     for bound in bounds:
         where = f"{bound.spelled}, {named}" if bound.spelled else named
-        check_known("measure", bound.measure, known, where)
+        check_known("measure", bound.measure, present, where)
         if bound.run_id is not None:
             check_known("run", bound.run_id, runs_in(rows), where)
-        found = check_bound(rows, bound)
-        checks += [c for c in found if bound.run_id is not None or run in (None, c.run_id)]
+        bound_checks = check_bound(rows, bound)
+        checks += [c for c in bound_checks if bound.run_id is not None or run in (None, c.run_id)]
     if baseline is None:
         return Verdict(named, is_judged, with_texts(checks, results), dependence_of([results]))
     against = not_worse(results, baseline, by=by, level=level, measures=measures, run=run)

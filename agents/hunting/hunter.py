@@ -24,7 +24,7 @@ from ..agent import Agent
 from ..corpus import Corpus
 from ..limits import Limits
 from ..tools import Question, Tools
-from .nugget_list import Dedupe, Found, NuggetList, best_label
+from .nugget_list import Dedupe, NuggetList, VerifiedNugget, best_label
 
 JUDGES = {
     "question_decomposer": QuestionDecomposer,
@@ -93,12 +93,12 @@ class Hunter(Agent):
         settings: HuntSettings = HuntSettings(),  # noqa: B008  a tuple, which nothing can change
     ) -> None:
         super().__init__(corpus, limits)
-        given = dict(judges or {})
-        if unknown := given.keys() - JUDGES.keys():
+        own_judges = dict(judges or {})
+        if unknown := own_judges.keys() - JUDGES.keys():
             what = f"wanted {', '.join(JUDGES)}"
             raise ValueError(f"judges: {', '.join(sorted(unknown))}; {what}")
         for name, kind in JUDGES.items():
-            setattr(self, name, given[name] if name in given else kind(model))
+            setattr(self, name, own_judges[name] if name in own_judges else kind(model))
         self.settings = settings
 
     def identity(self) -> list[Any]:
@@ -109,7 +109,7 @@ class Hunter(Agent):
         """See Agent."""
         hunt = _Hunt(self, tools, item["question"])
         stop = await hunt.run(item.get("start") or ())
-        nuggets = hunt.found.nuggets
+        nuggets = hunt.nugget_list.nuggets
         tools.end(stop, [path for nugget in nuggets for path in nugget.because])
         return {
             "nuggets": [{"text": n.text, "sources": n.sources} for n in nuggets],
@@ -117,10 +117,10 @@ class Hunter(Agent):
             "new": hunt.new,
             "started": hunt.n_started,
             "ungrounded": hunt.n_ungrounded,
-            "merged": hunt.found.n_merged,
+            "merged": hunt.nugget_list.n_merged,
             "facets": [
-                {"question": text, "nuggets": hunt.found.of_facet(place)}
-                for place, text in enumerate(hunt.facets)
+                {"question": text, "nuggets": hunt.nugget_list.of_facet(index)}
+                for index, text in enumerate(hunt.facets)
             ],
             "read": list(hunt.read),
             "calls": self.limits.calls - tools.n_calls_left,
@@ -138,7 +138,7 @@ class _Hunt:
         self.agent: Any = agent
         self.tools = tools
         self.question = question
-        self.found = NuggetList(self.agent.entailment, agent.settings.dedupe)
+        self.nugget_list = NuggetList(self.agent.entailment, agent.settings.dedupe)
         self.facets: list[str] = []
         self.tried: list[str] = []
         self.read: dict[str, None] = {}
@@ -166,11 +166,11 @@ class _Hunt:
             part = self.tools.part("plan", "start")
             for text in dict.fromkeys(start):
                 await self._ground(part, text)
-            self.n_started = len(self.found.nuggets)
+            self.n_started = len(self.nugget_list.nuggets)
         self._need(1)
         made = self.agent.question_decomposer.decompose(self.question)
         (split, _), _ = await self.tools.ask(
-            "question_decomposer", made, {}, lambda found: found[0].subquestions
+            "question_decomposer", made, {}, lambda reply: reply[0].subquestions
         )
         self.facets = split.subquestions[: self.agent.settings.facets]
 
@@ -183,36 +183,38 @@ class _Hunt:
             span = _span_of(text, passage, verdict)
             if verdict.label == best_label(self.agent.support) and span is not None:
                 source = _source(docid, span, text, 0)
-                await self._keep(part, Found(text, [source], because=[path]))
+                await self._keep(part, VerifiedNugget(text, [source], because=[path]))
                 return
         self.n_ungrounded += 1
 
     async def _round(self, number: int) -> None:
         part = self.tools.part("plan", f"round {number}")
-        places = self._places(number)
-        queries = [self.facets[place] for place in places]
+        indices = self._due_facets(number)
+        queries = [self.facets[index] for index in indices]
         if number > 1:
             queries = await self._gap_queries(part, queries)
-        for place, query in zip(places, queries, strict=True):
-            await self._visit(part.part("plan", f"facet {place + 1}"), number, place, query)
+        for index, query in zip(indices, queries, strict=True):
+            await self._visit(part.part("plan", f"facet {index + 1}"), number, index, query)
 
-    def _places(self, number: int) -> list[int]:
+    def _due_facets(self, number: int) -> list[int]:
         """The facets that a round looks into: all; later those with the fewest nuggets."""
         if number == 1:
             return list(range(len(self.facets)))
-        counts = [self.found.of_facet(place) for place in range(len(self.facets))]
+        counts = [self.nugget_list.of_facet(index) for index in range(len(self.facets))]
         least = sorted(set(counts))
         due = least[:2] if least[0] == 0 else least[:1]
-        return [place for place, n in enumerate(counts) if n in due]
+        return [index for index, n in enumerate(counts) if n in due]
 
     async def _gap_queries(self, part: Tools, facets: Sequence[str]) -> list[str]:
         self._need(1)
-        asked = self.agent.gap_writer.queries(self.question, facets, self.found.texts, self.tried)
-        about = {"facets": list(facets), "nuggets": len(self.found.nuggets)}
-        (queries, _), _ = await part.ask("gap_writer", asked, about, lambda found: found[0])
+        call = self.agent.gap_writer.queries(
+            self.question, facets, self.nugget_list.texts, self.tried
+        )
+        about = {"facets": list(facets), "nuggets": len(self.nugget_list.nuggets)}
+        (queries, _), _ = await part.ask("gap_writer", call, about, lambda reply: reply[0])
         return list(queries)
 
-    async def _visit(self, part: Tools, number: int, place: int, query: str) -> None:
+    async def _visit(self, part: Tools, number: int, facet: int, query: str) -> None:
         """Search for a facet, and keep what the passages that are new have to say on it."""
         self.tried.append(query)
         unread = [docid for docid, _ in await part.search(query) if docid not in self.read]
@@ -221,41 +223,52 @@ class _Hunt:
         self._need(1)
         passages = [part.passage(docid) for docid in unread]
         self.read.update(dict.fromkeys(unread))
-        asked = self.agent.nugget_proposer.propose(
-            self.question, self.facets[place], [each.text for each in passages], self.found.texts
+        call = self.agent.nugget_proposer.propose(
+            self.question,
+            self.facets[facet],
+            [each.text for each in passages],
+            self.nugget_list.texts,
         )
-        about = {"facet": self.facets[place], "passages": unread, "known": len(self.found.nuggets)}
-        (proposed, _), _ = await part.ask("nugget_proposer", asked, about, _shown)
+        about = {
+            "facet": self.facets[facet],
+            "passages": unread,
+            "known": len(self.nugget_list.nuggets),
+        }
+        (proposed, _), _ = await part.ask("nugget_proposer", call, about, _shown)
         grounded = [each for each in proposed if each.span is not None]
         self.n_ungrounded += len(proposed) - len(grounded)
-        await self._verify(part, number, place, query, unread, passages, grounded)
+        await self._verify(part, number, facet, query, unread, passages, grounded)
 
     async def _verify(
         self,
         part: Tools,
         number: int,
-        place: int,
+        facet: int,
         query: str,
         docids: Sequence[str],
         passages: Sequence[Passage],
         proposed: Sequence[ProposedNugget],
     ) -> None:
         n = max(0, min(len(proposed), self.tools.n_calls_left))  # a jury may go beyond the limit
-        asked = [(p.text, docids[p.passage or 0], passages[p.passage or 0]) for p in proposed[:n]]
-        verdicts = await self._carried(part, asked)
-        for new, (_, docid, _), (verdict, path) in zip(proposed, asked, verdicts, strict=False):
+        candidates = [
+            (p.text, docids[p.passage or 0], passages[p.passage or 0]) for p in proposed[:n]
+        ]
+        verdicts = await self._carried(part, candidates)
+        for new, (_, docid, _), (verdict, path) in zip(
+            proposed, candidates, verdicts, strict=False
+        ):
             if verdict.label != best_label(self.agent.support):
                 self.n_ungrounded += 1
                 continue
             assert new.span is not None
             source = _source(docid, new.span, query, number)
-            if await self._keep(part, Found(new.text, [source], {place}, [path])):
+            if await self._keep(part, VerifiedNugget(new.text, [source], {facet}, [path])):
                 self.new[-1] += 1
         if n < len(proposed):
             raise _Enough("calls")
 
     async def _carried(
-        self, part: Tools, asked: Sequence[tuple[str, str, Passage]]
+        self, part: Tools, pairs: Sequence[tuple[str, str, Passage]]
     ) -> list[tuple[Verdict, str]]:
         """Whether a passage carries a nugget, for each pair of them. Raises: JudgeError."""
         judge = self.agent.support
@@ -268,19 +281,19 @@ class _Hunt:
                 },
                 {"nugget": text, "passage": docid},
             )
-            for text, docid, passage in asked
+            for text, docid, passage in pairs
         ]
         if not questions:
             return []
-        found = await part.judge_each(judge, questions)
-        return [(verdict_of(verdict), path) for verdict, path in found]
+        verdicts = await part.judge_each(judge, questions)
+        return [(verdict_of(verdict), path) for verdict, path in verdicts]
 
-    async def _keep(self, part: Tools, new: Found) -> bool:
+    async def _keep(self, part: Tools, new: VerifiedNugget) -> bool:
         """Add a verified nugget, or join it to another; whether it was added."""
-        if len(self.found.nuggets) >= self.agent.settings.most:
+        if len(self.nugget_list.nuggets) >= self.agent.settings.most:
             raise _Enough("most")
-        self._need(self.found.least_calls(new.text))
-        return await self.found.add(new, part)
+        self._need(self.nugget_list.least_calls(new.text))
+        return await self.nugget_list.add(new, part)
 
     def _need(self, n: int) -> None:
         """End the hunt unless so many calls are left."""

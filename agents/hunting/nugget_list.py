@@ -13,12 +13,12 @@ Dedupe = Literal["entailment", "words"]
 
 
 @dataclass
-class Found:
+class VerifiedNugget:
     """A nugget whose sources were verified.
 
     Attributes:
         sources: where it stands: docid, start, end, query, round; at least one.
-        facets: places of the facets whose search found it. because: paths of what verified it.
+        facets: indices of the facets whose search found it. because: paths of what verified it.
     """
 
     text: str
@@ -26,11 +26,11 @@ class Found:
     facets: set[int] = field(default_factory=set)
     because: list[str] = field(default_factory=list)
 
-    def join(self, other: Found) -> None:
+    def join(self, other: VerifiedNugget) -> None:
         """Take over what another nugget that says the same rests on."""
-        known = {(source["docid"], source["start"], source["end"]) for source in self.sources}
+        spans = {(source["docid"], source["start"], source["end"]) for source in self.sources}
         for source in other.sources:
-            if (source["docid"], source["start"], source["end"]) not in known:
+            if (source["docid"], source["start"], source["end"]) not in spans:
                 self.sources.append(source)
         self.facets |= other.facets
         self.because += other.because
@@ -48,7 +48,7 @@ class NuggetList:
     """
 
     def __init__(self, judge: ItemJudge, dedupe: Dedupe) -> None:
-        self.nuggets: list[Found] = []
+        self.nuggets: list[VerifiedNugget] = []
         self.n_merged = 0
         self._judge = judge
         self._dedupe = dedupe
@@ -64,11 +64,11 @@ class NuggetList:
 
     def least_calls(self, text: str) -> int:
         """How many calls `add` makes at most."""
-        same_words = any(_plain(text) == _plain(known) for known in self.texts)
+        same_words = any(_plain(text) == _plain(other) for other in self.texts)
         by_words = self._dedupe == "words" or same_words
         return 0 if by_words or self._nearest(text) is None else 2
 
-    async def add(self, new: Found, tools: Tools) -> bool:
+    async def add(self, new: VerifiedNugget, tools: Tools) -> bool:
         """Add a nugget, or join it to the one that says the same; whether it was added.
 
         Raises: JudgeError where a call gave no judgement.
@@ -81,12 +81,12 @@ class NuggetList:
         same.join(new)
         return False
 
-    async def _same(self, text: str, tools: Tools) -> Found | None:
-        for known in self.nuggets:
-            if _plain(known.text) == _plain(text):
-                return known
+    async def _same(self, text: str, tools: Tools) -> VerifiedNugget | None:
+        for nugget in self.nuggets:
+            if _plain(nugget.text) == _plain(text):
+                return nugget
         if self._dedupe == "words":
-            both = ((known, min(_shares(text, known.text))) for known in self.nuggets)
+            both = ((nugget, min(_shares(text, nugget.text))) for nugget in self.nuggets)
             best = max(both, key=lambda pair: pair[1], default=None)
             return best[0] if best is not None and best[1] >= STATED else None
         near = self._nearest(text)
@@ -94,11 +94,11 @@ class NuggetList:
             return None
         return near if await self._states(text, near.text, tools) else None
 
-    def _nearest(self, text: str) -> Found | None:
+    def _nearest(self, text: str) -> VerifiedNugget | None:
         """The known nugget that shares most with a text; None: none shares anything."""
-        shares = ((max(_shares(text, known.text)), known) for known in self.nuggets)
-        share, known = max(shares, key=lambda pair: pair[0], default=(0.0, None))
-        return known if share > 0 else None
+        shares = ((max(_shares(text, nugget.text)), nugget) for nugget in self.nuggets)
+        share, nugget = max(shares, key=lambda pair: pair[0], default=(0.0, None))
+        return nugget if share > 0 else None
 
     async def _states(self, text: str, point: str, tools: Tools) -> bool:
         inputs = {"key_point": point, "response": text}

@@ -31,7 +31,7 @@ class FreeAgent(Agent):
     """What agents without a plan share: the loop, and what a planner is told of each tool.
 
     Each turn asks `planner` anew, in two messages: the item's texts and the turns so far are its
-    data, so that nothing that was found is ever said to it as part of a conversation. It sees of a
+    data, so that nothing that was found is ever sent to it as part of a conversation. It sees of a
     passage its id, the support judge's label, and that judge's quotes where it is asked for quotes
     and they stand in the passage; its text only by `read`.
 
@@ -91,8 +91,8 @@ class FreeAgent(Agent):
         for number in range(1, limit + 1):
             tools.turn()
             part = tools.part("turn", str(number))
-            asked = self.planner.next_action(texts, done.turns, limit + 1 - number)
-            action, _ = await part.ask(self.planner.name, asked, {"turn": number}, dict)
+            call = self.planner.next_action(texts, done.turns, limit + 1 - number)
+            action, _ = await part.ask(self.planner.name, call, {"turn": number}, dict)
             if action["tool"] == "finish":
                 return self.result(tools, item, done._replace(finish=action))
             await self.take(part, action, item, done)
@@ -104,13 +104,15 @@ class FreeAgent(Agent):
 
     async def take(self, tools: Tools, action: Action, item: Mapping[str, Any], done: Done) -> None:
         """Take one turn. Raises: JudgeError where the tool failed."""
-        found = await self.use(tools, action, item, done)
-        done.turns.append({"turn": len(done.turns) + 1, "action": dict(action), "found": found})
+        observation = await self.use(tools, action, item, done)
+        done.turns.append(
+            {"turn": len(done.turns) + 1, "action": dict(action), "found": observation}
+        )
         done.paths.append(tools.trace.path)
 
-    def hits(self, found: Ranked, item: Mapping[str, Any]) -> list[str]:
+    def hits(self, ranked: Ranked, item: Mapping[str, Any]) -> list[str]:
         """Of what a search found the ids that count."""
-        return [name for name, _ in found]
+        return [name for name, _ in ranked]
 
     def passage(self, tools: Tools, name: str, item: Mapping[str, Any]) -> Passage:
         """The text that is judged under an id. Raises: JudgeError(no_passage)."""
@@ -143,10 +145,10 @@ class FreeAgent(Agent):
         names: list[str] = action["passages"]
         texts = [self.passage(tools, name, item) for name in names]
         questions = [question_of(self.support, statement, text) for text in texts]
-        found = await tools.judge_each(self.support, questions)
+        outcomes = await tools.judge_each(self.support, questions)
         rows = []
-        for name, (given, path) in zip(names, found, strict=True):
-            verdict = verdict_of(given, f"passage {name}: ")
+        for name, (outcome, path) in zip(names, outcomes, strict=True):
+            verdict = verdict_of(outcome, f"passage {name}: ")
             rows.append(self.shown(name, verdict))
             done.verdicts[name] = (verdict, path)
         return rows

@@ -21,7 +21,7 @@ from ..evidence import (
     PARTIAL,
     SCOPES,
     EvidenceAgent,
-    Found,
+    JudgedPassage,
     is_carried_by_quotes,
 )
 from ..limits import Limits
@@ -82,8 +82,8 @@ class EvidenceByReact(FreeAgent):
         judge = self.recheck or (self.support if item["label"] is None else None)
         if cited is not None and judge is not None:
             part = tools.part("turn", "cited")
-            asked = question_of(judge, item["sentence"], self.passage(tools, cited, item))
-            verdict, path = await part.judge(judge, asked.inputs, asked.about)
+            question = question_of(judge, item["sentence"], self.passage(tools, cited, item))
+            verdict, path = await part.judge(judge, question.inputs, question.about)
             if verdict.label == FULL:
                 return self._ended(tools, "cited_ok", [path], self.begun())
             item["label"] = item["label"] or verdict.label
@@ -93,15 +93,15 @@ class EvidenceByReact(FreeAgent):
         """See FreeAgent: always the sentence."""
         return str(item["sentence"])
 
-    def hits(self, found: Ranked, item: Mapping[str, Any]) -> list[str]:
+    def hits(self, ranked: Ranked, item: Mapping[str, Any]) -> list[str]:
         """See FreeAgent: all but the cited passage, whose label is known."""
-        return [name for name in super().hits(found, item) if name != item.get("cited")]
+        return [name for name in super().hits(ranked, item) if name != item.get("cited")]
 
     def passage(self, tools: Tools, name: str, item: Mapping[str, Any]) -> Passage:
         """See FreeAgent: of the answer's own file first."""
-        if (given := (item.get("documents") or {}).get(name)) is None:
+        if (document := (item.get("documents") or {}).get(name)) is None:
             return tools.passage(name)
-        title, text = given
+        title, text = document
         return Passage(id=name, title=title, text=text)
 
     def shown(self, name: str, verdict: Verdict) -> dict[str, Any]:
@@ -117,22 +117,22 @@ class EvidenceByReact(FreeAgent):
 
     def result(self, tools: Tools, item: Mapping[str, Any], done: Done) -> dict[str, Any]:
         """See FreeAgent: the outcome that the labels have."""
-        found = self._by_worth(done, tools, item)
-        best = found[0] if found else None
+        judged = self._by_worth(done, tools, item)
+        best = judged[0] if judged else None
         label = best.verdict.label if best is not None else None
         if best is not None and label == FULL:
             outcome = "wrong_citation" if item["cited"] is not None else "uncited_supported"
-            return self._ended(tools, outcome, [best.path], done, found)
+            return self._ended(tools, outcome, [best.path], done, judged)
         if best is not None and label == PARTIAL:
-            return self._ended(tools, "partly_supported", [best.path], done, found)
+            return self._ended(tools, "partly_supported", [best.path], done, judged)
         if item["label"] == PARTIAL:
             return self._ended(tools, "partly_supported", done.paths, done)
         return self._ended(tools, "not_found", done.paths, done)
 
-    def _by_worth(self, done: Done, tools: Tools, item: Mapping[str, Any]) -> list[Found]:
+    def _by_worth(self, done: Done, tools: Tools, item: Mapping[str, Any]) -> list[JudgedPassage]:
         """The judged passages, the best first, each as it was first found."""
-        places = {label: n for n, label in enumerate(self.support.scale)}
-        found = []
+        ranks = {label: n for n, label in enumerate(self.support.scale)}
+        judged = []
         for name, (verdict, path) in done.verdicts.items():
             at = next((t for t in done.turns if name in found_in([t])), None)
             scope, among, query = "reply", list(item["references"]), None
@@ -140,8 +140,10 @@ class EvidenceByReact(FreeAgent):
                 scope, among, query = "corpus", at["found"], at["action"]["query"]
             query = None if query == item["sentence"] else query
             passage = self.passage(tools, name, item)
-            found.append(Found(passage, scope, among.index(name) + 1, query, verdict, path))
-        return sorted(found, key=lambda f: (-places[f.verdict.label], -(f.verdict.score or 0.0)))
+            judged.append(
+                JudgedPassage(passage, scope, among.index(name) + 1, query, verdict, path)
+            )
+        return sorted(judged, key=lambda f: (-ranks[f.verdict.label], -(f.verdict.score or 0.0)))
 
     def _ended(
         self,
@@ -149,14 +151,14 @@ class EvidenceByReact(FreeAgent):
         outcome: str,
         because: Sequence[str],
         done: Done,
-        found: Sequence[Found] = (),
+        judged: Sequence[JudgedPassage] = (),
     ) -> dict[str, Any]:
         tools.end(outcome, because)
         searched = [t["action"] for t in done.turns if t["action"]["tool"] == "search"]
         return {
             "outcome": outcome,
-            "suggestion": found[0].as_row() if found else None,
-            "best": [each.passage.id for each in found[:MOST_SHOWN]],
+            "suggestion": judged[0].as_row() if judged else None,
+            "best": [each.passage.id for each in judged[:MOST_SHOWN]],
             "contradiction": None,
             "claims": [],
             "queries": [action["query"] for action in searched],

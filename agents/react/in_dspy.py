@@ -53,7 +53,7 @@ class ReactInDspy(dspy.Module):  # type: ignore[misc]
         outputs = {name: (kind, dspy.OutputField()) for name, kind in planner.answers.items()}
         signature = dspy.Signature({**fields, **outputs}, planner.task, signature_name=planner.name)
         tools = [tool for tool in _tools() if tool.__name__ in planner.tools]
-        self._held = _Held(agent)
+        self._hidden = _Hidden(agent)
         self.react = dspy.ReAct(signature, tools, max_iters=agent.limits.steps)
         if (lm := planner.get_lm()) is not None:
             self.react.set_lm(lm)
@@ -67,23 +67,27 @@ class ReactInDspy(dspy.Module):  # type: ignore[misc]
         return await run_async(self._done(item))
 
     async def _done(self, item: dict[str, Any]) -> dspy.Prediction:
-        work = _Work(self._held.agent, item)
+        work = _Work(self._hidden.agent, item)
         token = _WORK.set(work)
         try:
-            found = await self.react.acall(**{n: item[n] for n in self._held.agent.planner.inputs})
+            prediction = await self.react.acall(
+                **{n: item[n] for n in self._hidden.agent.planner.inputs}
+            )
         except AdapterParseError as error:
             raise JudgeError(Reason.UNPARSEABLE, str(error).split("\n")[0]) from None
         finally:
             _WORK.reset(token)
         if work.failure is not None:
             raise work.failure
-        names = [value for key, value in found.trajectory.items() if key.startswith("tool_name_")]
+        names = [
+            value for key, value in prediction.trajectory.items() if key.startswith("tool_name_")
+        ]
         if names[-1:] != ["finish"]:
             raise JudgeError(Reason.STEPS, f"it ended after {len(names)} turns without finish")
-        return found
+        return prediction
 
 
-class _Held:
+class _Hidden:
     """The agent, out of DSPy's sight: its own predictors are not asked in this loop."""
 
     def __init__(self, agent: Free) -> None:
@@ -98,15 +102,15 @@ class _Work:
 
     def __init__(self, agent: Free, item: Mapping[str, Any]) -> None:
         self.agent, self.item = agent, item
-        self.known = list(item.get("references", ()))
+        self.references = list(item.get("references", ()))
         topic_id = item.get("topic_id")
-        self.tools = Tools(agent.corpus, agent.limits, topic_id=topic_id, known=self.known)
+        self.tools = Tools(agent.corpus, agent.limits, topic_id=topic_id, readable=self.references)
         self.done: Done = agent.begun()
         self.failure: JudgeError | None = None
 
     async def use(self, action: dict[str, Any]) -> Any:
-        """What a tool finds; an argument that is not possible is told in a sentence."""
-        if fault := fault_in(action, self.done.turns, self.known):
+        """What a tool finds; an argument that is not possible is answered with a sentence."""
+        if fault := fault_in(action, self.done.turns, self.references):
             return f"This cannot be done: {fault}."
         try:
             await self.agent.take(self.tools, action, self.item, self.done)
@@ -122,8 +126,8 @@ _WORK: ContextVar[_Work] = ContextVar("work")
 def _tools() -> list[Callable[..., Any]]:
     async def search(query: str) -> list[str]:
         """Ids of the passages for a query, best first."""
-        found: list[str] = await _WORK.get().use({"tool": "search", "query": query})
-        return found
+        ids: list[str] = await _WORK.get().use({"tool": "search", "query": query})
+        return ids
 
     async def read(passage: str, start: int = 0) -> str:
         """The text of a passage that was found, from a character on."""

@@ -81,14 +81,14 @@ class BatchCalls:
 
     async def look(self, sent: Sent) -> dict[str, Any]:
         """The batch as it stands; its status is one of OVER or UNDER_WAY."""
-        found = await self._ask("GET", f"/batches/{sent.batch_id}")
-        if not _is_of(found, sent):
+        batch = await self._ask("GET", f"/batches/{sent.batch_id}")
+        if not _is_of(batch, sent):
             what = f"batch {sent.batch_id} at {self._config.endpoint_id} is of another file"
             raise EndpointUnusable(f"{what}; {self._ledger} can be deleted, to ask anew")
-        if found.get("status") not in (*OVER, *UNDER_WAY):
+        if batch.get("status") not in (*OVER, *UNDER_WAY):
             what = f"batch {sent.batch_id} at {self._config.endpoint_id} has an unknown status"
-            raise EndpointUnusable(f"{what}: {found.get('status')!r}")
-        return found
+            raise EndpointUnusable(f"{what}: {batch.get('status')!r}")
+        return batch
 
     async def download(self, file_id: str, into: IO[bytes]) -> None:
         """Add a file's bytes, with a line end after the last."""
@@ -110,13 +110,13 @@ class BatchCalls:
         async with self._open(method, path, **options) as response:
             raw, _ = await start_of(response, _MOST_BYTES)
         try:
-            found = orjson.loads(raw)
+            row = orjson.loads(raw)
         except ValueError:
-            found = None
-        if not isinstance(found, dict):
+            row = None
+        if not isinstance(row, dict):
             start = self._secrets.blank(raw.decode("utf-8", "replace"))[:80]
             raise EndpointError(f"{method} {path}: not JSON: {start!r}", retryable=True)
-        return found
+        return row
 
     @asynccontextmanager
     async def _open(
@@ -130,8 +130,8 @@ class BatchCalls:
                 yield response
         except FAULTS as error:
             fault = lost(error, self._secrets)
-            said = f"{method} {path}: {fault}"
-            raise EndpointError(said, retryable=fault.retryable, status=fault.status) from None
+            message = f"{method} {path}: {fault}"
+            raise EndpointError(message, retryable=fault.retryable, status=fault.status) from None
 
     def _failure(
         self, response: aiohttp.ClientResponse, raw: bytes
@@ -157,7 +157,7 @@ def _is_of(row: dict[str, Any], sent: Sent) -> bool:
 
 
 def _id(row: dict[str, Any]) -> str:
-    found = row.get("id")
-    if not isinstance(found, str):
+    batch_id = row.get("id")
+    if not isinstance(batch_id, str):
         raise EndpointError(f"not a file or batch: {str(row)[:80]}", retryable=True)
-    return found
+    return batch_id

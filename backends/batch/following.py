@@ -146,13 +146,13 @@ class Follower:
             make = self._patiently(batch, lambda: self._made(sent), TRIES)
             self._ledger.made(sent, await make)
         wait = min(FIRST_WAIT_S, self._longest_wait_s)
-        while not _is_over(found := await self._patiently(batch, lambda: self._calls.look(sent))):
+        while not _is_over(state := await self._patiently(batch, lambda: self._calls.look(sent))):
             await asyncio.sleep(wait)
             wait = min(wait * 1.5, self._longest_wait_s)
-        if found["status"] == "failed":
-            await self._failed(batch, found, had_room_since=self._n_over > n_over)
+        if state["status"] == "failed":
+            await self._failed(batch, state, had_room_since=self._n_over > n_over)
         self._n_over += 1
-        batch.results = await self._patiently(batch, lambda: self._fetch(sent, found))
+        batch.results = await self._patiently(batch, lambda: self._fetch(sent, state))
 
     async def _made(self, sent: Sent) -> str:
         """The batch's id: of the one that was made before, or of a new one."""
@@ -160,8 +160,8 @@ class Follower:
             until = time.monotonic() + SHOWS_UP_S  # not from then: clocks are set back and forth
             while True:
                 is_late = time.monotonic() > until
-                if (found := await self._calls.find(sent)) is not None:
-                    return found
+                if (batch_id := await self._calls.find(sent)) is not None:
+                    return batch_id
                 if is_late:
                     break
                 await asyncio.sleep(min(FIRST_WAIT_S, self._longest_wait_s))
@@ -172,12 +172,12 @@ class Follower:
             self._ledger.drop(sent)
             raise
 
-    async def _failed(self, batch: Batch, found: dict[str, Any], *, had_room_since: bool) -> None:
+    async def _failed(self, batch: Batch, state: dict[str, Any], *, had_room_since: bool) -> None:
         """Raise what a batch means that the endpoint did not take; nothing of it was judged."""
         self._ledger.drop(batch.sent)
-        code, message = _reason(found.get("errors"))
-        said = ": ".join(filter(None, (code, message or "no reason given")))
-        what = f"batch {batch.sent.batch_id} failed: {self._secrets.blank(said)[:300]}"
+        code, message = _reason(state.get("errors"))
+        reason = ": ".join(filter(None, (code, message or "no reason given")))
+        what = f"batch {batch.sent.batch_id} failed: {self._secrets.blank(reason)[:300]}"
         if not (code or message):
             raise EndpointError(what, retryable=True)
         if code != "token_limit_exceeded":
@@ -198,13 +198,13 @@ class Follower:
         finally:
             self._without_room.discard(batch.task)
 
-    async def _fetch(self, sent: Sent, found: dict[str, Any]) -> Results:
+    async def _fetch(self, sent: Sent, state: dict[str, Any]) -> Results:
         """Download the results of a batch that is over."""
-        results = Results(sent.batch_id, found["status"], self._config.max_reply_bytes)
+        results = Results(sent.batch_id, state["status"], self._config.max_reply_bytes)
         try:
             for kind in FILES:
-                if found.get(kind):
-                    await self._calls.download(found[kind], results.file)
+                if state.get(kind):
+                    await self._calls.download(state[kind], results.file)
             await results.sort(sent.requests)
         except BaseException:
             results.close()
@@ -225,28 +225,28 @@ class Follower:
                 if tries <= 0:
                     raise
                 batch.trouble = str(error)
-                asked = min(error.retry_after_s or 0.0, self._config.max_retry_after_s)
+                retry_after_s = min(error.retry_after_s or 0.0, self._config.max_retry_after_s)
             else:
                 batch.trouble = ""
                 return done
-            await asyncio.sleep(max(wait, asked))
+            await asyncio.sleep(max(wait, retry_after_s))
             wait = min(wait * 1.5, self._longest_wait_s)
 
 
-def _is_over(found: dict[str, Any]) -> bool:
+def _is_over(state: dict[str, Any]) -> bool:
     """Also the files of a completed batch are named, which may come a moment after its end."""
-    counts = found.get("request_counts")
+    counts = state.get("request_counts")
     n_completed = counts.get("completed") if isinstance(counts, dict) else 0
-    if found["status"] == "completed" and n_completed:
-        return any(found.get(kind) for kind in FILES)
-    return found["status"] in OVER
+    if state["status"] == "completed" and n_completed:
+        return any(state.get(kind) for kind in FILES)
+    return state["status"] in OVER
 
 
 def _reason(errors: Any) -> tuple[str, str]:
     """Code and message of why a batch failed, whatever shape they come in; "" where none is."""
-    found = errors.get("data") if isinstance(errors, dict) else errors
-    if isinstance(found, list):
-        found = found[0] if found else None
-    if isinstance(found, dict):
-        return str(found.get("code") or ""), str(found.get("message") or "")
-    return "", str(found or "")
+    entry = errors.get("data") if isinstance(errors, dict) else errors
+    if isinstance(entry, list):
+        entry = entry[0] if entry else None
+    if isinstance(entry, dict):
+        return str(entry.get("code") or ""), str(entry.get("message") or "")
+    return "", str(entry or "")

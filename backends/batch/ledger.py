@@ -27,7 +27,7 @@ class Batches(NamedTuple):
 class Sent:
     """One batch: a hash of each request in it, and how far it got.
 
-    `asked_at` (seconds since 1970): when the endpoint was last told to make it; `left`: indexes of
+    `asked_at` (seconds since 1970): when the endpoint was last asked to make it; `left`: indexes of
     the requests whose replies were not taken yet.
     """
 
@@ -68,7 +68,7 @@ class Ledger:
         sent.file_id = file_id
 
     def asked(self, sent: Sent, at: float) -> None:
-        """Note that the endpoint is being told to make it."""
+        """Note that the endpoint is about to be asked to make it."""
         self._write(sent.name, asked=at)
         sent.asked_at = at
 
@@ -108,50 +108,50 @@ def left_running(folder: Path) -> Iterator[tuple[str, int]]:
 
 def _read(path: Path) -> tuple[dict[str, Sent], int]:
     """The batches with something left, and where the last whole line ends."""
-    found: dict[str, Sent] = {}
+    batches: dict[str, Sent] = {}
     end = 0
     if not path.exists():
-        return found, end
+        return batches, end
     with path.open("rb") as stream:
         for number, line in enumerate(stream, 1):
             if not line.endswith(b"\n"):
                 break  # torn by a kill
             try:
-                _apply(orjson.loads(line), found)
+                _apply(orjson.loads(line), batches)
             except ValueError as error:
                 what = f"not a line about a batch ({error}); {_MEND}"
                 raise InputError(f"{path}:{number}: {what}") from None
             end += len(line)
-    return found, end
+    return batches, end
 
 
-def _apply(row: Any, found: dict[str, Sent]) -> None:
+def _apply(row: Any, batches: dict[str, Sent]) -> None:
     match row:
         case {"batch": str(name), "requests": [*requests]}:
             if not all(isinstance(digest, str) for digest in requests):
                 raise ValueError("wanted requests as a list of texts")
-            found[name] = Sent(name, requests)
-        case {"batch": str(name)} if name in found:
-            _step(row, name, found)
+            batches[name] = Sent(name, requests)
+        case {"batch": str(name)} if name in batches:
+            _step(row, name, batches)
         case {"batch": str(name)}:
             raise ValueError(f"no line before it has the requests of batch {name!r}")
         case _:
             raise ValueError("wanted an object that names a batch")
 
 
-def _step(row: Mapping[str, Any], name: str, found: dict[str, Sent]) -> None:
+def _step(row: Mapping[str, Any], name: str, batches: dict[str, Sent]) -> None:
     match row:
         case {"file": str(file_id)}:
-            found[name].file_id = file_id
+            batches[name].file_id = file_id
         case {"asked": float(at)}:
-            found[name].asked_at = at
+            batches[name].asked_at = at
         case {"id": str(batch_id)}:
-            found[name].batch_id = batch_id
-        case {"taken": int(index)} if 0 <= index < len(found[name].requests):
-            found[name].left.discard(index)
-            if not found[name].left:
-                del found[name]
+            batches[name].batch_id = batch_id
+        case {"taken": int(index)} if 0 <= index < len(batches[name].requests):
+            batches[name].left.discard(index)
+            if not batches[name].left:
+                del batches[name]
         case {"dropped": True}:
-            del found[name]
+            del batches[name]
         case _:
             raise ValueError("wanted file, asked, id, taken or dropped with it")

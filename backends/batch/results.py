@@ -54,8 +54,8 @@ class Results:
             raise failure_of(config, secrets, status, raw)
         error = error if isinstance(error, dict) else {}
         code = str(error.get("code") or "")
-        said = secrets.blank(str(error.get("message") or code or "no reply and no error"))
-        what = f"batch {self.batch_id}: {said[:300]}"
+        message = secrets.blank(str(error.get("message") or code or "no reply and no error"))
+        what = f"batch {self.batch_id}: {message[:300]}"
         raise EndpointError(what, retryable=code != "batch_cancelled")
 
     def close(self) -> None:

@@ -40,5 +40,5 @@ def family(model: str) -> str:
     name = model.rsplit("/", 1)[-1].lower()
     if _OF_OPENAI.match(name):
         return "GPT"
-    known = next((found for part, found in _KNOWN.items() if part in name), None)
-    return known or re.split(r"[-_.:\d]", name, maxsplit=1)[0] or name
+    listed = next((family_name for part, family_name in _KNOWN.items() if part in name), None)
+    return listed or re.split(r"[-_.:\d]", name, maxsplit=1)[0] or name

@@ -27,22 +27,22 @@ class ReplayGateway(Gateway):
         config: ModelConfig,
         then: ModelConfig,
         *,
-        kept: ReplyCache,
-        held: StoredReplies,
+        earlier: ReplyCache,
+        stored: StoredReplies,
         budget: Budget | None = None,
     ) -> None:
-        super().__init__(config, None, cache=held, budget=budget)
+        super().__init__(config, None, cache=stored, budget=budget)
         self._then = Gateway(then, None)
-        self._kept_before, self._held = kept, held
+        self._earlier, self._stored = earlier, stored
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         """See Gateway.ask."""
         exact = prompt.of(inputs)
         user = exact.escaped(inputs)
-        line = self._kept_before.get(self._then._wire(exact, inputs).key(user, replicate))
+        line = self._earlier.get(self._then._wire(exact, inputs).key(user, replicate))
         if line is not None:
             key = self._wire(exact, inputs).key(user, replicate)
-            self._held.put(key, line, self.config.model)
+            self._stored.put(key, line, self.config.model)
         return await super().ask(prompt, inputs, replicate)
 
     def varied(self, **settings: Any) -> ReplayGateway:

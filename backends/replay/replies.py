@@ -30,9 +30,9 @@ class StoredReplies(ReplyCache):
 
     def get(self, key: bytes) -> bytes | None:
         """The reply filed under this key, or None."""
-        found = self.lines.get(key)
-        (self.missed if found is None else self.used).add(key)
-        return found
+        line = self.lines.get(key)
+        (self.missed if line is None else self.used).add(key)
+        return line
 
     def put(self, key: bytes, value: bytes, tag: str) -> None:
         """File a reply."""
@@ -59,11 +59,11 @@ def write_replies(path: Path, replies: StoredReplies) -> None:
 
 
 def read_replies(path: Path, problems: Problems) -> StoredReplies:
-    """The replies of a file. One that is not what was written is used, and noted.
+    """The replies of a file. One that is not what was written is used, and reported.
 
-    Errors noted: no key, a key twice, a reply that is not the one that was written (`changed`).
+    Errors reported: no key, a key twice, a reply that is not the one that was written (`changed`).
     """
-    found: dict[bytes, bytes] = {}
+    lines: dict[bytes, bytes] = {}
     for number, row in json_lines(path, problems):
         try:
             key = bytes.fromhex(row["key"])
@@ -76,10 +76,10 @@ def read_replies(path: Path, problems: Problems) -> StoredReplies:
         if written != _digest(line):
             what = f"the reply is not what was written: its SHA-256 is {_digest(line)}"
             problems.error(path, number, "changed", f"{what}, wanted {written}")
-        if key in found:
+        if key in lines:
             problems.error(path, number, "duplicate", "a second reply of this key, wanted one")
-        found[key] = line
-    return StoredReplies(found)
+        lines[key] = line
+    return StoredReplies(lines)
 
 
 def _digest(line: bytes) -> str:

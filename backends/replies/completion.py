@@ -81,12 +81,12 @@ def turns_after(completion: Completion, complaint: str) -> list[dict[str, str]]:
 
     Of the reply as much is repeated as a judgement may need, without the thoughts before it.
     """
-    said = after_thoughts(completion.text)
-    if len(said) > MOST_REPEATED:
-        said = said[:MOST_REPEATED] + " [...]"
+    answer = after_thoughts(completion.text)
+    if len(answer) > MOST_REPEATED:
+        answer = answer[:MOST_REPEATED] + " [...]"
     what = f"Your reply could not be used: {complaint}."
     wanted = "Answer the same question again, in exactly the form that was asked for, no more."
     return [
-        {"role": "assistant", "content": said or _NOTHING},
+        {"role": "assistant", "content": answer or _NOTHING},
         {"role": "user", "content": f"{what} {wanted}"},
     ]

@@ -33,11 +33,11 @@ def is_copy(written: Written, values: Iterable[Any], deciding: Set[str] | None =
     texts = _texts(values)
     if not _may_hold("\n".join(texts), written.is_alone):  # as good as always
         return False
-    plain, said = _plain(written.body), _kept(written.row)
-    asked = said.keys() if deciding is None else {*map(_plain, deciding)}
+    plain, comparable = _plain(written.body), _comparable(written.row)
+    keys = comparable.keys() if deciding is None else {*map(_plain, deciding)}
     if not written.is_alone:
         plain = plain.strip("{}")
-    return any(plain in _plain(text) or _holds(text, written, said, asked) for text in texts)
+    return any(plain in _plain(text) or _holds(text, written, comparable, keys) for text in texts)
 
 
 def holds(words: str, values: Iterable[Any]) -> bool:
@@ -53,9 +53,9 @@ def _may_hold(text: str, is_alone: bool) -> bool:
     return ("&" in text and "&#" in text) or (not is_alone and (":" in text or "：" in text))
 
 
-def _holds(text: str, written: Written, said: Mapping[str, Any], asked: Set[str]) -> bool:
+def _holds(text: str, written: Written, comparable: Mapping[str, Any], keys: Set[str]) -> bool:
     """Whether an object of the text says the same in what is asked, and has no other fields."""
-    wanted = {key: said[key] for key in said if key in asked}
+    wanted = {key: comparable[key] for key in comparable if key in keys}
     longest = 12 * len(written.body) + 200  # escapes take six characters, white space is gone
     for read in (_unescaped(text).translate(_AS_JSON), text):
         dense = "".join(read.split())
@@ -65,18 +65,20 @@ def _holds(text: str, written: Written, said: Mapping[str, Any], asked: Set[str]
                 row, _ = _DECODER.raw_decode(dense[at : at + longest])
             except (ValueError, RecursionError):
                 continue
-            kept = _kept(row)
-            if kept.keys() <= said.keys() and wanted == {k: kept[k] for k in kept if k in asked}:
+            other = _comparable(row)
+            if other.keys() <= comparable.keys() and wanted == {
+                k: other[k] for k in other if k in keys
+            }:
                 return True
     return False
 
 
-def _kept(value: Any) -> Any:
+def _comparable(value: Any) -> Any:
     """A value as it is compared: keys and texts in plain form."""
     if isinstance(value, dict):
-        return {_plain(key): _kept(part) for key, part in value.items()}
+        return {_plain(key): _comparable(part) for key, part in value.items()}
     if isinstance(value, list):
-        return [_kept(part) for part in value]
+        return [_comparable(part) for part in value]
     return _plain(str(value))
 
 
@@ -90,17 +92,17 @@ def _unescaped(text: str) -> str:
     if "&" in text:
         text = html.unescape(text)
     if "\\" in text:
-        text = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text).replace('\\"', '"')
+        text = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text).replace('\\"', '"')
     return text
 
 
 def _texts(values: Iterable[Any]) -> list[str]:
-    found: list[str] = []
+    texts: list[str] = []
     for value in values:
         if isinstance(value, str):
-            found.append(value)
+            texts.append(value)
         elif isinstance(value, dict):
-            found += _texts(value.values())
+            texts += _texts(value.values())
         elif isinstance(value, list | tuple | Mapping):
-            found += _texts(value.values() if isinstance(value, Mapping) else value)
-    return found
+            texts += _texts(value.values() if isinstance(value, Mapping) else value)
+    return texts

@@ -80,20 +80,20 @@ def _amid(text: str) -> Written:
     begin, free = (ends[0], ends[-1]) if ends else (0, 0)
     is_thinking = [tag.start() for tag in tags if not _closes(tag) and tag.start() >= free]
     stop = is_thinking[0] if is_thinking else len(text)
-    found = list(_objects(text, begin))
-    spoken = [each for each in found if free <= each.start < stop]
+    objects = list(_objects(text, begin))
+    spoken = [each for each in objects if free <= each.start < stop]
     if not spoken:
         if tags:
-            said = "there is nothing after what the model thought"
-            raise NoObjectError(said, "there was no reply after your thoughts")
+            detail = "there is nothing after what the model thought"
+            raise NoObjectError(detail, "there was no reply after your thoughts")
         raise NoObjectError("wanted one JSON object, got other text", "it held no JSON object")
-    if len({_canonical(each.row) for each in found}) > 1:
-        said = f"{len(found)} JSON objects that differ"
-        raise NoObjectError(said, "it held several JSON objects that differ")
-    for each in found:
+    if len({_canonical(each.row) for each in objects}) > 1:
+        detail = f"{len(objects)} JSON objects that differ"
+        raise NoObjectError(detail, "it held several JSON objects that differ")
+    for each in objects:
         if not _stands_free(text, each):
-            said = "the JSON object is part of a sentence, of a quotation or of something larger"
-            raise NoObjectError(said, "its JSON object did not stand by itself")
+            detail = "the JSON object is part of a sentence, of a quotation or of something larger"
+            raise NoObjectError(detail, "its JSON object did not stand by itself")
     first = spoken[0]
     return Written(text[first.start : first.end], first.row, is_alone=False)
 
@@ -128,8 +128,8 @@ def _broken(error: Exception) -> NoObjectError:
     )
 
 
-def _stands_free(text: str, found: _Object) -> bool:
-    head, tail = text[: found.start], text[found.end :]
+def _stands_free(text: str, candidate: _Object) -> bool:
+    head, tail = text[: candidate.start], text[candidate.end :]
     line = head[head.rfind("\n") + 1 :].rstrip(_DECORATION)
     if line and (line[-1].isalnum() or line[-1] in _QUOTES + ","):
         return False

@@ -33,19 +33,19 @@ _SYSTEM = re.compile(
 _VALUE = re.compile(r"context|too long|content[_ ]?(?:filter|policy)", re.IGNORECASE)
 
 
-def refused_part(said: str, param: str = "") -> str:
+def refused_part(message: str, param: str = "") -> str:
     """The part of a request that an error with status 400 or 422 complains of; "" if of another.
 
     Args:
-        said: the error's text. param: the parameter that it names in a field of its own.
+        message: the error's text. param: the parameter that it names in a field of its own.
     """
     if (named := param.split(".")[0]) in SETTINGS:
         return named
-    if not _NOT_TAKEN.search(said) or _VALUE.search(said):
+    if not _NOT_TAKEN.search(message) or _VALUE.search(message):
         return ""
-    if (found := _NAME.search(said)) is not None:
-        return found[1]
-    return "system" if _SYSTEM.search(said) else ""
+    if (match := _NAME.search(message)) is not None:
+        return match[1]
+    return "system" if _SYSTEM.search(message) else ""
 
 
 def error_of(raw: bytes) -> tuple[str, str, str]:

@@ -17,21 +17,21 @@ def notes_on(models: Iterable[tuple[str, ModelConfig]]) -> list[str]:
     Args:
         models: entries of a config, each with its name there.
 
-    Models on one's own endpoint, or in this process, have no price to be told.
+    Models on one's own endpoint, or in this process, have no price to report.
     """
-    return list(dict.fromkeys(line for found in models for line in _notes_on(*found)))
+    return list(dict.fromkeys(line for entry in models for line in _notes_on(*entry)))
 
 
 def _notes_on(alias: str, model: ModelConfig) -> Iterator[str]:
     if model.way not in ("http", "litellm") or model.api_base is not None:
         return
-    if model.way == "http" and (found := [name for name in _ENDPOINTS if os.environ.get(name)]):
+    if model.way == "http" and (ignored := [name for name in _ENDPOINTS if os.environ.get(name)]):
         yield (
-            f"{found[0]} is set and not used: {model.model} is asked at {model.base_url}. "
+            f"{ignored[0]} is set and not used: {model.model} is asked at {model.base_url}. "
             f"Another endpoint is named by --api-base, or models.{alias}.api_base."
         )
     if price_of(model) is None:
         yield (
-            f"The price of {model.model} is not known, so no cost can be told: "
+            f"The price of {model.model} is not known, so no cost can be given: "
             f"set models.{alias}.price, or limit the run by --max-tokens."
         )

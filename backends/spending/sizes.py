@@ -65,7 +65,7 @@ class Kind:
     """Requests that ask one model one question: what each may take, and what is under way.
 
     Attributes:
-        max_reply: tokens that the endpoint is told to keep to; None: it is told nothing.
+        max_reply: the limit of tokens that the endpoint is sent; None: none is sent.
     """
 
     seen: Seen = field(default_factory=Seen)
@@ -90,7 +90,7 @@ class Kind:
     def beside(self, n_bytes: int, n: int = 1) -> tuple[int, int]:
         """Bound for the tokens of `n` prompts and replies, of so many bytes together.
 
-        A reply takes what the endpoint was told, or else the longest so far and the share of a
+        A reply takes its limit, or else the longest so far and the share of a
         long one. Of a kind that is not known: see `alone`.
         """
         if not self.is_known:
@@ -107,10 +107,10 @@ class Kind:
 def reply_limit(config: ModelConfig) -> int | None:
     """Tokens of a reply that a request of this entry allows; None: it does not say."""
     further = (config.extra_body.get(name) for name in ("max_tokens", "max_completion_tokens"))
-    told = [n for n in (config.max_tokens, *further) if type(n) is int]
-    return max(told, default=None)
+    limits = [n for n in (config.max_tokens, *further) if type(n) is int]
+    return max(limits, default=None)
 
 
 def tokens_of(text: str) -> int:
-    """Tokens that a text may be, where nobody told."""
+    """Tokens that a text may be, where nobody counted them."""
     return math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN)

@@ -85,8 +85,8 @@ class TracedGateway(Gateway):
             finish = [self._secrets.blank(where.finish_reason)]
             span.set_attribute("gen_ai.response.finish_reasons", finish)
             if takes_content():
-                said = orjson.dumps(reply.values, default=str).decode()
-                self._show_reply(span, said, where.finish_reason)
+                values = orjson.dumps(reply.values, default=str).decode()
+                self._show_reply(span, values, where.finish_reason)
             return reply
 
     async def _fetch(self, transport: Transport, job: _Job) -> Completion:
@@ -123,10 +123,12 @@ class TracedGateway(Gateway):
 
     def _show_prompt(self, span: Span, messages: list[dict[str, str]]) -> None:
         shown = [_message(m["role"], self._secrets.blank(m["content"])) for m in messages]
-        said = [part for each in shown if each["role"] == "system" for part in each["parts"]]
+        instructions = [
+            part for each in shown if each["role"] == "system" for part in each["parts"]
+        ]
         others = [each for each in shown if each["role"] != "system"]
-        if said:
-            span.set_attribute("gen_ai.system_instructions", orjson.dumps(said).decode())
+        if instructions:
+            span.set_attribute("gen_ai.system_instructions", orjson.dumps(instructions).decode())
         span.set_attribute("gen_ai.input.messages", orjson.dumps(others).decode())
 
     def _show_reply(self, span: Span, text: str, finish_reason: str) -> None:
@@ -142,7 +144,7 @@ def _message(role: str, text: str) -> dict[str, Any]:
 def _request(config: ModelConfig, prompt: Prompt, replicate: int) -> dict[str, Any]:
     """What is known before a question is asked; an endpoint's address has no user and no query."""
     prefix = "vllm" if config.way == "vllm" else config.model.split("/")[0]
-    found: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "gen_ai.operation.name": "chat",
         "gen_ai.provider.name": _PROVIDERS.get(prefix, prefix),
         "gen_ai.request.model": config.wire_name,
@@ -154,9 +156,9 @@ def _request(config: ModelConfig, prompt: Prompt, replicate: int) -> dict[str, A
         "nuggetjudge.replicate": replicate,
     }
     if prompt.sends_schema:
-        found["gen_ai.output.type"] = "json"
+        attributes["gen_ai.output.type"] = "json"
     if config.base_url is not None:
         url = urlsplit(config.base_url)
-        found["server.address"] = url.hostname
-        found["server.port"] = url.port or (443 if url.scheme == "https" else 80)
-    return {name: value for name, value in found.items() if value is not None}
+        attributes["server.address"] = url.hostname
+        attributes["server.port"] = url.port or (443 if url.scheme == "https" else 80)
+    return {name: value for name, value in attributes.items() if value is not None}

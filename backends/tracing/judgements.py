@@ -56,8 +56,8 @@ def _traced(spans: Tracer, ask: Ask[ItemT], stage: str, judges: Sequence[str]) -
     of_all = {"nuggetjudge.stage": stage, "nuggetjudge.judges": list(judges)}
     name = judges[0] if judges else stage
 
-    async def asked(item: ItemT) -> Outcome:
-        ids = {f"nuggetjudge.{name}": _plain(given) for name, given in item.ids.items()}
+    async def traced(item: ItemT) -> Outcome:
+        ids = {f"nuggetjudge.{name}": _plain(value) for name, value in item.ids.items()}
         with spans.start_as_current_span(
             f"judge {stage}",
             attributes={**ids, **of_all},
@@ -79,20 +79,20 @@ def _traced(spans: Tracer, ask: Ask[ItemT], stage: str, judges: Sequence[str]) -
                 _lost(span, name, outcome.reason)
             return outcome
 
-    return asked
+    return traced
 
 
 def _result(name: str, row: Mapping[str, Any]) -> dict[str, Any]:
     """One label; of one that is missing among those of a window the reason, and no score."""
-    found: dict[str, Any] = {"gen_ai.evaluation.name": name}
+    attributes: dict[str, Any] = {"gen_ai.evaluation.name": name}
     if "unjudged" in row:
-        return {**found, "error.type": Reason(row["unjudged"][0]).value}
-    found["gen_ai.evaluation.score.label"] = str(row["label"])
+        return {**attributes, "error.type": Reason(row["unjudged"][0]).value}
+    attributes["gen_ai.evaluation.score.label"] = str(row["label"])
     if row.get("score") is not None:
-        found["gen_ai.evaluation.score.value"] = float(row["score"])
+        attributes["gen_ai.evaluation.score.value"] = float(row["score"])
     if takes_content() and row.get("rationale"):
-        found["gen_ai.evaluation.explanation"] = row["rationale"]
-    return found
+        attributes["gen_ai.evaluation.explanation"] = row["rationale"]
+    return attributes
 
 
 def _lost(span: Span, name: str, reason: Reason) -> None:
@@ -100,7 +100,7 @@ def _lost(span: Span, name: str, reason: Reason) -> None:
     span.add_event(_RESULT, {"gen_ai.evaluation.name": name, "error.type": reason.value})
 
 
-def _plain(given: Any) -> str | int | float | bool | list[str]:
-    if isinstance(given, list | tuple):
-        return [str(each) for each in given]
-    return given if isinstance(given, str | int | float | bool) else str(given)
+def _plain(value: Any) -> str | int | float | bool | list[str]:
+    if isinstance(value, list | tuple):
+        return [str(each) for each in value]
+    return value if isinstance(value, str | int | float | bool) else str(value)

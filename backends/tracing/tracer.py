@@ -29,12 +29,12 @@ def tracer() -> Tracer | None:
     Warns: UserWarning, once, where an endpoint is named and the extra is not installed.
     """
     provider = _of_this_process()
-    if provider is None and _is_asked():
+    if provider is None and _is_wanted():
         provider = _to_endpoint(os.getpid())
     if provider is None:
         return None
-    found: Tracer = provider.get_tracer("nuggetjudge", version("nuggetjudge"), schema_url=SCHEMA)
-    return found
+    spans: Tracer = provider.get_tracer("nuggetjudge", version("nuggetjudge"), schema_url=SCHEMA)
+    return spans
 
 
 def takes_content() -> bool:
@@ -59,7 +59,7 @@ def _of_this_process() -> Any | None:
     return None if is_none else provider
 
 
-def _is_asked() -> bool:
+def _is_wanted() -> bool:
     is_off = os.environ.get("OTEL_SDK_DISABLED", "").strip().lower() == "true"
     exporter = os.environ.get("OTEL_TRACES_EXPORTER", "").strip().lower() or "otlp"
     is_named = any(os.environ.get(name, "").strip() for name in ENDPOINTS)

@@ -25,7 +25,7 @@ from ..config import ModelConfig
 from ..errors import EndpointUnusable
 from ..gateway import Completion
 from ..http import within
-from .requests import answer, refusal, said, sampling
+from .requests import answer, first_line, refusal, sampling
 
 # What judging wants of vLLM, here and in its server (docs/backends.md says how). `guidance` keeps
 # to every schema that a judge sends and, told so, writes no white space; the model's own sampling
@@ -131,7 +131,9 @@ class _Engine:
         except EndpointUnusable as error:
             over = error
         except Exception as error:  # whatever vLLM raises ends its engine
-            over = EndpointUnusable(f"the vLLM engine of {self._model!r} ended: {said(error)}")
+            over = EndpointUnusable(
+                f"the vLLM engine of {self._model!r} ended: {first_line(error)}"
+            )
         finally:
             self._fail_all(over)
             if llm is not None:
@@ -226,7 +228,7 @@ def _load(model: str, options: Mapping[str, Any]) -> Any:
             return LLM(model=model, **{**JUDGING, **options})
         except Exception as error:  # of vLLM, torch or the model's files
             raise EndpointUnusable(
-                f"vLLM cannot load {model!r}: {said(error)}\n"
+                f"vLLM cannot load {model!r}: {first_line(error)}\n"
                 "Check models.*.model and models.*.vllm; vLLM's own log stands above"
             ) from None
 

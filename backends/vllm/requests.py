@@ -55,14 +55,14 @@ def answer(reply: Future[Completion], output: Any, model: str) -> None:
 
 def refusal(error: Exception) -> EndpointError | EndpointUnusable:
     """Of a request that vLLM does not take: only its length differs from those of the others."""
-    what = said(error)
+    what = first_line(error)
     if is_too_long("", what):
         return EndpointError(f"{TOO_LONG}: {what}", retryable=False, is_general=False)
     hint = "Check models.*.extra_body, models.*.schema and models.*.logprobs"
     return EndpointUnusable(f"vLLM does not take the request: {what}\n{hint}")
 
 
-def said(error: Exception) -> str:
+def first_line(error: Exception) -> str:
     """The kind of an error and the first line of its text."""
     lines = str(error).strip().split("\n")
     return f"{type(error).__name__}: {lines[0]}"[:300]

@@ -23,7 +23,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.gateway import Reply
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.backends.prompt import Prompt
-from nuggetjudge.backends.replies.noted import note_of
+from nuggetjudge.backends.replies.recorded import record_answer
 from nuggetjudge.judges import OwnPlanner, SupportJudge, read_own_judge
 from nuggetjudge.judges.lexical.nuggets_and_citations import judge_support
 from nuggetjudge.judges.planning.actions import found_in
@@ -113,7 +113,7 @@ class Obedient:
         known = {**inputs, "may_read": self._may_read}
         said = brain(self._obeys, prompt.messages(inputs), known)
         said = {name: said[name] for name in prompt.output_names}
-        note_of(prompt, inputs, replicate, WHERE)
+        record_answer(prompt, inputs, replicate, WHERE)
         return Reply(prompt.parse(json.dumps(said), inputs), WHERE)
 
     def varied(self, **settings: Any) -> Obedient:

@@ -40,8 +40,8 @@ class About(BaseModel):
 
 def files_in(folder: Path) -> dict[str, Path]:
     """All its files but export.json, by their paths in it, sorted."""
-    found = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    named = {path.relative_to(folder).as_posix(): path for path in found}
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    named = {path.relative_to(folder).as_posix(): path for path in paths}
     named.pop(NAME, None)
     return named
 
@@ -67,12 +67,12 @@ def read_about(folder: Path) -> About:
 def changed_files(folder: Path, about: About) -> list[str]:
     """What is not as it was written, in words: changed, missing and further files."""
     there = files_in(folder)
-    found = [f"{folder / name}: is not there" for name in about.files if name not in there]
-    found += [
+    changes = [f"{folder / name}: is not there" for name in about.files if name not in there]
+    changes += [
         f"{folder / name}: is not what was exported (SHA-256)"
         for name, digest in about.files.items()
         if name in there and hash_of(there[name]) != digest
     ]
-    return found + [
+    return changes + [
         f"{folder / name}: was not exported" for name in there if name not in about.files
     ]

@@ -23,7 +23,7 @@ from ...records.writing.files import own_folder, rename, write_file, writing
 from .about import CACHE, INPUTS, RESULTS, About, files_in, write_about
 from .inputs import copy_inputs
 from .network import no_network
-from .panel import Kept, ReplayPanel, with_endpoints, without_address
+from .panel import EarlierRun, ReplayPanel, with_endpoints, without_address
 from .tables import write_tables
 from .veil import Veil
 
@@ -67,13 +67,13 @@ def write_folder(
         work = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         whole = own_folder(work / "whole")
-        found = _written(results, manifest, before, whole, work / RESULTS, name, cover)
+        exported = _written(results, manifest, before, whole, work / RESULTS, name, cover)
         if cover is not None and veil is not None:
             cover.write(veil)
         rename(whole, out)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    return found
+    return exported
 
 
 def _written(
@@ -92,11 +92,11 @@ def _written(
     config = copy_inputs(before, own_folder(out / INPUTS), veil)
     models = {alias: without_address(alias, model) for alias, model in config.models.items()}
     config = config.model_copy(update={"models": models})
-    held = {alias: StoredReplies() for alias in with_endpoints(config)}
-    _judge_again(results, before, config, again, held)
+    stored = {alias: StoredReplies() for alias in with_endpoints(config)}
+    _judge_again(results, before, config, again, stored)
     _check_same(results, again, veil)
     _write_results(again, out / RESULTS, manifest, config)
-    for alias, replies in held.items():
+    for alias, replies in stored.items():
         write_replies(own_folder(out / CACHE) / f"{alias}.jsonl", replies)
     about = About(
         name=name or "-".join(config.program),
@@ -104,10 +104,10 @@ def _written(
         timestamp=_time_of(results / MANIFEST),
         versions=manifest.get("versions", {}),
         unjudged_by_reason=manifest.get("unjudged_by_reason", {}),
-        replies={alias: len(replies.lines) for alias, replies in held.items()},
+        replies={alias: len(replies.lines) for alias, replies in stored.items()},
     )
-    told = {"timestamp": about.timestamp, "versions": about.versions}
-    tables = write_tables(out / RESULTS, out, about.name, config, told)
+    run_info = {"timestamp": about.timestamp, "versions": about.versions}
+    tables = write_tables(out / RESULTS, out, about.name, config, run_info)
     leaks = veil.leaks(files_in(out)) if veil else []
     write_about(out, about)
     n_lost, dropped = sum(manifest["unjudged"].values()), veil.dropped if veil else {}
@@ -128,19 +128,19 @@ def _judge_again(
     before: Config,
     config: Config,
     again: Path,
-    held: Mapping[str, StoredReplies],
+    stored: Mapping[str, StoredReplies],
 ) -> None:
-    """The run on the copies, by the replies that it had, which go to `held` as they are used."""
+    """The run on the copies, by the replies that it had, which go to `stored` as they are used."""
     cache = kept_replies(results, before, read_manifest(results))
     replies = open_cache(before.changed("run", cache=cache))
     inside = {path: _inside(path) for path in input_hashes(config)}
     try:
 
-        def run(given: Config) -> None:
-            budget = budget_of(given)
-            panel = ReplayPanel(given, budget, held, Kept(before.models, replies))
+        def run(run_config: Config) -> None:
+            budget = budget_of(run_config)
+            panel = ReplayPanel(run_config, budget, stored, EarlierRun(before.models, replies))
             with no_network():
-                judge_collection(given, budget=budget, panel=panel)
+                judge_collection(run_config, budget=budget, panel=panel)
 
         run_again(config, again, run, inside)
     finally:
@@ -163,8 +163,10 @@ def _check_same(results: Path, again: Path, veil: Veil | None) -> None:
     for cell in {**scores[0], **scores[1]}:
         if scores[0].get(cell) != scores[1].get(cell):
             run, topic, measure = cell
-            found = f"{scores[0].get(cell)} in the results, {scores[1].get(cell)} by kept replies"
-            raise InputError(f"{results}: {measure} of {run}, topic {topic}: {found}")
+            difference = (
+                f"{scores[0].get(cell)} in the results, {scores[1].get(cell)} by kept replies"
+            )
+            raise InputError(f"{results}: {measure} of {run}, topic {topic}: {difference}")
 
 
 def _write_results(again: Path, to: Path, then: Mapping[str, Any], config: Config) -> None:

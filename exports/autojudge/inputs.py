@@ -32,36 +32,36 @@ def copy_inputs(config: Config, folder: Path, veil: Veil | None) -> Config:
         raise InputError(f"{config.data.index}: {what}")
     if veil is None:
         files = dict.fromkeys(input_files(config))
-        places = {str(path): _put(folder, path.name, path.read_bytes()) for path in files}
+        copies = {str(path): _put(folder, path.name, path.read_bytes()) for path in files}
     else:
-        places = _veiled(config, folder, veil)
-    found = relocated(config, places)
+        copies = _veiled(config, folder, veil)
+    copied = relocated(config, copies)
     if veil is not None:
-        found = found.changed("data", runs=tuple(sorted(found.data.runs)))
-    for at, path in _paths(found):
+        copied = copied.changed("data", runs=tuple(sorted(copied.data.runs)))
+    for at, path in _paths(copied):
         if path.parent != folder:
             raise InputError(f"{path}: {at} is no input file, so it cannot be exported")
-    return found
+    return copied
 
 
 def _veiled(config: Config, folder: Path, veil: Veil) -> dict[str, str]:
     """Where each input went; runs first, so that all names are known before other files."""
-    places: dict[str, str] = {}
+    copies: dict[str, str] = {}
     runs = [(path, veil.answers(path, stem(path))) for path in expand_runs(config.data.runs)]
     for path, content in sorted(runs, key=lambda run: hashlib.sha256(run[1]).digest()):
-        name = f"runs-{len(places) + 1:02}.jsonl"
-        places[str(path)] = _put(folder, name, content)
+        name = f"runs-{len(copies) + 1:02}.jsonl"
+        copies[str(path)] = _put(folder, name, content)
     for path in expand_runs(config.data.retrieval, suffixes=RETRIEVAL_FILES):
-        name = f"retrieval-{len(places) + 1:02}.run"
-        places[str(path)] = _put(folder, name, veil.rankings(path))
+        name = f"retrieval-{len(copies) + 1:02}.run"
+        copies[str(path)] = _put(folder, name, veil.rankings(path))
     for path in input_files(config):
-        if str(path) not in places:
+        if str(path) not in copies:
             veil.check(path)
             name = path.name
             if veil.is_in(name):
-                name = f"input-{len(places) + 1:02}{''.join(path.suffixes[-2:])}"
-            places[str(path)] = _put(folder, name, path.read_bytes())
-    return places
+                name = f"input-{len(copies) + 1:02}{''.join(path.suffixes[-2:])}"
+            copies[str(path)] = _put(folder, name, path.read_bytes())
+    return copies
 
 
 def _put(folder: Path, name: str, content: bytes) -> str:

@@ -1,4 +1,4 @@
-"""The judges of an export: they answer from held replies, by the names of endpoints alone."""
+"""The judges of an export: they answer from stored replies, by the names of endpoints alone."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NOWHERE = "http://endpoint.invalid/v1"
 _WITHOUT_ENDPOINT = ("lexical", "recorded")
 
 
-class Kept(NamedTuple):
+class EarlierRun(NamedTuple):
     """The models that a run asked, by alias, and where their replies are."""
 
     models: Mapping[str, ModelConfig]
@@ -27,29 +27,31 @@ class Kept(NamedTuple):
 
 
 class ReplayPanel(Panel):
-    """Answers from `held`, replies by alias.
+    """Answers from `stored`, replies by alias.
 
     Args:
-        kept: what the run asked; given, the replies that are used are put into `held`.
+        earlier: what the run asked; given, the replies that are used are put into `stored`.
     """
 
     def __init__(
         self,
         config: Config,
         budget: Budget,
-        held: Mapping[str, StoredReplies],
-        kept: Kept | None = None,
+        stored: Mapping[str, StoredReplies],
+        earlier: EarlierRun | None = None,
     ) -> None:
         super().__init__(config, cache=None, budget=budget)
-        self._held, self._kept, self._whole = held, kept, budget
+        self._stored, self._earlier, self._whole = stored, earlier, budget
 
     def _opened(self, alias: str, model: ModelConfig) -> Backend:
         if model.way in _WITHOUT_ENDPOINT:
             return super()._opened(alias, model)
-        if self._kept is None or self._kept.replies is None:
-            return Gateway(model, None, cache=self._held[alias], budget=self._whole)
-        then, replies = self._kept.models[alias], self._kept.replies
-        return ReplayGateway(model, then, kept=replies, held=self._held[alias], budget=self._whole)
+        if self._earlier is None or self._earlier.replies is None:
+            return Gateway(model, None, cache=self._stored[alias], budget=self._whole)
+        then, replies = self._earlier.models[alias], self._earlier.replies
+        return ReplayGateway(
+            model, then, earlier=replies, stored=self._stored[alias], budget=self._whole
+        )
 
 
 def without_address(alias: str, model: ModelConfig) -> ModelConfig:

@@ -44,10 +44,10 @@ def write_tables(results: Path, out: Path, base: str, config: Config, about: Any
         "create_qrels": has["qrels.txt"],
         "judge": True,
     }
-    asked = sorted({m.wire_name for m in config.models.values() if m.way != "lexical"})
+    models = sorted({m.wire_name for m in config.models.values() if m.way != "lexical"})
     settings = {"filebase": base, "programs": list(config.program)}
-    said = {"name": base, **flow, "llm_model": ", ".join(asked) or "lexical", **about}
-    _write_yaml(out / f"{base}.config.yml", {**said, "settings": settings})
+    header = {"name": base, **flow, "llm_model": ", ".join(models) or "lexical", **about}
+    _write_yaml(out / f"{base}.config.yml", {**header, "settings": settings})
     _write_yaml(out / "workflow.yml", {**flow, "settings": settings})
     written = [names[kind] for kind in names if has.get(kind, True)]
     return [*written, f"{base}.config.yml", "workflow.yml"]
@@ -63,10 +63,10 @@ def _leaderboard(results: Path) -> bytes:
 def _write_banks(results: Path, to: Path, config: Config) -> bool:
     """The banks of the run; where it made none, those that it was given."""
     made = results / BANKS
-    given = made if made.is_file() and made.stat().st_size else config.data.nuggets
-    if given is None or "nuggets" not in config.program:
+    source = made if made.is_file() and made.stat().st_size else config.data.nuggets
+    if source is None or "nuggets" not in config.program:
         return False
-    banks = read_nugget_banks(given, Problems())
+    banks = read_nugget_banks(source, Problems())
     rows = (orjson.dumps(v3_row(bank), option=orjson.OPT_APPEND_NEWLINE) for bank in banks.values())
     write_file(to, b"".join(rows))
     return True

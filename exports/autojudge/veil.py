@@ -90,14 +90,14 @@ class Veil:
         """The pseudonym of a team."""
         return self._of("team", self.teams, name)
 
-    def _of(self, kind: str, known: dict[str, str], name: str) -> str:
-        if name not in known:
+    def _of(self, kind: str, pseudonyms: dict[str, str], name: str) -> str:
+        if name not in pseudonyms:
             digest = hmac.new(self.secret.encode(), f"{kind} {name}".encode(), hashlib.sha256)
-            found = f"{kind}-{digest.hexdigest()[:_DIGITS]}"
-            if found in known.values():
+            pseudonym = f"{kind}-{digest.hexdigest()[:_DIGITS]}"
+            if pseudonym in pseudonyms.values():
                 raise InputError(f"{kind} {name!r}: its pseudonym is taken; take another secret")
-            known[name] = found
-        return known[name]
+            pseudonyms[name] = pseudonym
+        return pseudonyms[name]
 
     def answers(self, path: Path, run_id: str) -> bytes:
         """A run file under pseudonyms, a line for each of its answers.
@@ -114,14 +114,14 @@ class Veil:
             named = {"run_id": self.run(as_id(holder.get("run_id")) or run_id)}
             if (team := as_id(holder.get("team_id"))) is not None:
                 named["team_id"] = self.team(team)
-            kept = {**self._kept(row), **({} if isinstance(inner, dict) else named)}
+            veiled = {**self._without_names(row), **({} if isinstance(inner, dict) else named)}
             if isinstance(inner, dict):
-                kept["metadata"] = {**named, **self._kept(inner)}
-            lines.append(orjson.dumps(kept, option=orjson.OPT_APPEND_NEWLINE))
+                veiled["metadata"] = {**named, **self._without_names(inner)}
+            lines.append(orjson.dumps(veiled, option=orjson.OPT_APPEND_NEWLINE))
         problems.raise_errors()
         return b"".join(lines)
 
-    def _kept(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _without_names(self, row: Mapping[str, Any]) -> dict[str, Any]:
         for name in row.keys() - _KEPT - {"run_id", "team_id"}:
             self.dropped[name] = self.dropped.get(name, 0) + 1
         return {name: value for name, value in row.items() if name in _KEPT}
@@ -140,8 +140,8 @@ class Veil:
         """Raise InputError for another input that names runs, known ones or in fields of theirs."""
         names = {*self.runs, *self.teams, *_OF_NAMES}
         for number, line in text_lines(path):
-            if found := next((value for value in _values(line) if value in names), None):
-                what = f"has {found!r}, and names in such a file cannot be put under pseudonyms"
+            if name := next((value for value in _values(line) if value in names), None):
+                what = f"has {name!r}, and names in such a file cannot be put under pseudonyms"
                 raise InputError(f"{path}:{number}: {what}")
 
     def is_in(self, text: str) -> bool:
@@ -162,11 +162,11 @@ class Veil:
 def _values(line: str) -> Iterator[str]:
     """Texts of a line of JSON, names of fields among them; else its columns."""
     try:
-        found = parse_json(line)
+        value = parse_json(line)
     except ValueError:
         yield from filter(None, _COLUMNS.split(line))
         return
-    yield from _texts(found)
+    yield from _texts(value)
 
 
 def _texts(value: Any) -> Iterator[str]:

@@ -34,7 +34,7 @@ class Verified:
     Attributes:
         files: each file of the results and each table beside its replay.
         wrong: everything else that is not as it was exported, in words, with its place.
-        replies: how many held replies the replay used. unused: how many it did not.
+        replies: how many stored replies the replay used. unused: how many it did not.
     """
 
     files: tuple[FileReplay, ...]
@@ -54,7 +54,7 @@ class Verified:
 
 
 def verify_folder(folder: Path) -> Verified:
-    """Judge again from the held replies, with no network, and hold all files against the folder's.
+    """Judge again from the stored replies, with no network, and compare with the folder's files.
 
     Raises: InputError if the folder is no export, or nothing of it can be read;
         NetworkUsedError if anything asked for the network.
@@ -65,44 +65,48 @@ def verify_folder(folder: Path) -> Verified:
     if inputs.changed:
         wrong += [f"{folder / path}: {what}; not replayed" for path, what in inputs.changed.items()]
         return Verified((), tuple(dict.fromkeys(wrong)), 0, 0)
-    held, lost = _held(folder, about, inputs.config)
+    stored, lost = _stored_replies(folder, about, inputs.config)
     then = read_manifest(folder / RESULTS)
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
         again = Path(work) / RESULTS
 
-        def run(given: Config) -> None:
-            budget = budget_of(given)
+        def run(run_config: Config) -> None:
+            budget = budget_of(run_config)
             with no_network():
-                judge_collection(given, budget=budget, panel=ReplayPanel(given, budget, held))
+                judge_collection(
+                    run_config, budget=budget, panel=ReplayPanel(run_config, budget, stored)
+                )
 
         now = run_again(inputs.config, again, run, inputs.moved)
         files = compared(folder / RESULTS, again)
-        told = {"timestamp": about.timestamp, "versions": about.versions}
+        run_info = {"timestamp": about.timestamp, "versions": about.versions}
         out = Path(work) / "tables"
-        names = write_tables(again, out, about.name, inputs.config, told)
+        names = write_tables(again, out, about.name, inputs.config, run_info)
         tables = tuple(compared_file(name, folder / name, out / name) for name in names)
-    n_missed = len(set().union(*(one.missed for one in held.values())))
+    n_missed = len(set().union(*(one.missed for one in stored.values())))
     more = sum(now["unjudged"].values()) - sum(then["unjudged"].values())
     if more > 0:
         lost.append(f"{more:,} more judgements are not made: {n_missed:,} questions have no reply")
-    used = sum(len(one.used) for one in held.values())
-    unused = sum(len(one.lines) for one in held.values()) - used
+    used = sum(len(one.used) for one in stored.values())
+    unused = sum(len(one.lines) for one in stored.values()) - used
     wrong += [*lost, *judges_changed(then, now)]
-    found = Verified(files + tables, tuple(wrong), used, unused)
+    verified = Verified(files + tables, tuple(wrong), used, unused)
     made, here = (one.get("versions", {}).get("nuggetjudge") for one in (then, now))
-    if made == here or found.is_same:
-        return found
-    said = f"exported by nuggetjudge {made}, replayed by {here}, which may ask other questions"
-    return replace(found, wrong=(*wrong, said))
+    if made == here or verified.is_same:
+        return verified
+    why = f"exported by nuggetjudge {made}, replayed by {here}, which may ask other questions"
+    return replace(verified, wrong=(*wrong, why))
 
 
-def _held(folder: Path, about: About, config: Config) -> tuple[dict[str, StoredReplies], list[str]]:
+def _stored_replies(
+    folder: Path, about: About, config: Config
+) -> tuple[dict[str, StoredReplies], list[str]]:
     """The replies by alias, and what is wrong with their files."""
-    held, wrong = {}, list[str]()
+    stored, wrong = {}, list[str]()
     for alias in with_endpoints(config):
         path, problems = folder / CACHE / f"{alias}.jsonl", Problems()
-        held[alias] = read_replies(path, problems) if path.is_file() else StoredReplies()
+        stored[alias] = read_replies(path, problems) if path.is_file() else StoredReplies()
         wrong += map(str, problems)
-        if lost := about.replies.get(alias, 0) - len(held[alias].lines):
-            wrong.append(f"{path}: {len(held[alias].lines):,} replies, wanted {lost:+,}")
-    return held, wrong
+        if lost := about.replies.get(alias, 0) - len(stored[alias].lines):
+            wrong.append(f"{path}: {len(stored[alias].lines):,} replies, wanted {lost:+,}")
+    return stored, wrong

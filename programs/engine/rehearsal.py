@@ -14,7 +14,7 @@ from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Reply
 from ...backends.lexical import WHERE, LexicalBackend
 from ...backends.prompt import Prompt
-from ...backends.replies.noted import note_of, noted_replies
+from ...backends.replies.recorded import record_answer, recorded_replies
 from ...backends.reply import ReplyFormat
 from ...judges import Cascade, Jury, Verified
 from ...judges.base import Judge
@@ -176,11 +176,13 @@ class _Measuring(LexicalBackend):
             values = ReplyFormat.parse(prompt, json.dumps(least), inputs)  # whatever form it wants
             reply = Reply(values, WHERE)
         else:
-            with noted_replies():  # whose size is not known there
+            with recorded_replies():  # whose size is not known there
                 reply = await super().ask(prompt, inputs, replicate)
         if self.config.way not in ("lexical", "recorded"):
             reply = self._at_most(inputs, reply)
-        note_of(prompt, inputs, replicate, WHERE, self._sizes().add(prompt, inputs, reply.values))
+        record_answer(
+            prompt, inputs, replicate, WHERE, self._sizes().add(prompt, inputs, reply.values)
+        )
         return reply
 
 

@@ -126,7 +126,7 @@ def test_a_search_that_fails_is_no_empty_ranking() -> None:
 
 def test_only_what_was_found_or_is_known_can_be_read_and_only_so_much() -> None:
     async def read() -> None:
-        tools = Tools(PassageCorpus(PASSAGES), Limits(read=30), known=["ship"])
+        tools = Tools(PassageCorpus(PASSAGES), Limits(read=30), readable=["ship"])
         assert tools.read("ship", 2, 4) == "ship"
         with pytest.raises(JudgeError) as refused:
             tools.read("deck")

@@ -1,4 +1,4 @@
-"""Which replies a step of an agent rests on: their keys and sizes, noted as they arrive."""
+"""Which replies a step of an agent rests on: their keys and sizes, recorded as they arrive."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _KEY_DIGITS = 16
 
 
-class NotedReply(NamedTuple):
+class RecordedReply(NamedTuple):
     """One reply: its key in the reply cache (16 hex digits of it), its size, where it came from.
 
     The tokens are those of the reply itself, from the cache or not: 0 where nobody counted.
@@ -31,34 +31,36 @@ class NotedReply(NamedTuple):
     provenance: Provenance
 
 
-_NOTED: ContextVar[list[NotedReply] | None] = ContextVar("noted_replies", default=None)
+_RECORDED: ContextVar[list[RecordedReply] | None] = ContextVar("recorded_replies", default=None)
 
 
 @contextmanager
-def noted_replies() -> Iterator[list[NotedReply]]:
+def recorded_replies() -> Iterator[list[RecordedReply]]:
     """The replies that arrive within, in tasks that are started within too; in no fixed order."""
-    found: list[NotedReply] = []
-    token = _NOTED.set(found)
+    replies: list[RecordedReply] = []
+    token = _RECORDED.set(replies)
     try:
-        yield found
+        yield replies
     finally:
-        _NOTED.reset(token)
+        _RECORDED.reset(token)
 
 
-def note(key: bytes, prompt_tokens: int, completion_tokens: int, where: Provenance) -> None:
+def record(key: bytes, prompt_tokens: int, completion_tokens: int, where: Provenance) -> None:
     """A reply arrived; to be called by what asks a model, once for each question."""
-    if (noted := _NOTED.get()) is not None:
-        noted.append(NotedReply(key.hex()[:_KEY_DIGITS], prompt_tokens, completion_tokens, where))
+    if (records := _RECORDED.get()) is not None:
+        records.append(
+            RecordedReply(key.hex()[:_KEY_DIGITS], prompt_tokens, completion_tokens, where)
+        )
 
 
-def noted(key: bytes, reply: Reply) -> Reply:
+def recorded(key: bytes, reply: Reply) -> Reply:
     """The reply, which has arrived; its tokens are those that it was just sent with."""
     where = reply.provenance
-    note(key, where.prompt_tokens, where.completion_tokens, where)
+    record(key, where.prompt_tokens, where.completion_tokens, where)
     return reply
 
 
-def note_of(
+def record_answer(
     prompt: Prompt,
     inputs: Mapping[str, Any],
     replicate: int,
@@ -70,10 +72,10 @@ def note_of(
     Args:
         tokens: of prompt and reply, where they were measured.
     """
-    if _NOTED.get() is not None:
-        asked = orjson.dumps(
+    if _RECORDED.get() is not None:
+        question = orjson.dumps(
             [prompt.prompt_hash(), inputs, replicate],
             default=str,
             option=orjson.OPT_SORT_KEYS,
         )
-        note(hashlib.sha256(asked).digest(), *tokens, where)
+        record(hashlib.sha256(question).digest(), *tokens, where)
