@@ -13,63 +13,67 @@ from ...metrics.agreement.intervals import pairwise_intervals
 from ...records.labels.cells import Cell
 from ..store.kinds import Kind
 from ..store.state import State
-from .asked import Asked
-from .given import Given, given_labels
 from .judged import Judged
 from .quality import anchoring, self_agreement, speed
+from .random_labels import RandomLabels, random_labels
 from .scores import live_scores
+from .settings import LiveSettings
 
 _RESAMPLES = 400  # of topics: the page shows two digits
 
 
-def figures(judged: Judged | None, states: Mapping[str, State], asked: Asked) -> dict[str, Any]:
+def figures(
+    judged: Judged | None, states: Mapping[str, State], settings: LiveSettings
+) -> dict[str, Any]:
     """What the labels say, ready for JSON.
 
     Args:
         judged: what was judged; None: nothing that scores are made of.
         states: by annotator.
     """
-    given = given_labels(states, asked.kind, asked.condition)
+    human = random_labels(states, settings.kind, settings.condition)
     measures, reason = [], None
     if judged is None:
-        reason = f"of {asked.kind} no score is made"
-    elif not given.labels:
+        reason = f"of {settings.kind} no score is made"
+    elif not human.labels:
         reason = "no item that was drawn at random has a label yet"
     else:
-        scores = live_scores(judged, given.labels, half_width=asked.half_width, level=asked.level)
+        scores = live_scores(
+            judged, human.labels, half_width=settings.half_width, level=settings.level
+        )
         measures = [one.as_dict() for one in scores]
-    people = [_person(name, state, asked.kind) for name, state in states.items()]
+    people = [_person(name, state, settings.kind) for name, state in states.items()]
     return {
         "measures": measures,
         "reason": reason,
-        "level": asked.level,
-        "half_width": asked.half_width,
-        "condition": asked.condition,
-        "agreement": None if judged is None else _agreement(judged, given, asked.level),
-        "anchoring": _anchoring(judged, states, asked),
+        "level": settings.level,
+        "half_width": settings.half_width,
+        "condition": settings.condition,
+        "agreement": None if judged is None else _agreement(judged, human, settings.level),
+        "anchoring": _anchoring(judged, states, settings),
         "people": people,
         "cost": _cost(people),
-        "n_disputed": given.n_disputed,
-        "n_not_random": given.n_other,
-        "of_labels": len(given.labels),
+        "n_disputed": human.n_disputed,
+        "n_not_random": human.n_other,
+        "of_labels": len(human.labels),
         "computed_at": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
 
-def _agreement(judged: Judged, given: Given, level: float) -> dict[str, Any]:
+def _agreement(judged: Judged, human: RandomLabels, level: float) -> dict[str, Any]:
     """The judge's kappa with people, and that of people with each other: the ceiling."""
     items = judged.items
     is_graded = judged.is_ordered and len(items.scale) > 2
     weights = "quadratic" if is_graded else "unweighted"
     cells = [
         cell
-        for cell, label in given.labels.items()
+        for cell, label in human.labels.items()
         if label is not None and cell in judged.index and judged.is_judged[judged.index[cell]]
     ]
-    people = [given.labels[cell] for cell in cells]
+    people = [human.labels[cell] for cell in cells]
     judge = [items.labels[judged.index[cell]] for cell in cells]
-    shared = [cell for cell in cells if sum(cell in own for own in given.by_person.values()) > 1]
-    own = [[labels.get(cell) for cell in shared] for labels in given.by_person.values()]
+    shared = [cell for cell in cells if sum(cell in own for own in human.by_person.values()) > 1]
+    own = [[labels.get(cell) for cell in shared] for labels in human.by_person.values()]
     pairs = list(combinations(own, 2))  # those without an item in common have no kappa
     at = items.key_names.index("topic_id")
 
@@ -79,10 +83,10 @@ def _agreement(judged: Judged, given: Given, level: float) -> dict[str, Any]:
         n = {"n": len(on)}
         if not of or not on:
             return {"value": None, "lo": None, "hi": None, **n}
-        found = pairwise_kappa(of, items.scale)
+        kappas = pairwise_kappa(of, items.scale)
         topics = [cell[at] for cell in on]
         drawn = pairwise_intervals(
-            found, of, items.scale, topics, resamples=_RESAMPLES, level=level
+            kappas, of, items.scale, topics, resamples=_RESAMPLES, level=level
         )[weights]
         return {"value": drawn.value, "lo": drawn.low, "hi": drawn.high, **n}
 
@@ -91,12 +95,14 @@ def _agreement(judged: Judged, given: Given, level: float) -> dict[str, Any]:
 
 
 def _anchoring(
-    judged: Judged | None, states: Mapping[str, State], asked: Asked
+    judged: Judged | None, states: Mapping[str, State], settings: LiveSettings
 ) -> dict[str, Any] | None:
     """What people made of labels that stood beside; None where none did."""
-    if asked.condition != "post_edit":
+    if settings.condition != "post_edit":
         return None
-    labels = [one for state in states.values() for one in state.labels() if one.kind == asked.kind]
+    labels = [
+        one for state in states.values() for one in state.labels() if one.kind == settings.kind
+    ]
 
     def label_of(cell: Cell) -> str | None:
         at = None if judged is None else judged.index.get(cell)

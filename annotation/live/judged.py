@@ -36,7 +36,7 @@ class Judged:
 
     @cached_property
     def index(self) -> dict[Cell, int]:
-        """The place of each cell."""
+        """The index of each cell."""
         return {cell: i for i, cell in enumerate(self.items.cells)}
 
     @cached_property
@@ -46,7 +46,7 @@ class Judged:
 
     @cached_property
     def run_at(self) -> Ints:
-        """(n_items,) place of the item's run."""
+        """(n_items,) index of the item's run."""
         at = {run: i for i, run in enumerate(self.runs)}
         return np.array([at[run] for run in self.items.runs], dtype=np.int64)
 
@@ -62,16 +62,16 @@ class Judged:
 
     @cached_property
     def strata(self) -> Ints:
-        """(n_drawable,) place of the topic."""
+        """(n_drawable,) index of the topic."""
         topics = np.array(self.items.topics)[self.drawable]
         return np.unique(topics, return_inverse=True)[1].astype(np.int64)
 
     @cached_property
-    def place_of_item(self) -> Ints:
-        """(n_items,) place among those that people can be given; -1: not there."""
-        found = np.full(len(self.items.cells), -1, dtype=np.int64)
-        found[self.drawable] = np.arange(len(self.drawable))
-        return found
+    def drawable_index(self) -> Ints:
+        """(n_items,) index among those that people can be given; -1: not there."""
+        index = np.full(len(self.items.cells), -1, dtype=np.int64)
+        index[self.drawable] = np.arange(len(self.drawable))
+        return index
 
     @cached_property
     def gains(self) -> dict[str, Floats]:
@@ -92,8 +92,8 @@ class Judged:
         grown = np.divide(whole, judged, out=np.zeros(n_runs), where=judged > 0)
         weights = (measure.weights * grown[self.run_at])[self.drawable]
         if run == ALL:
-            found: Floats = weights / n_runs
-            return found
+            mean_weights: Floats = weights / n_runs
+            return mean_weights
         return np.where(self.run_at[self.drawable] == self.runs.index(run), weights, 0.0)
 
 

@@ -119,12 +119,12 @@ def self_agreement(
         scale: worst to best, for kappa.
     """
     pairs = [pair for labels in people for pair in repeated(labels)]
-    told = [(one, other) for one, other in pairs if one is not None and other is not None]
+    labelled = [(one, other) for one, other in pairs if one is not None and other is not None]
     n_one = sum((one is None) != (other is None) for one, other in pairs)
-    equal = share(sum(one == other for one, other in told), len(told))
+    equal = share(sum(one == other for one, other in labelled), len(labelled))
     kappa = None
     if scale is not None and len(scale) > 1:
-        kappa = cohen_kappas([one for one, _ in told], [other for _, other in told], scale)
+        kappa = cohen_kappas([one for one, _ in labelled], [other for _, other in labelled], scale)
     return SelfAgreement(equal, kappa, n_one)
 
 
@@ -132,12 +132,12 @@ def repeated(labels: Iterable[Label]) -> list[tuple[str | None, str | None]]:
     """The first label of each item that a person was asked again, with each later one."""
     own = [label for label in labels if not label.is_control]
     first = {(one.kind, one.cell): one for one in own if not one.repeat}
-    found = []
+    pairs = []
     for again in own:
         before = first.get((again.kind, again.cell))
         if again.repeat and before is not None and before.condition == again.condition:
-            found.append((before.label, again.label))
-    return found
+            pairs.append((before.label, again.label))
+    return pairs
 
 
 def anchoring(
@@ -161,8 +161,8 @@ def anchoring(
                 n_cannot_tell += 1
             else:
                 (controls if one.is_control else plain).append(one.label == one.shown)
-        elif judged and one.label is not None and (given := judged(one.cell)) is not None:
-            unseen.append(one.label == given)
+        elif judged and one.label is not None and (judge_label := judged(one.cell)) is not None:
+            unseen.append(one.label == judge_label)
     return Anchoring(
         share(sum(controls), len(controls)),
         share(sum(plain), len(plain)),

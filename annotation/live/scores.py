@@ -69,18 +69,18 @@ def live_scores(
         labels: of a random draw, in their order; None: they cannot tell.
     """
     items = judged.items
-    known = {
+    comparable = {
         cell: label
         for cell, label in labels.items()
         if (at := judged.index.get(cell)) is not None and judged.is_judged[at]
     }
     human: list[str | None] = [None] * len(items.cells)
-    for cell, label in known.items():
+    for cell, label in comparable.items():
         human[judged.index[cell]] = label
     later = later_citations(items, human)
     n_labels = sum(label is not None for label in human)
-    sequences = _Sequences(judged, known, level)
-    found = []
+    sequences = _Sequences(judged, comparable, level)
+    scores = []
     correction = Correction(judged.means, None, half_width, level)
     for measure in items.measures:
         if measure.name.endswith("_all") and not (later and all(later.values())):
@@ -92,8 +92,8 @@ def live_scores(
             row = correction.measure(_together(data))[0][0]
             rows = [replace(row, judged=sum(means) / len(means) if means else None), *rows]
         by_run = sequences.of(measure, [row.run_id for row in rows])
-        found += [_live(row, by_run[row.run_id], n_labels) for row in rows]
-    return found
+        scores += [_live(row, by_run[row.run_id], n_labels) for row in rows]
+    return scores
 
 
 def _together(data: Labelled) -> Labelled:
@@ -124,8 +124,8 @@ def _live(row: CorrectedScore, sequence: tuple[float, float] | None, n_labels: i
     )
 
 
-def _bounds(given: Interval) -> tuple[float, float] | None:
-    return None if given.low is None or given.high is None else (given.low, given.high)
+def _bounds(interval: Interval) -> tuple[float, float] | None:
+    return None if interval.low is None or interval.high is None else (interval.low, interval.high)
 
 
 class _Sequences:
@@ -133,8 +133,8 @@ class _Sequences:
 
     def __init__(self, judged: Judged, labels: Mapping[Cell, str | None], level: float) -> None:
         self._judged, self._level = judged, level
-        places = judged.place_of_item[[judged.index[cell] for cell in labels]]
-        self._order = Order(judged.strata, places.astype(np.int64))
+        indices = judged.drawable_index[[judged.index[cell] for cell in labels]]
+        self._order = Order(judged.strata, indices.astype(np.int64))
         self._labels = list(labels.values())
         n = len(labels)
         looks = np.unique(np.linspace(0, n, min(_LOOKS, n) + 1).round().astype(int))
@@ -152,7 +152,7 @@ class _Sequences:
         predicted = predictions(self._order, by_judge, np.where(weighs, human, np.nan))
 
         def bounds(weights: Floats) -> tuple[float, float]:
-            found = confidence_sequence(
+            sequence = confidence_sequence(
                 self._order,
                 judged,
                 human,
@@ -161,7 +161,7 @@ class _Sequences:
                 looks=self._looks,
                 level=self._level,
             )
-            low = min(max(float(found.low[-1]), 0.0), 1.0)
-            return low, max(low, min(float(found.high[-1]), 1.0))
+            low = min(max(float(sequence.low[-1]), 0.0), 1.0)
+            return low, max(low, min(float(sequence.high[-1]), 1.0))
 
         return {run: bounds(self._judged.weights(measure, run)) for run in runs}

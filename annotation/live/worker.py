@@ -34,7 +34,7 @@ class Worker:
         self._first: float | None = 0.0  # when what is not worked out yet began to change
         self._last = -quiet_s
         self._is_closed = False
-        self._found: Mapping[str, Any] = {"measures": [], "reason": "being worked out"}
+        self._figures: Mapping[str, Any] = {"measures": [], "reason": "being worked out"}
         self._thread = threading.Thread(target=self._run, name="live figures", daemon=True)
         self._thread.start()
 
@@ -48,7 +48,7 @@ class Worker:
 
     def figures(self) -> Mapping[str, Any]:
         """What was found last; `reason` says what went wrong where something did."""
-        return self._found
+        return self._figures
 
     def close(self) -> None:
         """Work nothing out any more; what is being worked out is not waited for."""
@@ -59,11 +59,14 @@ class Worker:
     def _run(self) -> None:
         while self._has_turn():
             try:
-                found = self._compute()
+                figures = self._compute()
             except Exception as error:  # the page says it, and labelling goes on
                 lines = str(error).splitlines() or [type(error).__name__]
-                found = {**self._found, "reason": f"the figures cannot be worked out: {lines[0]}"}
-            self._found = found
+                figures = {
+                    **self._figures,
+                    "reason": f"the figures cannot be worked out: {lines[0]}",
+                }
+            self._figures = figures
 
     def _has_turn(self) -> bool:
         """Wait until labelling has paused; False: closed."""

@@ -39,7 +39,7 @@ def export_bank(
         raise InputError(f"{folder}: the nuggets that were edited are needed, give --results")
     if out.suffix != ".jsonl":
         raise InputError(f"{out}: nuggets are written as .jsonl, wanted such a name")
-    _check_place(out)
+    _check_target(out)
     editors = _editors(folder, people, annotator)
     lines, n_without = [], 0
     for topic_id, person in sorted(editors.items()):
@@ -68,19 +68,19 @@ def _editors(folder: Path, people: Sequence[Person], annotator: str | None) -> d
     if annotator is not None and annotator not in {person.name for person in people}:
         there = ", ".join(person.name for person in people)
         raise InputError(f"--annotator {annotator}: no such person in {folder}, wanted {there}")
-    found: dict[str, Person] = {}
+    editors: dict[str, Person] = {}
     for person in people:
         for topic_id in person.here.edited_topics():
             if annotator not in (None, person.name):
                 continue
-            if (other := found.setdefault(topic_id, person)) is not person:
+            if (other := editors.setdefault(topic_id, person)) is not person:
                 who = f"{other.name} and {person.name}"
                 what = f"topic {topic_id} was edited by {who}; --annotator chooses whose counts"
                 raise InputError(f"{folder}: {what}")
-    return found
+    return editors
 
 
-def _check_place(out: Path) -> None:
+def _check_target(out: Path) -> None:
     """Raise InputError for a file that is there already and is no exported bank."""
     if not out.exists():
         return

@@ -19,7 +19,7 @@ from ..store.events import Condition
 from ..store.kinds import Kind
 from ..store.people import check_people
 from .banks import export_bank
-from .given import Given, chosen_kind, given_in
+from .collected import Collected, chosen_kind, collect
 from .rows import adjudicated_rows, annotator_rows, check_rows, decision
 from .texts import Beside, beside, task_in
 from .verified import export_verified
@@ -67,7 +67,7 @@ def export(
     """Write the labels of a folder as one file, in the place of an earlier export.
 
     Labels: ids, `label`, `annotator`, `rationale`, `condition`, `chosen_by`, `probability`,
-    `seconds`, `spans` (places in the texts, in code points) and the texts that the judge reads.
+    `seconds`, `spans` (offsets in the texts, in code points) and the texts that the judge reads.
     Repeats and controls go to a file of their own beside it (`NAME.checks.csv`). Nuggets: a bank
     that `judge run --nuggets` reads. Key points: a sheet that `judge build long2rag` reads.
 
@@ -91,27 +91,31 @@ def export(
         return Exported(kind, out, n, tuple(editors), n_without_importance=n_without)
     if annotator is not None:
         raise InputError(f"--annotator {annotator}: is for nuggets; --where chooses among labels")
-    given = given_in(folder, kind=kind, condition=condition)
-    if not given.labels:
+    collected = collect(folder, kind=kind, condition=condition)
+    if not collected.labels:
         raise InputError(f"{folder}: repeats and controls alone, which are no labels of {kind}")
-    if given.n_doubled:
-        what = f"{given.n_doubled:,} imported labels are of people who labelled the same here"
+    if collected.n_doubled:
+        what = f"{collected.n_doubled:,} imported labels are of people who labelled the same here"
         problems.skip(folder, 0, "labelled_here", what)
     task = task_in(folder, kind, results, problems)
     if kind == "verify":
-        n = export_verified(folder, out, given, task, problems, by_cell=labels_as == "adjudicated")
-        return _exported(given, out, n)
-    found = beside(kind, [*given.labels, *(one.cell for _, one in given.checks)], task, problems)
-    rows = annotator_rows(given)
+        n = export_verified(
+            folder, out, collected, task, problems, by_cell=labels_as == "adjudicated"
+        )
+        return _exported(collected, out, n)
+    extras = beside(
+        kind, [*collected.labels, *(one.cell for _, one in collected.checks)], task, problems
+    )
+    rows = annotator_rows(collected)
     if labels_as == "adjudicated":
-        rows = adjudicated_rows(given, found.topics)
-    n = _write(out, rows, found, problems)
-    exported = _exported(given, out, n)
+        rows = adjudicated_rows(collected, extras.topics)
+    n = _write(out, rows, extras, problems)
+    exported = _exported(collected, out, n)
     checks = out.with_name(f"{out.stem}.checks{out.suffix}")
-    if not given.checks:
+    if not collected.checks:
         _remove_earlier(checks, problems)
         return exported
-    n_checks = _write(checks, check_rows(given), found, problems)
+    n_checks = _write(checks, check_rows(collected), extras, problems)
     return Exported(**{**vars(exported), "checks": checks, "n_checks": n_checks})
 
 
@@ -139,32 +143,32 @@ def summary(exported: Exported, labels_as: LabelsAs = "annotators") -> list[str]
     return lines
 
 
-def _exported(given: Given, out: Path, n_rows: int) -> Exported:
-    each = [label for by in given.labels.values() for label in by.values()]
+def _exported(collected: Collected, out: Path, n_rows: int) -> Exported:
+    each = [label for by in collected.labels.values() for label in by.values()]
     return Exported(
-        given.kind,
+        collected.kind,
         out,
         n_rows,
-        tuple(given.people),
-        n_cells=len(given.labels),
+        tuple(collected.people),
+        n_cells=len(collected.labels),
         n_cannot_tell=sum(label.label is None for label in each),
-        n_open=sum(decision(given, cell)[1] == "open" for cell in given.labels),
-        condition=given.condition,
+        n_open=sum(decision(collected, cell)[1] == "open" for cell in collected.labels),
+        condition=collected.condition,
     )
 
 
 def _write(
-    out: Path, rows: Iterable[tuple[Cell, dict[str, Any]]], found: Beside, problems: Problems
+    out: Path, rows: Iterable[tuple[Cell, dict[str, Any]]], extras: Beside, problems: Problems
 ) -> int:
     """Write rows with ids before them and texts behind."""
-    check_place(out, _OURS)
+    check_target(out, _OURS)
     is_csv = out.suffix == ".csv"
     whole: list[dict[str, Any]] = []
     for cell, row in rows:
-        names = [name for name in found.names if name not in row and name not in found.key_names]
-        texts = {name: found.texts.get(cell, {}).get(name, "") for name in names}
+        names = [name for name in extras.names if name not in row and name not in extras.key_names]
+        texts = {name: extras.texts.get(cell, {}).get(name, "") for name in names}
         plain = {name: _in_csv(out, name, value) for name, value in row.items()} if is_csv else row
-        whole.append({**dict(zip(found.key_names, cell, strict=True)), **plain, **texts})
+        whole.append({**dict(zip(extras.key_names, cell, strict=True)), **plain, **texts})
     write_sheet(out, whole, problems, replace=True)
     return len(whole)
 
@@ -174,7 +178,7 @@ def _remove_earlier(checks: Path, problems: Problems) -> None:
     if not checks.exists():
         return
     try:
-        check_place(checks, _OURS)
+        check_target(checks, _OURS)
     except InputError:  # what is no export is somebody's, and stays
         return
     remove(checks)
@@ -182,7 +186,7 @@ def _remove_earlier(checks: Path, problems: Problems) -> None:
     problems.skip(checks, 0, "earlier_checks", what)
 
 
-def check_place(out: Path, columns: Sequence[str]) -> None:
+def check_target(out: Path, columns: Sequence[str]) -> None:
     """Raise InputError for a file that is there already and is no export: no row has these."""
     if not out.exists():
         return

@@ -68,7 +68,7 @@ def import_labels(
 
     Raises: InputError for a file without labels, or with wrong ones; then nothing is imported.
     """
-    found: dict[str, dict[tuple[str, ...], Label]] = {}
+    by_person: dict[str, dict[tuple[str, ...], Label]] = {}
     names: dict[str, str] = {}
     for path in files:
         for annotator, label in _labels(path, problems, kind, condition, scale):
@@ -76,13 +76,13 @@ def import_labels(
             if names.setdefault(name, annotator) != annotator:
                 what = f"{names[name]!r} and {annotator!r} would both be {name}"
                 raise InputError(f"{path}: annotators {what}; rename one")
-            before = found.setdefault(name, {}).setdefault(label.key, label)
+            before = by_person.setdefault(name, {}).setdefault(label.key, label)
             if before.label != label.label or before.condition != label.condition:
                 what = f"{annotator} labels {label.kind} {' '.join(label.cell)} twice, as "
                 what += f"{show(before.label)} ({before.condition}) and {show(label.label)}"
                 raise InputError(f"{path}: {what} ({label.condition}); wanted one label")
     done = []
-    for name, labels in sorted(found.items()):
+    for name, labels in sorted(by_person.items()):
         journal = Journal(folder / IMPORTED, name)
         try:
             for one in sorted({label.kind for label in labels.values()}):
@@ -102,8 +102,8 @@ def fit_name(annotator: str) -> str:
     with suppress(InputError):
         return check_name(annotator)
     plain = _UNFIT.sub("-", annotator).strip("-._")[:_NAME_CHARS]
-    known = hashlib.sha256(annotator.encode("utf-8", "replace")).hexdigest()[:6]
-    return check_name(f"{plain or 'annotator'}-{known}")
+    digest = hashlib.sha256(annotator.encode("utf-8", "replace")).hexdigest()[:6]
+    return check_name(f"{plain or 'annotator'}-{digest}")
 
 
 def _labels(
@@ -131,7 +131,7 @@ def _labels(
         of_kind = kind or _kind_of(file)
         under = condition or (_plain(choice) if choice else "from_scratch")
         more = _rows_by_cell([line for line in rows if choice in (None, line.row.get("condition"))])
-        for cell, annotator, label in _given(file, more):
+        for cell, annotator, label in _labels_of(file, more):
             n += label is not None
             line = more.get((cell, annotator))
             beside = {} if line is None else _beside(line)
@@ -154,7 +154,7 @@ def _labels(
         raise InputError(f"{path}: no label in it")
 
 
-def _given(
+def _labels_of(
     file: LabelFile, rows: Mapping[tuple[Cell, str | None], Line]
 ) -> Iterator[tuple[Cell, str | None, str | None]]:
     """Cell, annotator and label, "cannot tell" of a person included; sheets may be unfilled."""
@@ -179,25 +179,25 @@ def _rows_by_cell(rows: Sequence[Line]) -> dict[tuple[Cell, str | None], Line]:
 def _beside(line: Line) -> dict[str, Any]:
     """What an export has beside a label; what is no such thing is left, and mentioned."""
     row = line.row
-    found: dict[str, Any] = {}
+    fields: dict[str, Any] = {}
     for name in ("rationale", CHOSEN_BY, "shown"):
         if isinstance(value := row.get(name), str) and value.strip():
-            found[name] = value[:_MOST_CHARS]
+            fields[name] = value[:_MOST_CHARS]
     if share := as_share(row.get("probability")):
-        found["probability"] = share
+        fields["probability"] = share
     with suppress(TypeError, ValueError, OverflowError):
-        found["active_ms"] = max(0, round(1000 * float(row.get("seconds") or 0)))
+        fields["active_ms"] = max(0, round(1000 * float(row.get("seconds") or 0)))
     if repeat := as_int(row.get("repeat")):
-        found["repeat"] = repeat
+        fields["repeat"] = repeat
     if str(row.get("is_control", "")).lower() == "true":
-        found["is_control"] = True
+        fields["is_control"] = True
     if (written := row.get("spans")) not in (None, "", []):
         try:
             spans = json.loads(written) if isinstance(written, str) else written
-            found["spans"] = _SPANS.validate_python(spans)
+            fields["spans"] = _SPANS.validate_python(spans)
         except (ValueError, ValidationError):
             line.keep("spans", f"spans are {show(written)}, wanted a list of places; not used")
-    return found
+    return fields
 
 
 def _check_conditions(rows: Sequence[Line]) -> None:

@@ -35,26 +35,28 @@ def task_in(folder: Path, kind: Kind, results: Sequence[Path], problems: Problem
     """The task that was labelled; None, and listed why, where its results are not to be had.
 
     Args:
-        results: those that were labelled; (): where `judge annotate` noted that they were.
+        results: those that were labelled; (): where `judge annotate` recorded them.
 
     Raises: InputError for results that somebody named and that are wrong, or are others.
     """
-    noted = sources(folder).get(kind)
+    recorded = sources(folder).get(kind)
     if results:
         task = task_of(results, kind, problems)
-        if noted is not None and noted.fingerprint != task.fingerprint:
-            what = f"not the results that were labelled in {folder}; those were {noted.results[0]}"
+        if recorded is not None and recorded.fingerprint != task.fingerprint:
+            what = (
+                f"not the results that were labelled in {folder}; those were {recorded.results[0]}"
+            )
             problems.keep(results[0], 0, "other_results", what)
         return task
-    if noted is None:
+    if recorded is None:
         return None
     try:
-        task = task_of(noted.results, kind, problems)
+        task = task_of(recorded.results, kind, problems)
     except InputError as error:
         problems.skip(folder, 0, "no_texts", f"without texts: {str(error).splitlines()[0]}")
         return None
-    if task.fingerprint != noted.fingerprint:
-        what = f"without texts: {noted.results[0]} has changed since it was labelled"
+    if task.fingerprint != recorded.fingerprint:
+        what = f"without texts: {recorded.results[0]} has changed since it was labelled"
         problems.skip(folder, 0, "no_texts", what)
         return None
     return task
@@ -70,13 +72,13 @@ def beside(kind: Kind, cells: Collection[Cell], task: Task | None, problems: Pro
             what = "their ids are named by the results, give --results"
             raise InputError(f"labels of {kind}: {what}")
         return Beside(KEYS[kind], {})
-    known = set(task.cells)
-    task.expect([cell for cell in cells if cell in known])
+    task_cells = set(task.cells)
+    task.expect([cell for cell in cells if cell in task_cells])
     texts: dict[Cell, dict[str, str]] = {}
     lost: list[InputError] = []
     for cell in cells:
         try:
-            of_cell = task.texts(cell) if cell in known else {}
+            of_cell = task.texts(cell) if cell in task_cells else {}
         except InputError as error:
             lost.append(error)
             of_cell = {}
@@ -85,7 +87,7 @@ def beside(kind: Kind, cells: Collection[Cell], task: Task | None, problems: Pro
             for name in task.inputs
             if name in of_cell
         }
-    if others := [cell for cell in cells if cell not in known]:
+    if others := [cell for cell in cells if cell not in task_cells]:
         what = f"{len(others):,} labelled items are not in it, as {' '.join(others[0])}"
         problems.keep(task.results[0], 0, "other_items", what)
     if lost:

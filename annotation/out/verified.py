@@ -11,14 +11,14 @@ from ...records.labels.cells import Cell
 from ...records.reading.problems import InputError, Problems
 from ..work.task import Task
 from ..work.verify import Point, verification_rows
-from .given import Given
+from .collected import Collected
 from .rows import decision
 
 
 def export_verified(
     folder: Path,
     out: Path,
-    given: Given,
+    collected: Collected,
     task: Task | None,
     problems: Problems,
     *,
@@ -34,10 +34,11 @@ def export_verified(
     if task is None:
         raise InputError(f"{folder}: the key points that were verified are needed, give --results")
     if by_cell:
-        rows = _decided(given, task.points)
+        rows = _decided(collected, task.points)
     else:
         by_person = {
-            name: [by[name] for by in given.labels.values() if name in by] for name in given.people
+            name: [by[name] for by in collected.labels.values() if name in by]
+            for name in collected.people
         }
         rows = list(verification_rows(task.points, by_person))
     if not rows:
@@ -46,11 +47,13 @@ def export_verified(
     return len(rows)
 
 
-def _decided(given: Given, points: dict[Cell, Point]) -> list[dict[str, Any]]:
+def _decided(collected: Collected, points: dict[Cell, Point]) -> list[dict[str, Any]]:
     rows = []
-    for point in dict.fromkeys(cell[:2] for cell in given.labels):
+    for point in dict.fromkeys(cell[:2] for cell in collected.labels):
         answers = {
-            task: decision(given, (*point, task))[0] if (*point, task) in given.labels else None
+            task: decision(collected, (*point, task))[0]
+            if (*point, task) in collected.labels
+            else None
             for task in TASKS
         }
         if point in points and any(answers.values()):

@@ -19,8 +19,8 @@ from ...records.reading.problems import InputError
 from ..store.events import Event
 from .desk import Desk
 from .disputed import Docket
+from .messages import Wrong, check_of, event_in, id_in, verdict_in
 from .people import Person
-from .said import Wrong, check_of, event_said, id_said, verdict_said
 from .shown import shown_answer, shown_bank, shown_item, shown_point, shown_recent, shown_task
 from .workplace import Workplace
 
@@ -41,20 +41,20 @@ class Refused(Exception):
 def routes(work: Workplace) -> list[Route]:
     """The addresses below /api."""
     api = Api(work)
-    asked = {
+    handlers = {
         "task": api.task,
-        "item": api.of_place(shown_item),
-        "answer": api.of_place(shown_answer),
-        "bank": api.of_place(shown_bank),
-        "verify": api.of_place(shown_point),
+        "item": api.of_position(shown_item),
+        "answer": api.of_position(shown_answer),
+        "bank": api.of_position(shown_bank),
+        "verify": api.of_position(shown_point),
         "next": api.next,
         "recent": api.recent,
         "dispute": api.dispute,
         "reveal": api.reveal,
         "progress": api.progress,
     }
-    found = [Route(f"/api/{name}", _answers(function)) for name, function in asked.items()]
-    return [*found, Route("/api/event", api.event, methods=["POST"])]
+    addresses = [Route(f"/api/{name}", _answers(function)) for name, function in handlers.items()]
+    return [*addresses, Route("/api/event", api.event, methods=["POST"])]
 
 
 class Api:
@@ -81,21 +81,23 @@ class Api:
         own = {} if person.is_coordinator else {"progress": progress._asdict()}
         return {**shown_task(work.task, views), **about, **own}
 
-    def of_place(self, show: Callable[[Desk, int], dict[str, Any]]) -> Callable[[Request], Answer]:
-        """What is shown of the place that a request names."""
+    def of_position(
+        self, show: Callable[[Desk, int], dict[str, Any]]
+    ) -> Callable[[Request], Answer]:
+        """What is shown of the position that a request names."""
 
         def shown(request: Request) -> Answer:
             desk = self._desk(request)
-            found = show(desk, _place(request, desk))
+            content = show(desk, _position(request, desk))
             self.work.is_looked_at.set()
-            return found
+            return content
 
         return shown
 
     def next(self, request: Request) -> Answer:
-        """The first open place behind `after`, or of all."""
+        """The first open position behind `after`, or of all."""
         desk = self._desk(request)
-        after = _place(request, desk, "after") if "after" in request.query_params else -1
+        after = _position(request, desk, "after") if "after" in request.query_params else -1
         return {"n": desk.next_open(after)}
 
     def recent(self, request: Request) -> Answer:
@@ -107,12 +109,12 @@ class Api:
         docket = self._docket(request)
         if "n" not in request.query_params:
             return {"n": docket.first_open()}
-        return _found(docket.shown(_number(request)), "people agree about this by now")
+        return _present(docket.shown(_number(request)), "people agree about this by now")
 
     def reveal(self, request: Request) -> Answer:
         """Who said what, to who has decided."""
         docket = self._docket(request)
-        return _found(docket.revealed(_number(request)), "decide first: then it is told")
+        return _present(docket.revealed(_number(request)), "decide first: then it is told")
 
     def progress(self, request: Request) -> Answer:
         """How far all are and what their labels say: for the coordinator alone."""
@@ -123,14 +125,14 @@ class Api:
     async def event(self, request: Request) -> Response:
         """Keep an event; when it is answered, it is on the disk."""
         body = await request.body()
-        return await run_in_threadpool(_answers(lambda asked: self._keep(asked, body)), request)
+        return await run_in_threadpool(_answers(lambda sent: self._keep(sent, body)), request)
 
     def _keep(self, request: Request, body: bytes) -> Answer:
         docket = self.work.dockets.get(_person(request).id)
         desk = docket.desk if docket is not None else self._desk(request)
         try:
             row = orjson.loads(body)
-            kept, place = desk.kept(id_said(row)) or _taken(row, desk, docket)
+            stored, position = desk.stored(id_in(row)) or _taken(row, desk, docket)
         except orjson.JSONDecodeError as error:
             raise Refused(400, f"no JSON: {error}") from None
         except Wrong as error:
@@ -138,30 +140,30 @@ class Api:
         except InputError as error:
             raise Refused(NO_ROOM, str(error)) from None
         progress = desk.progress if docket is None else docket.progress
-        if kept is None:
+        if stored is None:
             return {"seq": None, "progress": progress._asdict(), "n": None}
         self.work.changed()
-        goes_on = kept.do in ("label", "skip") and place is not None
-        n = desk.next_open(place) if goes_on and place is not None else place
-        return {"seq": kept.seq, "progress": progress._asdict(), "n": n}
+        goes_on = stored.do in ("label", "skip") and position is not None
+        n = desk.next_open(position) if goes_on and position is not None else position
+        return {"seq": stored.seq, "progress": progress._asdict(), "n": n}
 
     def _desk(self, request: Request) -> Desk:
-        return _found(self.work.desks.get(_person(request).id), "this link labels nothing", 403)
+        return _present(self.work.desks.get(_person(request).id), "this link labels nothing", 403)
 
     def _docket(self, request: Request) -> Docket:
         what = "this link decides nothing: --adjudicator gives such links"
-        return _found(self.work.dockets.get(_person(request).id), what, 403)
+        return _present(self.work.dockets.get(_person(request).id), what, 403)
 
 
 def _taken(row: Any, desk: Desk, docket: Docket | None) -> tuple[Event | None, int | None]:
-    event = event_said(row, desk) if docket is None else verdict_said(row, docket)
+    event = event_in(row, desk) if docket is None else verdict_in(row, docket)
     return desk.take(event, check_of(event, desk))
 
 
-def _found(found: _T | None, what: str, status: int = 404) -> _T:
-    if found is None:
+def _present(value: _T | None, what: str, status: int = 404) -> _T:
+    if value is None:
         raise Refused(status, what)
-    return found
+    return value
 
 
 def _person(request: Request) -> Person:
@@ -171,17 +173,17 @@ def _person(request: Request) -> Person:
     return person
 
 
-def _place(request: Request, desk: Desk, name: str = "n") -> int:
-    if (found := _number(request, name)) < len(desk.entries):
-        return found
-    raise Refused(404, f"{name}={found}: wanted 0 to {len(desk.entries) - 1}")
+def _position(request: Request, desk: Desk, name: str = "n") -> int:
+    if (number := _number(request, name)) < len(desk.entries):
+        return number
+    raise Refused(404, f"{name}={number}: wanted 0 to {len(desk.entries) - 1}")
 
 
 def _number(request: Request, name: str = "n") -> int:
-    said = request.query_params.get(name, "")
-    if said.isascii() and said.isdigit() and len(said) < _MOST_DIGITS:
-        return int(said)
-    raise Refused(404, f"{name}={said[:40]!r}: wanted a number")
+    text = request.query_params.get(name, "")
+    if text.isascii() and text.isdigit() and len(text) < _MOST_DIGITS:
+        return int(text)
+    raise Refused(404, f"{name}={text[:40]!r}: wanted a number")
 
 
 def _json(answer: Answer, status: int = 200) -> Response:

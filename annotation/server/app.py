@@ -32,8 +32,8 @@ def make_app(
         return Response(status_code=303, headers=cookie)
 
     async def file(request: Request) -> Response:
-        found = fixed[request.url.path]
-        return Response(found.body, media_type=found.media_type)
+        asset = fixed[request.url.path]
+        return Response(asset.body, media_type=asset.media_type)
 
     addresses = [Route(path, file) for path in fixed]
     app = Starlette(routes=[Route(ENTER, enter), *addresses, *routes(work)])

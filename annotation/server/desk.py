@@ -1,4 +1,4 @@
-"""One person's desk: the places of their queue, what they did at each, and what is next."""
+"""One person's desk: the positions of their queue, what they did at each, and what is next."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..work.task import Task
 
 
 class Progress(NamedTuple):
-    """How far a person is: places with a label, of how many, and the time that they took."""
+    """How far a person is: positions with a label, of how many, and the time that they took."""
 
     done: int
     total: int
@@ -41,10 +41,10 @@ class Desk:
         self.person = journal.name
         self._journal = journal
         self._lock = Lock()
-        self._groups = {n: one for one in groups_of(task, entries) for n in one.places}
-        self._places = {self.key_of(n): n for n in reversed(range(len(entries)))}
+        self._groups = {n: one for one in groups_of(task, entries) for n in one.positions}
+        self._positions = {self.key_of(n): n for n in reversed(range(len(entries)))}
         self._names = {self.name(n): n for n in range(len(entries))}
-        self._taken: dict[int, int] = {}  # places that are done, with the time that each took
+        self._taken: dict[int, int] = {}  # positions that are done, with the time that each took
         self._skipped: set[int] = set()
         self._turned: dict[str, int | None] = {}  # where undo and redo were, by the event's id
         self._n_undone = 0  # deeds that can be redone, of this queue
@@ -53,7 +53,7 @@ class Desk:
             self._look(n)
 
     def name(self, n: int) -> str:
-        """What names the item of a place, for as long as all that is shown of it is the same.
+        """What names the item at a position, for as long as all that is shown of it is the same.
 
         What was labelled while the server was away then never lands on another item.
         """
@@ -62,29 +62,29 @@ class Desk:
         return hashlib.sha256(orjson.dumps([*of, entry.shown])).hexdigest()[:16]
 
     def named(self, name: str) -> int | None:
-        """The place of an item; None: it is not in this queue."""
+        """The position of an item; None: it is not in this queue."""
         return self._names.get(name)
 
     def group(self, n: int) -> Group | None:
-        """The places that share a text with this one; None: it stands alone."""
+        """The positions that share a text with this one; None: it stands alone."""
         return self._groups.get(n)
 
     def key_of(self, n: int) -> Key:
-        """What the label of a place is found by; of `bank`, the topic's edits."""
+        """What the label of a position is found by; of `bank`, the topic's edits."""
         entry, kind = self.entries[n], self.task.kind
         if kind == "bank":
             return ("bank", *entry.cell)
         return ("label", kind, *entry.cell, str(entry.repeat))
 
-    def place(self, key: Key) -> int | None:
-        """The place whose label is found by this key; None: there is none."""
-        return self._places.get(key)
+    def position(self, key: Key) -> int | None:
+        """The position whose label is found by this key; None: there is none."""
+        return self._positions.get(key)
 
-    def place_of(self, deed: Deed) -> int | None:
-        """The place that a deed was done at; None: it is in the queue no more."""
+    def position_of(self, deed: Deed) -> int | None:
+        """The position that a deed was done at; None: it is in the queue no more."""
         if isinstance(deed, Flag | Skip | Verdict):
-            return self._places.get(("label", deed.kind, *deed.cell, "0"))
-        return self._places.get(deed.key)
+            return self._positions.get(("label", deed.kind, *deed.cell, "0"))
+        return self._positions.get(deed.key)
 
     @contextmanager
     def journal(self) -> Iterator[Journal]:
@@ -95,7 +95,7 @@ class Desk:
     def take(
         self, event: Event, check: Callable[[State], None] = lambda state: None
     ) -> tuple[Event | None, int | None]:
-        """Keep an event: on the disk when this returns. Also the place that it changed.
+        """Keep an event: on the disk when this returns. Also the position that it changed.
 
         An event that was kept before is not kept again, and answered as it was. None: there was
         nothing to undo or redo here; what was done at other queues is left alone.
@@ -106,8 +106,8 @@ class Desk:
         Raises: InputError for what the disk refuses; what `check` does.
         """
         with self._lock:
-            if (known := self._kept(event.id)) is not None:
-                return known
+            if (earlier := self._stored(event.id)) is not None:
+                return earlier
             state = self._journal.state
             if isinstance(event, Undo) and not self._is_here(state.recent(1)):
                 return None, None
@@ -115,43 +115,43 @@ class Desk:
                 return None, None
             check(state)
             done = state.recent(1)
-            if (kept := self._journal.add(event)) is None:
+            if (stored := self._journal.add(event)) is None:
                 return None, None
-            if isinstance(kept, Undo | Redo):
-                self._n_undone += 1 if isinstance(kept, Undo) else -1
-                deed = done[0] if isinstance(kept, Undo) else state.recent(1)[0]
-                place = self._turned[kept.id] = self.place_of(deed)
+            if isinstance(stored, Undo | Redo):
+                self._n_undone += 1 if isinstance(stored, Undo) else -1
+                deed = done[0] if isinstance(stored, Undo) else state.recent(1)[0]
+                position = self._turned[stored.id] = self.position_of(deed)
             else:
                 self._n_undone = 0
-                place = self.place_of(kept)
-            if place is not None:
-                self._look(place)
-            return kept, place
+                position = self.position_of(stored)
+            if position is not None:
+                self._look(position)
+            return stored, position
 
-    def kept(self, id: str) -> tuple[Event, int | None] | None:
-        """The event of this id, and the place that it changed; None: none was kept."""
+    def stored(self, id: str) -> tuple[Event, int | None] | None:
+        """The event of this id, and the position that it changed; None: none was stored."""
         with self._lock:
-            return self._kept(id)
+            return self._stored(id)
 
-    def _kept(self, id: str) -> tuple[Event, int | None] | None:
-        if (event := self._journal.kept(id)) is None:
+    def _stored(self, id: str) -> tuple[Event, int | None] | None:
+        if (event := self._journal.stored(id)) is None:
             return None
         if isinstance(event, Undo | Redo):
             return event, self._turned.get(id)
-        return event, self.place_of(event)
+        return event, self.position_of(event)
 
     def _is_here(self, deeds: Sequence[Deed]) -> bool:
-        return bool(deeds) and self.place_of(deeds[0]) is not None
+        return bool(deeds) and self.position_of(deeds[0]) is not None
 
     def _look(self, n: int) -> None:
         state, entry = self._journal.state, self.entries[n]
         self._active_ms -= self._taken.pop(n, 0)
         self._skipped.discard(n)
-        found = state.last(self.key_of(n))
-        if isinstance(found, Label):
-            self._taken[n] = found.active_ms
-            self._active_ms += found.active_ms
-        elif found is not None and found.do == "bank":
+        event = state.last(self.key_of(n))
+        if isinstance(event, Label):
+            self._taken[n] = event.active_ms
+            self._active_ms += event.active_ms
+        elif event is not None and event.do == "bank":
             self._taken[n] = 0
         elif state.last(("skip", self.task.kind, *entry.cell)) is not None:
             self._skipped.add(n)
@@ -162,7 +162,7 @@ class Desk:
         return Progress(len(self._taken), len(self.entries), self._active_ms)
 
     def next_open(self, after: int = -1) -> int | None:
-        """The first place behind this one without a label, those before it then; skipped ones last.
+        """The first position behind this one without a label, then those before; skipped ones last.
 
         None: all have one.
         """

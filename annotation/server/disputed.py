@@ -41,7 +41,7 @@ class Docket:
         with self._states() as states:
             sizes = {name: state.n for name, state in states.items()}
             if self._known[0] != sizes:
-                found = disputes(
+                current = disputes(
                     self.task,
                     states,
                     self.desk.person,
@@ -49,7 +49,7 @@ class Docket:
                     against_judge=self.against_judge,
                     seed=self._seed,
                 )
-                self._known = sizes, {one.n: one for one in found}
+                self._known = sizes, {one.n: one for one in current}
             return self._known[1]
 
     def name(self, dispute: Dispute) -> str:
@@ -62,38 +62,40 @@ class Docket:
         """What this person decided."""
         key = ("adjudicate", self.task.kind, self.desk.condition, *dispute.cell)
         with self.desk.journal() as journal:
-            found = journal.state.last(key)
-        return found if isinstance(found, Verdict) else None
+            event = journal.state.last(key)
+        return event if isinstance(event, Verdict) else None
 
     @property
     def progress(self) -> Progress:
         """How far this person is."""
-        found = [self.verdict(one) for one in self.all().values()]
-        given = [one for one in found if one is not None]
-        return Progress(len(given), len(found), sum(one.active_ms for one in given))
+        verdicts = [self.verdict(one) for one in self.all().values()]
+        decided = [one for one in verdicts if one is not None]
+        return Progress(len(decided), len(verdicts), sum(one.active_ms for one in decided))
 
     def first_open(self) -> int | None:
         """The first without a verdict, or the first; None: there is no dispute."""
-        found = self.all()
-        first = (n for n, one in found.items() if self.verdict(one) is None)
-        return next(first, next(iter(found), None))
+        current = self.all()
+        first = (n for n, one in current.items() if self.verdict(one) is None)
+        return next(first, next(iter(current), None))
 
     def shown(self, n: int) -> Object | None:
         """A dispute without names; None: people agree about this."""
-        found = self.all()
-        if n not in found:
+        current = self.all()
+        if n not in current:
             return None
-        dispute, order = found[n], list(found)
+        dispute, order = current[n], list(current)
         at = order.index(n)
         verdict = self.verdict(dispute)
-        said = None if verdict is None else {"label": verdict.label, "rationale": verdict.rationale}
+        decision = (
+            None if verdict is None else {"label": verdict.label, "rationale": verdict.rationale}
+        )
         return {
             "n": n,
             "item": self.name(dispute),
             "question": question_of(self.task.kind, dispute.cell[-1]),
             "texts": [one._asdict() for one in self.task.shown(dispute.cell)],
             "voices": dispute.unnamed(),
-            "verdict": said,
+            "verdict": decision,
             "at": at,
             "total": len(order),
             "next": order[at + 1] if at + 1 < len(order) else None,

@@ -55,7 +55,7 @@ class Refusal(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Asked:
+class GuardedRequest:
     """A request as guards see it; `person` is whose cookie it has, if anybody's."""
 
     method: str
@@ -70,68 +70,70 @@ class Asked:
         return self.method not in ("GET", "HEAD")
 
 
-Guard = Callable[[Asked], Refusal | None]
+Guard = Callable[[GuardedRequest], Refusal | None]
 
 
-def names_us(asked: Asked) -> Refusal | None:
+def names_us(request: GuardedRequest) -> Refusal | None:
     """The Host is this machine's, with our port: other names that lead here are not ours."""
-    if asked.headers.getlist("host") in [[f"{name}:{asked.port}"] for name in NAMES]:
+    if request.headers.getlist("host") in [[f"{name}:{request.port}"] for name in NAMES]:
         return None
-    return Refusal(421, f"wanted 127.0.0.1:{asked.port} or localhost:{asked.port} as the host")
+    return Refusal(421, f"wanted 127.0.0.1:{request.port} or localhost:{request.port} as the host")
 
 
-def is_from_our_page(asked: Asked) -> Refusal | None:
+def is_from_our_page(request: GuardedRequest) -> Refusal | None:
     """The Origin is our own; only what does not write may come without one."""
-    origins = asked.headers.getlist("origin")
-    if origins == [f"http://{asked.headers.get('host')}"] or (not origins and not asked.writes):
+    origins = request.headers.getlist("origin")
+    if origins == [f"http://{request.headers.get('host')}"] or (not origins and not request.writes):
         return None
     return Refusal(403, "wanted a request from the page of this server")
 
 
-def is_same_site(asked: Asked) -> Refusal | None:
+def is_same_site(request: GuardedRequest) -> Refusal | None:
     """The browser says that our page sent it, or that a person opened the address."""
-    sites = asked.headers.getlist("sec-fetch-site")
-    allowed = ["same-origin"] if asked.writes else ["same-origin", "none"]
+    sites = request.headers.getlist("sec-fetch-site")
+    allowed = ["same-origin"] if request.writes else ["same-origin", "none"]
     if not sites or (len(sites) == 1 and sites[0] in allowed):
         return None
     return Refusal(403, "another page led here: paste the link into the address bar")
 
 
-def is_known(asked: Asked) -> Refusal | None:
+def is_known(request: GuardedRequest) -> Refusal | None:
     """It has the cookie that our link gave; the link itself is looked at where it is exchanged."""
-    if asked.person is not None or asked.path == ENTER:
+    if request.person is not None or request.path == ENTER:
         return None
     return Refusal(401, "open the link that `judge annotate` printed when it was last started")
 
 
-def is_json(asked: Asked) -> Refusal | None:
+def is_json(request: GuardedRequest) -> Refusal | None:
     """What writes is JSON, which no form can send."""
-    kind = asked.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if not asked.writes or kind == "application/json":
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if not request.writes or kind == "application/json":
         return None
     return Refusal(415, "wanted application/json")
 
 
-def is_said_to_be_ours(asked: Asked) -> Refusal | None:
+def has_our_header(request: GuardedRequest) -> Refusal | None:
     """What writes has our header, which no other page can send unasked."""
-    if not asked.writes or asked.headers.get(HEADER):
+    if not request.writes or request.headers.get(HEADER):
         return None
     return Refusal(403, f"wanted the header {HEADER}")
 
 
-def is_of_this_person(asked: Asked) -> Refusal | None:
+def is_of_this_person(request: GuardedRequest) -> Refusal | None:
     """The page was opened for whom the cookie names: two people may share a browser."""
-    said = asked.headers.get(HEADER)
-    if not said or asked.person is None or said == asked.person.id:
+    page_person = request.headers.get(HEADER)
+    if not page_person or request.person is None or page_person == request.person.id:
         return None
-    what = f"this page was opened for {said}; since then a link for {asked.person.id} was opened"
-    return Refusal(409, f"{what} in this browser. Use one browser profile for each person")
+    what = f"this page was opened for {page_person}; since then a link for {request.person.id}"
+    return Refusal(
+        409, f"{what} was opened in this browser. Use one browser profile for each person"
+    )
 
 
-def is_short(asked: Asked) -> Refusal | None:
-    """The body is said to be no longer than MOST_BYTES; `Guarded` counts what comes."""
-    said = asked.headers.get("content-length", "0")
-    if said.isascii() and said.isdigit() and int(said) <= MOST_BYTES:
+def is_short(request: GuardedRequest) -> Refusal | None:
+    """The declared length is MOST_BYTES at most; `Guarded` counts what comes."""
+    length = request.headers.get("content-length", "0")
+    if length.isascii() and length.isdigit() and int(length) <= MOST_BYTES:
         return None
     return Refusal(413, f"wanted at most {MOST_BYTES:,} bytes")
 
@@ -141,7 +143,7 @@ GUARDS: tuple[Guard, ...] = (
     is_from_our_page,
     is_same_site,
     is_known,
-    is_said_to_be_ours,
+    has_our_header,
     is_of_this_person,
     is_json,
     is_short,
@@ -170,9 +172,9 @@ class Guarded:
 
         headers = Headers(scope=scope)
         person = self.people.of_cookies(headers.getlist("cookie"))
-        asked = Asked(scope["method"], scope["path"], headers, self.port, person)
+        request = GuardedRequest(scope["method"], scope["path"], headers, self.port, person)
         for guard in self.guards:
-            if refusal := guard(asked):
+            if refusal := guard(request):
                 answer = PlainTextResponse(f"{refusal.what}\n", refusal.status)
                 return await answer(scope, receive, send_with_headers)
         scope["state"] = {"person": person}
@@ -182,7 +184,7 @@ class Guarded:
 
 
 def _counted(receive: Receive) -> Receive:
-    """The body as it comes, which ends the request where it is longer than was said."""
+    """The body as it comes, which ends the request where it is longer than declared."""
     n = 0
 
     async def counted() -> Message:

@@ -32,14 +32,14 @@ def bound(folder: Path, port: int = 0) -> socket.socket:
     own = hashlib.sha256(str(folder.resolve()).encode()).digest()
     for tried in [port] if port else [_FIRST + int.from_bytes(own[:4]) % _PORTS, 0]:
         # By its protocol asyncio knows that answers need not wait for the client's ACK (40 ms).
-        found = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            found.bind((HOST, tried))
-            found.listen(128)
-            return found
+            listener.bind((HOST, tried))
+            listener.listen(128)
+            return listener
         except OSError as error:
-            found.close()
+            listener.close()
             why = error.strerror or error
     raise InputError(f"--port {port}: {HOST} cannot be had there ({why}); 0 takes a free one")
 
@@ -55,7 +55,7 @@ def serve(
     """Answer until SIGINT or SIGTERM, which are raised again once all is closed.
 
     Args:
-        ready: told the links when pages can be opened.
+        ready: called with the links when pages can be opened.
     """
     port = int(listener.getsockname()[1])
     people = People(work.names, port)

@@ -71,9 +71,11 @@ def shown_item(desk: Desk, n: int) -> Object:
 
 
 def shown_answer(desk: Desk, n: int) -> Object:
-    """A place with all that share its text: the text once, the items below it."""
+    """A position with all that share its text: the text once, the items below it."""
     group = desk.group(n)
-    items = [shown_item(desk, place) for place in (group.places if group is not None else (n,))]
+    items = [
+        shown_item(desk, position) for position in (group.positions if group is not None else (n,))
+    ]
     texts = items[0]["texts"]
     of = judge_input(desk.task.kind, group.of) if group is not None else texts[-1]["of"]
     question = next((one["text"] for one in texts if one["of"] == "question"), "")
@@ -117,19 +119,21 @@ def shown_point(desk: Desk, n: int) -> Object:
         raise InputError("no key points are verified here")
     cells = verify_cells([cell[:2]])
     keys = {one[-1]: ("label", desk.task.kind, *one, str(repeat)) for one in cells}
-    places = {task: place for task, key in keys.items() if (place := desk.place(key)) is not None}
+    positions = {
+        task: position for task, key in keys.items() if (position := desk.position(key)) is not None
+    }
     with desk.journal() as journal:
         labels = {task: journal.state.last(key) for task, key in keys.items()}
         flags = [journal.state.last(("flag", desk.task.kind, *one)) for one in cells]
-    said = {task: one for task, one in labels.items() if isinstance(one, Label)}
+    answered = {task: one for task, one in labels.items() if isinstance(one, Label)}
     return {
         **point.row(),
         "spans": list(point.point.spans),
         "documents": [_passage(one) for one in documents.of(cell[0], point.point)],
         "n": n,
         "item": desk.name(n),
-        "labels": {task: shown_label(one) for task, one in said.items()},
-        "places": {task: {"n": at, "item": desk.name(at)} for task, at in places.items()},
+        "labels": {task: shown_label(one) for task, one in answered.items()},
+        "places": {task: {"n": at, "item": desk.name(at)} for task, at in positions.items()},
         "flagged": any(isinstance(one, Flag) and one.on for one in flags),
         "progress": desk.progress._asdict(),
     }
@@ -150,11 +154,11 @@ def shown_label(label: Label) -> Object:
 
 
 def shown_recent(desk: Desk) -> list[Object]:
-    """The last deeds that hold, the latest first, each with its place."""
+    """The last deeds that hold, the latest first, each with its position."""
     with desk.journal() as journal:
         deeds = journal.state.recent(MOST_RECENT)
-    found = ((desk.place_of(deed), deed) for deed in deeds)
-    return [{"n": n, "what": _what(deed), **_label_of(deed)} for n, deed in found if n is not None]
+    recent = ((desk.position_of(deed), deed) for deed in deeds)
+    return [{"n": n, "what": _what(deed), **_label_of(deed)} for n, deed in recent if n is not None]
 
 
 def _what(deed: Deed) -> str:

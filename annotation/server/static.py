@@ -25,15 +25,15 @@ class File(NamedTuple):
 @cache
 def files() -> dict[str, File]:
     """All that a page may load, by the path of its address; read once."""
-    found = {}
+    served = {}
     for folder in _FOLDERS:
         for path in sorted((_PACKAGE / folder).rglob("*.*")):
             if path.suffix in _TYPES:
                 name = path.relative_to(_PACKAGE).as_posix()
-                found[f"/{name}"] = File(path.read_bytes(), _TYPES[path.suffix])
+                served[f"/{name}"] = File(path.read_bytes(), _TYPES[path.suffix])
     sheets = [f'<link rel="stylesheet" href="/{name}">' for name in _STYLES]
     page = _PAGE.replace("STYLES", "\n".join(sheets)).encode()
-    return found | {"/": File(page, "text/html; charset=utf-8")}
+    return served | {"/": File(page, "text/html; charset=utf-8")}
 
 
 _PAGE = """<!doctype html>

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from ...records.reading.problems import Problems
-from ..live.asked import Asked
+from ..live.settings import LiveSettings
 from ..live.worker import Worker
 from ..store.people import people_of
 from .workplace import Workplace
@@ -20,8 +20,8 @@ _PATIENCE_S = 60
 
 
 @contextmanager
-def watched(work: Workplace, asked: Asked) -> Iterator[None]:
-    """Have the coordinator told, from now until the end, what labels say so far.
+def watched(work: Workplace, settings: LiveSettings) -> Iterator[None]:
+    """Show the coordinator, from now until the end, what labels say so far.
 
     It is worked out in a thread, of what is on the disk: no label waits for it, nor does the first
     item, which is there before anything is loaded for it.
@@ -31,14 +31,14 @@ def watched(work: Workplace, asked: Asked) -> Iterator[None]:
     def judged() -> Judged | None:
         from ..live.judged import read_judged
 
-        return read_judged(work.task.results[0], asked.kind, Problems())
+        return read_judged(work.task.results[0], settings.kind, Problems())
 
     def compute() -> Mapping[str, Any]:
         work.is_looked_at.wait(_PATIENCE_S)
         from ..live.figures import figures
 
         states = {person.name: person.state() for person in people_of(work.folder.path)}
-        return figures(judged(), states, asked)
+        return figures(judged(), states, settings)
 
     worker = Worker(compute)
     work.figures, work.changed = worker.figures, worker.changed

@@ -18,8 +18,8 @@ from ..store.kinds import Kind
 from ..store.people import Person, people_of
 from ..store.sources import keep_source
 from ..store.state import State
-from ..work.kept import kept_queue
 from ..work.plan import Plan
+from ..work.queue_files import stored_queue
 from ..work.task import Task
 from .desk import Desk
 from .disputed import Docket
@@ -38,7 +38,7 @@ class Workplace:
 
     Attributes:
         figures: what labels say so far, for the coordinator; None: only how far all are.
-        changed: told after each event that was kept; must come back at once.
+        changed: called after each event that was kept; must come back at once.
     """
 
     figures: Callable[[], Mapping[str, Any]] | None = None
@@ -65,29 +65,29 @@ class Workplace:
     @contextmanager
     def states(self) -> Iterator[Mapping[str, State]]:
         """What all who label have done, while none of them writes."""
-        with ExitStack() as held:
-            here = {name: held.enter_context(desk.journal()) for name, desk in self.desks.items()}
-            found = {name: journal.state for name, journal in here.items()}
+        with ExitStack() as stack:
+            here = {name: stack.enter_context(desk.journal()) for name, desk in self.desks.items()}
+            by_name = {name: journal.state for name, journal in here.items()}
             for person in self.others:
-                state = found.get(person.name, person.here)
-                found[person.name] = replace(person, here=state).state()
-            yield found
+                state = by_name.get(person.name, person.here)
+                by_name[person.name] = replace(person, here=state).state()
+            yield by_name
 
     def read_ahead(self) -> None:
         """Have the texts of the first items read by the time that somebody opens a link."""
         for desk in self.desks.values():
             for entry in desk.entries[:1]:
-                with suppress(InputError):  # said where the item is asked for
+                with suppress(InputError):  # reported where the item is asked for
                     self.task.texts(entry.cell)
 
     def progress(self) -> dict[str, Any]:
         """What the coordinator sees."""
         self.is_looked_at.set()
-        found = dict(self.figures()) if self.figures is not None else {"measures": []}
+        figures = dict(self.figures()) if self.figures is not None else {"measures": []}
         far = {name: desk.progress for name, desk in self.desks.items()}
         far |= {name: docket.progress for name, docket in self.dockets.items()}
-        found["desks"] = [{"annotator": name, **each._asdict()} for name, each in far.items()]
-        return found
+        figures["desks"] = [{"annotator": name, **each._asdict()} for name, each in far.items()]
+        return figures
 
     def close(self) -> None:
         """Close all journals, and let others have the folder."""
@@ -129,14 +129,14 @@ def open_workplace(
             journal = Journal(path, name)
             opened.callback(journal.close)
             is_queued = name in annotators
-            entries = kept_queue(path, task, name, plan, journal.state) if is_queued else []
+            entries = stored_queue(path, task, name, plan, journal.state) if is_queued else []
             desks[name] = Desk(task, entries, journal, plan.condition)
-        found = people_of(path)
+        people = people_of(path)
         keep_source(path, task.kind, task.fingerprint, task.results)
         opened.pop_all()
     task.expect(entry.cell for desk in desks.values() for entry in desk.entries)
     labelling = {name: desks[name] for name in names if name in annotators}
-    others = [one for one in found if one.name not in names or one.imported.n]
+    others = [one for one in people if one.name not in names or one.imported.n]
     work = Workplace(task, folder, labelling, others)
     for name in adjudicators:
         work.dockets[name] = Docket(

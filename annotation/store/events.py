@@ -113,7 +113,7 @@ class Skip(_Event):
 
     @property
     def key(self) -> Key:
-        """Of the cell's place in the queue."""
+        """Of the cell's position in the queue."""
         return ("skip", self.kind, *self.cell)
 
 
@@ -124,7 +124,7 @@ class BankEdit(_Event):
         op: add, edit, delete, merge (several become one), split (one becomes several), importance.
         sources: ids of the nuggets that are changed; they are no more, but for `importance`.
         texts: of the nuggets that take their place, or are added.
-        importance: vital or okay; None: not said.
+        importance: vital or okay; None: not given.
     """
 
     do: Literal["bank"] = "bank"
@@ -144,7 +144,7 @@ class Verdict(_Event):
     """Who is right about a cell on which people, or people and the judge, differ.
 
     Attributes:
-        label: None: it cannot be told.
+        label: None: "cannot tell".
         order: whose labels were shown as A, B, C ...; names that the person did not see.
         condition: of those labels; it decides nothing about labels of the other.
     """

@@ -36,7 +36,7 @@ def read_state(path: Path) -> State:
 
 
 class Journal:
-    """One person's events: appended, with the disk when `add` returns, and held as a State.
+    """One person's events: appended, with the disk when `add` returns, and kept as a State.
 
     Nobody else may have it open: two servers over one journal would both give the next number.
 
@@ -64,19 +64,19 @@ class Journal:
 
         None: there is nothing to undo or redo. Only what is returned is on the disk.
         """
-        if (known := self._ids.get(event.id)) is not None:
-            return known
+        if (earlier := self._ids.get(event.id)) is not None:
+            return earlier
         if (resolved := self.state.resolved(event)) is None:
             return None
-        kept = resolved.model_copy(update={"seq": self.state.n + 1, "at": datetime.now(UTC)})
-        row = kept.model_dump(mode="json")
+        stored = resolved.model_copy(update={"seq": self.state.n + 1, "at": datetime.now(UTC)})
+        row = stored.model_dump(mode="json")
         self._file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
-        self.state.add(kept)
-        self._ids[kept.id] = kept
-        return kept
+        self.state.add(stored)
+        self._ids[stored.id] = stored
+        return stored
 
-    def kept(self, id: str) -> Event | None:
-        """The event of this id; None: none was kept."""
+    def stored(self, id: str) -> Event | None:
+        """The event of this id; None: none was stored."""
         return self._ids.get(id)
 
     def add_labels(self, labels: Iterable[Label]) -> int:
@@ -88,16 +88,16 @@ class Journal:
         lines = bytearray()
         for label in labels:
             last = self.state.last(label.key)
-            if isinstance(last, Label) and _as_given(last) == _as_given(label):
+            if isinstance(last, Label) and _content(last) == _content(label):
                 continue
             seq = self.state.n + len(new) + 1
             new.append(label.model_copy(update={"seq": seq, "at": datetime.now(UTC)}))
             row = new[-1].model_dump(mode="json")
             lines += orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE)
         self._file.write(lines)
-        for kept in new:
-            self.state.add(kept)
-            self._ids[kept.id] = kept
+        for one in new:
+            self.state.add(one)
+            self._ids[one.id] = one
         return len(new)
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ class Journal:
         self._lock.close()
 
 
-def _as_given(label: Label) -> Label:
+def _content(label: Label) -> Label:
     """The label without what says when and how it came here."""
     return label.model_copy(update={"id": "", "seq": 0, "at": None})
 

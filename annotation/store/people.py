@@ -29,12 +29,12 @@ class Person:
 
         One that the person gave here stands before an imported one of the same cell.
         """
-        found: dict[tuple[Cell, int], Label] = {}
+        latest: dict[tuple[Cell, int], Label] = {}
         for state in (self.here, self.imported):
             for label in state.labels():
                 if label.kind == kind:
-                    found.setdefault((label.cell, label.repeat), label)
-        return list(found.values())
+                    latest.setdefault((label.cell, label.repeat), label)
+        return list(latest.values())
 
     def state(self) -> State:
         """The labels of both, as one state that cannot be undone: what a dispute is about."""
@@ -61,21 +61,21 @@ def check_people(folder: Path) -> list[Person]:
     """As `people_of`. Raises: InputError also where there is nobody."""
     if not folder.is_dir():
         raise InputError(f"{folder}: is no folder, wanted the one that was labelled in (--dir)")
-    if not (found := people_of(folder)):
+    if not (people := people_of(folder)):
         raise InputError(f"{folder}: no *{SUFFIX} in it, wanted the --dir of judge annotate")
-    return found
+    return people
 
 
 def kinds_of(people: Iterable[Person]) -> list[Kind]:
     """The kinds of things that these people labelled or edited, sorted."""
-    found: set[Kind] = set()
+    kinds: set[Kind] = set()
     for person in people:
         for state in (person.here, person.imported):
-            found |= {label.kind for label in state.labels()}
-            found |= {verdict.kind for verdict in state.verdicts()}
+            kinds |= {label.kind for label in state.labels()}
+            kinds |= {verdict.kind for verdict in state.verdicts()}
             if any(True for _ in state.edited_topics()):
-                found.add("bank")
-    return sorted(found)
+                kinds.add("bank")
+    return sorted(kinds)
 
 
 def _journals(folder: Path) -> dict[str, Path]:

@@ -28,29 +28,29 @@ class Source(Row):
 
 
 def keep_source(folder: Path, kind: Kind, fingerprint: str, results: Sequence[Path]) -> None:
-    """Note what is labelled, in the place of what was noted of this kind before."""
+    """Record what is labelled, in the place of the earlier record of this kind."""
     new = Source(kind=kind, fingerprint=fingerprint, results=tuple(p.resolve() for p in results))
-    found = {**sources(folder), kind: new}
-    if found == sources(folder):
+    updated = {**sources(folder), kind: new}
+    if updated == sources(folder):
         return
     path = folder / SOURCES
     part = path.with_name(f"{path.name}.part")
-    rows = (found[name].model_dump(mode="json") for name in sorted(found))
+    rows = (updated[name].model_dump(mode="json") for name in sorted(updated))
     write_file(part, b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
     rename(part, path)
 
 
 def sources(folder: Path) -> dict[Kind, Source]:
-    """What is noted, by kind. Raises: InputError with the line that is wrong."""
+    """What is recorded, by kind. Raises: InputError with the line that is wrong."""
     path = folder / SOURCES
-    found: dict[Kind, Source] = {}
+    recorded: dict[Kind, Source] = {}
     if not path.is_file():
-        return found
+        return recorded
     for number, line in enumerate(path.read_bytes().splitlines(), 1):
         try:
             one = Source.model_validate_json(line)
         except ValidationError as error:
             why = " ".join(str(error).split("\n")[:3])
             raise InputError(f"{path}:{number}: wanted kind and results: {why}") from None
-        found[one.kind] = one
-    return found
+        recorded[one.kind] = one
+    return recorded

@@ -16,16 +16,16 @@ class Group:
     """Items that share a text.
 
     Attributes:
-        of: the name of the text. places: of the items in the queue, in one order for all texts of
-            a topic; repeats are not among them, since their first labels would stand beside them.
+        of: the name of the text. positions: of the items in the queue, in one order for all texts
+            of a topic; without repeats, since their first labels would stand beside them.
     """
 
     of: str
-    places: tuple[int, ...]
+    positions: tuple[int, ...]
 
 
 def groups_of(task: Task, queue: Sequence[Entry]) -> list[Group]:
-    """The items of a queue by what they share, in the order of their first places.
+    """The items of a queue by what they share, in the order of their first positions.
 
     [] for a kind whose items share nothing.
     """
@@ -33,11 +33,11 @@ def groups_of(task: Task, queue: Sequence[Entry]) -> list[Group]:
         return []
     of, last = shared
     end = task.key_names.index(last) + 1
-    found: dict[Cell, list[int]] = {}
-    for place, entry in enumerate(queue):
+    by_group: dict[Cell, list[int]] = {}
+    for position, entry in enumerate(queue):
         if not entry.repeat:
-            found.setdefault(entry.cell[:end], []).append(place)
+            by_group.setdefault(entry.cell[:end], []).append(position)
     return [
-        Group(of, tuple(sorted(places, key=lambda place: queue[place].cell)))
-        for places in found.values()
+        Group(of, tuple(sorted(positions, key=lambda position: queue[position].cell)))
+        for positions in by_group.values()
     ]

@@ -44,30 +44,30 @@ class EditedBank:
     topic_id: str
     query: str
     nuggets: dict[str, EditedNugget] = field(default_factory=dict)
-    known: set[str] = field(default_factory=set)  # ids that there ever were: none is given twice
+    used_ids: set[str] = field(default_factory=set)  # ids that there ever were: none is given twice
 
     @classmethod
     def of(cls, bank: NuggetBank, edits: Iterable[BankEdit] = ()) -> EditedBank:
         """The bank after these edits. Raises: ValueError for one that cannot be made."""
-        found = cls(bank.topic_id, bank.query)
+        edited = cls(bank.topic_id, bank.query)
         for nugget in bank.nuggets:
             plain = nugget.model_copy(update={"importance": None})
-            found.nuggets[nugget.id] = EditedNugget(plain, (nugget.id,))
-        found.known = set(found.nuggets)
+            edited.nuggets[nugget.id] = EditedNugget(plain, (nugget.id,))
+        edited.used_ids = set(edited.nuggets)
         for edit in edits:
-            found.edit(edit)
-        return found
+            edited.edit(edit)
+        return edited
 
     def check(self, edit: BankEdit) -> None:
         """Raise ValueError, saying what was wanted, for an edit that cannot be made now."""
-        for what, given, bounds in (
+        for what, values, bounds in (
             ("nuggets", edit.sources, _SOURCES[edit.op]),
             ("texts", edit.texts, _TEXTS[edit.op]),
         ):
             least, most = bounds
-            if len(given) < least or (most is not None and len(given) > most):
+            if len(values) < least or (most is not None and len(values) > most):
                 wanted = f"{least}" if least == most else f"{least} or more"
-                raise ValueError(f"{edit.op}: {len(given)} {what}, wanted {wanted}")
+                raise ValueError(f"{edit.op}: {len(values)} {what}, wanted {wanted}")
         if len(set(edit.sources)) < len(edit.sources):
             raise ValueError(f"{edit.op}: one nugget is named twice")
         for name in edit.sources:
@@ -86,16 +86,16 @@ class EditedBank:
         """
         self.check(edit)
         sources = [self.nuggets[name] for name in edit.sources]
-        said = Importance(edit.importance) if edit.importance is not None else None
+        importance = Importance(edit.importance) if edit.importance is not None else None
         if edit.op == "importance":
             for one in sources:
-                named = one.nugget.model_copy(update={"importance": said})
+                named = one.nugget.model_copy(update={"importance": importance})
                 self.nuggets[one.nugget.id] = replace(one, nugget=named)
             return
         before = {one.nugget.importance for one in sources}
-        if said is None and edit.op in ("edit", "merge") and len(before) == 1:
-            said = before.pop()
-        new = self._made(edit.texts, sources, said)
+        if importance is None and edit.op in ("edit", "merge") and len(before) == 1:
+            importance = before.pop()
+        new = self._made(edit.texts, sources, importance)
         after: dict[str, EditedNugget] = {}
         for name, one in self.nuggets.items():
             if edit.sources and name == edit.sources[0]:
@@ -105,32 +105,32 @@ class EditedBank:
         self.nuggets = after if edit.sources else {**self.nuggets, **new}
 
     def _made(
-        self, texts: Sequence[str], sources: Sequence[EditedNugget], said: Importance | None
+        self, texts: Sequence[str], sources: Sequence[EditedNugget], importance: Importance | None
     ) -> dict[str, EditedNugget]:
         roots = tuple(dict.fromkeys(root for one in sources for root in one.roots))
-        passages = _distinct(place for one in sources for place in one.nugget.sources)
+        passages = _distinct(source for one in sources for source in one.nugget.sources)
         new: dict[str, EditedNugget] = {}
         for text in texts:
             clean = text.strip()
             name = self._free(nugget_ids([clean])[0])
-            nugget = Nugget(id=name, text=clean, importance=said, sources=passages)
+            nugget = Nugget(id=name, text=clean, importance=importance, sources=passages)
             new[name] = EditedNugget(nugget, roots)
         return new
 
     def _free(self, name: str) -> str:
         tried, n = name, 1
-        while tried in self.known:
+        while tried in self.used_ids:
             n += 1
             tried = f"{name}-{n}"
-        self.known.add(tried)
+        self.used_ids.add(tried)
         return tried
 
     def as_bank(self) -> NuggetBank:
-        """The nuggets, vital ones first, then okay ones, then those of which nobody said it."""
+        """The nuggets, vital ones first, then okay ones, then those without an importance."""
         order = [Importance.VITAL, Importance.OKAY, None]
-        found = [one.nugget for one in self.nuggets.values()]
-        found.sort(key=lambda nugget: order.index(nugget.importance))
-        return NuggetBank(topic_id=self.topic_id, query=self.query, nuggets=tuple(found))
+        nuggets = [one.nugget for one in self.nuggets.values()]
+        nuggets.sort(key=lambda nugget: order.index(nugget.importance))
+        return NuggetBank(topic_id=self.topic_id, query=self.query, nuggets=tuple(nuggets))
 
     def as_row(self) -> dict[str, Any]:
         """A line of `nuggets.jsonl` that `judge run --nuggets` reads; `from` is the lineage."""
@@ -138,8 +138,8 @@ class EditedBank:
             {**nugget_row(nugget), "from": list(self.nuggets[nugget.id].roots)}
             for nugget in self.as_bank().nuggets
         ]
-        known = {"query": self.query, "qid": self.topic_id, "condition": "edited"}
-        return {**known, "nuggets": rows}
+        head = {"query": self.query, "qid": self.topic_id, "condition": "edited"}
+        return {**head, "nuggets": rows}
 
 
 class BankTexts:
@@ -182,9 +182,9 @@ class BankTexts:
         if data is None:
             return []
         named = [
-            place.docid if isinstance(place, NuggetSource) else place
+            source.docid if isinstance(source, NuggetSource) else source
             for nugget in self.banks[topic_id].nuggets
-            for place in nugget.sources
+            for source in nugget.sources
         ]
         grades = data.qrels.get(topic_id)
         ranking = data.candidates.get(topic_id)
@@ -207,5 +207,5 @@ def _most_cited(data: Collection, topic_id: str) -> list[str]:
     return sorted(n, key=lambda name: (-n[name], name))[:_MOST_CITED]
 
 
-def _distinct(places: Iterable[str | NuggetSource]) -> tuple[str | NuggetSource, ...]:
-    return tuple(dict.fromkeys(places))
+def _distinct(sources: Iterable[str | NuggetSource]) -> tuple[str | NuggetSource, ...]:
+    return tuple(dict.fromkeys(sources))

@@ -73,26 +73,28 @@ def disputes(
         against_judge: also those where most people gave another label than the judge.
         seed: of the orders, of items and of voices.
     """
-    given: dict[Cell, dict[str, Label]] = {}
+    by_cell: dict[Cell, dict[str, Label]] = {}
     for name, state in states.items():
         for label in state.labels():
             if label.kind == task.kind and not label.repeat:
-                given.setdefault(label.cell, {})[name] = label
-    found = []
+                by_cell.setdefault(label.cell, {})[name] = label
+    open_disputes = []
     for number, cell in enumerate(task.cells):
-        labels = given.get(cell, {})
-        heard = {
+        labels = by_cell.get(cell, {})
+        counted = {
             name: label
             for name, label in labels.items()
             if label.condition == condition and not label.is_control
         }
-        if adjudicator in labels or not heard:
+        if adjudicator in labels or not counted:
             continue
-        if _is_open(task, cell, heard, against_judge=against_judge):
-            found.append(Dispute(number, cell, _voices(task, cell, heard, adjudicator, seed)))
+        if _is_open(task, cell, counted, against_judge=against_judge):
+            open_disputes.append(
+                Dispute(number, cell, _voices(task, cell, counted, adjudicator, seed))
+            )
     rng = generator(seed, "disputes", task.kind, adjudicator)
-    place = rng.permutation(len(task.cells))  # of every cell, so that new ones move no other
-    return sorted(found, key=lambda dispute: int(place[dispute.n]))
+    order = rng.permutation(len(task.cells))  # of every cell, so that new ones move no other
+    return sorted(open_disputes, key=lambda dispute: int(order[dispute.n]))
 
 
 def letter_of(at: int) -> str:
@@ -107,28 +109,28 @@ def letter_of(at: int) -> str:
 
 def majority(labels: Sequence[str | None]) -> str | None:
     """The label that more than half of those gave who gave one; None: there is none."""
-    said = [label for label in labels if label is not None]
-    for label, n in Counter(said).items():
-        if 2 * n > len(said):
+    votes = [label for label in labels if label is not None]
+    for label, n in Counter(votes).items():
+        if 2 * n > len(votes):
             return label
     return None
 
 
-def _is_open(task: Task, cell: Cell, heard: Mapping[str, Label], *, against_judge: bool) -> bool:
-    labels = [one.label for one in heard.values()]
+def _is_open(task: Task, cell: Cell, counted: Mapping[str, Label], *, against_judge: bool) -> bool:
+    labels = [one.label for one in counted.values()]
     if all(label is None for label in labels):
         return False
-    found = majority(labels)
-    if found is None:
+    agreed = majority(labels)
+    if agreed is None:
         return True
     judged = task.judged(cell)
-    return against_judge and judged is not None and judged != found
+    return against_judge and judged is not None and judged != agreed
 
 
 def _voices(
-    task: Task, cell: Cell, heard: Mapping[str, Label], adjudicator: str, seed: int
+    task: Task, cell: Cell, counted: Mapping[str, Label], adjudicator: str, seed: int
 ) -> tuple[Voice, ...]:
-    voices = [Voice(name, one.label, one.rationale) for name, one in sorted(heard.items())]
+    voices = [Voice(name, one.label, one.rationale) for name, one in sorted(counted.items())]
     if (judged := task.judged(cell)) is not None:
         voices.append(Voice(JUDGE, judged))
     rng = generator(seed, "voices", task.kind, adjudicator, *cell)

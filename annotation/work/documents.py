@@ -36,24 +36,26 @@ class PointDocuments:
 
     def read(self) -> None:
         """Read the files; what verifies nothing, as an export, need not."""
-        found = Problems()
+        problems = Problems()
         try:
             documents, passages = _files(self._results)
             for path in documents:
-                for topic_id, of_topic in read_topic_documents(path, found).items():
+                for topic_id, of_topic in read_topic_documents(path, problems).items():
                     self._of_topics.setdefault(topic_id, {}).update(of_topic)
             for path in passages:
-                self._passages |= read_passages(path, found, self._wanted)
-            found.raise_errors()
+                self._passages |= read_passages(path, problems, self._wanted)
+            problems.raise_errors()
         except InputError as error:
             what = f"{str(error).splitlines()[0]}; {_LOST}"
             self._problems.skip(self._results, 0, "no_documents", what)
 
     def of(self, topic_id: str, point: KeyPoint) -> list[Passage]:
         """Those that a key point names, in its order; where it names none, all of its topic."""
-        given = self._of_topics.get(topic_id, {})
-        found = (given.get(name) or self._passages.get(name) for name in point.sources or given)
-        return [one for one in found if one is not None]
+        documents = self._of_topics.get(topic_id, {})
+        passages = (
+            documents.get(name) or self._passages.get(name) for name in point.sources or documents
+        )
+        return [one for one in passages if one is not None]
 
 
 def _files(results: Path) -> tuple[list[Path], Sequence[Path]]:

@@ -39,8 +39,8 @@ class Units:
 
     def numbers(self, cells: Iterable[Cell]) -> set[int]:
         """Those of several cells."""
-        found = map(self.number, cells)
-        return {number for number in found if number is not None}
+        units = map(self.number, cells)
+        return {number for number in units if number is not None}
 
     def cells(self, number: int) -> list[Cell]:
         """The cells of one, in the order in which they are asked."""
@@ -84,11 +84,11 @@ class Draw:
         Both draws are without regard to what the items are, so it holds for each item of it.
         """
         n_topics = int(self.units.topics.max()) + 1
-        given, there = (
+        drawn, there = (
             np.bincount(self.units.topics[sorted(of)], minlength=n_topics)
             for of in (self.drawn, self.pool)
         )
-        return {t: float(given[t] / there[t]) for t in range(n_topics) if given[t]}
+        return {t: float(drawn[t] / there[t]) for t in range(n_topics) if drawn[t]}
 
     def at_random(self, task: Task, plan: Plan, annotator: str, n: int, others: set[int]) -> None:
         """Draw until n are there at random, those of all annotators first.
@@ -98,8 +98,8 @@ class Draw:
         """
         what = (task.kind, plan.condition)
         n_all = len(self.units.names)
-        n_places = n_all if plan.n is None else min(plan.n, n_all)
-        n_shared = min(round(plan.overlap * n_places), n)
+        n_units = n_all if plan.n is None else min(plan.n, n_all)
+        n_shared = min(round(plan.overlap * n_units), n)
         order = generator(plan.seed, "shared", *what).permutation(n_all)
         common = _in_turn(order, self.units.topics, n_shared)
         self.shared = list(dict.fromkeys([*self.shared, *(i for i in common if i in self.pool)]))
@@ -164,5 +164,5 @@ def _in_turn(order: Ints, topics: Ints, n: int) -> list[int]:
     """The first n of an order in which topics take turns."""
     if not len(order) or n < 1:
         return []
-    found = drawn_in_turn(np.arange(len(order)), topics[order], n)
-    return [int(order[i]) for i in found]
+    indices = drawn_in_turn(np.arange(len(order)), topics[order], n)
+    return [int(order[i]) for i in indices]

@@ -1,4 +1,4 @@
-"""What people are told before they label: the project's own file, or a few words for each kind."""
+"""What people read before they label: the project's own file, or a few words for each kind."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def guidelines_of(kind: Kind, path: Path | None = None, about: str = "") -> str:
 
     Args:
         path: of the project's own. about: what the judge is asked, which its people are asked too
-            where they have no file; "": what is said of the kind.
+            where they have no file; "": the words of the kind.
 
     Raises: InputError for a file that cannot be read, is empty or too long.
     """

@@ -1,4 +1,4 @@
-"""How queues are made, and what a place in one is."""
+"""How queues are made, and what a position in one is."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..store.kinds import Kind
 How = Literal["random", "next"]
 
 REPEATS = 0.05  # of a queue: items that come once more, for a person's agreement with themselves
-GAP = 10  # places between an item and its repeat, at least
+GAP = 10  # positions between an item and its repeat, at least
 CONTROLS = 0.05  # of post-edited items: those with a label shown that the judge did not give
 BLOCK = 10  # items of a topic before the next one's turn: a queue cut short has all topics
 _PLAIN: tuple[Kind, ...] = ("bank", "verify")  # without a judge's labels
 
 
 class Entry(Row):
-    """A place in a person's queue.
+    """A position in a person's queue.
 
     Attributes:
         chosen_by: random, what `judge next` chose it by, or "" of topics whose nuggets are edited.
@@ -49,9 +49,9 @@ class Plan(Row):
     Attributes:
         how: random: a draw by topics; next: `random_share` of it is, the rest is chosen for what
             a label would tell.
-        n: places of each queue, repeats included; None: as many as there are items, and repeats.
-            Of `verify` a place is a key point, with two questions.
-        overlap: share of the places that all annotators get, the first ones.
+        n: positions of each queue, repeats included; None: as many as there are items, and repeats.
+            Of `verify` a position is a key point, with two questions.
+        overlap: share of the positions that all annotators get, the first ones.
     """
 
     how: How = "random"

@@ -21,7 +21,7 @@ def queue_of(
     plan: Plan,
     *,
     state: State | None = None,
-    held: Sequence[Entry] = (),
+    earlier: Sequence[Entry] = (),
     barred: Iterable[Cell] = (),
     others: Sequence[Sequence[Entry]] = (),
 ) -> list[Entry]:
@@ -33,7 +33,7 @@ def queue_of(
 
     Args:
         state: what the person did before; what they labelled is not asked again.
-        held: the queue that they have, which is made longer: all of it keeps its place. The
+        earlier: the queue that they have, which is made longer: all of it keeps its position. The
             chance of its items grows with the draw.
         barred: what they must not get: of their queue under the other condition.
         others: queues of other annotators; what these drew by themselves is left to them, and
@@ -43,14 +43,14 @@ def queue_of(
     """
     plan.check(task.kind)
     units = Units(task)
-    mine = units.numbers(entry.cell for entry in held)
+    mine = units.numbers(entry.cell for entry in earlier)
     done = (one.cell for one in state.labels() if one.kind == task.kind) if state else ()
     away = units.numbers([*barred, *done]) - mine
     pool = set(range(len(units.names))) - away
     if not pool:
         raise InputError(f"annotator {annotator}: all {len(units.names):,} items are labelled")
     n, n_repeats = _sizes(plan.n, len(pool), repeats=task.kind != "bank")
-    draw = _held(units, pool, held)
+    draw = _draw_of(units, pool, earlier)
     theirs = [entry for queue in others for entry in queue]
     own = [one for one in theirs if one.chosen_by == RANDOM and not one.is_shared]
     n_random = n if plan.how == "random" else round(plan.random_share * n)
@@ -58,29 +58,29 @@ def queue_of(
     if plan.how == "next":
         draw.by_worth(task, plan, annotator, n, units.numbers(one.cell for one in theirs))
     new = draw.all - mine
-    rng = generator(plan.seed, "order", task.kind, plan.condition, annotator, str(len(held)))
+    rng = generator(plan.seed, "order", task.kind, plan.condition, annotator, str(len(earlier)))
     shared = set(draw.shared)
     order = in_blocks(new & shared, units.topics, BLOCK, rng)
     order += in_blocks(new - shared, units.topics, BLOCK, rng)
-    n_again = max(n_repeats - _n_repeated(units, held), 0)
-    return _placed(task, plan, draw, held, order, n_again, rng)
+    n_again = max(n_repeats - _n_repeated(units, earlier), 0)
+    return _placed(task, plan, draw, earlier, order, n_again, rng)
 
 
 def _placed(
     task: Task,
     plan: Plan,
     draw: Draw,
-    held: Sequence[Entry],
+    earlier: Sequence[Entry],
     order: Sequence[int],
     n_again: int,
     rng: np.random.Generator,
 ) -> list[Entry]:
-    """What is held, then this order with some of it again, each with what is known of the draw."""
+    """The earlier entries, then this order with some of it again, each with its draw."""
     units, shared, drawn = draw.units, set(draw.shared), draw.drawn
     shares = draw.probabilities()
     controls = _controls(order, plan, rng)
 
-    def known(number: int) -> dict[str, object]:
+    def of_draw(number: int) -> dict[str, object]:
         by = RANDOM if number in drawn else draw.chosen[number]
         share = shares[int(units.topics[number])] if by == RANDOM else None
         return {"chosen_by": by, "probability": share, "is_shared": number in shared}
@@ -89,13 +89,13 @@ def _placed(
         is_control = number in controls and not repeat
         return [
             Entry(cell=cell, repeat=repeat, is_control=is_control,
-                  shown=_shown(task, cell, plan, is_control, rng), **known(number))
+                  shown=_shown(task, cell, plan, is_control, rng), **of_draw(number))
             for cell in units.cells(number)
         ]  # fmt: skip
 
-    kept = [e.model_copy(update=known(units.at[units.name(e.cell)])) for e in held]
+    unchanged = [e.model_copy(update=of_draw(units.at[units.name(e.cell)])) for e in earlier]
     again = _repeats(order, controls, n_again, rng)
-    return [*kept, *(e for number, repeat in again for e in entries(number, repeat))]
+    return [*unchanged, *(e for number, repeat in again for e in entries(number, repeat))]
 
 
 def _sizes(n: int | None, n_there: int, *, repeats: bool) -> tuple[int, int]:
@@ -111,9 +111,9 @@ def _sizes(n: int | None, n_there: int, *, repeats: bool) -> tuple[int, int]:
     return different, again if n is None else min(again, n - different)
 
 
-def _held(units: Units, pool: set[int], held: Sequence[Entry]) -> Draw:
+def _draw_of(units: Units, pool: set[int], earlier: Sequence[Entry]) -> Draw:
     draw = Draw(units, pool)
-    for entry in held:
+    for entry in earlier:
         number = units.number(entry.cell)
         if number is None:
             cell = " ".join(entry.cell)
@@ -127,8 +127,8 @@ def _held(units: Units, pool: set[int], held: Sequence[Entry]) -> Draw:
     return draw
 
 
-def _n_repeated(units: Units, held: Sequence[Entry]) -> int:
-    return len(units.numbers(entry.cell for entry in held if entry.repeat))
+def _n_repeated(units: Units, earlier: Sequence[Entry]) -> int:
+    return len(units.numbers(entry.cell for entry in earlier if entry.repeat))
 
 
 def _controls(order: Sequence[int], plan: Plan, rng: np.random.Generator) -> set[int]:
@@ -154,14 +154,14 @@ def _shown(
 def _repeats(
     order: Sequence[int], but: Collection[int], n: int, rng: np.random.Generator
 ) -> list[tuple[int, int]]:
-    """The order with n of it once more, `GAP` places later or more; (number, which time)."""
+    """The order with n of it once more, `GAP` positions later or more; (number, which time)."""
     early = [at for at in range(len(order) - GAP) if order[at] not in but]
-    again: dict[int, list[int]] = {}  # by the place that they come before
+    again: dict[int, list[int]] = {}  # by the position that they come before
     for at in rng.choice(early, min(n, len(early)), replace=False) if early and n else ():
-        place = int(rng.integers(int(at) + GAP, len(order) + 1))
-        again.setdefault(place, []).append(order[int(at)])
-    found = []
+        position = int(rng.integers(int(at) + GAP, len(order) + 1))
+        again.setdefault(position, []).append(order[int(at)])
+    placed = []
     for at in range(len(order) + 1):
-        found += [(number, 1) for number in again.get(at, ())]
-        found += [(number, 0) for number in order[at : at + 1]]
-    return found
+        placed += [(number, 1) for number in again.get(at, ())]
+        placed += [(number, 0) for number in order[at : at + 1]]
+    return placed

@@ -1,4 +1,4 @@
-"""What people label: the items of one kind, their texts, and what they are told about them."""
+"""What people label: the items of one kind, their texts, and what they read about them."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Task:
         guidelines: as plain text. fingerprint: names the results that the items are of.
         files: the judges' labels, one of each of `results`; () of `bank` and `verify`.
         bank, points: what `bank` and `verify` are about. documents: of the points.
-        expect: told, once, of which cells texts will be wanted.
+        expect: called, once, with the cells of which texts will be wanted.
     """
 
     results: tuple[Path, ...]
@@ -97,7 +97,7 @@ class Task:
         return self.files[0].cells.get(cell) if self.files else None
 
     def number(self, cell: Cell) -> int:
-        """The place of a cell among all. Raises: KeyError if it is none."""
+        """The index of a cell among all. Raises: KeyError if it is none."""
         return self._numbers[cell]
 
     def topic(self, cell: Cell) -> str:
@@ -213,19 +213,19 @@ def _judged_kind(path: Path, kind: Kind) -> str:
     """The kind of judgements that people label as this: items may be those of any own program."""
     if kind != "items" or not path.is_dir() or kind in kinds_in(path):
         return kind
-    known = get_args(LabelKind)
-    own = (each for each in kinds_in(path) if each not in known and scale_in(path, kind=each))
+    label_kinds = get_args(LabelKind)
+    own = (each for each in kinds_in(path) if each not in label_kinds and scale_in(path, kind=each))
     return next(own, kind)
 
 
 def _about(folder: Path, kind: Kind, scale: Sequence[str]) -> str:
-    """What people are told instead of the guidelines of their kind; "" for those."""
+    """What people read instead of the guidelines of their kind; "" for those."""
     if is_of_narratives(kind, scale):
         return words_of(NARRATIVES).guidelines
-    return _asked(folder) if kind == "items" else ""
+    return _question_in(folder) if kind == "items" else ""
 
 
-def _asked(folder: Path) -> str:
+def _question_in(folder: Path) -> str:
     """What the own judge of a folder's items is asked; "" where that is not known."""
     if not folder.is_dir():
         return ""
@@ -240,9 +240,9 @@ def _asked(folder: Path) -> str:
 def _fingerprint(results: Path) -> str:
     """What names results: that of a folder's manifest, the hash of a file or of its judgements."""
     if results.is_dir() and (results / MANIFEST).is_file():
-        known = json.loads((results / MANIFEST).read_bytes()).get("fingerprint")
-        if isinstance(known, str):
-            return known
+        fingerprint = json.loads((results / MANIFEST).read_bytes()).get("fingerprint")
+        if isinstance(fingerprint, str):
+            return fingerprint
     if results.is_file():
         return hash_of(results)
     files = sorted(path for path in results.glob("*.jsonl"))

@@ -1,4 +1,4 @@
-"""The texts of cells, read when one is wanted, many at a time, and held."""
+"""The texts of cells, read when one is wanted, many at a time, and kept."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...records.labels.cells import Cell, LabelKind
 from ...records.reading.problems import InputError, Problems
 
 MOST = 50_000  # cells whose texts are read at a time: a reading costs a look at every file
-_BATCHES = 2  # that are held
+_BATCHES = 2  # that are kept
 
 Texts = dict[str, str]
 
@@ -30,7 +30,7 @@ class TextReader:
     ) -> None:
         self._path, self._kind, self._problems = path, kind, problems
         self._needed = [name for name in wanted_texts(path, kind) if name not in OPTIONAL]
-        self._held: list[dict[Cell, Texts]] = []
+        self._batches: list[dict[Cell, Texts]] = []
         self._lock = Lock()
         self.expect(cells)
 
@@ -45,15 +45,15 @@ class TextReader:
         Raises: InputError where one is missing without which nobody can judge it, and why.
         """
         with self._lock:
-            found = next((batch[cell] for batch in self._held if cell in batch), None)
-            if found is None:
-                found = self._read(cell)
-        if lacking := [name for name in self._needed if name not in found]:
+            texts = next((batch[cell] for batch in self._batches if cell in batch), None)
+            if texts is None:
+                texts = self._read(cell)
+        if lacking := [name for name in self._needed if name not in texts]:
             about = [row for row in self._problems if row.kind == "no_texts"]
             why = f"; {about[-1].what}" if about else ""
             what = f"item {' '.join(cell)} comes without its {' and '.join(lacking)}{why}"
             raise InputError(f"{self._path}: {what}")
-        return found
+        return texts
 
     def _read(self, cell: Cell) -> Texts:
         if (at := self._at.get(cell)) is None:
@@ -63,10 +63,10 @@ class TextReader:
         problems = Problems()
         read = cell_texts(self._path, self._kind, batch[:MOST], problems)
         # What the judge wrote beside its label is not for people who give labels.
-        found = {
+        by_cell = {
             of: {name: text for name, text in texts.items() if name not in REMARKS}
             for of, texts in read.items()
         }
         self._problems.take(problems)
-        self._held = [found, *self._held][:_BATCHES]
-        return found[cell]
+        self._batches = [by_cell, *self._batches][:_BATCHES]
+        return by_cell[cell]

@@ -80,8 +80,8 @@ def points_file(results: Path) -> Path:
     """Where the key points of a folder stand, as they were before people; or the file itself."""
     if not results.is_dir():
         return results
-    found = (results / name for name in (UNVERIFIED, KEY_POINTS))
-    return next((each for each in found if each.is_file()), results / KEY_POINTS)
+    paths = (results / name for name in (UNVERIFIED, KEY_POINTS))
+    return next((each for each in paths if each.is_file()), results / KEY_POINTS)
 
 
 def verify_cells(points: Iterable[Cell]) -> list[Cell]:
@@ -97,17 +97,17 @@ def verification_rows(
     Args:
         labels: of each person, those that hold. Repeats, and *cannot tell*, are no answers.
     """
-    for name, given in labels.items():
-        found: dict[Cell, dict[str, Label]] = {}
-        for one in given:
+    for name, own_labels in labels.items():
+        by_point: dict[Cell, dict[str, Label]] = {}
+        for one in own_labels:
             if one.kind == "verify" and not one.repeat and one.label in SCALE:
-                found.setdefault(one.cell[:2], {})[one.cell[2]] = one
-        for cell, said in found.items():
+                by_point.setdefault(one.cell[:2], {})[one.cell[2]] = one
+        for cell, answers in by_point.items():
             if cell in points:
-                remarks = [said[task].rationale for task in TASKS if task in said]
+                remarks = [answers[task].rationale for task in TASKS if task in answers]
                 yield {
                     **points[cell].row(),
-                    **{task: said[task].label if task in said else None for task in TASKS},
+                    **{task: answers[task].label if task in answers else None for task in TASKS},
                     "annotator": name,
                     "rationale": "\n".join(filter(None, remarks)) or None,
                 }

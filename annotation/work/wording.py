@@ -1,6 +1,6 @@
 """The words in which people meet a kind of label: what is asked, and what each label means.
 
-Each kind has a file in `words/`, with all that is said of it.
+Each kind has a file in `words/`, with all words about it.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ class Practice(NamedTuple):
 
 @dataclass(frozen=True)
 class Words:
-    """What is said to people of one kind: a file of `words/`.
+    """What people read about one kind: a file of `words/`.
 
     Attributes:
         title: what the kind is called. question: asked about each item. parts: asked instead
             about some parts of it.
-        guidelines: with {alone} and {tell} for what all kinds are told.
+        guidelines: with {alone} and {tell} for what all kinds share.
         labels: what each means. names: of texts. inputs: of the judge, where it has other names.
         shared: the text that several items share, and the last of the ids that name it.
         practice_texts: the names of the texts of `practice`, items that we made up.
@@ -111,12 +111,12 @@ def shown_labels(kind: Kind, scale: Sequence[str]) -> list[ShownLabel]:
     """
     words = words_of(NARRATIVES if is_of_narratives(kind, scale) else kind).labels
     is_graded = _is_graded(scale)
-    found = []
+    shown = []
     for at, label in enumerate(scale):
         key = label if is_graded else str(at + 1) if at < _MOST_KEYS else ""
         mark = "✗" if at == 0 else "✓" if at == len(scale) - 1 else "◐"
-        found.append(ShownLabel(label, words.get(label, label.replace("_", " ")), key, mark))
-    return found
+        shown.append(ShownLabel(label, words.get(label, label.replace("_", " ")), key, mark))
+    return shown
 
 
 def is_of_narratives(kind: Kind, scale: Sequence[str]) -> bool:
@@ -145,20 +145,22 @@ def practice_of(kind: Kind, scale: Sequence[str]) -> list[Practice]:
 
     Those of `bank` have what to do with a nugget as their label.
     """
-    words, known = words_of(kind), _read("texts")
+    words, wordings = words_of(kind), _read("texts")
     fits = kind == "bank" or {one["label"] for one in words.practice} <= set(scale)
     if not fits or is_of_narratives(kind, scale):  # 3 is another grade there
         return []
-    found = []
+    practices = []
     for one in words.practice:
         texts = [
             ShownText(judge_input(kind, name), shown_name(kind, name), text, text_hash(text))
             for name, text in zip(
-                words.practice_texts, (text.format(**known) for text in one["texts"]), strict=True
+                words.practice_texts,
+                (text.format(**wordings) for text in one["texts"]),
+                strict=True,
             )
         ]
-        found.append(Practice(texts, one["label"], one["why"]))
-    return found
+        practices.append(Practice(texts, one["label"], one["why"]))
+    return practices
 
 
 def _is_graded(scale: Sequence[str]) -> bool:

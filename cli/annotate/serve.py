@@ -68,7 +68,7 @@ def serve(
 
     if any(find_spec(name) is None for name in _NEEDS):
         raise InputError("judge annotate needs: pip install 'nuggetjudge[annotate]'")
-    from ...annotation.live.asked import Asked
+    from ...annotation.live.settings import LiveSettings
     from ...annotation.server.serving import bound, serve
     from ...annotation.server.watching import watched
     from ...annotation.server.workplace import open_workplace
@@ -106,7 +106,7 @@ def serve(
         _say(links, len(links) == 2 and not no_open and _has_screen())
 
     kept = f"What was labelled is in {folder}"
-    with listener, watched(work, Asked(kind, plan.condition, half_width)):
+    with listener, watched(work, LiveSettings(kind, plan.condition, half_width)):
         unless_stopped(lambda: serve(work, listener, ready), kept)
 
 

@@ -4,15 +4,15 @@ import csv
 
 import pytest
 
-from nuggetjudge.annotation.live.asked import Asked
 from nuggetjudge.annotation.live.figures import figures
-from nuggetjudge.annotation.live.given import given_labels
+from nuggetjudge.annotation.live.random_labels import random_labels
+from nuggetjudge.annotation.live.settings import LiveSettings
 from nuggetjudge.annotation.store.state import State
 from nuggetjudge.metrics.agreement.pairs import cohen_kappas
 from nuggetjudge.programs.scoring.corrected import corrected_scores
 from nuggetjudge.records.reading.problems import Problems
 
-ASKED = Asked("nuggets")
+ASKED = LiveSettings("nuggets")
 
 
 def by_name(found):
@@ -115,7 +115,7 @@ def test_what_is_skipped_keeps_its_place_in_the_draw(world):
     world.label(state, other, at=2)
     world.skip(state, third, at=3)
     world.label(state, one, at=4)
-    given = given_labels({"ann": state}, "nuggets", "from_scratch")
+    given = random_labels({"ann": state}, "nuggets", "from_scratch")
     assert list(given.labels) == [one, other, third]
     assert given.labels[one] == world.human[one]
     assert given.labels[third] is None
@@ -127,12 +127,12 @@ def test_of_two_people_the_first_counts_until_there_is_a_verdict(world):
     world.label(bob, cell, "not_support", at=5)
     world.label(ann, cell, "support", at=9)
     states = {"ann": ann, "bob": bob}
-    given = given_labels(states, "nuggets", "from_scratch")
+    given = random_labels(states, "nuggets", "from_scratch")
     assert (given.labels, given.n_disputed) == ({cell: "not_support"}, 1)
     world.verdict(bob, cell, "support", condition="post_edit")
-    assert given_labels(states, "nuggets", "from_scratch") == given  # of other labels
+    assert random_labels(states, "nuggets", "from_scratch") == given  # of other labels
     world.verdict(ann, cell, "partial_support")
-    given = given_labels(states, "nuggets", "from_scratch")
+    given = random_labels(states, "nuggets", "from_scratch")
     assert (given.labels, given.n_disputed) == ({cell: "partial_support"}, 0)
 
 
@@ -170,7 +170,7 @@ def test_speed_is_of_the_time_that_people_were_at_it(world):
 
 
 def test_without_labels_or_scores_it_says_why():
-    found = figures(None, {"ann": State()}, Asked("bank"))
+    found = figures(None, {"ann": State()}, LiveSettings("bank"))
     assert (found["measures"], found["reason"]) == ([], "of bank no score is made")
 
 

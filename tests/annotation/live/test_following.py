@@ -4,9 +4,9 @@ import time
 
 import pytest
 
-from nuggetjudge.annotation.live.asked import Asked
 from nuggetjudge.annotation.live.figures import figures
 from nuggetjudge.annotation.live.following import follow
+from nuggetjudge.annotation.live.settings import LiveSettings
 from nuggetjudge.annotation.store.events import Label
 from nuggetjudge.annotation.store.journal import Journal
 
@@ -27,7 +27,7 @@ def test_it_reads_what_is_on_the_disk_and_not_half_a_line(world):
             journal.add(Label(id=f"label-{n:04}", chosen_by="random", probability=0.5, **label))
         with (world.folder / "bob.events.jsonl").open("w") as torn:
             torn.write('{"seq":1,"id":"torn')
-        worker = follow(world.path, world.folder, Asked("nuggets"), quiet_s=0.05)
+        worker = follow(world.path, world.folder, LiveSettings("nuggets"), quiet_s=0.05)
         found = until_of(worker, 30)
         assert [one["annotator"] for one in found["people"]] == ["ann", "bob"]
         assert found["measures"]
@@ -47,7 +47,7 @@ def test_6_000_labels_of_18_900_cells_take_less_than_two_seconds(large):
     spent = []
     while not spent or (min(spent) >= 4 and len(spent) < 3):  # twice the budget: a loaded machine
         start = time.process_time()
-        found = figures(judged, {"ann": state}, Asked("nuggets"))
+        found = figures(judged, {"ann": state}, LiveSettings("nuggets"))
         spent.append(time.process_time() - start)
     assert len(found["measures"]) == 46 * 6
     assert min(spent) < 4

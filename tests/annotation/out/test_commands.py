@@ -13,8 +13,8 @@ from nuggetjudge.annotation.out.importing import import_labels
 from nuggetjudge.annotation.store.events import BankEdit, Label
 from nuggetjudge.annotation.store.journal import read_state
 from nuggetjudge.annotation.store.sources import keep_source
-from nuggetjudge.annotation.work.kept import kept_queue
 from nuggetjudge.annotation.work.plan import Plan
+from nuggetjudge.annotation.work.queue_files import stored_queue
 from nuggetjudge.annotation.work.task import task_of
 from nuggetjudge.calibration.examples import read_examples
 from nuggetjudge.judges import NuggetAssigner, SupportJudge
@@ -35,7 +35,7 @@ def people_label(labels, results, kind, truth, n):
     plan = Plan(n=n, overlap=0.5)
     given = {}
     for name in ("ann", "bo"):
-        queue = [e for e in kept_queue(labels, task, name, plan) if e.cell in truth]
+        queue = [e for e in stored_queue(labels, task, name, plan) if e.cell in truth]
         events = []
         for at, entry in enumerate(queue):
             said = truth[entry.cell]

@@ -61,7 +61,7 @@ ATTACKS = [
     Attack("a form's text", guards.is_json, 415, {"content-type": "text/plain"}),
     Attack("a form", guards.is_json, 415, {"content-type": "application/x-www-form-urlencoded"}),
     Attack("no type", guards.is_json, 415, {"content-type": None}),
-    Attack("without our header", guards.is_said_to_be_ours, 403, {"x-judge": None}),
+    Attack("without our header", guards.has_our_header, 403, {"x-judge": None}),
     Attack("somebody else's page", guards.is_of_this_person, 409, {"x-judge": "bob"}),
     Attack("somebody else's page that reads", guards.is_of_this_person, 409,
            {"x-judge": "bob"}, "GET", "/api/item?n=0"),
@@ -83,7 +83,7 @@ def sent(site, attack):
     parts = [body[:40_000].encode(), body[40_000:].encode()]
     content = parts if attack.body == "chunked" else b"".join(parts)
     answer = client.request("POST", attack.path, headers, content)
-    return answer, site.work.desks["ann"].kept(event["id"]) is not None
+    return answer, site.work.desks["ann"].stored(event["id"]) is not None
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.what)

@@ -84,7 +84,7 @@ def test_an_id_is_never_given_twice_though_its_nugget_is_gone():
     names = [name for name, one in bank.nuggets.items() if one.nugget.text == "same"]
     bank.edit(edit("delete", names[0]))
     bank.edit(edit("add", texts=["same"]))
-    assert len(bank.known) == 8
+    assert len(bank.used_ids) == 8
     assert names[1:] == [f"{names[0]}-2", f"{names[0]}-3"]
     assert f"{names[0]}-4" in bank.nuggets
 

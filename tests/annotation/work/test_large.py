@@ -5,8 +5,8 @@ import time
 
 import pytest
 
-from nuggetjudge.annotation.work.kept import kept_queue
 from nuggetjudge.annotation.work.plan import Plan
+from nuggetjudge.annotation.work.queue_files import stored_queue
 from nuggetjudge.annotation.work.task import task_of
 from nuggetjudge.records.reading.problems import Problems
 
@@ -30,7 +30,7 @@ def test_of_18_900_items_the_first_is_shown_in_time(tmp_path):
                 stream.write(json.dumps(row | {"answer_text": text, "response_length": 390}) + "\n")
     start = time.process_time()
     task = task_of([path], "nuggets", Problems())
-    queue = kept_queue(tmp_path, task, "ann", Plan())
+    queue = stored_queue(tmp_path, task, "ann", Plan())
     assert len(task.cells) == 18_900
     task.expect(entry.cell for entry in queue)
     assert [text.of for text in task.shown(queue[0].cell)] == ["question", "answer", "nugget"]
@@ -39,4 +39,4 @@ def test_of_18_900_items_the_first_is_shown_in_time(tmp_path):
     for entry in queue[:500]:
         task.shown(entry.cell)
     assert time.process_time() - start < 2 * 0.05
-    assert kept_queue(tmp_path, task, "ann", Plan()) == queue
+    assert stored_queue(tmp_path, task, "ann", Plan()) == queue

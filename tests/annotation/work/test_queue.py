@@ -60,7 +60,7 @@ def test_a_queue_that_grows_is_as_fair_as_one_that_was_long_from_the_start(task)
     given, expected = Counter(), Counter()
     for seed in range(DRAWS):
         short = queue_of(task, "ann", Plan(n=8, seed=seed))
-        long = queue_of(task, "ann", Plan(n=10, seed=seed), held=short)
+        long = queue_of(task, "ann", Plan(n=10, seed=seed), earlier=short)
         assert [entry.cell for entry in long[:8]] == [entry.cell for entry in short]
         by_topic = {entry.cell[0]: entry.probability for entry in long}
         given.update(cells(long))
@@ -103,9 +103,9 @@ def test_one_in_twenty_comes_again_ten_places_later_at_least():
         assert len(cells(queue)) == 95
 
 
-@pytest.mark.parametrize(("n", "n_places"), [(1, 1), (10, 10), (12, 12), (32, 32), (500, 34)])
-def test_n_bounds_the_places(task, n, n_places):
-    assert len(queue_of(task, "ann", Plan(n=n))) == n_places
+@pytest.mark.parametrize(("n", "n_items"), [(1, 1), (10, 10), (12, 12), (32, 32), (500, 34)])
+def test_n_bounds_the_places(task, n, n_items):
+    assert len(queue_of(task, "ann", Plan(n=n))) == n_items
     assert len(cells(queue_of(task, "ann", Plan(n=n)))) <= 32
 
 
@@ -193,7 +193,7 @@ def test_what_was_chosen_is_drawn_as_often_as_anything_else(judged):
         plan = {"how": "next", "random_share": 0.2, "overlap": 0, "seed": seed}
         short = queue_of(task, "ann", Plan(n=10, **plan))
         assert sum(entry.chosen_by == "margin" for entry in short) == 8
-        long = queue_of(task, "ann", Plan(n=40, **plan), held=short)
+        long = queue_of(task, "ann", Plan(n=40, **plan), earlier=short)
         drawn.update(e.cell[2] for e in firsts(long) if e.chosen_by == "random")
     rate = drawn["n0"] / drawn.total()
     assert abs(rate - 0.25) < 4.5 * (0.25 * 0.75 / drawn.total()) ** 0.5

@@ -1,4 +1,4 @@
-"""What people said of each cell, of one kind and under one condition: what an export is made of."""
+"""The labels of each cell, of one kind and under one condition: what an export is made of."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ..store.people import Person, check_people, kinds_of
 
 
 @dataclass(frozen=True)
-class Given:
+class Collected:
     """Labels of one kind and condition, by cell and by person.
 
     Attributes:
@@ -58,10 +58,10 @@ def chosen_kind(folder: Path, people: Sequence[Person], kind: Kind | None) -> Ki
     return kind
 
 
-def given_in(
+def collect(
     folder: Path, *, kind: Kind | None = None, condition: Condition | None = None
-) -> Given:
-    """What the people of a folder said of its cells.
+) -> Collected:
+    """The labels that the people of a folder gave its cells.
 
     Args:
         kind, condition: those to take; None: the only ones there are.
@@ -82,7 +82,7 @@ def given_in(
             checks.append((name, label))
         else:
             labels.setdefault(label.cell, {})[name] = label
-    return Given(
+    return Collected(
         kind,
         condition,
         dict(sorted(labels.items())),
@@ -113,26 +113,26 @@ def _verdicts(
     condition: Condition,
     labels: dict[Cell, dict[str, Label]],
 ) -> dict[Cell, Verdict]:
-    found: dict[Cell, Verdict] = {}
+    verdicts: dict[Cell, Verdict] = {}
     for person in people:
         for verdict in person.here.verdicts():
             if (verdict.kind, verdict.condition) != (kind, condition):
                 continue
             if verdict.cell not in labels:
                 continue
-            before = found.get(verdict.cell)
+            before = verdicts.get(verdict.cell)
             if before is None or (verdict.at and before.at and verdict.at > before.at):
-                found[verdict.cell] = verdict
-    return found
+                verdicts[verdict.cell] = verdict
+    return verdicts
 
 
 def _flags(people: Iterable[Person], kind: Kind) -> dict[Cell, dict[str, str]]:
-    found: dict[Cell, dict[str, str]] = {}
+    flags: dict[Cell, dict[str, str]] = {}
     for person in people:
         for flag in person.here.flags():
             if flag.kind == kind:
-                found.setdefault(flag.cell, {})[person.name] = flag.why
-    return found
+                flags.setdefault(flag.cell, {})[person.name] = flag.why
+    return flags
 
 
 def _n_doubled(person: Person, kind: Kind) -> int:

@@ -17,16 +17,16 @@ _NEVER = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Given:
-    """What people said of items that were drawn at random.
+class RandomLabels:
+    """Labels of items that were drawn at random.
 
     Attributes:
         labels: in the order in which the items were first labelled or skipped; None: they cannot
             tell, or it was skipped and has no label yet. Of several labels it is the verdict's, or
-            what most said, and of equally many what was said first: an item on which people differ
+            what most gave, and of equally many the first given: an item on which people differ
             is harder than others, and without it the draw would not be random.
         by_person: annotator -> their own labels of these items.
-        n_other: labels that were chosen otherwise, and tell nothing of a score.
+        n_other: labels that were chosen otherwise, and say nothing of a score.
         n_disputed: items on which people differ, without a verdict.
     """
 
@@ -36,7 +36,7 @@ class Given:
     n_disputed: int
 
 
-def given_labels(states: Mapping[str, State], kind: Kind, condition: Condition) -> Given:
+def random_labels(states: Mapping[str, State], kind: Kind, condition: Condition) -> RandomLabels:
     """The labels of all people under one condition; repeats and controls are left out.
 
     What was skipped stands where it was skipped: labelled at last, the hardest would look as if
@@ -45,7 +45,7 @@ def given_labels(states: Mapping[str, State], kind: Kind, condition: Condition) 
     Args:
         states: by annotator.
     """
-    said: dict[Cell, list[tuple[datetime, str, str | None]]] = {}
+    by_cell: dict[Cell, list[tuple[datetime, str, str | None]]] = {}
     skipped: dict[Cell, datetime] = {}
     by_person: dict[str, dict[Cell, str]] = {}
     n_other = 0
@@ -56,7 +56,7 @@ def given_labels(states: Mapping[str, State], kind: Kind, condition: Condition) 
             if label.chosen_by != RANDOM:
                 n_other += 1
                 continue
-            said.setdefault(label.cell, []).append((label.at or _NEVER, name, label.label))
+            by_cell.setdefault(label.cell, []).append((label.at or _NEVER, name, label.label))
             if label.label is not None:
                 by_person.setdefault(name, {})[label.cell] = label.label
         for skip in state.skipped():
@@ -69,19 +69,19 @@ def given_labels(states: Mapping[str, State], kind: Kind, condition: Condition) 
         for one in state.verdicts()
         if one.kind == kind and one.condition == condition
     }
-    first = {cell: min(at for at, *_ in all_said) for cell, all_said in said.items()}
+    first = {cell: min(at for at, *_ in votes) for cell, votes in by_cell.items()}
     for cell, at in skipped.items():
         first[cell] = min(at, first.get(cell, at))
     labels, n_disputed = dict[Cell, str | None](), 0
     for cell in sorted(first, key=lambda cell: (first[cell], cell)):
-        voices = [label for *_, label in sorted(said.get(cell, ()), key=lambda one: one[:2])]
-        known = Counter(label for label in voices if label is not None)
+        voices = [label for *_, label in sorted(by_cell.get(cell, ()), key=lambda one: one[:2])]
+        counts = Counter(label for label in voices if label is not None)
         if cell in verdicts:
             labels[cell] = verdicts[cell]
         else:
-            labels[cell] = known.most_common(1)[0][0] if known else None
-            n_disputed += len(known) > 1
-    return Given(labels, by_person, n_other, n_disputed)
+            labels[cell] = counts.most_common(1)[0][0] if counts else None
+            n_disputed += len(counts) > 1
+    return RandomLabels(labels, by_person, n_other, n_disputed)
 
 
 def _counts(label: Label, kind: Kind, condition: Condition) -> bool:

@@ -1,4 +1,4 @@
-"""What a page may say of what a person did; all else of an event comes from their queue."""
+"""What a page may send of what a person did; all else of an event comes from their queue."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..work.task import Task
 from .desk import Desk
 from .disputed import Docket
 
-SAYS = {
+FIELDS = {
     "label": ("label", "spans", "rationale", "active_ms"),
     "clear": (),
     "flag": ("on", "why"),
@@ -22,42 +22,44 @@ SAYS = {
     "undo": (),
     "redo": (),
 }
-_OF_NO_PLACE = ("undo", "redo")
+_WITHOUT_ITEM = ("undo", "redo")
 MOST_SPANS = 100
 
 
 class Wrong(ValueError):
-    """What was said is no event of this queue; `status` is the answer's."""
+    """What was sent is no event of this queue; `status` is the answer's."""
 
     def __init__(self, what: str, status: int = 400) -> None:
         super().__init__(what)
         self.status = status
 
 
-def id_said(row: Any) -> str:
+def id_in(row: Any) -> str:
     """The id that the page gave an event. Raises: Wrong."""
-    found = row.get("id") if isinstance(row, dict) else None
-    if isinstance(found, str):
-        return found
+    event_id = row.get("id") if isinstance(row, dict) else None
+    if isinstance(event_id, str):
+        return event_id
     raise Wrong("wanted an object with an 'id'")
 
 
-def event_said(row: Mapping[str, Any], desk: Desk) -> Event:
-    """The event that a page's words come to.
+def event_in(row: Mapping[str, Any], desk: Desk) -> Event:
+    """The event in a page's message.
 
-    Raises: Wrong for words that make none, or are about an item that is not in the queue.
+    Raises: Wrong for a message that has none, or is about an item that is not in the queue.
     """
     do = row.get("do")
-    if not isinstance(do, str) or do not in SAYS:
-        raise Wrong(f"field 'do': wanted one of {', '.join(SAYS)}")
+    if not isinstance(do, str) or do not in FIELDS:
+        raise Wrong(f"field 'do': wanted one of {', '.join(FIELDS)}")
     if (do == "bank") is not (desk.task.kind == "bank") and do in ("bank", "label", "clear"):
         raise Wrong(f"{do}: not of --kind {desk.task.kind}")
-    found = {"id": row.get("id"), "do": do} | {name: row[name] for name in SAYS[do] if name in row}
-    if do not in _OF_NO_PLACE:
-        found |= _of_place(do, _place(row, desk), desk)
+    fields = {"id": row.get("id"), "do": do} | {
+        name: row[name] for name in FIELDS[do] if name in row
+    }
+    if do not in _WITHOUT_ITEM:
+        fields |= _from_queue(do, _position(row, desk), desk)
     if do == "label":
         _check_label(row, desk.task)
-    event = _parsed(found)
+    event = _parsed(fields)
     if isinstance(event, Label):
         _check_spans(event, desk.task)
     return event
@@ -79,8 +81,8 @@ def check_of(event: Event, desk: Desk) -> Callable[[State], None]:
     return check
 
 
-def verdict_said(row: Mapping[str, Any], docket: Docket) -> Verdict:
-    """The verdict that a page's words come to. Raises: Wrong."""
+def verdict_in(row: Mapping[str, Any], docket: Docket) -> Verdict:
+    """The verdict in a page's message. Raises: Wrong."""
     if row.get("do") != "adjudicate":
         raise Wrong("field 'do': wanted adjudicate")
     n = row.get("n")
@@ -88,12 +90,12 @@ def verdict_said(row: Mapping[str, Any], docket: Docket) -> Verdict:
     if dispute is None or row.get("item") != docket.name(dispute):
         raise Wrong("what people say of this item is not the same any more: look again", 410)
     _check_label(row, docket.task)
-    said = {name: row[name] for name in ("label", "rationale", "active_ms") if name in row}
+    decision = {name: row[name] for name in ("label", "rationale", "active_ms") if name in row}
     about: dict[str, Any] = {"kind": docket.task.kind, "condition": docket.desk.condition}
     about |= {"cell": dispute.cell, "order": dispute.order}
-    found = _parsed({"id": row.get("id"), "do": "adjudicate", **said, **about})
-    assert isinstance(found, Verdict)
-    return found
+    verdict = _parsed({"id": row.get("id"), "do": "adjudicate", **decision, **about})
+    assert isinstance(verdict, Verdict)
+    return verdict
 
 
 def _parsed(row: Mapping[str, Any]) -> Event:
@@ -110,28 +112,28 @@ def _check_label(row: Mapping[str, Any], task: Task) -> None:
         raise Wrong(f"label {row['label']!r}: wanted null or one of {', '.join(task.scale)}")
 
 
-def _place(row: Mapping[str, Any], desk: Desk) -> int:
+def _position(row: Mapping[str, Any], desk: Desk) -> int:
     """By the item's name, which holds when the queue is another by now; `n` alone does not."""
     name, n = row.get("item"), row.get("n")
     if isinstance(name, str):
-        if (place := desk.named(name)) is not None:
-            return place
+        if (position := desk.named(name)) is not None:
+            return position
         raise Wrong("this item is not in the queue any more: it was started with others", 410)
     if isinstance(n, int) and not isinstance(n, bool) and 0 <= n < len(desk.entries):
         raise Wrong("field 'item' is missing: the name that came with the item")
     raise Wrong(f"field 'n': wanted 0 to {len(desk.entries) - 1}, with the item's name")
 
 
-def _of_place(do: str, n: int, desk: Desk) -> dict[str, Any]:
-    """What the queue knows of a place: the page is not asked for it."""
+def _from_queue(do: str, n: int, desk: Desk) -> dict[str, Any]:
+    """What the queue knows of an item: the page is not asked for it."""
     entry, task = desk.entries[n], desk.task
     if do == "bank":
         return {"topic_id": entry.cell[0]}
-    found: dict[str, Any] = {"kind": task.kind, "cell": entry.cell}
+    fields: dict[str, Any] = {"kind": task.kind, "cell": entry.cell}
     if do in ("label", "clear"):
-        found["repeat"] = entry.repeat
+        fields["repeat"] = entry.repeat
     if do == "label":
-        found |= {
+        fields |= {
             "condition": desk.condition,
             "shown": entry.shown,
             "chosen_by": entry.chosen_by,
@@ -139,7 +141,7 @@ def _of_place(do: str, n: int, desk: Desk) -> dict[str, Any]:
             "is_control": entry.is_control,
             "guidelines_sha256": task.guidelines_sha256,
         }
-    return found
+    return fields
 
 
 def _check_spans(event: Label, task: Task) -> None:
@@ -158,5 +160,5 @@ def _check_spans(event: Label, task: Task) -> None:
         if span.sha256 != text_hash(text):
             raise Wrong(f"span of {span.of!r}: its text is another one by now", 410)
         if not span.start < span.end <= len(text):
-            places = f"{span.start} to {span.end}"
-            raise Wrong(f"span of {span.of!r}: {places} in a text of {len(text):,} characters")
+            offsets = f"{span.start} to {span.end}"
+            raise Wrong(f"span of {span.of!r}: {offsets} in a text of {len(text):,} characters")

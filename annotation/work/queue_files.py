@@ -34,33 +34,33 @@ class Made(Row):
     plan: Plan
 
 
-class KeptQueue(NamedTuple):
+class StoredQueue(NamedTuple):
     """A queue as its file has it."""
 
     made: Made
     entries: list[Entry]
 
 
-def kept_queue(
+def stored_queue(
     folder: Path, task: Task, annotator: str, plan: Plan, state: State | None = None
 ) -> list[Entry]:
     """A person's queue: that of an earlier start or, where there is none, a new one, kept.
 
     With a larger `plan.n` than before it grows behind what there is; with a smaller one it is its
-    first places. What a person labelled, or may be asked, under one condition is not asked under
+    first positions. What a person labelled, or may be asked, under one condition is not asked under
     the other: labels are never of both.
 
     Raises: InputError if the file is of other results or another plan, or cannot be written.
     """
     plan.check(task.kind)
     path = queue_path(folder, annotator, task.kind, plan.condition)
-    held: list[Entry] = []
+    stored: list[Entry] = []
     if path.exists():
-        made, held = read_queue(path)
+        made, stored = read_queue(path)
         _check(path, made, task, plan)
         if made.plan.n is None or (plan.n is not None and plan.n <= made.plan.n):
-            _check_cells(path, held, task)
-            return held if plan.n is None else held[: _entries_of(task, plan.n)]
+            _check_cells(path, stored, task)
+            return stored if plan.n is None else stored[: _entries_of(task, plan.n)]
     barred: list[Cell] = []
     others: list[list[Entry]] = []
     for one in queues_in(folder):
@@ -69,13 +69,15 @@ def kept_queue(
                 others.append(one.entries)
         elif one.made.annotator == annotator:
             barred += (entry.cell for entry in one.entries)
-    found = queue_of(task, annotator, plan, state=state, held=held, barred=barred, others=others)
+    queue = queue_of(
+        task, annotator, plan, state=state, earlier=stored, barred=barred, others=others
+    )
     made = Made(annotator=annotator, kind=task.kind, fingerprint=task.fingerprint, plan=plan)
-    lines = [made.model_dump_json(), *(e.model_dump_json(exclude_defaults=True) for e in found)]
+    lines = [made.model_dump_json(), *(e.model_dump_json(exclude_defaults=True) for e in queue)]
     part = path.with_name(f"{path.name}.part")
     write_file(part, "".join(f"{line}\n" for line in lines).encode())
     rename(part, path)
-    return found
+    return queue
 
 
 def queue_path(folder: Path, annotator: str, kind: Kind, condition: Condition) -> Path:
@@ -83,7 +85,7 @@ def queue_path(folder: Path, annotator: str, kind: Kind, condition: Condition) -
     return folder / f"{check_name(annotator)}.{kind}.{condition}{SUFFIX}"
 
 
-def read_queue(path: Path) -> KeptQueue:
+def read_queue(path: Path) -> StoredQueue:
     """A queue of a file. Raises: InputError with the line that is wrong."""
     try:
         lines = path.read_bytes().splitlines() or [b""]
@@ -91,10 +93,10 @@ def read_queue(path: Path) -> KeptQueue:
         raise unreadable(path, error) from None
     made = _parsed(path, 1, lines[0], Made)
     entries = [_parsed(path, at, line, Entry) for at, line in enumerate(lines[1:], 2)]
-    return KeptQueue(made, entries)
+    return StoredQueue(made, entries)
 
 
-def queues_in(folder: Path) -> Iterator[KeptQueue]:
+def queues_in(folder: Path) -> Iterator[StoredQueue]:
     """All queues of a folder of labels, by name. Raises: InputError for one that is none."""
     kinds, conditions = get_args(Kind), get_args(Condition)
     for path in sorted(folder.glob(f"*{SUFFIX}")):
@@ -122,13 +124,13 @@ def _check(path: Path, made: Made, task: Task, plan: Plan) -> None:
             raise InputError(f"{path}: {what}; give it again, or name another --dir")
 
 
-def _check_cells(path: Path, held: Sequence[Entry], task: Task) -> None:
-    known = set(task.cells)
-    for entry in held:
-        if entry.cell not in known:
+def _check_cells(path: Path, entries: Sequence[Entry], task: Task) -> None:
+    cells = set(task.cells)
+    for entry in entries:
+        if entry.cell not in cells:
             raise InputError(f"{path}: item {' '.join(entry.cell)} is not in the results any more")
 
 
 def _entries_of(task: Task, n: int) -> int:
-    """How many entries n places are: two each of `verify`."""
+    """How many entries n positions are: two each of `verify`."""
     return 2 * n if task.kind == "verify" else n

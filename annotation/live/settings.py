@@ -1,4 +1,4 @@
-"""What a coordinator is told of: said when a server starts, before anything is worked out."""
+"""What a coordinator is shown: chosen when a server starts, before anything is worked out."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ HALF_WIDTH = 0.05
 
 
 @dataclass(frozen=True)
-class Asked:
+class LiveSettings:
     """What is looked at.
 
     Attributes:
