@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..records.reading.extras import need
+from .feedback import Explained
 from .judging import SampleJudge
-from .telling import Explained
 
 if TYPE_CHECKING:
     from deepeval.test_case import LLMTestCase
@@ -88,9 +88,9 @@ def samples(test_cases: Iterable[LLMTestCase]) -> Iterator[dict[str, Any]]:
 def _sample(case: LLMTestCase) -> dict[str, Any]:
     if case.actual_output is None:
         raise _errors.MissingTestCaseParamsError(f"test case {case.input!r} has no actual_output")
-    contexts = [getattr(given, "context", given) for given in case.retrieval_context or ()]
-    held = case.metadata or {}
-    sample = {name: held[name] for name in _IN_METADATA if name in held}
+    contexts = [getattr(context, "context", context) for context in case.retrieval_context or ()]
+    metadata = case.metadata or {}
+    sample = {name: metadata[name] for name in _IN_METADATA if name in metadata}
     return {
         "input": case.input,
         "actual_output": case.actual_output,
@@ -99,17 +99,17 @@ def _sample(case: LLMTestCase) -> dict[str, Any]:
     }
 
 
-def _keep(metric: JudgeMetric, told: Explained) -> float | None:
+def _keep(metric: JudgeMetric, explained: Explained) -> float | None:
     """The value, written where DeepEval reads it."""
-    found = told.score
-    metric.score = found.value
-    metric.error = None if found.value is not None else str(found)
-    metric.reason = metric.verbose_logs = told.feedback
+    score = explained.score
+    metric.score = score.value
+    metric.error = None if score.value is not None else str(score)
+    metric.reason = metric.verbose_logs = explained.feedback
     metric.score_breakdown = {
-        "n": found.n,
-        "n_unjudged": found.n_unjudged,
-        "low": found.low,
-        "high": found.high,
+        "n": score.n,
+        "n_unjudged": score.n_unjudged,
+        "low": score.low,
+        "high": score.high,
     }
     metric.is_successful()
-    return found.value
+    return score.value

@@ -72,22 +72,22 @@ class AnswerMetric:
     ) -> Any:
         sample = _fields(example, prediction, self._fields)
         try:
-            found = self._judge.explain(sample)
+            explained = self._judge.explain(sample)
         except EndpointUnusable as error:
-            raise self._kept(error) from None
-        score = found.score
+            raise self._recorded(error) from None
+        score = explained.score
         if score.value is None:
             if not score.n_unjudged and not score.reasons:
                 raise ValueError(f"there is nothing to judge: {score} is 0/0")
             reason = max(score.reasons, key=lambda name: score.reasons[name], default=Reason.ERROR)
-            raise self._kept(JudgeError(Reason(reason), str(score)))
+            raise self._recorded(JudgeError(Reason(reason), str(score)))
         if pred_name is None:
             return score.value
         import dspy
 
-        return dspy.Prediction(score=score.value, feedback=found.feedback)
+        return dspy.Prediction(score=score.value, feedback=explained.feedback)
 
-    def _kept(self, error: JudgeError | EndpointUnusable) -> Exception:
+    def _recorded(self, error: JudgeError | EndpointUnusable) -> Exception:
         with self._lock:
             self.unjudged.append(error)
         what = "the metric has no value, which dspy.Evaluate counts as its failure_score"
@@ -107,8 +107,8 @@ def samples(
 
     Raises: InputError for one without an answer, with its place; a program that failed has none.
     """
-    for place, (example, prediction, *_) in enumerate(results):
-        yield _fields(example, prediction, fields or {}, f"results[{place}]")
+    for index, (example, prediction, *_) in enumerate(results):
+        yield _fields(example, prediction, fields or {}, f"results[{index}]")
 
 
 def _fields(

@@ -73,17 +73,17 @@ def answer_scorer(
     async def score(state: Any, target: Any) -> Any:
         answered = state.output.completion
         row = _sample(state.sample_id, state.input_text, answered, state.metadata, named)
-        found = await judge.aexplain(row)
-        of, about = found.score, _metadata(found.score)
+        explained = await judge.aexplain(row)
+        of, about = explained.score, _metadata(explained.score)
         if of.value is None:
             return _inspect.Score.unscored(
                 reason=_FAILED if of.n_unjudged or of.reasons else _NOTHING,
                 answer=answered,
-                explanation=found.feedback,
+                explanation=explained.feedback,
                 metadata=about,
             )
         return _inspect.Score(
-            value=of.value, answer=answered, explanation=found.feedback, metadata=about
+            value=of.value, answer=answered, explanation=explained.feedback, metadata=about
         )
 
     return score
@@ -105,14 +105,14 @@ def samples(
     """
     read = _read(log) if isinstance(log, str | Path) else log
     named = fields or {}
-    found = [sample for sample in read.samples or () if sample.epoch == epoch]
-    if not found:
+    of_epoch = [sample for sample in read.samples or () if sample.epoch == epoch]
+    if not of_epoch:
         raise InputError(f"{read.location or log}: has no samples of epoch {epoch}")
-    failed = [str(sample.id) for sample in found if sample.error is not None]
+    failed = [str(sample.id) for sample in of_epoch if sample.error is not None]
     if failed:
-        what = f"{len(failed):,} of {len(found):,} samples failed in Inspect and are left out"
+        what = f"{len(failed):,} of {len(of_epoch):,} samples failed in Inspect and are left out"
         warnings.warn(f"{read.location}: {what}, first {failed[0]}", UserWarning, stacklevel=2)
-    for sample in found:
+    for sample in of_epoch:
         if sample.error is None:
             question, answer = _question(sample.input), sample.output.completion
             yield _sample(sample.id, question, answer, sample.metadata, named)
@@ -126,11 +126,11 @@ def _read(path: str | Path) -> Any:
         raise InputError(f"{path}: is no log of Inspect ({what})") from None
 
 
-def _question(given: Any) -> str:
+def _question(content: Any) -> str:
     """The input of a sample: itself, or what its user said last."""
-    if isinstance(given, str):
-        return given
-    texts = [message.text for message in given if message.role == "user"]
+    if isinstance(content, str):
+        return content
+    texts = [message.text for message in content if message.role == "user"]
     return texts[-1] if texts else ""
 
 

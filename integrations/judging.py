@@ -12,8 +12,8 @@ from ..programs.config.names import program_names
 from ..programs.protocols.table import chosen
 from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError
+from .feedback import Explained
 from .rounds import Rounds
-from .telling import Explained
 
 _NO_ANSWERS = ("relevance", "items")  # programs that judge no answers
 
@@ -64,11 +64,11 @@ class SampleJudge:
         Raises: InputError for a sample that lacks something, and for a measure that its programs
             do not give, before anything is asked; EndpointUnusable when no request can succeed.
         """
-        return self._rounds.submit(sample_of(sample, 0), is_told=False).result()[0].score
+        return self._rounds.submit(sample_of(sample, 0), with_feedback=False).result()[0].score
 
     async def ascore(self, sample: Mapping[str, Any]) -> QuestionScore:
         """As `score`; the loop it is awaited in goes on, and no thread waits."""
-        waiting = self._rounds.submit(sample_of(sample, 0), is_told=False)
+        waiting = self._rounds.submit(sample_of(sample, 0), with_feedback=False)
         return (await asyncio.wrap_future(waiting))[0].score
 
     def explain(self, sample: Mapping[str, Any]) -> Explained:
@@ -77,11 +77,11 @@ class SampleJudge:
 
     def explain_each(self, sample: Mapping[str, Any]) -> list[Explained]:
         """As `explain`, for all of `measures`; of each what is of its programs."""
-        return self._rounds.submit(sample_of(sample, 0), is_told=True).result()
+        return self._rounds.submit(sample_of(sample, 0), with_feedback=True).result()
 
     async def aexplain(self, sample: Mapping[str, Any]) -> Explained:
         """As `explain`; the loop it is awaited in goes on."""
-        waiting = self._rounds.submit(sample_of(sample, 0), is_told=True)
+        waiting = self._rounds.submit(sample_of(sample, 0), with_feedback=True)
         return (await asyncio.wrap_future(waiting))[0]
 
     def __copy__(self) -> SampleJudge:

@@ -81,15 +81,15 @@ class JudgeScorer(_Scorer):  # type: ignore[misc]
             self._feedback(each.score, each.feedback) for each in self._judge.explain_each(sample)
         ]
 
-    def _feedback(self, found: QuestionScore, why: str) -> Feedback:
-        rests_on: dict[str, float | None] = {"n": found.n, "n_unjudged": found.n_unjudged}
-        rests_on |= {"low": found.low, "high": found.high, **found.reasons}
+    def _feedback(self, score: QuestionScore, why: str) -> Feedback:
+        rests_on: dict[str, float | None] = {"n": score.n, "n_unjudged": score.n_unjudged}
+        rests_on |= {"low": score.low, "high": score.high, **score.reasons}
         error = (
-            None if found.value is not None else _entities.AssessmentError("NOT_JUDGED", str(found))
+            None if score.value is not None else _entities.AssessmentError("NOT_JUDGED", str(score))
         )
         return _entities.Feedback(
-            name=found.measure,
-            value=found.value,
+            name=score.measure,
+            value=score.value,
             error=error,
             rationale=why,
             source=self._source,
@@ -109,12 +109,12 @@ def samples(data: Any) -> Iterator[dict[str, Any]]:
     frame = data.to_df() if hasattr(data, "to_df") else data
     rows: Iterable[Any] = frame.to_dict("records") if hasattr(frame, "to_dict") else frame
     for row in rows:
-        given = {"trace": row} if isinstance(row, _entities.Trace) else row
-        trace = given.get("trace")
+        parts = {"trace": row} if isinstance(row, _entities.Trace) else row
+        trace = parts.get("trace")
         yield _sample(
-            given.get("inputs"),
-            given.get("outputs"),
-            given.get("expectations"),
+            parts.get("inputs"),
+            parts.get("outputs"),
+            parts.get("expectations"),
             _entities.Trace.from_json(trace) if isinstance(trace, str) else trace,
         )
 
@@ -136,17 +136,17 @@ def _sample(
     return {field: value for field, value in sample.items() if value is not None}
 
 
-def _first(given: Any, names: Sequence[str]) -> Any:
-    if not isinstance(given, Mapping):
+def _first(fields: Any, names: Sequence[str]) -> Any:
+    if not isinstance(fields, Mapping):
         return None
-    return next((given[name] for name in names if given.get(name) is not None), None)
+    return next((fields[name] for name in names if fields.get(name) is not None), None)
 
 
-def _text(read: Any, given: Any) -> str | None:
-    return None if given is None else read(given)
+def _text(read: Any, value: Any) -> str | None:
+    return None if value is None else read(value)
 
 
 def _retrieved(trace: Trace | None) -> list[str] | None:
     spans = _utils.extract_retrieval_context_from_trace(trace)
-    found = [chunk["content"] for chunks in spans.values() for chunk in chunks]
-    return list(dict.fromkeys(text for text in found if text)) or None
+    texts = [chunk["content"] for chunks in spans.values() for chunk in chunks]
+    return list(dict.fromkeys(text for text in texts if text)) or None

@@ -29,22 +29,22 @@ def sample_fields(
 
     Raises: InputError for a name in `fields` that neither has, or without an answer.
     """
-    known = {name: value for name, value in given.items() if name not in ANSWER}
+    without_answer = {name: value for name, value in given.items() if name not in ANSWER}
     rows = {**given, **answered}
-    found = {**known, **answered}
+    parts = {**without_answer, **answered}
     for part, name in fields.items():
         if name not in rows:
             there = ", ".join(map(str, rows))
             hint = did_you_mean(name, map(str, rows))
             raise InputError(f"{where}: no field {name!r} for {part}; fields: {there}{hint}")
         for other in next((names for names in (QUESTION, ANSWER, CONTEXTS) if part in names), ()):
-            found.pop(other, None)
-        found[part] = rows[name]
-    if not any(isinstance(found.get(name), str) for name in ANSWER):
+            parts.pop(other, None)
+        parts[part] = rows[name]
+    if not any(isinstance(parts.get(name), str) for name in ANSWER):
         there = ", ".join(map(str, answered)) or "none"
         names = ", ".join(ANSWER)
         raise InputError(f"{where}: no answer ({names}), fields of what was answered: {there}")
-    if CONTEXT in found and not any(name in found for name in CONTEXTS):
-        context = found.pop(CONTEXT)
-        found["contexts"] = [context] if isinstance(context, str) else context
-    return found
+    if CONTEXT in parts and not any(name in parts for name in CONTEXTS):
+        context = parts.pop(CONTEXT)
+        parts["contexts"] = [context] if isinstance(context, str) else context
+    return parts

@@ -65,12 +65,12 @@ class AnswerMetric(_SingleTurnMetric):  # type: ignore[misc]
         """Nothing: the judges have settings of their own."""
 
     async def _single_turn_ascore(self, sample: Any, callbacks: Any) -> float:
-        found = await self._judge.ascore(sample.to_dict())
-        self.judged.append(found)
-        if found.value is None:
-            warnings.warn(f"{self.name}: nan, {found}", RuntimeWarning, stacklevel=2)
+        score = await self._judge.ascore(sample.to_dict())
+        self.judged.append(score)
+        if score.value is None:
+            warnings.warn(f"{self.name}: nan, {score}", RuntimeWarning, stacklevel=2)
             return math.nan
-        return found.value
+        return score.value
 
     async def ascore(self, **row: Any) -> Any:
         """What experiments call.
@@ -88,14 +88,14 @@ class AnswerMetric(_SingleTurnMetric):  # type: ignore[misc]
         """As `ascore`."""
         return self._result(self._judge.explain(row), row)
 
-    def _result(self, found: Any, row: Mapping[str, Any]) -> Any:
-        of = found.score
+    def _result(self, explained: Any, row: Mapping[str, Any]) -> Any:
+        of = explained.score
         self.judged.append(of)
         names = ("measure", "n", "n_unjudged", "low", "high")
         about = {name: getattr(of, name) for name in names} | {"reasons": dict(of.reasons)}
         return need("ragas.metrics.result", "ragas").MetricResult(
             math.nan if of.value is None else of.value,
-            reason=found.feedback,
+            reason=explained.feedback,
             traces={"input": dict(row), "output": about},
         )
 
@@ -134,9 +134,9 @@ def _csv_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 def _list(text: str, where: str) -> list[Any]:
     try:
-        found = ast.literal_eval(text)
+        value = ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
-        found = None
-    if not isinstance(found, list):
+        value = None
+    if not isinstance(value, list):
         raise InputError(f"{where} is no list, wanted one as ragas writes it, ['...', '...']")
-    return found
+    return value

@@ -29,7 +29,7 @@ from ..programs.run import judge_collection
 from ..programs.scoring.result import Result
 from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError, Problems
-from .telling import Explained, explained
+from .feedback import Explained, explained
 
 GATHERED_S = 0.02  # a harness asks anew as soon as it has an answer: so they go together again
 MOST = 256  # samples of a round: those that come later wait no longer than these take
@@ -40,7 +40,7 @@ class _Job:
     """A sample that somebody waits for; `run_id` tells answers to one question apart."""
 
     sample: Sample
-    is_told: bool
+    with_feedback: bool
     future: Future[list[Explained]] = field(default_factory=Future)
     run_id: str = ""
 
@@ -80,15 +80,15 @@ class Rounds:
         self._thread = ThreadPoolExecutor(1, "nuggetjudge-rounds")
         self._home: Path | None = None
 
-    def submit(self, sample: Sample, *, is_told: bool) -> Future[list[Explained]]:
+    def submit(self, sample: Sample, *, with_feedback: bool) -> Future[list[Explained]]:
         """Queue a sample.
 
         Args:
-            is_told: say in words what the answer lost.
+            with_feedback: say in words what the answer lost.
 
         Returns: what it is worth in each measure, to come; the future raises what judging it did.
         """
-        job = _Job(sample, is_told)
+        job = _Job(sample, with_feedback)
         with self._lock:
             self._waiting.append(job)
         self._thread.submit(self._next)
@@ -107,7 +107,7 @@ class Rounds:
 
     def _settle(self, jobs: Sequence[_Job]) -> None:
         try:
-            found = self._judged(jobs)
+            outcomes = self._judged(jobs)
         except InputError as error:
             if len(jobs) == 1:
                 jobs[0].future.set_exception(error)
@@ -118,7 +118,7 @@ class Rounds:
             for job in jobs:
                 job.future.set_exception(error)
         else:
-            for job, one in zip(jobs, found, strict=True):
+            for job, one in zip(jobs, outcomes, strict=True):
                 if isinstance(one, InputError):
                     job.future.set_exception(one)
                 else:
@@ -149,20 +149,22 @@ class Rounds:
         scores = question_scores(result, list(self._measures))
         rows = {(row.run_id, row.topic_id, row.measure): row for row in scores}
         views: dict[tuple[str, str], AnswerView] = {}
-        if any(job.is_told for job in jobs):
+        if any(job.with_feedback for job in jobs):
             for view in answers_of(result.folder, Problems()):
                 views[view.run_id, view.topic_id] = view
-        found: list[list[Explained] | InputError] = []
+        outcomes: list[list[Explained] | InputError] = []
         for job in jobs:
             key = job.run_id, job.sample.topic_id
             if lacking := [name for name in self._measures if (*key, name) not in rows]:
-                found.append(self._unknown(lacking[0], [r.measure for r in result.scores]))
+                outcomes.append(self._unknown(lacking[0], [r.measure for r in result.scores]))
                 continue
-            shown = views.get(key) if job.is_told else None
-            found.append([self._told(rows[*key, name], shown, eta) for name in self._measures])
-        return found
+            shown = views.get(key) if job.with_feedback else None
+            outcomes.append(
+                [self._explained(rows[*key, name], shown, eta) for name in self._measures]
+            )
+        return outcomes
 
-    def _told(self, row: QuestionScore, view: AnswerView | None, eta: int) -> Explained:
+    def _explained(self, row: QuestionScore, view: AnswerView | None, eta: int) -> Explained:
         """In words what the measure's own programs found; of one measure what all of them did."""
         if view is not None and len(self._measures) > 1 and (of := self._measures[row.measure]):
             view = replace(view, judged=tuple(each for each in view.judged if each.program in of))
@@ -170,15 +172,15 @@ class Rounds:
 
     def _check_measures(self, config: Config) -> None:
         """Raise InputError if a run without a model lacks one of the measures."""
-        found: list[str] = []
+        measures: list[str] = []
 
         def work(alone: Config, panel: Panel) -> None:
-            found.extend(row.measure for row in judge_collection(alone, panel=panel).scores)
+            measures.extend(row.measure for row in judge_collection(alone, panel=panel).scores)
 
         forecast_of(config, work)
         for name in self._measures:
-            if name not in found:
-                raise self._unknown(name, found)
+            if name not in measures:
+                raise self._unknown(name, measures)
         self._is_known = True
 
     def _unknown(self, measure: str, measures: Sequence[str]) -> InputError:
@@ -218,14 +220,14 @@ def _together(waiting: deque[_Job]) -> tuple[list[_Job], deque[_Job]]:
     topics: dict[str, tuple[Sample, int]] = {}
     of_round: list[str] = []
     for job in waiting:
-        topic, held = job.sample.topic_id, replace(job.sample, answer="")
-        known, n = topics.get(topic, (held, 0))
-        kinds = [kind for kind in vars(held) if getattr(held, kind)]
-        fits = kinds == (of_round := of_round or kinds) and known == held
+        topic, unanswered = job.sample.topic_id, replace(job.sample, answer="")
+        first, n = topics.get(topic, (unanswered, 0))
+        kinds = [kind for kind in vars(unanswered) if getattr(unanswered, kind)]
+        fits = kinds == (of_round := of_round or kinds) and first == unanswered
         if not fits or len(taken) == MOST:
             left.append(job)
             continue
-        topics[topic] = (held, n + 1)
+        topics[topic] = (unanswered, n + 1)
         job.run_id = f"answer{n or ''}"
         taken.append(job)
     return taken, left

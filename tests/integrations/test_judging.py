@@ -47,7 +47,7 @@ def together(judge, samples):
     """Their scores, all of them waiting when the round begins."""
     begin = threading.Event()
     judge._rounds._thread.submit(begin.wait, 60)
-    waiting = [judge._rounds.submit(sample_of(each, 0), is_told=False) for each in samples]
+    waiting = [judge._rounds.submit(sample_of(each, 0), with_feedback=False) for each in samples]
     begin.set()
     return [each.result()[0].score for each in waiting]
 

@@ -41,12 +41,12 @@ def explained(score: QuestionScore, view: AnswerView | None, eta: int) -> Explai
         view: the answer with what was judged of it; None: nothing was.
         eta: the rating from which a text answers a sub-question.
     """
-    found: dict[str, dict[str, None]] = {heading: {} for heading in _HEADINGS}
+    lines_by_heading: dict[str, dict[str, None]] = {heading: {} for heading in _HEADINGS}
     for each in view.judged if view is not None else ():
         for heading, line in _line(each, eta):
-            found[heading][line] = None  # once, though several programs say it
+            lines_by_heading[heading][line] = None  # once, though several programs say it
     lines = [str(score)]
-    for heading, texts in found.items():
+    for heading, texts in lines_by_heading.items():
         if texts:
             lines += [f"{_HEADINGS[heading]}:", *(f"- {text}" for text in texts)]
     return Explained(score, "\n".join(lines))
@@ -64,8 +64,8 @@ def _line(judged: Judged, eta: int) -> Iterator[tuple[str, str]]:
     elif judged.label not in _CARRIED:
         why = f": {judged.label}"
         if judged.unit == "citation":
-            said = f"“{cell(judged.passage, _PASSAGE)}”" if judged.passage else f"[{judged.docid}]"
-            why = f": {judged.label} support in {said}"
+            cited = f"“{cell(judged.passage, _PASSAGE)}”" if judged.passage else f"[{judged.docid}]"
+            why = f": {judged.label} support in {cited}"
         elif judged.unit == "sentence" and judged.docid is None and judged.label == "none":
             why = ": cites nothing"
         yield ("sentence" if judged.sentence is not None else "other"), f"{text}{why}"
