@@ -36,7 +36,7 @@ async def judge_answer(session: Session, sample: Mapping[str, Any]) -> Answer:
         async with session.spending(await session.expected(config)) as part:
             result = await in_thread(lambda: judge_collection(config, budget=part))
         about = dict(await session.spent(part)) | {"model": session.model_of(config)}
-        return _told(result, read, about)
+        return _answer_of(result, read, about)
 
 
 async def forecast_answer(session: Session, sample: Mapping[str, Any]) -> Expected:
@@ -60,7 +60,7 @@ def _prepared(session: Session, given: Mapping[str, Any], folder: Path) -> tuple
     return sample, session.alone(programs, data, folder / "out")
 
 
-def _told(result: Result, sample: Sample, about: Mapping[str, Any]) -> Answer:
+def _answer_of(result: Result, sample: Sample, about: Mapping[str, Any]) -> Answer:
     view = show_answer(result.folder, RUN, sample.topic_id, Problems()).data
     names = PassageNames()
     pieces = pieces_of(view, [names.name(context)[0] for context in sample.contexts])

@@ -40,7 +40,7 @@ class Part(Budget):
 
     def check(self, need: Need) -> None:
         """See Budget."""
-        with self._noted():
+        with self._recording_limit():
             self._whole.check(need)
 
     async def room(self, need: Need) -> None:
@@ -49,7 +49,7 @@ class Part(Budget):
 
     def reserve(self, need: Need) -> None:
         """See Budget."""
-        with self._noted():
+        with self._recording_limit():
             self._whole.reserve(need)
         self.usage.requests += 1
 
@@ -65,7 +65,7 @@ class Part(Budget):
         return self._whole.counted()
 
     @contextmanager
-    def _noted(self) -> Iterator[None]:
+    def _recording_limit(self) -> Iterator[None]:
         try:
             yield
         except JudgeError:
@@ -94,9 +94,9 @@ class SessionBudget:
             limits = ", ".join(f"{_figure(n, getattr(left, n))} {_WORDS[n]}" for n in short)
             options = " or ".join(f"--max-{name}" for name in short)
             raise OverBudget(
-                f"not asked: it would take about {said(expected)}, and {limits} are left of this "
-                f"session's budget; judge less, or ask whoever started the server for a higher "
-                f"{options}"
+                f"not asked: it would take about {amount_text(expected)}, and {limits} are left of "
+                f"this session's budget; judge less, or ask whoever started the server for a "
+                f"higher {options}"
             )
         made = Part(self.whole)
         self._under_way[id(made)] = (expected, made)
@@ -121,16 +121,16 @@ class SessionBudget:
         promised = [_less(expected, made) for expected, made in self._under_way.values()]
         limits = {"calls": self.whole.max_calls, "tokens": self.whole.max_tokens}
         limits["cost"] = self.whole.max_cost  # type: ignore[assignment]
-        found = {
+        remaining = {
             name: None
             if limit is None
             else max(0, limit - counted[f"max_{name}"] - sum(one[name] for one in promised))
             for name, limit in limits.items()
         }
-        return Left.model_validate(found)
+        return Left.model_validate(remaining)
 
     def spent(self) -> Amount:
-        """What the session spent until now, as far as endpoints told."""
+        """What the session spent until now, as far as endpoints reported."""
         return amount_of(self.whole)
 
     async def _counted(self) -> Mapping[str, float]:
@@ -138,7 +138,7 @@ class SessionBudget:
 
 
 def amount_of(budget: Budget) -> Amount:
-    """What was spent of a budget, as far as endpoints told."""
+    """What was spent of a budget, as far as endpoints reported."""
     use = budget.usage
     return Amount(calls=use.requests, tokens=use.tokens, cost=use.known_cost)
 
@@ -154,8 +154,8 @@ def amount_expected(estimates: Iterable[Estimate], free: Iterable[str]) -> Amoun
     )
 
 
-def said(amount: Amount) -> str:
-    """In words."""
+def amount_text(amount: Amount) -> str:
+    """Calls, tokens and cost, in words."""
     cost = "an unknown cost" if amount.cost is None else f"${amount.cost:.4f}"
     return f"{amount.calls:,} calls, {amount.tokens:,} tokens, {cost}"
 

@@ -33,26 +33,28 @@ async def judge_citation(session: Session, sentence: str, passage: str, title: s
             raise InputError(f"{name}: is empty, wanted the text that is judged")
     item = {"sentence": sentence, "passage": passage, "title": title}
     config = session.alone((), {}, session.config.run.out)
-    rehearsed = partial(rehearse, config, lambda alone, panel: _asked(alone, item, panel=panel))
+    rehearsed = partial(
+        rehearse, config, lambda alone, panel: _ask_support(alone, item, panel=panel)
+    )
     async with session.spending(await in_thread(rehearsed)) as part:
-        found, judge = await in_thread(lambda: _asked(config, item, budget=part))
+        outcome, judge = await in_thread(lambda: _ask_support(config, item, budget=part))
     about = {**dict(await session.spent(part)), "model": session.model_of(config)}
-    if isinstance(found, Lost):
-        why = Unjudged(reason=found.reason, quoted_detail=found.detail)
+    if isinstance(outcome, Lost):
+        why = Unjudged(reason=outcome.reason, quoted_detail=outcome.detail)
         return Citation(label=None, weight=None, unjudged=why, n=0, n_unjudged=1, **about)
     return Citation(
-        label=found.label,
-        weight=judge.gains.get(found.label),
-        score=found.score,
-        quoted_reason=found.rationale or "",
-        quotes=quotes_of([each.model_dump() for each in found.evidence or ()]),
+        label=outcome.label,
+        weight=judge.gains.get(outcome.label),
+        score=outcome.score,
+        quoted_reason=outcome.rationale or "",
+        quotes=quotes_of([each.model_dump() for each in outcome.evidence or ()]),
         n=1,
         n_unjudged=0,
         **about,
     )
 
 
-def _asked(
+def _ask_support(
     config: Config,
     item: dict[str, str],
     *,
@@ -63,9 +65,9 @@ def _asked(
         judge: ItemJudge = asking.panel[JUDGE]
         wanted = (*judge.inputs, *judge.optional)
         try:
-            found, _ = await judge.judged([{n: text for n, text in item.items() if n in wanted}])
+            verdicts, _ = await judge.judged([{n: text for n, text in item.items() if n in wanted}])
         except JudgeError as error:
             return Lost(error.reason, error.detail, error.raw), judge
-        return found[0], judge
+        return verdicts[0], judge
 
     return run_session(config, [JUDGE], ask, retry=False, quiet=True, budget=budget, panel=panel)

@@ -12,7 +12,7 @@ from ..programs.pipelines.closed_loop import is_closed_loop
 from ..programs.run import judge_collection
 from ..programs.scoring.result import Result
 from ..records.reading.problems import InputError
-from .budget import Part, amount_of, said
+from .budget import Part, amount_of, amount_text
 from .replies import Evaluation, Expected, Line
 from .session import Session, in_thread
 
@@ -27,7 +27,7 @@ async def evaluate(session: Session, config: str, name: str | None, tell: Tell) 
 
     Args:
         config: a file of the folder. name: of its results; None: that of the config.
-        tell: is told now and then how many judgements there are.
+        tell: called now and then with how many judgements there are.
 
     Raises: InputError for what the config gets wrong, or names outside; OverBudget.
     """
@@ -36,12 +36,12 @@ async def evaluate(session: Session, config: str, name: str | None, tell: Tell) 
     ready, notes = _ready(session, config, name)
     async with session.spending(await session.expected(ready)) as part:
         async with anyio.create_task_group() as group:
-            group.start_soon(_telling, ready.run.out, part, tell)
+            group.start_soon(_report_progress, ready.run.out, part, tell)
             result, error = await _outcome(ready, part)
             group.cancel_scope.cancel()
         if result is None:
             raise error or InputError("stopped")
-    return _told(session, result, ready, notes, dict(await session.spent(part)))
+    return _evaluation_of(session, result, ready, notes, dict(await session.spent(part)))
 
 
 async def forecast_evaluation(session: Session, config: str) -> Expected:
@@ -55,8 +55,8 @@ async def _outcome(config: Config, part: Part) -> tuple[Result | None, Exception
     try:
         return await in_thread(lambda: judge_collection(config, budget=part)), None
     except InputError as error:
-        what, is_held, _ = str(error).partition("; name another --out")  # of a command line
-        return None, InputError(f"{what}; give another name") if is_held else error
+        what, is_taken, _ = str(error).partition("; name another --out")  # of a command line
+        return None, InputError(f"{what}; give another name") if is_taken else error
     except Exception as error:
         return None, error
 
@@ -66,14 +66,14 @@ def _ready(session: Session, config: str, name: str | None) -> tuple[Config, lis
     path = session.folder.config_file(config)
     out = session.folder.out(name or path.stem)
     own = load_models(path)
-    found = load_config(path, session.settings(out))
-    if is_closed_loop(found):
+    ready = load_config(path, session.settings(out))
+    if is_closed_loop(ready):
         what = "retrieves by itself, which is not limited here; judge what it found by data:"
         raise InputError(f"config {config}: {what}")
-    session.folder.check(found, f"config {config}")
+    session.folder.check(ready, f"config {config}")
     others = sorted(own - {model.model for model in session.config.models.values()})
     notes = [f"models: of {config} ({', '.join(others)}) was not used"] if others else []
-    return found, notes
+    return ready, notes
 
 
 def load_models(path: Path) -> set[str]:
@@ -83,20 +83,20 @@ def load_models(path: Path) -> set[str]:
     try:
         data = read_yaml(path.read_text(encoding="utf-8"))[0]
     except (NotYaml, OSError, UnicodeDecodeError):
-        return set()  # load_config tells
+        return set()  # load_config reports it
     entries = data.get("models") if isinstance(data, dict) else None
     named = entries.values() if isinstance(entries, dict) else ()
     return {str(each.get("model")) for each in named if isinstance(each, dict)}
 
 
-async def _telling(out: Path, part: Part, tell: Tell) -> None:
+async def _report_progress(out: Path, part: Part, tell: Tell) -> None:
     import anyio
 
     done = -1
     while True:
         if (n := _n_judged(out)) > done:
             done = n
-            await tell(n, f"{n:,} judgements, {said(amount_of(part))}")
+            await tell(n, f"{n:,} judgements, {amount_text(amount_of(part))}")
         await anyio.sleep(LOOK_S)
 
 
@@ -105,7 +105,7 @@ def _n_judged(out: Path) -> int:
     return sum(path.read_bytes().count(b"\n") for path in (out / "journal").glob("*-*.jsonl"))
 
 
-def _told(
+def _evaluation_of(
     session: Session, result: Result, config: Config, notes: list[str], about: dict[str, object]
 ) -> Evaluation:
     manifest = result.manifest
@@ -129,12 +129,12 @@ def _told(
 
 def _lines(board: Leaderboard) -> list[Line]:
     first = board.measures[0]
-    found = []
+    lines = []
     for line in board.lines:
         if (row := line.means.get(first)) is None:
             continue
         low, high = line.intervals.get(first, (None, None))
-        found.append(
+        lines.append(
             Line(
                 run=line.run_id,
                 measure=first,
@@ -148,4 +148,4 @@ def _lines(board: Leaderboard) -> list[Line]:
                 told_from_next=line.is_told_apart,
             )
         )
-    return found
+    return lines

@@ -54,14 +54,14 @@ class Folder:
         """
         if "\0" in str(name):
             raise InputError(f"{what}: holds a NUL character, wanted a path in the folder")
-        return self._held(self.root / name, f"{what} {name}")
+        return self._within(self.root / name, f"{what} {name}")
 
-    def _held(self, path: str | Path, what: str) -> Path:
+    def _within(self, path: str | Path, what: str) -> Path:
         """A path as it would be opened, links resolved."""
-        found = Path(os.path.realpath(path))
-        if not found.is_relative_to(self.root):
+        real_path = Path(os.path.realpath(path))
+        if not real_path.is_relative_to(self.root):
             raise InputError(f"{what}: outside of the folder that this server may see")
-        return found
+        return real_path
 
     def named(self, path: Path) -> str:
         """How a client would name a path of the folder."""
@@ -69,42 +69,42 @@ class Folder:
 
     def config_file(self, name: str) -> Path:
         """A config file. Raises: InputError if it is elsewhere or not there."""
-        found = self.inside(name, "config")
-        if not found.is_file():
+        path = self.inside(name, "config")
+        if not path.is_file():
             near = ", ".join(sorted(p.name for p in self.root.glob("*.y*ml"))[:10])
             raise InputError(f"config {name}: no such file{f'; there is {near}' if near else ''}")
-        return found
+        return path
 
     def out(self, name: str) -> Path:
         """Where results of this name go. Raises: InputError for what is no plain name."""
         if not _NAME.fullmatch(name):
             what = "wanted letters, digits, . _ and -, as it becomes a folder under results/"
             raise InputError(f"name {name!r}: {what}")
-        found = self.inside(Path(RESULTS) / name, "name")
-        self._check_all(found, f"name {name}")
-        return found
+        path = self.inside(Path(RESULTS) / name, "name")
+        self._check_all(path, f"name {name}")
+        return path
 
     def results(self, name: str) -> Path:
         """A finished results folder, all that it names being in the folder.
 
         Raises: InputError.
         """
-        found = self.inside(name, "results")
-        if not (found / MANIFEST).is_file():
-            known = sorted(p.parent.name for p in (self.root / RESULTS).glob(f"*/{MANIFEST}"))
-            there = [f"{RESULTS}/{one}" for one in known]
-            meant = did_you_mean(str(name), [*there, *known])
+        path = self.inside(name, "results")
+        if not (path / MANIFEST).is_file():
+            finished = sorted(p.parent.name for p in (self.root / RESULTS).glob(f"*/{MANIFEST}"))
+            there = [f"{RESULTS}/{one}" for one in finished]
+            meant = did_you_mean(str(name), [*there, *finished])
             what = f"there is {', '.join(there[:10])}{meant}" if there else "evaluate makes one"
             raise InputError(f"results {name}: no finished results there; {what}")
-        self._check_all(found, f"results {name}")
-        self.check(inputs_of(found).config, str(name))
-        return found
+        self._check_all(path, f"results {name}")
+        self.check(inputs_of(path).config, str(name))
+        return path
 
     def _check_all(self, folder: Path, what: str) -> None:
         """Raise InputError if something in a folder is a link that leads out."""
         for here, folders, files in os.walk(folder):
             for each in (*folders, *files):
-                self._held(Path(here) / each, f"{what}: {each}")
+                self._within(Path(here) / each, f"{what}: {each}")
 
     def check(self, config: Config, name: str) -> None:
         """Raise InputError if a config reads something that is not in the folder.
@@ -114,15 +114,15 @@ class Folder:
         """
         alone = config.model_copy(update={"models": {}})  # which are not the client's
         for path in _paths(alone):
-            self._held(path, f"{name} names {path}")
+            self._within(path, f"{name} names {path}")
         for pattern in (*config.data.runs, *config.data.retrieval):
-            self._held(_fixed_part(pattern), f"{name} names {pattern}")
+            self._within(_fixed_part(pattern), f"{name} names {pattern}")
         for path in input_files(alone):
-            self._held(path, f"{name} names {path}")
+            self._within(path, f"{name} names {path}")
         for step in _steps(config):
             if step not in _SEARCHES:
-                known = ", ".join(_SEARCHES)
-                what = f"a search by {step} loads a model by itself; wanted steps of {known}"
+                searches = ", ".join(_SEARCHES)
+                what = f"a search by {step} loads a model by itself; wanted steps of {searches}"
                 raise InputError(f"{name}: {what}")
 
 

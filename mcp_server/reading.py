@@ -12,7 +12,7 @@ from ..records.reading.problems import InputError, Problems
 from .replies import Difference, Differences, Explanation, Moved
 from .session import Session
 
-MOVED = 5  # topics told of each measure
+MOVED = 5  # topics shown of each measure
 LENGTH = 6000  # characters of an explanation in one reply
 
 
@@ -37,12 +37,12 @@ def compare_runs(
     names = [run, other_run]
     if other is not None:  # each of its own folder, where both have a run of that name
         paths = [one, other]
-        known = run_names(paths, [topic_scores(path, Problems()) for path in paths])
-        names = [of.get(name, name) for name, of in zip(names, known, strict=True)]
-    found = compare(one, other, Problems(), way="runs", runs=names, measures=measures or [])
-    differences = [_difference(name, of) for name, of in found["measures"].items()]
+        shown_names = run_names(paths, [topic_scores(path, Problems()) for path in paths])
+        names = [of.get(name, name) for name, of in zip(names, shown_names, strict=True)]
+    comparison = compare(one, other, Problems(), way="runs", runs=names, measures=measures or [])
+    differences = [_difference(name, of) for name, of in comparison["measures"].items()]
     return Differences(
-        run=names[0], other_run=names[1], level=found["level"], differences=differences
+        run=names[0], other_run=names[1], level=comparison["level"], differences=differences
     )
 
 
@@ -70,8 +70,8 @@ def explain_score(
     )
 
 
-def _difference(name: str, found: dict[str, Any]) -> Difference:
-    (pair,), (one, other), topics = found["pairs"], found["runs"], found["topics"]
+def _difference(name: str, tested: dict[str, Any]) -> Difference:
+    (pair,), (one, other), topics = tested["pairs"], tested["runs"], tested["topics"]
     moved = [row for row in topics if row["difference"]]
     return Difference(
         measure=name,

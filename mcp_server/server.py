@@ -82,19 +82,19 @@ class JudgeServer(MCPServer[Any]):  # type: ignore[misc]
         if name not in tools:
             there = ", ".join(tools)
             raise ToolError(f"{cell(name, 80)}: no such tool{did_you_mean(name, tools)}; {there}")
-        known = tools[name].input_schema["properties"]
-        for given in arguments:
-            if given not in known:
-                meant = did_you_mean(given, known)
-                there = ", ".join(known)
-                raise ToolError(f"{name}: no argument {cell(given, 80)!r}{meant}; {there}")
+        parameters = tools[name].input_schema["properties"]
+        for argument in arguments:
+            if argument not in parameters:
+                meant = did_you_mean(argument, parameters)
+                there = ", ".join(parameters)
+                raise ToolError(f"{name}: no argument {cell(argument, 80)!r}{meant}; {there}")
         try:
             return await super().call_tool(name, arguments, context)
         except ToolError as error:
             if isinstance(error.__cause__, ValidationError):
                 raise ToolError(f"{name}: {_wrong(error.__cause__)}") from error.__cause__
-            said = str(error).removeprefix(f"Error executing tool {name}: ")  # the SDK's words
-            raise type(error)(said) from error.__cause__
+            message = str(error).removeprefix(f"Error executing tool {name}: ")  # the SDK's words
+            raise type(error)(message) from error.__cause__
 
 
 def server_of(session: Session) -> MCPServer[Any]:
@@ -114,16 +114,16 @@ def server_of(session: Session) -> MCPServer[Any]:
         """What is left of the budget; and what `evaluate` would ask with a config, or
         `judge_answer` with a question and an answer. Asks no model, costs nothing."""
         if config is not None:
-            return await told(evaluating.forecast_evaluation(session, config))
+            return await with_tool_errors(evaluating.forecast_evaluation(session, config))
         if question is None and answer is None:
-            return await told(session.forecast(session.model_of(session.config)))
+            return await with_tool_errors(session.forecast(session.model_of(session.config)))
         given = sample(question or "", answer or "", contexts, nuggets, key_points)
-        return await told(answers.forecast_answer(session, given))
+        return await with_tool_errors(answers.forecast_answer(session, given))
 
     async def judge_citation(sentence: Sentence, passage: Passage, title: Title = "") -> Citation:
         """How far one passage backs one sentence: full, partial or none, with the judge's
         quotes. Use it to look at a single citation; judge_answer does all of an answer."""
-        return await told(citation.judge_citation(session, sentence, passage, title))
+        return await with_tool_errors(citation.judge_citation(session, sentence, passage, title))
 
     async def judge_answer(
         question: Question,
@@ -136,7 +136,7 @@ def server_of(session: Session) -> MCPServer[Any]:
         as far as it is given something for them, with a label for each piece and what is
         missing."""
         given = sample(question, answer, contexts, nuggets, key_points)
-        return await told(answers.judge_answer(session, given))
+        return await with_tool_errors(answers.judge_answer(session, given))
 
     async def evaluate(
         config: ConfigFile,
@@ -152,7 +152,7 @@ def server_of(session: Session) -> MCPServer[Any]:
         async def tell(done: float, message: str) -> None:
             await ctx.report_progress(done, message=message)
 
-        return await told(evaluating.evaluate(session, config, name, tell))
+        return await with_tool_errors(evaluating.evaluate(session, config, name, tell))
 
     async def compare_runs(
         results: Results,
@@ -168,7 +168,7 @@ def server_of(session: Session) -> MCPServer[Any]:
         """Whether one run is better than another: differences tested by topic, and the
         questions that moved most."""
         given = (results, run, other_run, other_results, measures)
-        return await told(in_thread(lambda: reading.compare_runs(session, *given)))
+        return await with_tool_errors(in_thread(lambda: reading.compare_runs(session, *given)))
 
     async def explain_score(
         results: Results,
@@ -181,7 +181,7 @@ def server_of(session: Session) -> MCPServer[Any]:
         """Why a run scores as it does: with a run and a topic the answer, sentence by sentence,
         with its labels, quotes and what it misses; with neither, what is in the results."""
         given = (results, run, topic, offset)
-        return await told(in_thread(lambda: reading.explain_score(session, *given)))
+        return await with_tool_errors(in_thread(lambda: reading.explain_score(session, *given)))
 
     reads = (forecast, compare_runs, explain_score)
     for tool in (forecast, judge_citation, judge_answer, evaluate, compare_runs, explain_score):
@@ -199,11 +199,11 @@ def sample(
     key_points: list[str] | None,
 ) -> Mapping[str, Any]:
     """The fields of a sample."""
-    given = {"contexts": contexts, "nuggets": nuggets, "key_points": key_points}
-    return {"question": question, "answer": text, **{k: v for k, v in given.items() if v}}
+    optional = {"contexts": contexts, "nuggets": nuggets, "key_points": key_points}
+    return {"question": question, "answer": text, **{k: v for k, v in optional.items() if v}}
 
 
-async def told(work: Awaitable[T]) -> T:
+async def with_tool_errors(work: Awaitable[T]) -> T:
     """What is awaited; what a caller can do something about ends as an error of the tool."""
     try:
         return await work
@@ -213,7 +213,7 @@ async def told(work: Awaitable[T]) -> T:
 
 def _wrong(error: ValidationError) -> str:
     """What is wrong with arguments, without their values' text."""
-    found = []
+    problems = []
     for each in error.errors(include_url=False, include_input=False):
-        found.append(f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}")
-    return "; ".join(found)
+        problems.append(f"{'.'.join(map(str, each['loc'])) or 'arguments'}: {each['msg']}")
+    return "; ".join(problems)

@@ -80,8 +80,8 @@ class Session:
 
     def model_of(self, config: Config) -> str:
         """Who judges, in words."""
-        found = models_asked(config) if config.program else config.models_of("support")
-        return ", ".join(dict.fromkeys(alias_of(*each) for each in found))
+        models = models_asked(config) if config.program else config.models_of("support")
+        return ", ".join(dict.fromkeys(alias_of(*each) for each in models))
 
     async def expected(self, config: Config) -> Sequence[Estimate]:
         """What a run of a config would ask, as if nothing were kept."""
@@ -90,9 +90,9 @@ class Session:
     async def forecast(self, model: str, estimates: Sequence[Estimate] | None = None) -> Expected:
         """What is left, and what these would take of it."""
         left = await self.budget.left()
-        found = Expected(model=model, spent=self.budget.spent(), left=left)
+        expected = Expected(model=model, spent=self.budget.spent(), left=left)
         if estimates is None:
-            return found
+            return expected
         amount = amount_expected(estimates, self._free)
         judges = [
             Asked(
@@ -105,7 +105,7 @@ class Session:
             for row in estimates
         ]
         fits = not self.budget.short(amount, left)
-        return found.model_copy(update={"expected": amount, "judges": judges, "fits": fits})
+        return expected.model_copy(update={"expected": amount, "judges": judges, "fits": fits})
 
     @asynccontextmanager
     async def spending(self, estimates: Sequence[Estimate]) -> AsyncIterator[Part]:
