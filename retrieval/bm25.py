@@ -117,11 +117,11 @@ class Bm25:
         if not term_ids:
             return []
         scores = self._model.get_scores_from_ids(term_ids)
-        found = np.flatnonzero(scores)
-        if len(found) > hits:
-            least = np.partition(scores[found], -hits)[-hits]
-            found = found[scores[found] >= least]
-        best = found[np.argsort(-scores[found], kind="stable")[:hits]]
+        rows = np.flatnonzero(scores)
+        if len(rows) > hits:
+            least = np.partition(scores[rows], -hits)[-hits]
+            rows = rows[scores[rows] >= least]
+        best = rows[np.argsort(-scores[rows], kind="stable")[:hits]]
         return [Scored(self._passage_ids[position], float(scores[position])) for position in best]
 
 
@@ -132,8 +132,8 @@ def _in_numbers(passages: Iterable[Passage]) -> tuple[list[str], list[array[int]
     numbers: list[array[int]] = []
     vocabulary: dict[str, int] = {}
     for passage in passages:
-        found = terms(passage_text(passage))
-        numbers.append(array("i", (vocabulary.setdefault(t, len(vocabulary)) for t in found)))
+        words = terms(passage_text(passage))
+        numbers.append(array("i", (vocabulary.setdefault(t, len(vocabulary)) for t in words)))
         passage_ids.append(passage.id)
     if not passage_ids:
         raise ValueError("no passages, wanted one or more")

@@ -106,10 +106,10 @@ class Dense:
         """The nearest `hits` passages of each query, best first. See Retriever.search."""
         check_queries(queries, hits)
         search = self._search_exactly if isinstance(self._index, np.ndarray) else self._ask_faiss
-        found: list[Ranked] = []
+        rankings: list[Ranked] = []
         for start in range(0, len(queries), N_QUERIES):
-            found += search(self.encoder.queries(queries[start : start + N_QUERIES]), hits)
-        return found
+            rankings += search(self.encoder.queries(queries[start : start + N_QUERIES]), hits)
+        return rankings
 
     def _search_exactly(self, queries: Vectors, hits: int) -> list[Ranked]:
         best = BestRows(len(queries), hits)
@@ -119,9 +119,9 @@ class Dense:
 
     def _ask_faiss(self, queries: Vectors, hits: int) -> list[Ranked]:
         scores, rows = self._index.search(queries, min(hits, len(self.passage_ids)))
-        found = rows >= 0  # FAISS fills up with -1 what it could not find
+        is_hit = rows >= 0  # FAISS fills up with -1 what it could not find
         return [
-            as_ranked(rows[i][found[i]], scores[i][found[i]], self.passage_ids)
+            as_ranked(rows[i][is_hit[i]], scores[i][is_hit[i]], self.passage_ids)
             for i in range(len(queries))
         ]
 

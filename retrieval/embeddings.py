@@ -73,9 +73,9 @@ class CachedEncoder:
         if not texts:
             return encode(texts)
         keys = [self._key(role, text) for text in texts]
-        known = self._find(keys)
-        self.n_found += sum(key in known for key in keys)
-        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        vectors = self._find(keys)
+        self.n_found += sum(key in vectors for key in keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
         new = list(missing)
         for start in range(0, len(new), BATCH):
             some = new[start : start + BATCH]
@@ -83,10 +83,10 @@ class CachedEncoder:
             rows = {key: row.tobytes() for key, row in zip(some, made, strict=True)}
             self.n_made += len(rows)
             self._keep(rows)
-            known |= rows
-        if len({len(known[key]) for key in keys}) > 1:
+            vectors |= rows
+        if len({len(vectors[key]) for key in keys}) > 1:
             raise _unusable(self._path, "vectors of one encoder differ in length")
-        joined = b"".join(known[key] for key in keys)
+        joined = b"".join(vectors[key] for key in keys)
         return np.frombuffer(joined, "<f4").astype(np.float32).reshape(len(texts), -1)
 
     def _key(self, role: str, text: str) -> bytes:
@@ -94,14 +94,14 @@ class CachedEncoder:
         return hashlib.sha256(keyed.encode("utf-8", "surrogatepass")).digest()
 
     def _find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
-        found: dict[bytes, bytes] = {}
-        with _told(self._path):
+        vectors: dict[bytes, bytes] = {}
+        with _as_input_error(self._path):
             for start in range(0, len(keys), _AT_ONCE):
                 some = keys[start : start + _AT_ONCE]
                 marks = ",".join("?" * len(some))
                 look = f"SELECT key, value FROM vectors WHERE key IN ({marks})"
-                found.update(self._rows.execute(look, some))
-        return found
+                vectors.update(self._rows.execute(look, some))
+        return vectors
 
     def _keep(self, rows: dict[bytes, bytes]) -> None:
         if not self._keeps:
@@ -115,12 +115,12 @@ class CachedEncoder:
             warnings.warn(text, RuntimeWarning, stacklevel=4)
 
 
-def kept_vectors(folder: Path) -> tuple[int, int]:
+def stored_vectors(folder: Path) -> tuple[int, int]:
     """How many vectors are in a folder, and their bytes on disk. Raises: InputError."""
     path = folder / FILE
     if not path.exists():
         return 0, 0
-    with closing(_open(path)) as rows, _told(path):
+    with closing(_open(path)) as rows, _as_input_error(path):
         [(n,)] = rows.execute("SELECT COUNT(*) FROM vectors")
     return n, path.stat().st_size
 
@@ -128,14 +128,14 @@ def kept_vectors(folder: Path) -> tuple[int, int]:
 def clear_vectors(folder: Path) -> None:
     """Forget the vectors in a folder. Raises: InputError."""
     path = folder / FILE
-    with closing(_open(path)) as rows, _told(path):
+    with closing(_open(path)) as rows, _as_input_error(path):
         with rows:
             rows.execute("DELETE FROM vectors")
         rows.execute("VACUUM")
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    with _told(path):
+    with _as_input_error(path):
         rows = sqlite3.connect(path, timeout=_WAIT_S, check_same_thread=False)
         rows.execute("PRAGMA journal_mode = WAL")
         rows.execute("PRAGMA synchronous = NORMAL")
@@ -147,7 +147,7 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 @contextmanager
-def _told(path: Path) -> Iterator[None]:
+def _as_input_error(path: Path) -> Iterator[None]:
     """Turn what SQLite raises into an InputError that names the file."""
     try:
         yield

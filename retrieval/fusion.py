@@ -86,9 +86,9 @@ def weighted(
             raise ValueError(f"rankings[{i}]: the best score is {max(scores)}, norm max wants > 0")
         normed = _NORMS[norm](scores)
         absent = min(0.0, *normed) if normed else 0.0
-        found = dict(zip((one.passage_id for one in ranked), normed, strict=True))
+        by_id = dict(zip((one.passage_id for one in ranked), normed, strict=True))
         for name, parts in earned.items():
-            parts.append(weight * found.get(name, absent))
+            parts.append(weight * by_id.get(name, absent))
     return best_first({name: math.fsum(parts) for name, parts in earned.items()}, hits)
 
 

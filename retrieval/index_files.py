@@ -157,8 +157,8 @@ def _check_replaceable(folder: Path) -> None:
     if not folder.is_dir():
         raise InputError(f"{folder}: a file, wanted a folder for the index")
     about = _read_about(folder)
-    known = {ABOUT, *about.get("files", ())} if about else set()
-    if others := sorted(set(_files(folder)) - known):
+    of_index = {ABOUT, *about.get("files", ())} if about else set()
+    if others := sorted(set(_files(folder)) - of_index):
         raise InputError(
             f"{folder}: holds {others[0]}, which is of no index; name another folder for the index"
         )

@@ -88,9 +88,9 @@ def _version_of(location: str | Path, loaded: Any) -> str:
     folder = Path(location)
     if not folder.is_dir():
         hub = need("huggingface_hub", "dense")
-        kept = os.environ.get("SENTENCE_TRANSFORMERS_HOME")  # where the library looked
+        cache_folder = os.environ.get("SENTENCE_TRANSFORMERS_HOME")  # where the library looked
         name = loaded.transformers_model.name_or_path
-        path = hub.try_to_load_from_cache(name, "config.json", cache_dir=kept)
+        path = hub.try_to_load_from_cache(name, "config.json", cache_dir=cache_folder)
         return Path(str(path)).parent.name[:_NAME_DIGITS]
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.rglob("*") if path.is_file()):

@@ -155,14 +155,14 @@ class Splade:
     def search(self, queries: Sequence[str], hits: int) -> list[Ranked]:
         """The best `hits` passages of each query, best first. See Retriever.search."""
         check_queries(queries, hits)
-        found: list[Ranked] = []
+        rankings: list[Ranked] = []
         for start in range(0, len(queries), _AT_ONCE):
             wanted = self.encoder.queries(queries[start : start + _AT_ONCE]).toarray()
             best = BestRows(len(wanted), hits)
             for row in range(0, len(self.passage_ids), N_ROWS):
                 best.add(row, (self._matrix[row : row + N_ROWS] @ wanted.T).T)
-            found += best.ranked(self.passage_ids, above=0.0)
-        return found
+            rankings += best.ranked(self.passage_ids, above=0.0)
+        return rankings
 
 
 def _array(path: Path, kind: str) -> Any:

@@ -47,10 +47,10 @@ def _replies(folder: Path | None, *, clear: bool, model: str | None) -> None:
 def _vectors(folder: Path | None, *, clear: bool) -> None:
     """What encoders made, where there is any of it."""
     from ...backends.private_folder import default_folder
-    from ...retrieval.embeddings import FOLDER, clear_vectors, kept_vectors
+    from ...retrieval.embeddings import FOLDER, clear_vectors, stored_vectors
 
     where = folder or default_folder(FOLDER)
-    n, size = kept_vectors(where)
+    n, size = stored_vectors(where)
     if clear and n:
         clear_vectors(where)
         sys.stdout.write(f"{n:,} vectors forgotten\n")

@@ -84,9 +84,9 @@ def run_java(main: str, *arguments: str | Path) -> None:
     command = [str(java), "-cp", str(_anserini()), main, *map(str, arguments)]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if done.returncode:
-        said = done.stdout.strip().splitlines() or ["it said nothing"]
-        thrown = (line for line in said if "Exception" in line or "Error" in line)
-        raise InputError(f"{main} ended with {done.returncode}: {next(thrown, said[-1])}")
+        output = done.stdout.strip().splitlines() or ["it said nothing"]
+        thrown = (line for line in output if "Exception" in line or "Error" in line)
+        raise InputError(f"{main} ended with {done.returncode}: {next(thrown, output[-1])}")
 
 
 def _homes() -> Iterator[Path]:
@@ -101,10 +101,10 @@ def _homes() -> Iterator[Path]:
 def _version(home: Path) -> int:
     """The version that its file `release` names, such as 21; 0 if it has none."""
     try:
-        found = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', (home / "release").read_text("utf-8"))
+        match = re.search(r'JAVA_VERSION="(?:1\.)?(\d+)', (home / "release").read_text("utf-8"))
     except OSError:
-        found = None
-    return int(found[1]) if found else 0
+        match = None
+    return int(match[1]) if match else 0
 
 
 def _anserini() -> Path:

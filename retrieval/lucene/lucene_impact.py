@@ -68,8 +68,8 @@ class LuceneImpact:
 
     def __init__(self, index: Path | str, encoder: TermEncoder) -> None:
         wanted = {"encoder": encoder.name}
-        found = open_searcher("SimpleImpactSearcher", index, KIND, wanted)
-        self._searcher, self._folder, settings = found
+        opened = open_searcher("SimpleImpactSearcher", index, KIND, wanted)
+        self._searcher, self._folder, settings = opened
         self._scale: int = settings.get("scale", SCALE)
         self._encoder = encoder
 
@@ -87,8 +87,8 @@ class LuceneImpact:
         query = start_java().autoclass("java.util.HashMap")()
         for term, impact in impacts.items():
             query.put(term, impact)
-        found = ranked_hits(self._searcher.search(query, hits))
-        return [Scored(name, score / self._scale**2) for name, score in found]
+        ranked = ranked_hits(self._searcher.search(query, hits))
+        return [Scored(name, score / self._scale**2) for name, score in ranked]
 
 
 def _rows(

@@ -73,11 +73,11 @@ def _matrix(
     ranked: Sequence[Scored], ratings: Mapping[str, Sequence[float | None]], scale: float
 ) -> NDArray[np.float64]:
     """(n_passages, n_questions) ratings / scale, not known = 0, which adds nothing."""
-    given = [(name, ratings[name]) for name, _ in ranked if name in ratings]
-    n_questions = len(given[0][1]) if given else 0
-    for name, row in given:
+    rated = [(name, ratings[name]) for name, _ in ranked if name in ratings]
+    n_questions = len(rated[0][1]) if rated else 0
+    for name, row in rated:
         if len(row) != n_questions:
-            what = f"{len(row)} ratings, wanted {n_questions} as of {given[0][0]!r}"
+            what = f"{len(row)} ratings, wanted {n_questions} as of {rated[0][0]!r}"
             raise ValueError(f"passage {name!r}: {what}")
         for question, rating in enumerate(row):
             if rating is not None and not 0 <= rating <= scale:

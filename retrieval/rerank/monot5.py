@@ -56,10 +56,10 @@ class MonoT5:
         except Exception as error:  # what a broken folder or a silent hub raises is not one kind
             hint = "give a folder or a name that the hub or its cache has"
             raise not_loaded(model, error, hint) from None
-        known = self._tokenizer.get_vocab()
-        if missing := [token for token in (true, false) if token not in known]:
+        vocabulary = self._tokenizer.get_vocab()
+        if missing := [token for token in (true, false) if token not in vocabulary]:
             raise InputError(f"model {str(model)!r} has no token {missing[0]!r}; is it a monoT5?")
-        self._labels = [known[false], known[true]]
+        self._labels = [vocabulary[false], vocabulary[true]]
         self._device = device or ("cuda" if self._torch.cuda.is_available() else "cpu")
         self._model: Any = loaded.to(self._device).eval()
         self._batch = batch
@@ -72,19 +72,19 @@ class MonoT5:
     def _scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """The log-probability of `true` for each text, <= 0."""
         torch = self._torch
-        found: list[float] = []
+        scores: list[float] = []
         for start in range(0, len(texts), self._batch):
             prompts = [self._prompt(query, text) for text in texts[start : start + self._batch]]
-            asked = self._tokenizer.pad({"input_ids": prompts}, return_tensors="pt")
+            inputs = self._tokenizer.pad({"input_ids": prompts}, return_tensors="pt")
             begin = torch.full((len(prompts), 1), self._model.config.decoder_start_token_id)
             with torch.inference_mode():
                 logits = self._model(
-                    **asked.to(self._device), decoder_input_ids=begin.to(self._device)
+                    **inputs.to(self._device), decoder_input_ids=begin.to(self._device)
                 ).logits[:, 0, self._labels]
             # log-softmax over the two, exact also where the model is very sure of `true`
             surer = logits[:, 1].double() - logits[:, 0].double()
-            found += torch.nn.functional.logsigmoid(surer).tolist()
-        return found
+            scores += torch.nn.functional.logsigmoid(surer).tolist()
+        return scores
 
     def _prompt(self, query: str, text: str) -> list[int]:
         """The tokens of one prompt, of which the passage gives way first, and then the query."""

@@ -128,11 +128,11 @@ class RankLlm:
         candidates = [
             library.Candidate(name, score, {"contents": texts[name]}) for name, score in ranked
         ]
-        asked = library.Request(library.Query(query, "0"), candidates)
-        found = self._ranker.sliding_windows(
-            asked, rank_start=0, rank_end=n, top_k_retrieve=n, populate_invocations_history=False
+        request = library.Request(library.Query(query, "0"), candidates)
+        reranked = self._ranker.sliding_windows(
+            request, rank_start=0, rank_end=n, top_k_retrieve=n, populate_invocations_history=False
         )
-        return by_rank(candidate.docid for candidate in found.candidates)
+        return by_rank(candidate.docid for candidate in reranked.candidates)
 
     def _open(self, kind: type, **settings: Any) -> None:
         self.counts: Counter[str] = Counter(windows=0, mended=0, failed=0)
@@ -160,11 +160,11 @@ def _counting(kind: Any) -> type:
         ) -> Any:
             read = self._inference_handler._clean_response(permutation, use_alpha=self._use_alpha)
             named = [number.lstrip("0") for number in read.split()]
-            known = {str(number) for number in range(1, rank_end - rank_start + 1)}
+            numbers = {str(number) for number in range(1, rank_end - rank_start + 1)}
             self.counts["windows"] += 1
-            if known.isdisjoint(named):
+            if numbers.isdisjoint(named):
                 self.counts["failed"] += 1
-            elif sorted(named) != sorted(known):
+            elif sorted(named) != sorted(numbers):
                 self.counts["mended"] += 1
             return super().receive_permutation(result, permutation, rank_start, rank_end, *rest)
 
@@ -189,8 +189,8 @@ def _over_endpoint(kind: Any) -> type:
 def _reply(client: Any, model: str, messages: Any, secrets: Secrets) -> str:
     openai = need("openai", "rerank")
     try:
-        found = client.chat.completions.create(model=model, messages=messages, temperature=0)
-        return found.choices[0].message.content or ""
+        completion = client.chat.completions.create(model=model, messages=messages, temperature=0)
+        return completion.choices[0].message.content or ""
     except openai.APIError as error:
         detail = secrets.blank(f"{type(error).__name__} from {client.base_url}: {error}")
         if getattr(error, "status_code", None) in (401, 402, 403, 404):

@@ -33,10 +33,12 @@ async def slide(n: int, order: Order, *, window: int = WINDOW, stride: int = STR
     end = n
     while end > 1:
         start = max(0, end - window)
-        asked = positions[start:end]
-        if sorted(found := list(await order(asked))) != sorted(asked):
-            raise ValueError(f"order() made {found} of {asked}, wanted the same positions")
-        positions[start:end] = found
+        window_positions = positions[start:end]
+        if sorted(reordered := list(await order(window_positions))) != sorted(window_positions):
+            raise ValueError(
+                f"order() made {reordered} of {window_positions}, wanted the same positions"
+            )
+        positions[start:end] = reordered
         end = end - stride if start else 0
     return positions
 
@@ -63,25 +65,25 @@ async def setwise_top(n: int, best: Best, *, top: int = TOP, size: int = SET_SIZ
     n_children = size - 1
     for parent in range((n - 2) // n_children, -1, -1):
         await _sink(heap, parent, best, n_children)
-    found: list[int] = []
-    while heap and len(found) < top:
-        found.append(heap[0])
+    best_first: list[int] = []
+    while heap and len(best_first) < top:
+        best_first.append(heap[0])
         last = heap.pop()
-        if heap and len(found) < top:
+        if heap and len(best_first) < top:
             heap[0] = last
             await _sink(heap, 0, best, n_children)
-    taken = set(found)
-    return found + [position for position in range(n) if position not in taken]
+    taken = set(best_first)
+    return best_first + [position for position in range(n) if position not in taken]
 
 
 async def _sink(heap: list[int], parent: int, best: Best, n_children: int) -> None:
     """Let the candidate at `parent` sink until it is better than its children."""
     while first := range(len(heap))[parent * n_children + 1 : (parent + 1) * n_children + 1]:
         spots = [parent, *first]
-        asked = [heap[spot] for spot in spots]
-        if (winner := await best(asked)) not in asked:
-            raise ValueError(f"best() chose {winner}, wanted one of {asked}")
-        if (spot := spots[asked.index(winner)]) == parent:
+        candidates = [heap[spot] for spot in spots]
+        if (winner := await best(candidates)) not in candidates:
+            raise ValueError(f"best() chose {winner}, wanted one of {candidates}")
+        if (spot := spots[candidates.index(winner)]) == parent:
             return
         heap[parent], heap[spot] = heap[spot], heap[parent]
         parent = spot
