@@ -40,12 +40,12 @@ def described(
 ) -> JudgeFile:
     """The file with how it came about; curves and lists stay in the report, and so do the requests
     sent, of which a search that goes on from the cache has fewer."""
-    kept = {name: value for name, value in report.items() if name not in _REPORT_ONLY}
-    if "optimiser" in kept:
-        kept["optimiser"] = {n: v for n, v in kept["optimiser"].items() if n != "calls"}
+    fitted = {name: value for name, value in report.items() if name not in _REPORT_ONLY}
+    if "optimiser" in fitted:
+        fitted["optimiser"] = {n: v for n, v in fitted["optimiser"].items() if n != "calls"}
     parts = ["train", "dev"]
     if settings.folds is not None or (settings.method == "topic" and settings.topic_labels):
         parts.append("test")  # whose labels reached the file, though not the figures
     seen = {topic for split in report["topics"] for part in parts for topic in split[part]}
     fitted_on = tuple(sorted(judge.fitted_on | seen))
-    return file.model_copy(update={"fitted": kept, "fitted_on": fitted_on})
+    return file.model_copy(update={"fitted": fitted, "fitted_on": fitted_on})

@@ -107,7 +107,7 @@ def read_examples(
     if judge.kind == "ratings" and scale is None and {*labels.cells.values()} <= {"0", "1"}:
         what = f"all labels are 0 or 1, and ratings go to {judge.scale[-1]}; say what they mean"
         raise InputError(f"{path}: {what}, such as --scale 0=0,1={judge.scale[-1]}")
-    found, n_without = [], 0
+    items, n_without = [], 0
     for cell, label in labels.cells.items():
         line = labels.lines.get(cell, 1)
         inputs = {name: texts.get(cell, {}).get(name, "") for name in judge.inputs}
@@ -123,10 +123,10 @@ def read_examples(
             remark = labels.rationales.get(cell, "")
             ids = dict(zip(labels.key_names, cell, strict=True))
             inputs |= judge.known(texts.get(cell, {}))
-            found.append(Example(ids, inputs, names[label], remark))
+            items.append(Example(ids, inputs, names[label], remark))
     problems.raise_errors()
     steps = tuple(dict.fromkeys(names.values()))
-    groups = [[found[i] for i in indices] for indices in answers(judge, found)]
+    groups = [[items[i] for i in indices] for indices in answers(judge, items)]
     groups.sort(key=lambda group: min(item.cell for item in group))
     examples = Examples(
         tuple(chain.from_iterable(_limited(groups, limit, seed))),
@@ -160,8 +160,8 @@ def _names(judge: ItemJudge, scale: Mapping[str, str] | None) -> dict[str, str]:
     if len(set(steps)) < len(steps):
         raise InputError(f"scale {_as_option(scale)}: a label stands on both sides of another")
     if judge.kind == "support":  # whose readers know 2 and full for one label
-        known = {support_label(theirs): ours for theirs, ours in names.items()}
-        names |= {label: ours for (label, is_one), ours in known.items() if is_one and label}
+        called = {support_label(theirs): ours for theirs, ours in names.items()}
+        names |= {label: ours for (label, is_one), ours in called.items() if is_one and label}
     return names
 
 
@@ -178,17 +178,17 @@ def _judge_labels(
     them all; else, on a scale of two, the judge's best label is the better one and the rest the
     other.
     """
-    found = {}
+    on_scale = {}
     for label in judge_scale:
         if label in steps:
-            found[label] = label
+            on_scale[label] = label
         elif set(judge_scale) <= names.keys():
-            found[label] = names[label]
+            on_scale[label] = names[label]
         elif len(steps) == 2:
-            found[label] = steps[label == judge_scale[-1]]
+            on_scale[label] = steps[label == judge_scale[-1]]
         else:
             return None
-    return found
+    return on_scale
 
 
 def _limited(groups: list[list[Example]], n: int | None, seed: int) -> list[list[Example]]:
@@ -218,8 +218,8 @@ def _check(path: Path, examples: Examples) -> None:
         raise InputError(
             f"{path}: {n} labelled items{left if n_without else ''}, wanted {FEWEST} or more"
         )
-    if len(given := {item.label for item in examples.items}) < 2:
-        raise InputError(f"{path}: all {n} labels are {given.pop()!r}, wanted 2 or more of them")
+    if len(labels := {item.label for item in examples.items}) < 2:
+        raise InputError(f"{path}: all {n} labels are {labels.pop()!r}, wanted 2 or more of them")
     if len(examples.topics) < 2:
         what = f"all labels are of topic {examples.topics[0]!r}"
         raise InputError(f"{path}: {what}, wanted 2 or more topics, for fit and test share none")

@@ -55,18 +55,18 @@ def figures_of(
     sample = resampling(topics, **draws)
     new = _Counts(truth, after, scale, sample)
     old = None if before is None else _Counts(truth, before, scale, sample)
-    found = {}
+    figures = {}
     for name, of in _figures(len(scale), is_ordered).items():
         if old is None:
-            found[name] = Figure(None, new.drawn(of), None)
+            figures[name] = Figure(None, new.drawn(of), None)
         else:
             gap = jackknife_interval(
                 _defined(of(new.whole) - of(old.whole)),
                 of(new.without) - of(old.without),
                 level=sample.level,
             )
-            found[name] = Figure(old.drawn(of), new.drawn(of), gap)
-    return found
+            figures[name] = Figure(old.drawn(of), new.drawn(of), gap)
+    return figures
 
 
 def as_row(figures: dict[str, Figure]) -> dict[str, Any]:
@@ -75,22 +75,22 @@ def as_row(figures: dict[str, Figure]) -> dict[str, Any]:
 
 
 def _figures(k: int, is_ordered: bool) -> dict[str, Callable[[Floats], Floats]]:
-    found: dict[str, Callable[[Floats], Floats]] = {"kappa": cohen_kappa}
+    figures: dict[str, Callable[[Floats], Floats]] = {"kappa": cohen_kappa}
     if k > 2 and is_ordered:
-        found["linear"] = lambda counts: cohen_kappa(counts, "linear")
-        found["quadratic"] = lambda counts: cohen_kappa(counts, "quadratic")
-        found["best_vs_rest"] = lambda counts: one_vs_rest_kappa(counts)[..., -1]
-    return {**found, "accuracy": accuracy, "macro_f1": macro_f1}
+        figures["linear"] = lambda counts: cohen_kappa(counts, "linear")
+        figures["quadratic"] = lambda counts: cohen_kappa(counts, "quadratic")
+        figures["best_vs_rest"] = lambda counts: one_vs_rest_kappa(counts)[..., -1]
+    return {**figures, "accuracy": accuracy, "macro_f1": macro_f1}
 
 
 class _Counts:
     """Counts of (true, given) labels: of all items, without each topic, of each drawn sample."""
 
     def __init__(
-        self, truth: Sequence[str], given: Sequence[str], scale: Sequence[str], sample: Resampling
+        self, truth: Sequence[str], answers: Sequence[str], scale: Sequence[str], sample: Resampling
     ) -> None:
         code, k = {label: i for i, label in enumerate(scale)}, len(scale)
-        pairs = zip(truth, given, strict=True)
+        pairs = zip(truth, answers, strict=True)
         codes = np.array([code[t] * k + code[g] for t, g in pairs], np.int64)
         by_topic = sample.counts_by_topic(codes, k * k)
         self.whole: Floats = by_topic.sum(axis=0).reshape(k, k)

@@ -18,7 +18,7 @@ FIT_METHODS: tuple[FitMethod, ...] = get_args(FitMethod)
 
 
 def score_of(verdict: Verdict, scale: Sequence[str]) -> float:
-    """The judge's score; of one that gives labels only, the label's place on its scale."""
+    """The judge's score; of one that gives labels only, the label's position on its scale."""
     if verdict.score is not None:
         return verdict.score
     return list(scale).index(verdict.label) / (len(scale) - 1)
@@ -52,19 +52,19 @@ def fit(
     if method == "threshold":
         cuts, _ = fit_cuts(scores, codes, k, objective=objective)
         _check_cuts(cuts, scores, scale)
-        found = Correction(cuts=cuts)
+        correction = Correction(cuts=cuts)
     elif method == "topic":
-        found = fit_topics(scores, codes, topics, k, objective=objective)
+        correction = fit_topics(scores, codes, topics, k, objective=objective)
     else:
-        found = fit_scale(scores, codes, k, method, objective=objective)
+        correction = fit_scale(scores, codes, k, method, objective=objective)
     own = None if tuple(scale) == tuple(judge_scale) else tuple(scale)
-    return found.model_copy(update={"labels": own})
+    return correction.model_copy(update={"labels": own})
 
 
 def _check_cuts(cuts: Sequence[float], scores: Floats, scale: Sequence[str]) -> None:
     """Raise ValueError if the cuts give all scores one label."""
-    given = np.unique(np.searchsorted(cuts, scores, side="right"))
-    if len(given) == 1:
-        what = f"the best cuts label all {len(scores)} items to fit on {scale[given[0]]!r}"
+    codes = np.unique(np.searchsorted(cuts, scores, side="right"))
+    if len(codes) == 1:
+        what = f"the best cuts label all {len(scores)} items to fit on {scale[codes[0]]!r}"
         how = "take another objective, prompt or model (logprobs give finer scores)"
         raise ValueError(f"{what}, so the scores do not tell people's labels apart; {how}")

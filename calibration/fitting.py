@@ -44,7 +44,7 @@ class Calibration(NamedTuple):
     diff: str = ""
 
 
-class _Asked(NamedTuple):
+class _Judgements(NamedTuple):
     """The verdicts on the items that were judged, and why the others were not, counted."""
 
     verdicts: Mapping[Cell, Verdict]
@@ -123,8 +123,8 @@ def splits_of(judge: ItemJudge, examples: Examples, settings: Settings) -> list[
         raise InputError(f"the labels of {judge.name} are made of replies about parts: fit numbers")
     if method in PROMPT_METHODS and not judge.predictor:
         raise ValueError("a jury has no prompt of its own; fit its members, each by itself")
-    is_known = examples.judge_labels is not None and set(examples.scale) <= set(judge.scale)
-    if method in PROMPT_METHODS and not is_known:
+    fits_scale = examples.judge_labels is not None and set(examples.scale) <= set(judge.scale)
+    if method in PROMPT_METHODS and not fits_scale:
         theirs, ours = (", ".join(labels) for labels in (examples.scale, judge.scale))
         raise InputError(f"a prompt gives the labels {ours}, which do not fit the scale {theirs}")
     resampling(None, **settings.draws)
@@ -150,7 +150,7 @@ class _Fitting:
         self._splits = splits
         self._raw = judge.deepcopy()
         self._raw.correction = None
-        self._asked = judged(self._raw, examples.items, settings)
+        self._judgements = judged(self._raw, examples.items, settings)
 
     def result(self) -> Calibration:
         """The fit, tested."""
@@ -163,14 +163,14 @@ class _Fitting:
             file = self._fit(self._examples.topics).file
         test = Tested(*(list(chain(*parts)) for parts in zip(*tested, strict=True)))
         report = report_of(
-            self._judge, self._examples, self._settings, splits, test, self._asked.unjudged
+            self._judge, self._examples, self._settings, splits, test, self._judgements.unjudged
         )
         return Calibration(described(file, report, self._judge, self._settings), report)
 
     def _fit(self, topics: Iterable[str]) -> _Fit:
         """A judge file fitted to these topics."""
         items = of_topics(self._examples.items, topics)
-        words, verdicts = self._judge.fitted_words, self._asked.verdicts
+        words, verdicts = self._judge.fitted_words, self._judgements.verdicts
         if (
             self._settings.weigh_words
             and self._judge.model_name == "lexical"
@@ -179,16 +179,16 @@ class _Fitting:
             words = word_weights(item.inputs[self._judge.source] for item in items)
             scorer = self._raw.fitted(judge_file(self._raw, words=words))
             verdicts = judged(scorer, self._examples.items, self._settings).verdicts
-        known = [item for item in items if item.cell in verdicts]
-        if not known:
+        with_verdict = [item for item in items if item.cell in verdicts]
+        if not with_verdict:
             why = f"none of the {len(items)} items to fit on was judged"
-            raise InputError(f"{why}; the first: {self._asked.first_reason}")
+            raise InputError(f"{why}; the first: {self._judgements.first_reason}")
         objective = objective_of(self._settings, self._examples.scale, self._judge)
         correction = fit(
             cast(FitMethod, self._settings.method),
-            [verdicts[item.cell] for item in known],
-            [item.label for item in known],
-            [item.topic_id for item in known],
+            [verdicts[item.cell] for item in with_verdict],
+            [item.label for item in with_verdict],
+            [item.topic_id for item in with_verdict],
             judge_scale=self._judge.scale,
             scale=self._examples.scale,
             objective=coded_objective(objective, self._examples.scale),
@@ -198,12 +198,12 @@ class _Fitting:
     def _test(self, split: Split, fit: _Fit) -> tuple[Tested, JudgeFile]:
         """Both judges on the test topics; the file with what it learnt of them (method topic)."""
         items = of_topics(self._examples.items, split.test)
-        known = [item for item in items if item.cell in fit.verdicts]
+        with_verdict = [item for item in items if item.cell in fit.verdicts]
         correction = without = fit.file.correction
         assert correction is not None
         assert without is not None
         if self._settings.method == "topic" and self._settings.topic_labels:
-            few, known = _draw_few(known, self._settings)
+            few, with_verdict = _draw_few(with_verdict, self._settings)
             codes = self._examples.scale.index
             if few:
                 correction = add_topics(
@@ -213,10 +213,13 @@ class _Fitting:
                     [item.topic_id for item in few],
                 )
         tested = Tested(
-            known,
-            [self._apply(self._judge.correction, self._asked.verdicts, item) for item in known],
-            [self._apply(correction, fit.verdicts, item) for item in known],
-            [self._apply(without, fit.verdicts, item) for item in known],
+            with_verdict,
+            [
+                self._apply(self._judge.correction, self._judgements.verdicts, item)
+                for item in with_verdict
+            ],
+            [self._apply(correction, fit.verdicts, item) for item in with_verdict],
+            [self._apply(without, fit.verdicts, item) for item in with_verdict],
         )
         return tested, fit.file.model_copy(update={"correction": correction})
 
@@ -245,11 +248,13 @@ def _with_prompts(
         of_topics(examples.items, part) for part in (split.train, split.dev, split.test)
     )
     before, unjudged, _ = judged(judge, test, settings)
-    n_kept = len(calls(judge, test))
-    found = _searched(judge, train, dev, settings, prompt_model, log, n_kept)
-    is_new = found.prompts[judge.predictor] != prompt_of(judge.question(judge.predictor))
+    n_reserved = len(calls(judge, test))
+    optimised = _searched(judge, train, dev, settings, prompt_model, log, n_reserved)
+    is_new = optimised.prompts[judge.predictor] != prompt_of(judge.question(judge.predictor))
     # Cuts that were fitted to the scores of one prompt say nothing of those of another.
-    file = judge_file(judge, prompts=found.prompts, correction=None if is_new else judge.correction)
+    file = judge_file(
+        judge, prompts=optimised.prompts, correction=None if is_new else judge.correction
+    )
     after, lost, _ = judged(judge.fitted(file), test, settings)
     both = [item for item in test if item.cell in before and item.cell in after]
     tested = Tested(
@@ -260,10 +265,10 @@ def _with_prompts(
     )
     report = report_of(judge, examples, settings, splits, tested, unjudged + lost)
     report["optimiser"] = {
-        name: value for name, value in asdict(found).items() if name != "prompts"
+        name: value for name, value in asdict(optimised).items() if name != "prompts"
     }
     report["optimiser"]["correction_dropped"] = file.correction != judge.correction
-    diff = prompt_diff(judge, found.prompts)
+    diff = prompt_diff(judge, optimised.prompts)
     return Calibration(described(file, report, judge, settings), report, diff)
 
 
@@ -274,12 +279,12 @@ def _searched(
     settings: Settings,
     prompt_model: Backend | None,
     log: Path | None,
-    n_kept: int,
+    n_reserved: int,
 ) -> Optimised:
-    """The best prompt on dev; `n_kept` calls are left over. Raises: JudgeError (budget)."""
+    """The best prompt on dev; `n_reserved` calls are left over. Raises: JudgeError (budget)."""
     from .prompts.optimisers import optimise
 
-    found = optimise(
+    optimised = optimise(
         judge,
         train,
         dev,
@@ -289,23 +294,23 @@ def _searched(
         prompt_model=prompt_model,
         log=log,
         threads=settings.concurrency,
-        keep_calls=n_kept,
+        keep_calls=n_reserved,
     )
-    found.check_tried(n_kept)
-    return found
+    optimised.check_tried(n_reserved)
+    return optimised
 
 
-def judged(judge: ItemJudge, items: Sequence[Example], settings: Settings) -> _Asked:
+def judged(judge: ItemJudge, items: Sequence[Example], settings: Settings) -> _Judgements:
     """Ask the judge about each item."""
-    found = run_sync(judge_items(judge, items, concurrency=settings.concurrency))
+    outcomes = run_sync(judge_items(judge, items, concurrency=settings.concurrency))
     verdicts, reasons, first = {}, Counter[str](), ""
-    for item, (outcome, _) in zip(items, found, strict=True):
+    for item, (outcome, _) in zip(items, outcomes, strict=True):
         if isinstance(outcome, Verdict):
             verdicts[item.cell] = outcome
         else:
             reasons[str(outcome.reason)] += 1
             first = first or f"{outcome.reason}: {outcome.detail}"
-    return _Asked(verdicts, reasons, first)
+    return _Judgements(verdicts, reasons, first)
 
 
 def _draw_few(items: Sequence[Example], settings: Settings) -> tuple[list[Example], list[Example]]:

@@ -15,15 +15,15 @@ class Rising:
     """A curve that never falls: straight between its knots, level beyond them.
 
     Attributes:
-        places: (k,) rising x of the knots. values: (k,) the curve there; none falls.
+        knots: (k,) rising x of the knots. values: (k,) the curve there; none falls.
     """
 
-    places: Floats
+    knots: Floats
     values: Floats
 
     def at(self, x: Floats) -> Floats:
         """(n,) the curve at x."""
-        return np.interp(x, self.places, self.values)
+        return np.interp(x, self.knots, self.values)
 
 
 def fit_rising(x: ArrayLike, y: ArrayLike) -> Rising:
@@ -37,11 +37,11 @@ def fit_rising(x: ArrayLike, y: ArrayLike) -> Rising:
     """
     from scipy.optimize import isotonic_regression
 
-    places, at, times = np.unique(
+    positions, at, times = np.unique(
         np.asarray(x, np.float64), return_inverse=True, return_counts=True
     )
     sums = np.bincount(at, np.asarray(y, np.float64))
     values = isotonic_regression(sums / times, weights=times).x
     inside = np.zeros(len(values), np.bool_)
     inside[1:-1] = (values[1:-1] == values[:-2]) & (values[1:-1] == values[2:])
-    return Rising(places[~inside], values[~inside])
+    return Rising(positions[~inside], values[~inside])

@@ -69,9 +69,9 @@ def labels_and_texts(
         if labels.kind != judge.kind != "other":
             raise InputError(f"{path}: labels of {labels.kind}, not what {judge.name} judges")
         texts = cell_texts(path, labels.kind, labels.cells, problems)
-        for found in texts.values():
-            if "answer_text" in found:
-                found.setdefault("answer", found["answer_text"])
+        for inputs in texts.values():
+            if "answer_text" in inputs:
+                inputs.setdefault("answer", inputs["answer_text"])
     if not labels.cells:
         raise InputError(f"{path}: no label in it")
     if "topic_id" not in labels.key_names:
@@ -80,9 +80,9 @@ def labels_and_texts(
     if has_data:
         _complete(path, labels, texts, data, problems, must_know=is_rows)
     if "response" in judge.inputs:
-        for found in texts.values():
-            if "answer" in found:
-                found.setdefault("response", found["answer"])
+        for inputs in texts.values():
+            if "answer" in inputs:
+                inputs.setdefault("response", inputs["answer"])
     wanted = set(judge.inputs)
     lost = [cell for cell in labels.cells if not wanted <= texts.get(cell, {}).keys()]
     if lost and (len(lost) == len(labels.cells) or (is_rows and not has_data)):
@@ -123,9 +123,9 @@ def _of_rows(
     labels = labels_of_rows(path, lines, problems, scale)
     texts: dict[Cell, Texts] = {}
     for item in read_items(lines, judge.inputs, optional=judge.optional, partly=True):
-        known = texts.setdefault(item.cell, item.inputs)
-        for name in known.keys() & item.inputs.keys():
-            if known[name] != item.inputs[name]:
+        first_inputs = texts.setdefault(item.cell, item.inputs)
+        for name in first_inputs.keys() & item.inputs.keys():
+            if first_inputs[name] != item.inputs[name]:
                 first = labels.lines.get(item.cell)
                 what = f"cell {' '.join(item.cell)} has another {name} here than in line {first}"
                 problems.error(path, item.line, "text_differs", f"{what}, wanted one text")
@@ -154,18 +154,18 @@ def _check_fields(
     path: Path, judge: ItemJudge, lines: Sequence[Line], fields: Mapping[str, str]
 ) -> None:
     """Refuse a field that nobody asks for, and one that no row has."""
-    known = (*judge.inputs, *judge.optional, *KEY_FIELDS, *LABEL_FIELDS)
+    names = (*judge.inputs, *judge.optional, *KEY_FIELDS, *LABEL_FIELDS)
     for ours, theirs in fields.items():
         flag = f"--field {ours}={theirs}"
-        if ours not in known:
-            raise InputError(f"{flag}: no field {ours!r}, wanted one of {', '.join(known)}")
+        if ours not in names:
+            raise InputError(f"{flag}: no field {ours!r}, wanted one of {', '.join(names)}")
         if lines and not any(theirs in line.row for line in lines):
             has = shorten(", ".join(map(str, lines[0].row)), 200)
             raise InputError(f"{flag}: no row of {path} has a field {theirs!r}; they have {has}")
 
 
 @dataclass(frozen=True)
-class _Known:
+class _Sources:
     """The texts that the data have, and the ids that they should know."""
 
     ids: Collection[str]
@@ -208,62 +208,64 @@ def _complete(
         must_know: an id that the data lack is an error.
     """
     ids = {cell: dict(zip(labels.key_names, cell, strict=True)) for cell in labels.cells}
-    known = _read_data(data, {own.get("passage_id", "") for own in ids.values()}, problems)
+    sources = _read_data(data, {own.get("passage_id", "") for own in ids.values()}, problems)
     problems.raise_errors()
-    runs = {run for _, run in known.answers}
+    runs = {run for _, run in sources.answers}
     names = run_aliases(runs, {own["run_id"] for own in ids.values() if "run_id" in own})
     for cell, own in ids.items():
         if "run_id" in own:
             own["run_id"] = names.get(own["run_id"], own["run_id"])
-        found = known.texts(own)
+        of_cell = sources.texts(own)
         for name in own if must_know else ():
-            if name in known.ids and found[name] is None:
+            if name in sources.ids and of_cell[name] is None:
                 what = f"{name} {own[name]!r} of cell {' '.join(cell)} is not in the data"
                 problems.error(path, labels.lines.get(cell, 1), "unknown_id", what)
                 break
-        passage = known.passages.get(own.get("passage_id", ""))
-        if passage is not None and found["passage_id"] == passage.text and passage.title:
+        passage = sources.passages.get(own.get("passage_id", ""))
+        if passage is not None and of_cell["passage_id"] == passage.text and passage.title:
             texts.setdefault(cell, {}).setdefault("title", passage.title)
-        topic = known.topics.get(own.get("topic_id", ""))
+        topic = sources.topics.get(own.get("topic_id", ""))
         if topic is not None and topic.sub_narratives:
             parts = numbered(topic.sub_narratives)
             texts.setdefault(cell, {}).setdefault("sub_narratives", parts)
         if "question_id" in own:  # the question is a sub-question, not what the topic asks
-            found["topic_id"] = None
-        for name, text in found.items():
+            of_cell["topic_id"] = None
+        for name, text in of_cell.items():
             if text:
                 texts.setdefault(cell, {}).setdefault(_INPUTS[name], text)
-        if found["topic_id"] and not must_know:  # judgements keep topics without background
-            texts[cell]["question"] = found["topic_id"]
+        if of_cell["topic_id"] and not must_know:  # judgements keep topics without background
+            texts[cell]["question"] = of_cell["topic_id"]
     problems.raise_errors()
 
 
-def _read_data(data: DataConfig, wanted: Collection[str], problems: Problems) -> _Known:
+def _read_data(data: DataConfig, wanted: Collection[str], problems: Problems) -> _Sources:
     passages: dict[str, Passage] = {}
     for file in data.passages:
         passages |= read_passages(file, problems, set(wanted))
     ids = ["passage_id"] if data.passages else []
     if not (data.runs or data.nuggets or data.rubrics):
         topics = read_topics(data.topics, problems) if data.topics else {}
-        return _Known(
+        return _Sources(
             [*ids, *(["topic_id"] if topics else [])], topics, passages, {}, {}, {}, {}, {}
         )
-    held = load_collection(data.model_copy(update={"passages": ()}))
-    problems.rows += held.problems.rows
+    collection = load_collection(data.model_copy(update={"passages": ()}))
+    problems.rows += collection.problems.rows
     answers: dict[tuple[str, str], str] = {}
     sentences: dict[tuple[str, str, str], str] = {}
     documents: dict[tuple[str, str, str], str] = {}
-    for answer, own in held.cited_answers():
+    for answer, own in collection.cited_answers():
         cell = (answer.topic_id, answer.run_id)
         answers[cell] = " ".join(s.text for s in answer.sentences if s.text)
         sentences |= {(*cell, str(s.id)): s.text for s in answer.sentences}
         cited = {citation.passage_id for s in answer.sentences for citation in s.citations}
         documents |= {(*cell, name): own[name].text for name in cited if name in own}
-    banks = (held.banks or {}).values()
+    banks = (collection.banks or {}).values()
     nuggets = {(bank.topic_id, n.id): n.text for bank in banks for n in bank.nuggets}
     ids += ["topic_id", *(["run_id", "sentence_id"] if data.runs else [])]
-    rubrics = (held.rubrics or {}).values()
+    rubrics = (collection.rubrics or {}).values()
     criteria = {(rubric.topic_id, c.id): c.text for rubric in rubrics for c in rubric.criteria}
     ids += ["nugget_id"] if data.nuggets else []
     ids += ["criterion_id"] if data.rubrics else []
-    return _Known(ids, held.topics, passages, nuggets, criteria, answers, sentences, documents)
+    return _Sources(
+        ids, collection.topics, passages, nuggets, criteria, answers, sentences, documents
+    )

@@ -62,13 +62,13 @@ def fit_ordinal(
     value, gradient, curvature = model.at(at)
     for _ in range(MOST_STEPS):
         step = np.linalg.solve(curvature, gradient)
-        found = model.at(at + step)
-        while not found[0] >= value and np.abs(step).max() > PRECISION:  # nan: thresholds crossed
+        moved = model.at(at + step)
+        while not moved[0] >= value and np.abs(step).max() > PRECISION:  # nan: thresholds crossed
             step = step / 2
-            found = model.at(at + step)
+            moved = model.at(at + step)
         if np.abs(step).max() <= PRECISION:
             break
-        at, (value, gradient, curvature) = at + step, found
+        at, (value, gradient, curvature) = at + step, moved
     slope, thresholds, shifts = at[0] / unit, *model.split(at)
     return OrdinalFit(
         slope=float(slope),

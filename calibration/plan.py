@@ -97,18 +97,18 @@ def search_calls(method: str, options: Mapping[str, Any], t: int, d: int) -> int
     return most + most // int(o["reflection_minibatch_size"]) + 2 * d
 
 
-def scaled(found: Estimate, times: float) -> Estimate:
+def scaled(estimate: Estimate, times: float) -> Estimate:
     """The same so often."""
 
     def more(number: float | None) -> float | None:
         return None if number is None else number * times
 
     return replace(
-        found,
-        calls=round(found.calls * times),
-        prompt_tokens=round(found.prompt_tokens * times),
-        cached_tokens=round(found.cached_tokens * times),
-        completion_tokens=round(found.completion_tokens * times),
-        cost=more(found.cost),
-        gpu_hours=more(found.gpu_hours),
+        estimate,
+        calls=round(estimate.calls * times),
+        prompt_tokens=round(estimate.prompt_tokens * times),
+        cached_tokens=round(estimate.cached_tokens * times),
+        completion_tokens=round(estimate.completion_tokens * times),
+        cost=more(estimate.cost),
+        gpu_hours=more(estimate.gpu_hours),
     )

@@ -84,13 +84,13 @@ def report_of(
 
 def _chances(tested: Tested, truth: Sequence[str], scale: Sequence[str]) -> dict[str, Any]:
     """How good the probabilities are, before and after, where there are some."""
-    found: dict[str, Any] = {}
+    quality: dict[str, Any] = {}
     codes = [list(scale).index(label) for label in truth]
     for name, verdicts in (("before", tested.before), ("after", tested.after)):
         rows = [v.probabilities for v in verdicts]
         if rows and all(row is not None and row.keys() == set(scale) for row in rows):
             chances = np.array([[row[s] for s in scale] for row in rows if row is not None])
-            found.setdefault("probabilities", {})[name] = {
+            quality.setdefault("probabilities", {})[name] = {
                 **probability_scores(chances, codes).as_dict(),
                 "reliability": [
                     {"label": f"{label} or better" if j < len(scale) - 1 else label, **vars(row)}
@@ -101,4 +101,4 @@ def _chances(tested: Tested, truth: Sequence[str], scale: Sequence[str]) -> dict
                     )
                 ],
             }
-    return found
+    return quality

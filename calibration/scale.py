@@ -59,9 +59,9 @@ def fit_scale(
             raise ValueError(f"platt is for two labels, got {k}; take ordinal")
         fit = _platt if method == "platt" else fit_present
         fits = [(fit(tried, codes), tried, is_odds) for tried, is_odds in positions_of(x)]
-        found, position, log_odds = max(fits, key=lambda each: each[0].evidence)
-        check_rises(found, position)
-        curve = ordinal_curve(found, codes, k)
+        fitted, position, log_odds = max(fits, key=lambda each: each[0].evidence)
+        check_rises(fitted, position)
+        curve = ordinal_curve(fitted, codes, k)
     cuts = None if objective is None else fit_cuts(position, codes, k, objective=objective)[0]
     return Correction(cuts=cuts, curve=curve, log_odds=log_odds)
 
@@ -129,12 +129,12 @@ def _platt(x: Floats, codes: Codes) -> OrdinalFit:
 
 def _isotonic(x: Floats, codes: Codes, k: int) -> IsotonicCurve:
     fits = [fit_rising(x, codes >= j) for j in range(1, k)]
-    # Each is straight between its own knots, so the knots of all hold all of them exactly.
-    places = np.unique(np.concatenate([fit.places for fit in fits]))
-    shares = np.clip([fit.at(places) for fit in fits], 0, 1)
+    # Each is straight between its own knots, so the knots of all give all of them exactly.
+    positions = np.unique(np.concatenate([fit.knots for fit in fits]))
+    shares = np.clip([fit.at(positions) for fit in fits], 0, 1)
     shares = np.maximum.accumulate(np.minimum.accumulate(shares, axis=0), axis=1)  # last bits
     if np.ptp(shares, axis=1).max() <= SAME:
         raise ValueError(NO_USE.format("the isotonic curve is flat"))
     return IsotonicCurve(
-        places=tuple(places.tolist()), shares=tuple(tuple(row.tolist()) for row in shares)
+        places=tuple(positions.tolist()), shares=tuple(tuple(row.tolist()) for row in shares)
     )

@@ -118,17 +118,19 @@ class Fitting:
             how: dict[str, Any] = {"prompt_model": writer, "log": part}
             if self.judge in list_makers():
                 maker, lists, matcher = self._lists(panel)
-                found = lists_fitted_and_tested(maker, lists, self.settings, matcher, **how)
+                calibration = lists_fitted_and_tested(maker, lists, self.settings, matcher, **how)
             else:
-                found = fitted_and_tested(*self._items(panel), self.settings, **how)
+                calibration = fitted_and_tested(*self._items(panel), self.settings, **how)
         source = source_of(self.labels)
-        report = {**found.report, "labels": source}
-        file = found.file.model_copy(update={"fitted": {**found.file.fitted, "labels": source}})
+        report = {**calibration.report, "labels": source}
+        file = calibration.file.model_copy(
+            update={"fitted": {**calibration.file.fitted, "labels": source}}
+        )
         if out is not None:
             write_judge_file(out, file)
         if log is not None:
             rename(part_of(log), log)
-        return Calibration(file, report, found.diff)
+        return Calibration(file, report, calibration.diff)
 
     def plan(self, out: Path | None = None) -> list[Estimate]:
         """What `fit` would ask, for `--dry-run`; asks nothing and writes nothing."""
@@ -144,8 +146,8 @@ class Fitting:
                 else:
                     often = ask_what_it_asks(panel, *of._items(panel), self.settings)
 
-        found = rehearse(self.config.here(), ask)
-        return [scaled(row, often) if row.judge.endswith(SEARCH) else row for row in found]
+        estimates = rehearse(self.config.here(), ask)
+        return [scaled(row, often) if row.judge.endswith(SEARCH) else row for row in estimates]
 
     def _lists(self, panel: Panel) -> tuple[ListMaker, ListExamples, Matcher]:
         """The judge that makes lists, people's lists, and who matches them, all checked."""
@@ -159,17 +161,17 @@ class Fitting:
         matcher = Matcher(None if is_lexical else panel.item_judge(match))
         others = [] if is_lexical else [ItemsConfig(judge=match).name]
         check_prices(self.config, [self.judge, *others])
-        given = (self.labels, maker, self.config, self.problems)
-        lists = read_list_examples(*given, limit=self.limit, seed=self.settings.seed)
+        inputs = (self.labels, maker, self.config, self.problems)
+        lists = read_list_examples(*inputs, limit=self.limit, seed=self.settings.seed)
         matcher.check(lists.items[0])
         return maker, lists, matcher
 
     def _items(self, panel: Panel) -> tuple[ItemJudge, Examples]:
         """The judge with its backend, and the labelled items, all checked."""
         if not _is_item_judge(self.judge):
-            known, makers = ", ".join(item_judges()), ", ".join(list_makers())
+            judges, makers = ", ".join(item_judges()), ", ".join(list_makers())
             what = (
-                f"wanted {known}, or the YAML file of your own; of those that make lists {makers}"
+                f"wanted {judges}, or the YAML file of your own; of those that make lists {makers}"
             )
             raise InputError(f"judge {self.judge!r}: {what}")
         fitted = panel.item_judge(self.judge)
@@ -256,26 +258,26 @@ def scale_of(texts: Sequence[str]) -> dict[str, str] | None:
     """
     if not texts:
         return None
-    found: dict[str, str] = {}
+    scale: dict[str, str] = {}
     for text in texts:
         name, equals, ours = (part.strip().lower() for part in text.partition("="))
-        if not name or (equals and not ours) or name in found:
+        if not name or (equals and not ours) or name in scale:
             raise InputError(f"--scale {','.join(texts)}: wanted LABEL or LABEL=OURS, each once")
-        found[name] = ours or name
-    return found
+        scale[name] = ours or name
+    return scale
 
 
 def options_of(texts: Sequence[str]) -> dict[str, Any]:
     """`["max_labeled_demos=4"]` as a map; the values are read as YAML."""
     from ..records.reading.yaml_text import NotYaml, read_yaml
 
-    found: dict[str, Any] = {}
+    options: dict[str, Any] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals or not name:
             raise InputError(f"--option {text}: wanted NAME=VALUE")
         try:
-            found[name] = read_yaml(value)[0]
+            options[name] = read_yaml(value)[0]
         except NotYaml as error:
             raise InputError(f"--option {text}: the value is {error}") from None
-    return found
+    return options

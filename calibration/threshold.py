@@ -104,8 +104,8 @@ def objective_named(name: str, k: int) -> Objective:
     if code != name and code.isdecimal() and int(code) < k:
         label = int(code)
         return lambda confusion: one_vs_rest_kappa(confusion)[..., label]
-    known = ", ".join([*OBJECTIVES, f"{ONE_VS_REST}0 to {ONE_VS_REST}{k - 1}"])
-    raise ValueError(f"unknown objective {name!r}, wanted one of {known}")
+    names = ", ".join([*OBJECTIVES, f"{ONE_VS_REST}0 to {ONE_VS_REST}{k - 1}"])
+    raise ValueError(f"unknown objective {name!r}, wanted one of {names}")
 
 
 def checked(scores: ArrayLike, labels: ArrayLike, k: int) -> tuple[Floats, Codes]:

@@ -101,13 +101,13 @@ def _pooled(x: Floats, codes: Codes, at: Codes) -> tuple[OrdinalFit, float]:
     """The fit under the spread with the most evidence."""
     from scipy.optimize import minimize_scalar
 
-    found = minimize_scalar(
+    minimum = minimize_scalar(
         lambda log_spread: -fit_present(x, codes, at, spread=np.exp(log_spread)).evidence,
         bounds=np.log(SPREADS),
         method="bounded",
         options={"xatol": 0.01},
     )
-    spread = float(np.exp(found.x))
+    spread = float(np.exp(minimum.x))
     return fit_present(x, codes, at, spread=spread), spread
 
 
@@ -115,8 +115,8 @@ def _likeliest_shift(curve: OrdinalCurve, spread: float, positions: Floats, code
     from scipy.optimize import minimize_scalar
 
     def loss(shift: float) -> float:
-        given = _chances(curve, positions + shift)[np.arange(len(codes)), codes]
-        return float((shift / spread) ** 2 / 2 - np.log(np.maximum(given, 1e-300)).sum())
+        chances = _chances(curve, positions + shift)[np.arange(len(codes)), codes]
+        return float((shift / spread) ** 2 / 2 - np.log(np.maximum(chances, 1e-300)).sum())
 
     reach = WIDEST * spread
     return float(minimize_scalar(loss, bounds=(-reach, reach), method="bounded").x)

@@ -64,9 +64,9 @@ def read_agent_examples(
     Raises: InputError with every line that lacks something, and for fewer than 3 topics.
     """
     labels = _labels_of(agent)
-    found = [_example(line, agent, labels) for line in read_lines(path, problems)]
+    read = [_example(line, agent, labels) for line in read_lines(path, problems)]
     problems.raise_errors()
-    items = [each for each in found if each is not None]
+    items = [each for each in read if each is not None]
     if limit is not None and limit < len(items):
         order = np.random.default_rng(seed).permutation(len(items))[:limit]
         items = [items[i] for i in sorted(order)]

@@ -50,8 +50,8 @@ def agent_split(
         raise InputError("an agent is fitted once, by its outcomes; wanted no folds or objective")
     judges = judges_of(agent)
     if unknown := [name for name in wanted if name not in judges]:
-        known = ", ".join(judges) or "none, as none has a language model and a prompt of ours"
-        raise InputError(f"--judge {unknown[0]}: of {agent.name} can be fitted {known}")
+        choices = ", ".join(judges) or "none, as none has a language model and a prompt of ours"
+        raise InputError(f"--judge {unknown[0]}: of {agent.name} can be fitted {choices}")
     chosen = {name: judges[name] for name in judges if not wanted or name in wanted}
     if not chosen:
         raise InputError(f"no judge of {agent.name} has a language model whose prompt could change")
@@ -104,12 +104,12 @@ def _fitted(
     train, dev, test = (examples.of(part) for part in (split.train, split.dev, split.test))
     check_parts(train, dev, "items", settings.concurrency)
     before = _tested(agent, test)
-    kept_back = sum(len(found.provenance) for found in before)
-    fitted, files, found_of, diffs = agent, {}, {}, []
+    reserved = sum(len(outcome.provenance) for outcome in before)
+    fitted, files, searches, diffs = agent, {}, {}, []
     for name, judge in judges.items():
         learnt = asking(fitted, name, train)
         if not learnt:
-            found_of[names[name]] = {"n_train": 0}
+            searches[names[name]] = {"n_train": 0}
             continue
         marks = AgentMarks(fitted, name, [*learnt, *dev], settings.call_price)
         search = Search(
@@ -120,44 +120,47 @@ def _fitted(
             n_dev=len(dev),
             way=Working(fitted, name),
         )
-        found = search.run(
+        optimised = search.run(
             method=settings.method,
             seed=settings.seed,
             options=settings.options,
             prompt_model=prompt_model,
             log=None if logs is None else logs / f"{names[name]}.log.jsonl",
             threads=settings.concurrency,
-            keep_calls=kept_back,
+            keep_calls=reserved,
         )
-        if not found_of:  # the first: nothing at all was tried
-            found.check_tried(kept_back)
-        about = {key: value for key, value in asdict(found).items() if key != "prompts"}
-        found_of[names[name]] = {"n_train": len(learnt), **about}
-        if any(p != prompt_of(judge.question(n)) for n, p in found.prompts.items()):
-            files[names[name]] = judge_file(judge, prompts=found.prompts)
+        if not searches:  # the first: nothing at all was tried
+            optimised.check_tried(reserved)
+        about = {key: value for key, value in asdict(optimised).items() if key != "prompts"}
+        searches[names[name]] = {"n_train": len(learnt), **about}
+        if any(p != prompt_of(judge.question(n)) for n, p in optimised.prompts.items()):
+            files[names[name]] = judge_file(judge, prompts=optimised.prompts)
             fitted = with_judge(fitted, name, judge.fitted(files[names[name]]))
-            diffs.append(prompt_diff(judge, found.prompts))
-        if found.stopped_by:
+            diffs.append(prompt_diff(judge, optimised.prompts))
+        if optimised.stopped_by:
             break
     after = before if fitted is agent else _tested(fitted, test)
-    report = _report(agent, examples, settings, split, test, before, after) | {"judges": found_of}
+    report = _report(agent, examples, settings, split, test, before, after) | {"judges": searches}
     by_name = {names[attribute]: judge for attribute, judge in judges.items()}
     lasting = {
         key: {n: v for n, v in of.items() if n != "calls"}  # fewer where a search goes on
-        for key, of in found_of.items()
+        for key, of in searches.items()
     }
-    kept = report | {"judges": lasting}
-    told = {key: described(file, kept, by_name[key], settings) for key, file in files.items()}
-    return AgentCalibration(told, report, "".join(diffs))
+    described_report = report | {"judges": lasting}
+    described_files = {
+        key: described(file, described_report, by_name[key], settings)
+        for key, file in files.items()
+    }
+    return AgentCalibration(described_files, report, "".join(diffs))
 
 
 def _tested(agent: Agent, examples: Sequence[AgentExample]) -> list[Outcome]:
     """Raises: JudgeError (budget) where that did not suffice."""
-    found = worked(agent, examples)
-    for each in found:
+    outcomes = worked(agent, examples)
+    for each in outcomes:
         if isinstance(each, Unjudged) and each.reason is Reason.BUDGET:
             raise JudgeError(Reason.BUDGET, each.detail)
-    return found
+    return outcomes
 
 
 def _report(
@@ -188,15 +191,17 @@ def _report(
         figure = mean_figure(np.array(values, np.float64), topics, settings.draws)
         figures[name] = {**asdict(figure), "verdict": figure.verdict, "n": len(both)}
     unjudged = {
-        side: dict(sorted(Counter(str(f.reason) for f in found if isinstance(f, Unjudged)).items()))
-        for side, found in (("before", before), ("after", after))
+        side: dict(
+            sorted(Counter(str(f.reason) for f in outcomes if isinstance(f, Unjudged)).items())
+        )
+        for side, outcomes in (("before", before), ("after", after))
     }
     return {
         "agent": agent.name,
         "method": settings.method,
         "call_price": settings.call_price,
         "n_examples": len(examples.items),
-        "n_unjudged": sum(isinstance(found, Unjudged) for found in after),
+        "n_unjudged": sum(isinstance(each, Unjudged) for each in after),
         "unjudged": unjudged,
         "n_test": len(both),
         "n_test_topics": len(set(topics)),

@@ -19,11 +19,11 @@ MOST_SHOWN = 400  # characters of a passage that no search found
 
 def agent_tasks(examples: Sequence[AgentExample]) -> list[Task]:
     """The items as an optimiser takes them: each as one call of the whole agent."""
-    found = []
+    tasks = []
     for each in examples:
         inputs = dict(each.inputs)
-        found.append(Task(inputs, dspy.Example(**inputs).with_inputs(*inputs)))
-    return found
+        tasks.append(Task(inputs, dspy.Example(**inputs).with_inputs(*inputs)))
+    return tasks
 
 
 class AgentMarks(Marks):
@@ -59,29 +59,31 @@ class AgentMarks(Marks):
         self._examples = {key_of(each.inputs): each for each in examples}
         self.solved = 1 / (1 + self._all)
 
-    def gains(self, task: Task, found: dspy.Prediction) -> Sequence[float | None]:
+    def gains(self, task: Task, prediction: dspy.Prediction) -> Sequence[float | None]:
         """See Marks: one."""
-        return [self._gain(task.inputs, found)]
+        return [self._gain(task.inputs, prediction)]
 
     def start(self, gain: float | None) -> None:
         """See Marks."""
 
-    def metric(self, example: dspy.Example, found: dspy.Prediction, trace: Any = None) -> float:
+    def metric(
+        self, example: dspy.Example, prediction: dspy.Prediction, trace: Any = None
+    ) -> float:
         """See Marks; the search itself sees the lowest gain where there is no judgement."""
-        return self._gain(_inputs(example), found) or 0.0
+        return self._gain(_inputs(example), prediction) or 0.0
 
-    def feedback(self, example: dspy.Example, found: dspy.Prediction) -> str:
+    def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """See Marks: the outcome, and what this judge's steps did for it."""
-        if "failure" in found:
-            return f"There was no outcome ({found.failure})."
+        if "failure" in prediction:
+            return f"There was no outcome ({prediction.failure})."
         right = self._examples[key_of(_inputs(example))]
-        is_right = found[OUTCOME] == right.outcome
-        wrong = "" if is_right else f" and not {found[OUTCOME]}"
+        is_right = prediction[OUTCOME] == right.outcome
+        wrong = "" if is_right else f" and not {prediction[OUTCOME]}"
         lines = [f"In the end {'right' if is_right else 'wrong'}: it is {right.outcome}{wrong}."]
         if isinstance(self._judge, ItemJudge):
-            lines += self._of_labels(right, found["steps"])
+            lines += self._of_labels(right, prediction["steps"])
         else:
-            lines += self._of_searches(right, found["steps"])
+            lines += self._of_searches(right, prediction["steps"])
         return "\n".join(lines)
 
     def _of_labels(self, right: AgentExample, steps: Sequence[Mapping[str, Any]]) -> Sequence[str]:
@@ -95,10 +97,12 @@ class AgentMarks(Marks):
                 or name not in right.passages
             ):
                 continue
-            label, given = right.passages[name], out.get("label")
-            said = f"{label}, as here" if label == given else f"{label}, here it was {given}"
+            label, here = right.passages[name], out.get("label")
+            verdict = f"{label}, as here" if label == here else f"{label}, here it was {here}"
             words = "; ".join(map(str, right.quotes.get(name, ())))
-            lines.append(f"Passage {name}: people say {said}." + (f" By: {words}" if words else ""))
+            lines.append(
+                f"Passage {name}: people say {verdict}." + (f" By: {words}" if words else "")
+            )
         return lines
 
     def _of_searches(
@@ -118,8 +122,8 @@ class AgentMarks(Marks):
                 of = f"search for {query!r}, {len(ranks)} passages"
                 lines.append(f"{of}: {name}, which people confirmed, is {where}.")
         if is_after:
-            found = {hit[0] for s in steps if s["name"] == "search" for hit in s.get("out", ())}
-            lines += [self._shown(name) for name in best if name not in found]
+            retrieved = {hit[0] for s in steps if s["name"] == "search" for hit in s.get("out", ())}
+            lines += [self._shown(name) for name in best if name not in retrieved]
         return lines
 
     def _confirmed(self, right: AgentExample) -> list[str]:
@@ -134,11 +138,11 @@ class AgentMarks(Marks):
         text = "it has no text" if passage is None else passage.text[:MOST_SHOWN]
         return f"No search found {name}, which people confirmed: {text}"
 
-    def _gain(self, inputs: Mapping[str, Any], found: dspy.Prediction) -> float | None:
-        if found is None or "failure" in found:
+    def _gain(self, inputs: Mapping[str, Any], prediction: dspy.Prediction) -> float | None:
+        if prediction is None or "failure" in prediction:
             return None
-        is_right = bool(found[OUTCOME] == self._examples[key_of(inputs)].outcome)
-        spent = self._price * int(found["n_calls"])
+        is_right = bool(prediction[OUTCOME] == self._examples[key_of(inputs)].outcome)
+        spent = self._price * int(prediction["n_calls"])
         return (is_right - spent + self._all) / (1 + self._all)
 
 

@@ -26,7 +26,7 @@ from .working import judges_of, worked
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Workplace:
     """See programs.protocols.program.Workplace."""
 
     config: Config
@@ -62,7 +62,7 @@ def calibrate_agent(
     """
     with opened(config) as panel:
         agent, examples = _read(
-            _Place(config.here(), panel), labels, name, settings, limit, problems
+            _Workplace(config.here(), panel), labels, name, settings, limit, problems
         )
         names = {attribute: panel.name_of(judge) for attribute, judge in judges_of(agent).items()}
         check_prices(config, names.values())
@@ -71,18 +71,18 @@ def calibrate_agent(
             own_folder(out)
             check_out(out / f"{each}.json")
         writer: Backend | None = panel.backend(prompt_model) if prompt_model else None
-        found = agent_fitted_and_tested(
+        calibration = agent_fitted_and_tested(
             agent, names, examples, settings, wanted=judges, prompt_model=writer, logs=out
         )
     source = source_of(labels)
     files = {
         each: file.model_copy(update={"fitted": {**file.fitted, "labels": source}})
-        for each, file in found.files.items()
+        for each, file in calibration.files.items()
     }
     for each, file in files.items() if out is not None else ():
         assert out is not None
         write_judge_file(out / f"{each}.json", file)
-    return AgentCalibration(files, {**found.report, "labels": source}, found.diff)
+    return AgentCalibration(files, {**calibration.report, "labels": source}, calibration.diff)
 
 
 def plan_agent(
@@ -100,7 +100,7 @@ def plan_agent(
 
     def ask(alone: Config, panel: Panel) -> None:
         nonlocal often
-        agent, examples = _read(_Place(alone, panel), labels, name, settings, limit, problems)
+        agent, examples = _read(_Workplace(alone, panel), labels, name, settings, limit, problems)
         try:
             chosen, split = agent_split(agent, examples, settings, judges)
             train, dev, test = (examples.of(p) for p in (split.train, split.dev, split.test))
@@ -115,18 +115,18 @@ def plan_agent(
         worked(agent, [*train, *dev])
         often = most / (len(train) + len(dev))
 
-    found = rehearse(config.here(), ask)
-    return [scaled(row, often) if row.judge.endswith(SEARCH) else row for row in found]
+    estimates = rehearse(config.here(), ask)
+    return [scaled(row, often) if row.judge.endswith(SEARCH) else row for row in estimates]
 
 
 def _read(
-    place: _Place,
+    workplace: _Workplace,
     labels: Path,
     name: str,
     settings: Settings,
     limit: int | None,
     problems: Problems | None,
 ) -> tuple[Agent, AgentExamples]:
-    agent = program(name).agent(place)
+    agent = program(name).agent(workplace)
     problems = problems if problems is not None else Problems()
     return agent, read_agent_examples(labels, agent, problems, limit=limit, seed=settings.seed)

@@ -23,14 +23,14 @@ MOST_AT_ONCE = 8  # items that are worked on at once; each may ask several judge
 
 def judges_of(agent: Agent) -> dict[str, Judge]:
     """The judges of an agent whose prompts can be fitted, by their attributes, in their order."""
-    found = {}
+    fittable = {}
     for name, judge in vars(agent).items():
         if not isinstance(judge, Judge) or judge.backend is None:
             continue
         is_model = judge.backend.config.way not in ("lexical", "recorded")
         if is_model and judge.own_words != "prompt" and len(judge.questions()) == 1:
-            found[name] = judge
-    return found
+            fittable[name] = judge
+    return fittable
 
 
 def with_judge(agent: Agent, name: str, judge: Judge) -> Agent:
@@ -58,14 +58,14 @@ class Working:
         set_prompt(judge.question(predictor_of(judge)), tried.prompt)
         judge.backend, judge.replicate = noting, replicate
         agent = with_judge(self._agent, self._name, judge)
-        found = waited(agent.outcome(**inputs))
+        outcome = waited(agent.outcome(**inputs))
         if gateway.budget.reached:  # what it came to may rest on calls that were not made
             raise Stopped
         calls = tuple(noting.calls)
-        if isinstance(found, Unjudged):
-            failed = dspy.Prediction(failure=f"{found.reason}: {found.detail}")
+        if isinstance(outcome, Unjudged):
+            failed = dspy.Prediction(failure=f"{outcome.reason}: {outcome.detail}")
             return Answer(failed, (*calls, (noting.asked, failed)) if noting.asked else calls)
-        return Answer(dspy.Prediction(**seen(found)), calls)
+        return Answer(dspy.Prediction(**seen(outcome)), calls)
 
 
 def seen(outcome: Judged) -> dict[str, Any]:
@@ -84,15 +84,15 @@ def n_calls(steps: Sequence[Mapping[str, Any]]) -> int:
 
 def asking(agent: Agent, name: str, examples: Sequence[AgentExample]) -> list[AgentExample]:
     """Those on which the agent asks this judge: a search learns nothing from others."""
-    noted = [Noting(getattr(agent, name).backend) for _ in examples]
+    recorders = [Noting(getattr(agent, name).backend) for _ in examples]
 
     def noting(i: int) -> Agent:
         judge = getattr(agent, name).deepcopy()
-        judge.backend = noted[i]
+        judge.backend = recorders[i]
         return with_judge(agent, name, judge)
 
     run_sync(_worked([noting(i) for i in range(len(examples))], examples))
-    both = zip(examples, noted, strict=True)
+    both = zip(examples, recorders, strict=True)
     return [example for example, of in both if of.calls or of.asked]
 
 
@@ -102,14 +102,14 @@ def worked(agent: Agent, examples: Sequence[AgentExample]) -> list[Outcome]:
 
 
 async def _worked(agents: Sequence[Agent], examples: Sequence[AgentExample]) -> list[Outcome]:
-    found: dict[int, Outcome] = {}
+    outcomes: dict[int, Outcome] = {}
     waiting = iter(enumerate(examples))
 
     async def work() -> None:
         for i, example in waiting:
-            found[i] = await agents[i].outcome(**example.inputs)
+            outcomes[i] = await agents[i].outcome(**example.inputs)
 
     async with task_group() as group:
         for _ in range(MOST_AT_ONCE):
             group.create_task(work())
-    return [found[i] for i in range(len(examples))]
+    return [outcomes[i] for i in range(len(examples))]

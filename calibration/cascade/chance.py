@@ -20,21 +20,21 @@ INNER_FOLDS = 5  # of the topics of a fit, for the curve of its values
 FEWEST = 50  # items, below which no chance is fitted
 
 
-def fit_chance(known: Sequence[Mapping[str, float]], right: Bools, topics: Sequence[str]) -> Chance:
+def fit_chance(items: Sequence[Mapping[str, float]], right: Bools, topics: Sequence[str]) -> Chance:
     """A logistic curve of the features, and isotonic shares of its values on topics left out.
 
     Args:
-        known: (n,) features of each item, of which those are used that all have.
+        items: (n,) features of each item, of which those are used that all have.
         right: (n,) whether its label is. topics: (n,) ids, 2 or more of them.
 
     Raises: ValueError for fewer than 50 items, one topic, or labels that are all right or wrong.
     Source: isotonic values between the middles of the steps (Oron and Flournoy, "Centered
         isotonic regression", 2017), so that confidence rises throughout.
     """
-    names = sorted(set.intersection(*(set(each) for each in known))) if known else []
-    table = np.array([[each[name] for name in names] for each in known])
+    names = sorted(set.intersection(*(set(each) for each in items))) if items else []
+    table = np.array([[each[name] for name in names] for each in items])
     at = np.asarray(topics)
-    _check(len(known), right, at)
+    _check(len(items), right, at)
     weights, intercept = fit_logistic(table, right)
     raw, seen = np.zeros(len(at)), np.zeros(len(at), np.bool_)
     for split in topic_folds(sorted(set(at.tolist())), min(len(set(at.tolist())), INNER_FOLDS)):
@@ -42,30 +42,30 @@ def fit_chance(known: Sequence[Mapping[str, float]], right: Bools, topics: Seque
         if len(set(right[~test].tolist())) == 2:
             seen |= test
             raw[test] = _value(table[test], *fit_logistic(table[~test], right[~test]))
-    places, shares = _steps(raw[seen], right[seen])
+    positions, shares = _steps(raw[seen], right[seen])
     return Chance(
         weights={name: float(w) for name, w in zip(names, weights, strict=True) if w},
         intercept=float(intercept),
-        curve=IsotonicCurve(places=tuple(places), shares=(tuple(shares),)),
+        curve=IsotonicCurve(places=tuple(positions), shares=(tuple(shares),)),
     )
 
 
 def held_out(
-    known: Sequence[Mapping[str, float]], right: Bools, topics: Sequence[str], seed: int = 0
+    items: Sequence[Mapping[str, float]], right: Bools, topics: Sequence[str], seed: int = 0
 ) -> Floats:
     """(n,) the chance of each item by a fit to other topics. Raises: as `fit_chance`."""
     at = np.asarray(topics)
-    _check(len(known), right, at)
-    found = np.full(len(known), np.nan)
+    _check(len(items), right, at)
+    chances = np.full(len(items), np.nan)
     n_folds = min(len(set(topics)), MOST_FOLDS)
     for split in topic_folds(sorted(set(topics)), n_folds, seed=seed):
         test = np.isin(at, split.test)
         train = np.flatnonzero(~test)
-        fit = fit_chance([known[i] for i in train.tolist()], right[train], at[train].tolist())
+        fit = fit_chance([items[i] for i in train.tolist()], right[train], at[train].tolist())
         for i in np.flatnonzero(test).tolist():
-            chance = fit.of(known[i])
-            found[i] = np.nan if chance is None else round(chance, DIGITS)
-    return found
+            chance = fit.of(items[i])
+            chances[i] = np.nan if chance is None else round(chance, DIGITS)
+    return chances
 
 
 def _check(n: int, right: Bools, topics: NDArray[np.str_]) -> None:

@@ -74,19 +74,19 @@ class _Curve:
         """See `curve`."""
         stored, n = self.stored, len(self.stored.truth)
         alone, first = stored.votes[:, 0], f"{RANDOM} {stored.names[0]}"
-        found = []
+        points = []
         for share in shares:
             goes = escalated(self.confidence, share)
-            found.append(self._point(CHEAP, share, stored.cheap, goes, self.n_cheap))
+            points.append(self._point(CHEAP, share, stored.cheap, goes, self.n_cheap))
         for share in shares:
             any_of = np.full(n, share)
-            found.append(self._point(RANDOM, share, stored.cheap, any_of, self.n_cheap))
+            points.append(self._point(RANDOM, share, stored.cheap, any_of, self.n_cheap))
         for share in shares if len(stored.names) > 1 else ():
-            found.append(self._point(first, share, alone, np.full(n, share), 1))
+            points.append(self._point(first, share, alone, np.full(n, share), 1))
         none = np.zeros(n)
         if len(stored.members) > 1:
-            found.append(self._point(PANEL, 0.0, stored.panel, none, self.n_cheap))
-        return [*found, self._point(DEAR, 1.0, stored.cheap, none + 1, 0)]
+            points.append(self._point(PANEL, 0.0, stored.panel, none, self.n_cheap))
+        return [*points, self._point(DEAR, 1.0, stored.cheap, none + 1, 0)]
 
     def _counts(self, cheap: Codes, goes: Floats) -> Floats:
         stored, n_topics = self.stored, self.sample.draws.shape[1]
@@ -95,7 +95,7 @@ class _Curve:
 
     def _point(self, way: str, share: float, cheap: Codes, goes: Floats, n_cheap: int) -> Point:
         counts = self._counts(cheap, goes)
-        found = self._drawn(counts)
+        figures = self._drawn(counts)
         ordered = self.stored.scale.is_ordered
         name = "quadratic" if ordered else "kappa"
         labelled = counts[:, :, : self.k]
@@ -104,12 +104,12 @@ class _Curve:
             share=share,
             n=float(labelled.sum()),
             n_unlabelled=float(counts[:, :, self.k].sum()),
-            kappa=self._interval(found["kappa"]),
-            linear=self._interval(found["linear"]) if ordered else None,
-            quadratic=self._interval(found["quadratic"]) if ordered else None,
-            accuracy=self._interval(found["accuracy"]) if "accuracy" in found else None,
-            binary=self._interval(found["binary"]) if "binary" in found else None,
-            less_dear=self._interval(found[name] - self.of_dear[name]),
+            kappa=self._interval(figures["kappa"]),
+            linear=self._interval(figures["linear"]) if ordered else None,
+            quadratic=self._interval(figures["quadratic"]) if ordered else None,
+            accuracy=self._interval(figures["accuracy"]) if "accuracy" in figures else None,
+            binary=self._interval(figures["binary"]) if "binary" in figures else None,
+            less_dear=self._interval(figures[name] - self.of_dear[name]),
             calls=n_cheap + share,
         )
 
@@ -118,15 +118,15 @@ class _Curve:
         labelled = counts[:, :, : self.k]
         drawn = np.tensordot(self.sample.draws.astype(np.float64), labelled, axes=1)
         whole = np.concatenate([labelled.sum(0)[None], drawn])
-        found = {"kappa": cohen_kappa(whole)}
+        figures = {"kappa": cohen_kappa(whole)}
         if self.stored.scale.is_ordered:
-            found["linear"] = cohen_kappa(whole, "linear")
-            found["quadratic"] = cohen_kappa(whole, "quadratic")
+            figures["linear"] = cohen_kappa(whole, "linear")
+            figures["quadratic"] = cohen_kappa(whole, "quadratic")
         if (cut := self.stored.scale.cut) is not None:
             sides = np.stack([whole[:, :, :cut].sum(2), whole[:, :, cut:].sum(2)], 2)
             two = np.stack([sides[:, :cut].sum(1), sides[:, cut:].sum(1)], 1)
-            found |= {"accuracy": accuracy(two), "binary": cohen_kappa(two)}
-        return found
+            figures |= {"accuracy": accuracy(two), "binary": cohen_kappa(two)}
+        return figures
 
     def _interval(self, drawn: Array) -> Interval:
         first = None if np.isnan(drawn[0]) else float(drawn[0])

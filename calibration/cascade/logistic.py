@@ -35,13 +35,13 @@ def fit_logistic(table: Floats, right: NDArray[np.bool_]) -> tuple[Floats, float
         return float(np.logaddexp(0, -signs * (x @ at)).sum() + ridge @ at**2 / 2)
 
     def slope(at: Floats) -> Floats:
-        found: Floats = x.T @ (expit(x @ at) - right) + ridge * at
-        return found
+        gradient: Floats = x.T @ (expit(x @ at) - right) + ridge * at
+        return gradient
 
     def curvature(at: Floats) -> Floats:
         chance = expit(x @ at)
-        found: Floats = (x.T * (chance * (1 - chance))) @ x + np.diag(ridge)
-        return found
+        hessian: Floats = (x.T * (chance * (1 - chance))) @ x + np.diag(ridge)
+        return hessian
 
     fit: Any = minimize(
         loss, np.zeros(x.shape[1]), jac=slope, hess=curvature, method="trust-exact",

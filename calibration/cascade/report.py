@@ -46,26 +46,26 @@ def confidences(stored: Stored, kind: ConfidenceKind) -> Floats:
     """
     try:
         if kind == "calibrated":
-            known, has = _known(stored)
-            found = np.full(len(stored.seen), np.nan)
+            table, has = _feature_table(stored)
+            sure = np.full(len(stored.seen), np.nan)
             topics = [stored.topics[i] for i in np.flatnonzero(has)]
-            found[has] = held_out(known, stored.is_right[has], topics)
-            return found
+            sure[has] = held_out(table, stored.is_right[has], topics)
+            return sure
     except ValueError as error:
         raise InputError(f"confidence calibrated: {error}") from None
-    found = np.array([_plain(kind, seen, stored) for seen in stored.seen])
-    if np.isnan(found).all():
+    sure = np.array([_plain(kind, seen, stored) for seen in stored.seen])
+    if np.isnan(sure).all():
         needs = "votes of 2 judges" if kind == "agreement" else "probabilities of the labels"
         raise InputError(f"confidence {kind}: wanted {needs}, and the first stage has none")
-    return found
+    return sure
 
 
 def _plain(kind: ConfidenceKind, seen: Seen | None, stored: Stored) -> float:
-    found = None if seen is None else confidence_of(kind, seen, stored.scale, None)
-    return np.nan if found is None else found
+    confidence = None if seen is None else confidence_of(kind, seen, stored.scale, None)
+    return np.nan if confidence is None else confidence
 
 
-def _known(stored: Stored) -> tuple[list[dict[str, float]], Bools]:
+def _feature_table(stored: Stored) -> tuple[list[dict[str, float]], Bools]:
     """The features of the items with a label, and which items those are."""
     has = np.array([seen is not None for seen in stored.seen], np.bool_)
     return [features(seen, stored.scale) for seen in stored.seen if seen is not None], has
@@ -93,11 +93,11 @@ def fit_report(
         tested thresholds keeps it, or other topics broke it too often.
     """
     sure = confidences(stored, kind)
-    found = _about(stored, kind, sure)
+    report = _about(stored, kind, sure)
     share = None
     if wanted.guarantee is not None:
         threshold, promised = _promised(stored, sure, wanted.guarantee, splits, seed)
-        found["guarantee"] = promised
+        report["guarantee"] = promised
     elif wanted.share is not None:
         try:
             threshold, _ = threshold_of(sure, wanted.share)
@@ -109,11 +109,11 @@ def fit_report(
         threshold = wanted.threshold
     chance = None
     if kind == "calibrated":
-        known, has = _known(stored)
+        table, has = _feature_table(stored)
         topics = [stored.topics[i] for i in np.flatnonzero(has)]
-        chance = fit_chance(known, stored.is_right[has], topics)
+        chance = fit_chance(table, stored.is_right[has], topics)
     kept = sure >= threshold
-    found |= {
+    report |= {
         "threshold": threshold,
         "goes_on": float(1 - kept.mean()),
         "kept_right": float(stored.is_right[kept].mean()) if kept.any() else None,
@@ -133,9 +133,9 @@ def fit_report(
         chance=chance,
         models=dict(stored.models),
         fitted_on=tuple(sorted(set(stored.topics))),
-        fitted=found,
+        fitted=report,
     )
-    return state, found
+    return state, report
 
 
 def _mean(right: Bools, where: Bools) -> float | None:
@@ -174,31 +174,31 @@ def _promised(
 ) -> tuple[float, dict[str, Any]]:
     """The threshold of a guarantee, and how it fares."""
     names, topic_of = np.unique(np.asarray(stored.topics), return_inverse=True)
-    found = counts(sure, ~stored.is_right, topic_of, len(names))
+    tally = counts(sure, ~stored.is_right, topic_of, len(names))
     agree, level, unit = wanted.agree, wanted.confidence, wanted.unit
-    said = f"{agree:.0%} of the kept labels right, in {level:.0%} of fits"
+    promise = f"{agree:.0%} of the kept labels right, in {level:.0%} of fits"
     if unit == "topic" and len(names) < LEAST_TOPICS:
         what = f"wanted {LEAST_TOPICS} topics or more to promise it of others"
-        raise InputError(f"guarantee: {said}: {what}, got {len(names)}")
-    place = safe_threshold(found, agree, level, unit)
-    if place is None:
-        best = _bounds(found, level, unit)
+        raise InputError(f"guarantee: {promise}: {what}, got {len(names)}")
+    position = safe_threshold(tally, agree, level, unit)
+    if position is None:
+        best = _bounds(tally, level, unit)
         what = f"the most that can be promised is {best:.1%}" if best is not None else "no bound"
-        raise InputError(f"guarantee: {said}: the labels do not show it by {unit}; {what}")
+        raise InputError(f"guarantee: {promise}: the labels do not show it by {unit}; {what}")
     tried = {}
     for each in UNITS if len(names) >= 4 else ():
-        tried[each] = asdict(violations(found, agree, level, each, splits=splits, seed=seed))
+        tried[each] = asdict(violations(tally, agree, level, each, splits=splits, seed=seed))
     broken = tried[unit]["share"] if tried else None
     if unit == "topic" and broken is not None and broken > BROKEN * (1 - level):
         what = f"it was broken in {broken:.0%} of {splits:,} tries on topics left out, where "
         what += f"{1 - level:.0%} are allowed; ask for less, or label more topics"
-        raise InputError(f"guarantee: {said}: {what}")
-    kept, wrong = found.kept[place], found.wrong[place]
+        raise InputError(f"guarantee: {promise}: {what}")
+    kept, wrong = tally.kept[position], tally.wrong[position]
     effect = design_effect(kept, wrong)
-    return float(found.thresholds[place]), {
+    return float(tally.thresholds[position]), {
         **wanted.model_dump(by_alias=True),
         "n_topics": len(names),
-        "kept": float(kept.sum() / found.items.sum()),
+        "kept": float(kept.sum() / tally.items.sum()),
         "right": float(1 - wrong.sum() / kept.sum()),
         "at_least": 1 - most_wrong(kept, wrong, level, unit),
         "design_effect": None if np.isnan(effect) else effect,
@@ -206,11 +206,11 @@ def _promised(
     }
 
 
-def _bounds(found: Any, level: float, unit: Unit) -> float | None:
+def _bounds(tally: Any, level: float, unit: Unit) -> float | None:
     """The best bound of any threshold; None where there is none."""
-    bounds = [most_wrong(k, w, level, unit) for k, w in zip(found.kept, found.wrong, strict=True)]
-    known = [bound for bound in bounds if not np.isnan(bound)]
-    return 1 - min(known) if known else None
+    bounds = [most_wrong(k, w, level, unit) for k, w in zip(tally.kept, tally.wrong, strict=True)]
+    defined = [bound for bound in bounds if not np.isnan(bound)]
+    return 1 - min(defined) if defined else None
 
 
 def choice(

@@ -112,7 +112,7 @@ def read_stored(
 
     Raises: InputError for results that do not fit, or no topics.
     """
-    found = read_ballots(
+    ballots = read_ballots(
         results,
         problems,
         labels=labels,
@@ -122,39 +122,41 @@ def read_stored(
         may_be_one=to_people,
     )
     of_people = read_labels(labels, Problems(), where)
-    if found.topics is None:
+    if ballots.topics is None:
         raise InputError(f"{labels}: its items have no topic_id, and cascades are fitted by topic")
-    names = _chosen(members, found)
-    places = [found.members.index(name) for name in names]
-    cheap = places if to_people else places[:-1]
+    names = _chosen(members, ballots)
+    indices = [ballots.members.index(name) for name in names]
+    cheap = indices if to_people else indices[:-1]
     if not cheap:
         raise InputError(f"{results[0]}: wanted a cheap judge and a dear one, got {names[0]} alone")
-    found = found.at(found.truth != NONE)
-    if not len(found.cells):
+    ballots = ballots.at(ballots.truth != NONE)
+    if not len(ballots.cells):
         raise InputError(f"{labels}: no label of an item of {results[0]}; do their ids agree?")
-    scale = Scale(found.scale, found.is_ordered, _code_of(cut, found))
-    file = _file_of(found, results, cheap, of_people.kind, votes, is_alone=len(found.members) == 1)
-    stage = _Stage.of(found, cheap, file, how, len(results) == 1 and not members)
+    scale = Scale(ballots.scale, ballots.is_ordered, _code_of(cut, ballots))
+    file = _file_of(
+        ballots, results, cheap, of_people.kind, votes, is_alone=len(ballots.members) == 1
+    )
+    stage = _Stage.of(ballots, cheap, file, how, len(results) == 1 and not members)
     built = _judge_of(judge, of_people.kind, results)
-    texts = _texts(built, of_people.kind, found.cells, (*results, labels)) if built else {}
+    texts = _texts(built, of_people.kind, ballots.cells, (*results, labels)) if built else {}
     return Stored(
         judge=built.name if built is not None else judge or str(of_people.kind),
         scale=scale,
-        names=tuple(found.members[j] for j in cheap),
+        names=tuple(ballots.members[j] for j in cheap),
         members=stage.members,
         how=stage.how,
-        topics=tuple(found.topics or ()),
-        seen=_seen(found, stage, file, texts, built),
-        votes=found.votes[:, cheap],
-        panel=_panel(stage, found),
+        topics=tuple(ballots.topics or ()),
+        seen=_seen(ballots, stage, file, texts, built),
+        votes=ballots.votes[:, cheap],
+        panel=_panel(stage, ballots),
         cheap=stage.labels,
-        dear=found.truth if to_people else found.votes[:, places[-1]],
-        truth=found.truth,
-        dear_name=PEOPLE if to_people else found.members[places[-1]],
+        dear=ballots.truth if to_people else ballots.votes[:, indices[-1]],
+        truth=ballots.truth,
+        dear_name=PEOPLE if to_people else ballots.members[indices[-1]],
         has_texts=bool(texts),
-        models=_models(results, stage, found, cheap),
-        costs=_costs(results, places, to_people=to_people),
-        n_off_scale=found.n_off_scale,
+        models=_models(results, stage, ballots, cheap),
+        costs=_costs(results, indices, to_people=to_people),
+        n_off_scale=ballots.n_off_scale,
     )
 
 
@@ -169,44 +171,49 @@ class _Stage:
 
     @classmethod
     def of(
-        cls, found: Ballots, cheap: Sequence[int], file: LabelFile | None, how: How, is_whole: bool
+        cls,
+        ballots: Ballots,
+        cheap: Sequence[int],
+        file: LabelFile | None,
+        how: How,
+        is_whole: bool,
     ) -> _Stage:
-        code = {label: i for i, label in enumerate(found.scale)}
+        code = {label: i for i, label in enumerate(ballots.scale)}
         if len(cheap) == 1:
-            labels = found.votes[:, cheap[0]]
-            said = {} if file is None else file.votes
-            names = tuple(dict.fromkeys(name for votes in said.values() for name in votes))
-            of = [[said.get(cell, {}).get(name) for name in names] for cell in found.cells]
+            labels = ballots.votes[:, cheap[0]]
+            votes_of = {} if file is None else file.votes
+            names = tuple(dict.fromkeys(name for votes in votes_of.values() for name in votes))
+            of = [[votes_of.get(cell, {}).get(name) for name in names] for cell in ballots.cells]
             votes = np.array([[code.get(v or "", NONE) for v in row] for row in of], np.int64)
-            return cls(names, votes.reshape(len(found.cells), len(names)), labels, how)
-        names = tuple(found.members[j] for j in cheap)
-        if is_whole and found.labels is not None:  # what the jury itself said
-            return cls(names, found.votes[:, list(cheap)], found.labels, found.how)
-        decided = "vote" if not found.is_ordered else how
-        labels = found.decided(decided, cheap, weights=())
-        return cls(names, found.votes[:, list(cheap)], labels, decided)
+            return cls(names, votes.reshape(len(ballots.cells), len(names)), labels, how)
+        names = tuple(ballots.members[j] for j in cheap)
+        if is_whole and ballots.labels is not None:  # what the jury itself said
+            return cls(names, ballots.votes[:, list(cheap)], ballots.labels, ballots.how)
+        decided = "vote" if not ballots.is_ordered else how
+        labels = ballots.decided(decided, cheap, weights=())
+        return cls(names, ballots.votes[:, list(cheap)], labels, decided)
 
 
-def _chosen(members: Sequence[str], found: Ballots) -> tuple[str, ...]:
-    if unknown := [name for name in members if name not in found.members]:
-        known = ", ".join(found.members)
-        raise InputError(f"--member {unknown[0]}: no such judge in the results; there is {known}")
+def _chosen(members: Sequence[str], ballots: Ballots) -> tuple[str, ...]:
+    if unknown := [name for name in members if name not in ballots.members]:
+        there = ", ".join(ballots.members)
+        raise InputError(f"--member {unknown[0]}: no such judge in the results; there is {there}")
     if len(set(members)) < len(members):
         raise InputError("--member: wanted each once")
-    return tuple(members) or found.members
+    return tuple(members) or ballots.members
 
 
-def _code_of(cut: str | None, found: Ballots) -> int | None:
+def _code_of(cut: str | None, ballots: Ballots) -> int | None:
     if cut is None:
         return None
-    if not found.is_ordered or cut not in found.scale[1:]:
-        wanted = ", ".join(found.scale[1:])
+    if not ballots.is_ordered or cut not in ballots.scale[1:]:
+        wanted = ", ".join(ballots.scale[1:])
         raise InputError(f"--cut {cut}: wanted a label of an ordered scale, one of {wanted}")
-    return found.scale.index(cut)
+    return ballots.scale.index(cut)
 
 
 def _file_of(
-    found: Ballots,
+    ballots: Ballots,
     results: Sequence[Path],
     cheap: Sequence[int],
     kind: str,
@@ -218,7 +225,7 @@ def _file_of(
     if len(cheap) > 1 or (len(results) == 1 and not is_alone):
         return None
     path = judged_file(results[cheap[0]], kind)
-    return read_labels(path, Problems(), scale=found.scale, votes=votes)
+    return read_labels(path, Problems(), scale=ballots.scale, votes=votes)
 
 
 def _judge_of(name: str | None, kind: LabelKind, results: Sequence[Path]) -> ItemJudge | None:
@@ -227,14 +234,14 @@ def _judge_of(name: str | None, kind: LabelKind, results: Sequence[Path]) -> Ite
         return None
     name = name or JUDGES[kind]
     if name in item_judges():
-        found = kind_of(name)
-        assert found is not None
-        judge = found.load()(model="lexical")
+        kind_of_judge = kind_of(name)
+        assert kind_of_judge is not None
+        judge = kind_of_judge.load()(model="lexical")
         assert isinstance(judge, ItemJudge)
         return judge
     if not Path(name).is_file():
-        known = ", ".join(item_judges())
-        raise InputError(f"--judge {name}: wanted one of {known}, or a YAML file of your own")
+        names = ", ".join(item_judges())
+        raise InputError(f"--judge {name}: wanted one of {names}, or a YAML file of your own")
     return OwnJudge(Path(name), "lexical")
 
 
@@ -244,28 +251,30 @@ def _texts(
     """The inputs of the judge by cell, {} unless one of the files has them for every cell."""
     for path in dict.fromkeys(paths):
         try:
-            found = cell_texts(path, kind, cells, Problems())
+            by_cell = cell_texts(path, kind, cells, Problems())
         except InputError:
             continue
-        for texts in found.values():
+        for texts in by_cell.values():
             if "answer_text" in texts:
                 texts.setdefault("answer", texts["answer_text"])
-        if all(texts.get(name, "").strip() for texts in found.values() for name in judge.inputs):
-            return {cell: {n: texts[n] for n in judge.inputs} for cell, texts in found.items()}
+        if all(texts.get(name, "").strip() for texts in by_cell.values() for name in judge.inputs):
+            return {cell: {n: texts[n] for n in judge.inputs} for cell, texts in by_cell.items()}
     return {}
 
 
 def _seen(
-    found: Ballots,
+    ballots: Ballots,
     stage: _Stage,
     file: LabelFile | None,
     texts: Mapping[Cell, Mapping[str, str]],
     judge: ItemJudge | None,
 ) -> tuple[Seen | None, ...]:
-    lexical = _lexical(judge, [texts[cell] for cell in found.cells]) if texts and judge else None
-    means = found.means([found.members.index(name) for name in stage.members]) if not file else None
+    lexical = _lexical(judge, [texts[cell] for cell in ballots.cells]) if texts and judge else None
+    means = (
+        ballots.means([ballots.members.index(name) for name in stage.members]) if not file else None
+    )
     made: list[Seen | None] = []
-    for i, cell in enumerate(found.cells):
+    for i, cell in enumerate(ballots.cells):
         label = int(stage.labels[i])
         if label == NONE:
             made.append(None)
@@ -280,7 +289,7 @@ def _seen(
                 label=label,
                 score=score,
                 votes={name: None if code == NONE else code for name, code in row},
-                chances=tuple(chances.get(n, 0.0) for n in found.scale) if chances else None,
+                chances=tuple(chances.get(n, 0.0) for n in ballots.scale) if chances else None,
                 lexical=None if lexical is None else lexical[i],
                 length=length_of(judge, texts[cell]) if judge and texts else None,
             )
@@ -302,12 +311,12 @@ def _lexical(judge: ItemJudge, items: Sequence[Mapping[str, str]]) -> list[float
 
 
 def _models(
-    results: Sequence[Path], stage: _Stage, found: Ballots, cheap: Sequence[int]
+    results: Sequence[Path], stage: _Stage, ballots: Ballots, cheap: Sequence[int]
 ) -> dict[str, str]:
     """Who answered for each member, "" for a single judge, as far as manifests say it."""
     if len(results) < len(cheap) or (len(cheap) == 1 and stage.members):
         return {}
-    names = {found.members[j]: results[j] for j in cheap}
+    names = {ballots.members[j]: results[j] for j in cheap}
     models = {}
     for name, path in names.items():
         judges = read_manifest(path).get("judges", {}) if path.is_dir() else {}
@@ -318,22 +327,22 @@ def _models(
     return models
 
 
-def _panel(stage: _Stage, found: Ballots) -> Codes:
+def _panel(stage: _Stage, ballots: Ballots) -> Codes:
     if len(stage.members) < 2:
         return stage.labels
-    how: How = "median" if found.is_ordered else "vote"
-    known = [[code for code in row if code != NONE] for row in stage.votes.tolist()]
-    k = len(found.scale)
-    made = [combined(row, k, how, found.ties) if row else None for row in known]
+    how: How = "median" if ballots.is_ordered else "vote"
+    codes = [[code for code in row if code != NONE] for row in stage.votes.tolist()]
+    k = len(ballots.scale)
+    made = [combined(row, k, how, ballots.ties) if row else None for row in codes]
     return np.array([NONE if code is None else code for code in made], np.int64)
 
 
 def _costs(
-    results: Sequence[Path], places: Sequence[int], *, to_people: bool
+    results: Sequence[Path], indices: Sequence[int], *, to_people: bool
 ) -> tuple[float | None, float | None]:
-    if len(results) < len(places):  # one file with the votes of several
+    if len(results) < len(indices):  # one file with the votes of several
         return None, None
-    each = [dollars(results[j]) for j in places]
+    each = [dollars(results[j]) for j in indices]
     cheap = each if to_people else each[:-1]
-    known = [cost for cost in cheap if cost is not None]
-    return sum(known) if len(known) == len(cheap) else None, None if to_people else each[-1]
+    priced = [cost for cost in cheap if cost is not None]
+    return sum(priced) if len(priced) == len(cheap) else None, None if to_people else each[-1]

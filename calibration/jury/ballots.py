@@ -73,8 +73,8 @@ class Ballots:
     ) -> Codes:
         """(n,) the label that these members' votes give, all by default; -1 for none or a tie."""
         which = list(range(len(self.members)) if members is None else members)
-        given = self.weights if weights is None else weights
-        mass = [given[j] for j in which] if given else [1.0] * len(which)
+        all_weights = self.weights if weights is None else weights
+        mass = [all_weights[j] for j in which] if all_weights else [1.0] * len(which)
 
         @cache
         def one(row: tuple[int, ...]) -> int:
@@ -82,21 +82,23 @@ class Ballots:
             if not there:
                 return NONE
             codes, counted = zip(*there, strict=True)
-            found = combined(codes, len(self.scale), how or self.how, self.ties, counted)
-            return NONE if found is None else found
+            label = combined(codes, len(self.scale), how or self.how, self.ties, counted)
+            return NONE if label is None else label
 
         rows = map(tuple, self.votes[:, which].tolist())
         return np.array([one(row) for row in rows], dtype=np.int64)
 
     def means(self, members: Sequence[int] | None = None) -> NDArray[np.float64]:
-        """(n,) mean place of these members' votes on the scale, in [0, 1]; nan without any."""
+        """(n,) mean position of these members' votes on the scale, in [0, 1]; nan without any."""
         votes = self.votes if members is None else self.votes[:, list(members)]
         there = votes != NONE
         sums = np.where(there, votes, 0).sum(1)
-        found = np.full(len(sums), np.nan)
-        np.divide(sums, there.sum(1) * (len(self.scale) - 1), out=found, where=there.any(1))
-        np.minimum(found, 1.0, out=found)
-        return found
+        mean_positions = np.full(len(sums), np.nan)
+        np.divide(
+            sums, there.sum(1) * (len(self.scale) - 1), out=mean_positions, where=there.any(1)
+        )
+        np.minimum(mean_positions, 1.0, out=mean_positions)
+        return mean_positions
 
 
 def read_ballots(
@@ -121,8 +123,8 @@ def read_ballots(
     """
     if labels is not None and kind is None and any(path.is_dir() for path in paths):
         kind = read_labels(labels, Problems(), where).kind
-    found = [path for path in paths if path.is_dir()]
-    kind = kind or (kind_of_folder(found[0]) if found else None)
+    folders = [path for path in paths if path.is_dir()]
+    kind = kind or (kind_of_folder(folders[0]) if folders else None)
     files = [judged_file(path, kind or "") for path in paths]
     scale = scale_of(*paths, *([labels] if labels else []), kind=kind)
     read = [read_labels(file, problems, scale=scale, votes=votes) for file in files]
@@ -142,7 +144,7 @@ def read_ballots(
     by_member = _votes_of(paths, read, votes, may_be_one=may_be_one)
     cells = tuple(sorted(set().union(*by_member.values())))
     code = {label: i for i, label in enumerate(whole)}
-    given = [[of.get(cell) for of in by_member.values()] for cell in cells]
+    rows = [[of.get(cell) for of in by_member.values()] for cell in cells]
     made = Ballots(
         members=tuple(by_member),
         scale=whole,
@@ -150,9 +152,9 @@ def read_ballots(
         key_names=tuple(read[0].key_names),
         cells=cells,
         topics=None if (t := topics_of(cells, read[0].key_names)) is None else tuple(t),
-        votes=np.array([[code.get(v or "", NONE) for v in row] for row in given], np.int64),
+        votes=np.array([[code.get(v or "", NONE) for v in row] for row in rows], np.int64),
         truth=_codes(cells, people, code),
-        n_off_scale=sum(v is not None and v not in code for row in given for v in row),
+        n_off_scale=sum(v is not None and v not in code for row in rows for v in row),
     )
     if not made.is_ordered:
         made = replace(made, how="vote", ties="unjudged")
@@ -163,30 +165,30 @@ def _votes_of(
     paths: Sequence[Path], files: Sequence[LabelFile], votes: str, *, may_be_one: bool
 ) -> dict[str, dict[Cell, str | None]]:
     """By member the label of each cell; None where it was asked and gave none."""
-    found: dict[str, dict[Cell, str | None]] = {}
+    by_member: dict[str, dict[Cell, str | None]] = {}
     if len(files) == 1:
-        for cell, given in files[0].votes.items():
-            for member, label in given.items():
-                found.setdefault(member, {})[cell] = label
-        if len(found) > 1:
-            return found
+        for cell, cell_votes in files[0].votes.items():
+            for member, label in cell_votes.items():
+                by_member.setdefault(member, {})[cell] = label
+        if len(by_member) > 1:
+            return by_member
         if not may_be_one:
             what = f"no row has {votes!r}, the labels of 2 or more members, as those of a jury do"
             raise InputError(f"{paths[0]}: {what}; or name the results of each judge")
-        found.clear()
+        by_member.clear()
     for path, file in zip(paths, files, strict=True):
         name = path.name if path.is_dir() else path.stem
-        name = name if name not in found else str(path)
-        found[name] = dict(file.cells)
-    common = set.intersection(*(set(cells) for cells in found.values()))
+        name = name if name not in by_member else str(path)
+        by_member[name] = dict(file.cells)
+    common = set.intersection(*(set(cells) for cells in by_member.values()))
     if not common:
         raise InputError(f"{', '.join(map(str, paths))}: no item that all of them labelled")
-    return found
+    return by_member
 
 
 def _codes(cells: Sequence[Cell], file: LabelFile | None, code: Mapping[str, int]) -> Codes:
-    given = {} if file is None else file.cells
-    return np.array([code.get(given.get(cell, ""), NONE) for cell in cells], np.int64)
+    labels = {} if file is None else file.cells
+    return np.array([code.get(labels.get(cell, ""), NONE) for cell in cells], np.int64)
 
 
 def _as_run(made: Ballots, path: Path, file: LabelFile, code: Mapping[str, int]) -> Ballots:
@@ -195,10 +197,10 @@ def _as_run(made: Ballots, path: Path, file: LabelFile, code: Mapping[str, int])
         return made
     manifest = read_manifest(path)
     juries = manifest.get("judges", {})
-    found = [name for name in juries if set(juries[name].get("members", ())) >= {*made.members}]
-    if not found:
+    matching = [name for name in juries if set(juries[name].get("members", ())) >= {*made.members}]
+    if not matching:
         return made
-    settings = juries[found[0]]["jury"]
+    settings = juries[matching[0]]["jury"]
     weights = settings["weights"] or {}
     return replace(
         made,
@@ -207,7 +209,7 @@ def _as_run(made: Ballots, path: Path, file: LabelFile, code: Mapping[str, int])
         how=settings["how"],
         ties=settings["ties"],
         weights=tuple(weights[name] for name in made.members) if weights else (),
-        costs=_costs(path, manifest, found[0], made.members),
+        costs=_costs(path, manifest, matching[0], made.members),
     )
 
 
@@ -221,12 +223,12 @@ def _costs(
     prices = {
         seat.name: price_of(config.model(seat.settings.model)) for seat in seats(config.judge(name))
     }
-    found: dict[str, float | None] = {}
+    dollars: dict[str, float | None] = {}
     for answered, tokens in manifest.get("tokens_by", {}).items():
         member = answered.partition(": ")[0]
         if member in members:
             counts = [tokens.get(part, 0) for part in ("prompt", "cached", "completion")]
-            price, before = prices[member], found.get(member, 0.0)
-            is_known = price is not None and before is not None
-            found[member] = (before or 0.0) + cost_of(price, *counts) if is_known else None
-    return found
+            price, before = prices[member], dollars.get(member, 0.0)
+            has_price = price is not None and before is not None
+            dollars[member] = (before or 0.0) + cost_of(price, *counts) if has_price else None
+    return dollars

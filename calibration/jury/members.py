@@ -43,7 +43,7 @@ class Together:
     Attributes:
         worth: effective votes, by errors against labels of people; without those against the
             jury's own labels, which errors that all share are not seen by.
-        by_people: which of the two. n: items that tell.
+        by_people: which of the two. n: items that count.
         unanimous: share of the items on which all who labelled it agree.
         n_adjudicated, n_overturned: items that an adjudicator decided, and of those where it did
             not give the label of the vote.
@@ -61,7 +61,7 @@ class Together:
 def members_of(ballots: Ballots, objective: str) -> list[MemberRow]:
     """Each member, in the order of the jury."""
     whole, m = ballots.decided(), len(ballots.members)
-    found = []
+    rows = []
     for j, name in enumerate(ballots.members):
         own = ballots.votes[:, j]
         others = [i for i in range(m) if i != j]
@@ -74,28 +74,28 @@ def members_of(ballots: Ballots, objective: str) -> list[MemberRow]:
             ballots.scale,
             may_miss=False,
         )
-        found.append(
+        rows.append(
             MemberRow(
                 member=name,
                 n=int(there.sum()),
                 n_unjudged=int((~there).sum()),
                 changes=_share(without != whole, whole != NONE),
                 differs=_share(own != whole, there & (whole != NONE)),
-                kappa=_known(cohen_kappa(counts)),
-                value=_known(objective_named(objective, len(ballots.scale))(counts)),
+                kappa=_or_none(cohen_kappa(counts)),
+                value=_or_none(objective_named(objective, len(ballots.scale))(counts)),
                 cost=ballots.costs.get(name),
             )
         )
-    return found
+    return rows
 
 
 def together(ballots: Ballots, family: Callable[[str], str] | None = None) -> Together:
     """How many independent judges they are worth, and where they agree."""
     by_people = bool((ballots.truth != NONE).any())
     truth = ballots.truth if by_people else ballots.decided()
-    known = truth != NONE
-    votes = ballots.votes[known]
-    errors = np.where(votes == NONE, np.nan, votes != truth[known][:, None])
+    has_truth = truth != NONE
+    votes = ballots.votes[has_truth]
+    errors = np.where(votes == NONE, np.nan, votes != truth[has_truth][:, None])
     best: dict[str, int] = {}
     if family is not None and by_people:
         rows = members_of(ballots, "kappa")
@@ -111,7 +111,7 @@ def together(ballots: Ballots, family: Callable[[str], str] | None = None) -> To
         worth=effective_votes(errors.astype(np.float64)),
         families=effective_votes(errors[:, list(best.values())].astype(float)) if best else None,
         by_people=by_people,
-        n=int(known.sum()),
+        n=int(has_truth.sum()),
         unanimous=_share(low == ballots.votes.max(1), several),
         n_adjudicated=int(decided.sum()),
         n_overturned=overturned,
@@ -122,5 +122,5 @@ def _share(of: Codes | np.ndarray, where: np.ndarray) -> float | None:
     return float(np.asarray(of)[where].mean()) if where.any() else None
 
 
-def _known(value: np.ndarray) -> float | None:
+def _or_none(value: np.ndarray) -> float | None:
     return None if np.isnan(value) else float(value)

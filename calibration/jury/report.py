@@ -58,7 +58,7 @@ def jury_report(
     if labels is not None and not n_labelled:
         raise InputError(f"{paths[0]} and {labels}: no item in common; do their ids agree?")
     try:
-        found = ways(ballots, settings, draws) if n_labelled else []
+        compared = ways(ballots, settings, draws) if n_labelled else []
     except ValueError as error:
         raise InputError(f"{labels}: {error}") from None
     return ballots, {
@@ -70,7 +70,7 @@ def jury_report(
         "how": ballots.how,
         "objective": settings.objective,
         **asdict(together(ballots, settings.family)),
-        "ways": [asdict(way) for way in found],
+        "ways": [asdict(way) for way in compared],
         "members": [asdict(row) for row in members_of(ballots, settings.objective)],
     }
 
@@ -117,7 +117,7 @@ def _chances(ballots: Ballots, *, by_topic: bool) -> np.ndarray:
         raise InputError(f"--how {BY_TOPIC}: the items have no topic_id")
     names = np.array(ballots.topics) if by_topic else np.zeros(len(ballots.cells))
     there = (ballots.votes != NONE).any(1)
-    found = np.full((len(names), len(ballots.scale)), np.nan)
+    chances = np.full((len(names), len(ballots.scale)), np.nan)
     for name in np.unique(names):
         part = there & (names == name)
         if part.sum() < LEAST_ITEMS or ballots.votes.shape[1] < LEAST_MEMBERS:
@@ -125,5 +125,5 @@ def _chances(ballots: Ballots, *, by_topic: bool) -> np.ndarray:
             where = f" of topic {name}" if by_topic else ""
             wanted = f"{LEAST_ITEMS} items and {LEAST_MEMBERS} members"
             raise InputError(f"--how {DAWID_SKENE}: wanted {wanted}{where}, got {got}")
-        found[part] = dawid_skene(ballots.votes[part], len(ballots.scale)).probabilities
-    return found
+        chances[part] = dawid_skene(ballots.votes[part], len(ballots.scale)).probabilities
+    return chances

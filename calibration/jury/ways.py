@@ -21,7 +21,7 @@ from .ballots import NONE, Ballots, Codes
 
 Floats = NDArray[np.float64]
 Where = NDArray[np.bool_]  # items, by whether they are among them
-Members = Callable[[Where], list[int]]  # by what other topics tell
+Members = Callable[[Where], list[int]]  # by what other topics show
 MOST_FOLDS = 20  # more topics are left out in as many groups
 DRAWS = 50  # of the labels of a topic
 CHOSEN = "single, chosen on other topics"
@@ -84,9 +84,9 @@ def ways(ballots: Ballots, settings: Settings, draws: Draws) -> list[Way]:
 
 
 class _Part(NamedTuple):
-    """The mean place of all items, which of them are tested, and the fit to the others."""
+    """The mean position of all items, which of them are tested, and the fit to the others."""
 
-    place: Floats
+    position: Floats
     test: Where
     fit: Correction
 
@@ -115,7 +115,7 @@ class _Ways:
         self.base: Floats = self._drawn(chosen)
         best = int(np.argmax([self._value(counts) for counts in self.of_member]))
         typical = self._by_rank(len(self.of_member) // 2)
-        found = [
+        tried = [
             self._way(
                 f"single, best of these ({ballots.members[best]})", "these", self.of_member[best]
             ),
@@ -128,20 +128,20 @@ class _Ways:
             self._way("vote", "none", self._counts(ballots.decided("vote", weights=()))),
         ]
         if ballots.is_ordered:
-            found += [
+            tried += [
                 self._way(how, "none", self._counts(ballots.decided(how, weights=())))
                 for how in ("median", "mean")
             ]
-        found += list(self._dawid_skene())
-        found.append(
+        tried += list(self._dawid_skene())
+        tried.append(
             self._way(
                 "vote, weights by agreement squared", "other topics", self._counts(self._weighted())
             )
         )
-        return found + (self._fitted(best) if ballots.is_ordered else [])
+        return tried + (self._fitted(best) if ballots.is_ordered else [])
 
     def _fitted(self, best: int) -> list[Way]:
-        """The ways that put cuts on a mean place, without and with labels of the topic itself."""
+        """The ways that put cuts on a mean position, without and with labels of the topic."""
         m, family = len(self.members), self.settings.family
         name = f"single, best of these ({self.ballots.members[best]}), cuts"
         singles: dict[str, Members] = {
@@ -159,9 +159,9 @@ class _Ways:
         if not self.settings.topic_labels:  # a single judge's labels need no cuts then
             singles = {}
         for name, members in {**singles, **means}.items():
-            found = self._cut(name, members)
-            without += found[:1] if name in means else []
-            with_labels += found[1:]
+            cut = self._cut(name, members)
+            without += cut[:1] if name in means else []
+            with_labels += cut[1:]
         return [*without, *with_labels]
 
     def _cut(self, name: str, members: Members) -> list[Way]:
@@ -169,40 +169,40 @@ class _Ways:
         n, truth = self.settings.topic_labels, self.ballots.truth
         parts = []
         for test in self.folds:
-            place = self.ballots.means(members(~test))
-            train = ~test & ~np.isnan(place)
-            given = place[train], truth[train], self.topics[train].tolist()
+            position = self.ballots.means(members(~test))
+            train = ~test & ~np.isnan(position)
+            fit_on = position[train], truth[train], self.topics[train].tolist()
             try:
-                fit = fit_topics(*given, self.k, objective=self.settings.objective)
+                fit = fit_topics(*fit_on, self.k, objective=self.settings.objective)
             except ValueError as error:
                 return [Way(name, "other topics", why_not=str(error))]
-            parts.append(_Part(place, test, fit))
+            parts.append(_Part(position, test, fit))
         labels = np.full(len(self.topics), NONE)
-        for place, test, fit in parts:
-            labels[test] = _labels(fit, place[test], None)
-        found = [self._way(name, "other topics", self._counts(labels))]
+        for position, test, fit in parts:
+            labels[test] = _labels(fit, position[test], None)
+        cut_ways = [self._way(name, "other topics", self._counts(labels))]
         if n:
             n_draws = self.settings.n_draws
             drawn = [self._counts(*self._drawn_labels(parts, n, d)) for d in range(n_draws)]
-            found.append(self._way(name, f"{n} labels of each topic", np.mean(drawn, axis=0)))
-        return found
+            cut_ways.append(self._way(name, f"{n} labels of each topic", np.mean(drawn, axis=0)))
+        return cut_ways
 
     def _drawn_labels(self, parts: Sequence[_Part], n: int, draw: int) -> tuple[Codes, Where]:
         """Labels after `n` of each topic were drawn, and which items are left to test on."""
         rng = np.random.default_rng([self.settings.seed, draw])
-        given, left = np.full(len(self.topics), NONE), np.ones(len(self.topics), bool)
-        for place, test, fit in parts:
+        labels, left = np.full(len(self.topics), NONE), np.ones(len(self.topics), bool)
+        for position, test, fit in parts:
             for topic in np.unique(self.topics[test]):
                 own = np.flatnonzero((self.topics == topic) & test)
-                known = own[~np.isnan(place[own])]
-                few = rng.permutation(known)[: min(n, len(known) // 2)]
+                voted = own[~np.isnan(position[own])]
+                few = rng.permutation(voted)[: min(n, len(voted) // 2)]
                 left[few] = False
                 moved = fit
                 if len(few):
                     truth = self.ballots.truth[few]
-                    moved = add_topics(fit, place[few], truth, [str(topic)] * len(few))
-                given[own] = _labels(moved, place[own], str(topic))
-        return given, left
+                    moved = add_topics(fit, position[few], truth, [str(topic)] * len(few))
+                labels[own] = _labels(moved, position[own], str(topic))
+        return labels, left
 
     def _dawid_skene(self) -> Iterator[Way]:
         """On all items, those without labels of people too."""
@@ -220,10 +220,10 @@ class _Ways:
                 what = f"wanted {LEAST_ITEMS} items and {LEAST_MEMBERS} members"
                 yield Way(name, "none", why_not=f"{what}, got {least} and {votes.shape[1]}")
                 continue
-            given = np.full(len(votes), NONE)
+            labels = np.full(len(votes), NONE)
             for part in parts:
-                given[part] = dawid_skene(votes[part], self.k).codes
-            yield self._way(name, "none", self._counts(given[is_ours]))
+                labels[part] = dawid_skene(votes[part], self.k).codes
+            yield self._way(name, "none", self._counts(labels[is_ours]))
 
     def _chosen(self) -> Codes:
         """What the best member on other topics says."""
@@ -239,11 +239,11 @@ class _Ways:
         return self._by_fold(vote)
 
     def _by_fold(self, made: Callable[[Where, Ballots], Codes]) -> Codes:
-        """Labels of each fold by what the others told."""
-        given = np.full(len(self.topics), NONE)
+        """Labels of each fold by what the others showed."""
+        labels = np.full(len(self.topics), NONE)
         for test in self.folds:
-            given[test] = made(~test, self.ballots.at(test))
-        return given
+            labels[test] = made(~test, self.ballots.at(test))
+        return labels
 
     def _first(self, n: int, train: Where) -> list[int]:
         return self._ranked(train)[:n]
@@ -251,10 +251,10 @@ class _Ways:
     def _of_families(self, n: int, train: Where) -> list[int]:
         """The best member of each of the best families on these items."""
         assert self.settings.family is not None
-        found: dict[str, int] = {}
+        best: dict[str, int] = {}
         for j in self._ranked(train):
-            found.setdefault(self.settings.family(self.ballots.members[j]), j)
-        return list(found.values())[:n]
+            best.setdefault(self.settings.family(self.ballots.members[j]), j)
+        return list(best.values())[:n]
 
     def _ranked(self, train: Where) -> list[int]:
         return sorted(self.members, key=lambda j: -self._value_on(j, train))
@@ -269,13 +269,13 @@ class _Ways:
     def _value(self, counts: Floats) -> float:
         return float(np.nan_to_num(self.objective(counts[:, :, : self.k].sum(0)), nan=-1.0))
 
-    def _counts(self, given: Codes, where: Where | None = None) -> Floats:
+    def _counts(self, labels: Codes, where: Where | None = None) -> Floats:
         """(n_topics, k, k) of labels of people (rows) and given ones; the last column: none."""
         k, truth, topics = self.k, self.ballots.truth, self.sample.topic_of
-        which = np.ones(len(given), bool) if where is None else where
-        found = np.zeros((self.sample.draws.shape[1], k, k + 1))
-        np.add.at(found, (topics[which], truth[which], given[which]), 1)  # -1 is the last
-        return found
+        which = np.ones(len(labels), bool) if where is None else where
+        counts = np.zeros((self.sample.draws.shape[1], k, k + 1))
+        np.add.at(counts, (topics[which], truth[which], labels[which]), 1)  # -1 is the last
+        return counts
 
     def _drawn(self, counts: Floats) -> Floats:
         """(1 + resamples,) the objective on all topics, then on each drawn sample."""
@@ -303,9 +303,9 @@ class _Ways:
         )
 
 
-def _labels(fit: Correction, places: Floats, topic: str | None) -> Codes:
-    """The label of each place by the cuts of a fit; -1 where there is no place."""
+def _labels(fit: Correction, positions: Floats, topic: str | None) -> Codes:
+    """The label of each position by the cuts of a fit; -1 where there is no position."""
     assert fit.cuts is not None
-    at = np.array([fit.position(place, topic) if place == place else np.nan for place in places])
-    found = np.searchsorted(fit.cuts, at, side="right")
-    return np.where(np.isnan(at), NONE, found)
+    at = np.array([fit.position(p, topic) if p == p else np.nan for p in positions])
+    codes = np.searchsorted(fit.cuts, at, side="right")
+    return np.where(np.isnan(at), NONE, codes)

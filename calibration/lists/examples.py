@@ -44,7 +44,7 @@ class ListExample:
 
     @property
     def question(self) -> str:
-        """What the list is about, where the judge is told; else ""."""
+        """What the list is about, where the judge is given it; else ""."""
         return str(self.made_from.get("question", ""))
 
 
@@ -78,7 +78,7 @@ def read_list_examples(
 
     Nuggets are made from candidates (relevant ones, where there are qrels), questions from
     reference reports, key points from documents, claims from answers. A list without items, or
-    without inputs, is left out and mentioned.
+    without inputs, is left out and reported.
 
     Args:
         limit: at most so many lists, drawn at random.
@@ -93,22 +93,26 @@ def read_list_examples(
     if not getattr(config.data, needs):
         what = f"{judge.name} makes its lists from data.{needs}"
         raise InputError(f"{path}: {what}; name them (--{needs})")
-    found, n_without = [], 0
+    examples_read, n_without = [], 0
     for example in read(path, config, problems):
         name = " ".join(example.ids.values())
         if not example.wanted:
             problems.skip(path, 1, "empty_list", f"the list of {name} has no items")
-        elif not all(example.made_from[given] for given in judge.made_from if given != "question"):
+        elif not all(
+            example.made_from[name_of_input]
+            for name_of_input in judge.made_from
+            if name_of_input != "question"
+        ):
             n_without += 1
             what = f"the list of {name} has nothing that it could be made from in data.{needs}"
             problems.skip(path, 1, "no_text", what)
         else:
-            found.append(example)
+            examples_read.append(example)
     problems.raise_errors()
-    if limit is not None and limit < len(found):
-        order = np.random.default_rng(seed).permutation(len(found))[:limit]
-        found = [found[i] for i in sorted(order)]
-    examples = ListExamples(tuple(found), n_without)
+    if limit is not None and limit < len(examples_read):
+        order = np.random.default_rng(seed).permutation(len(examples_read))[:limit]
+        examples_read = [examples_read[i] for i in sorted(order)]
+    examples = ListExamples(tuple(examples_read), n_without)
     if (n := len(examples.topics)) < FEWEST_TOPICS:
         left = f" ({n_without} lists have no text to be made from)" if n_without else ""
         what = f"lists of {n} topics{left}, wanted {FEWEST_TOPICS} or more"
@@ -134,9 +138,9 @@ def _nuggets(path: Path, config: Config, problems: Problems) -> Iterator[ListExa
 
 def _questions(path: Path, config: Config, problems: Problems) -> Iterator[ListExample]:
     reports = read_reports(config.data.reference, problems) if config.data.reference else {}
-    for topic_id, given in read_question_sets(path, problems).items():
+    for topic_id, questions in read_question_sets(path, problems).items():
         made_from = {"report": reports.get(topic_id, ""), "n": config.coverage.n}
-        wanted = _distinct(question.text for question in given.questions)
+        wanted = _distinct(question.text for question in questions.questions)
         yield ListExample({"topic_id": topic_id}, made_from, wanted)
 
 
@@ -157,10 +161,12 @@ def _claims(path: Path, config: Config, problems: Problems) -> Iterator[ListExam
         for file in expand_runs(config.data.runs, problems)
         for answer in read_answers(file, problems)
     }
-    for given in read_claims(path, problems):
-        ids = {"topic_id": given.topic_id, "run_id": given.run_id}
-        made_from = {"answer": texts.get((given.topic_id, given.run_id), "").strip()}
-        wanted = _distinct(claim.text for claim in given.claims or ())
+    for answer_claims in read_claims(path, problems):
+        ids = {"topic_id": answer_claims.topic_id, "run_id": answer_claims.run_id}
+        made_from = {
+            "answer": texts.get((answer_claims.topic_id, answer_claims.run_id), "").strip()
+        }
+        wanted = _distinct(claim.text for claim in answer_claims.claims or ())
         yield ListExample(ids, made_from, wanted)
 
 

@@ -66,7 +66,7 @@ def list_split(judge: ListMaker, examples: ListExamples, settings: Settings) -> 
 def made_and_matched(
     judge: ListMaker, examples: Sequence[ListExample], settings: Settings, matcher: Matcher
 ) -> Tested:
-    """Make each list and hold it against people's; what failed is counted by reason."""
+    """Make each list and compare it with people's; what failed is counted by reason."""
     return run_sync(_made_and_matched(judge, examples, settings, matcher))
 
 
@@ -133,7 +133,7 @@ def _fitted(
         n_dev=len(dev),
         way=Making(judge, {key_of(task.inputs): task.wanted.made_from for task in everything}),
     )
-    found = search.run(
+    optimised = search.run(
         method=settings.method,
         seed=settings.seed,
         options=settings.options,
@@ -142,13 +142,13 @@ def _fitted(
         threads=settings.concurrency,
         keep_calls=before.n_calls,
     )
-    found.check_tried(before.n_calls)
+    optimised.check_tried(before.n_calls)
     after = before
-    file = judge_file(judge, prompts=found.prompts)
-    if found.prompts[judge.predictor] != prompt_of(getattr(judge, judge.predictor)):
+    file = judge_file(judge, prompts=optimised.prompts)
+    if optimised.prompts[judge.predictor] != prompt_of(getattr(judge, judge.predictor)):
         after = made_and_matched(judge.fitted(file), test, settings, matcher)
     report = list_report(judge, examples, settings, split, test, before, after, matcher.name)
-    kept = {name: value for name, value in asdict(found).items() if name != "prompts"}
-    report["optimiser"] = {**kept, "correction_dropped": False}
-    diff = prompt_diff(judge, found.prompts)
+    search_report = {name: value for name, value in asdict(optimised).items() if name != "prompts"}
+    report["optimiser"] = {**search_report, "correction_dropped": False}
+    diff = prompt_diff(judge, optimised.prompts)
     return Calibration(described(file, report, judge, settings), report, diff)

@@ -31,12 +31,12 @@ class ListTask(Task):
 
 def list_tasks(judge: ListMaker, examples: Sequence[ListExample]) -> list[ListTask]:
     """The lists as an optimiser takes them: each as one call whose reply is people's list."""
-    found = []
+    tasks = []
     for example in examples:
         fields = judge.example(example.made_from, example.wanted, example.spans)
         inputs = {name: value for name, value in fields.items() if name != judge.output}
-        found.append(ListTask(inputs, dspy.Example(**fields).with_inputs(*inputs), example))
-    return found
+        tasks.append(ListTask(inputs, dspy.Example(**fields).with_inputs(*inputs), example))
+    return tasks
 
 
 class ListMarks(Marks):
@@ -60,29 +60,31 @@ class ListMarks(Marks):
         self._lock = threading.Lock()
         self._least = 0.0
 
-    def gains(self, task: Task, found: dspy.Prediction) -> Sequence[float | None]:
+    def gains(self, task: Task, prediction: dspy.Prediction) -> Sequence[float | None]:
         """See Marks: one. Raises: Stopped."""
-        scores = self._scores(task.inputs, found)
+        scores = self._scores(task.inputs, prediction)
         return [scores.f1.value if scores is not None else None]
 
     def start(self, gain: float | None) -> None:
         """See Marks: sets what a worked example must reach."""
         self._least = gain or 0.0
 
-    def metric(self, example: dspy.Example, found: dspy.Prediction, trace: Any = None) -> float:
+    def metric(
+        self, example: dspy.Example, prediction: dspy.Prediction, trace: Any = None
+    ) -> float:
         """See Marks. Raises: Stopped."""
-        scores = self._scores(_inputs(example), found)
+        scores = self._scores(_inputs(example), prediction)
         gain = 0.0 if scores is None else scores.f1.value or 0.0
         return gain if trace is None else float(gain > 0 and gain >= self._least)
 
-    def feedback(self, example: dspy.Example, found: dspy.Prediction) -> str:
+    def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """See Marks: what the list lacks, and what it has that people did not want."""
-        if "failure" in found:
-            return f"No list was made ({found.failure})."
+        if "failure" in prediction:
+            return f"No list was made ({prediction.failure})."
         inputs = _inputs(example)
-        scores, wanted = self._scores(inputs, found), self._wanted[key_of(inputs)].wanted
+        scores, wanted = self._scores(inputs, prediction), self._wanted[key_of(inputs)].wanted
         assert scores is not None
-        made = found[self._output]
+        made = prediction[self._output]
         match = self._match(inputs, made)
         shares = ", ".join(
             f"{name} {value.value:.2f}"
@@ -94,23 +96,23 @@ class ListMarks(Marks):
         lines += _named("Not on the list of people", made, match.made)
         return "\n".join(lines)
 
-    def _scores(self, inputs: Mapping[str, Any], found: dspy.Prediction) -> ListScores | None:
-        if found is None or self._output not in found:
+    def _scores(self, inputs: Mapping[str, Any], prediction: dspy.Prediction) -> ListScores | None:
+        if prediction is None or self._output not in prediction:
             return None
-        match = self._match(inputs, found[self._output])
+        match = self._match(inputs, prediction[self._output])
         return list_scores(match.made, match.wanted)
 
     def _match(self, inputs: Mapping[str, Any], made: Sequence[str]) -> Match:
         key = key_of(inputs)
         with self._lock:
-            known = self._matches.get((key, tuple(made)))
-        if known is None:
-            known = waited(self._matcher.match(self._wanted[key], made))
-            if known.unjudged[Reason.BUDGET.value]:
+            match = self._matches.get((key, tuple(made)))
+        if match is None:
+            match = waited(self._matcher.match(self._wanted[key], made))
+            if match.unjudged[Reason.BUDGET.value]:
                 raise Stopped
             with self._lock:
-                self._matches[key, tuple(made)] = known
-        return known
+                self._matches[key, tuple(made)] = match
+        return match
 
 
 def _inputs(example: dspy.Example) -> dict[str, Any]:
@@ -118,7 +120,7 @@ def _inputs(example: dspy.Example) -> dict[str, Any]:
 
 
 def _named(what: str, texts: Sequence[str], stated: Sequence[bool | None]) -> list[str]:
-    named = [text for text, found in zip(texts, stated, strict=True) if found is False]
+    named = [text for text, is_stated in zip(texts, stated, strict=True) if is_stated is False]
     if not named:
         return []
     more = [f"- and {len(named) - MOST_NAMED} more"] if len(named) > MOST_NAMED else []

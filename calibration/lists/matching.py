@@ -29,8 +29,8 @@ class Match(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """One item held against the other list, as a judge of items is asked about it."""
+class _Comparison:
+    """One item compared with the other list, as a judge of items is asked about it."""
 
     ids: Mapping[str, str]
     inputs: Mapping[str, str]
@@ -73,7 +73,7 @@ class Matcher:
         return LEXICAL if judge is None else f"{judge.name} by {judge.model_name or 'DSPy'}"
 
     async def match(self, example: ListExample, made: Sequence[str], concurrency: int = 8) -> Match:
-        """Hold a made list against the wanted one, both ways.
+        """Compare a made list with the wanted one, both ways.
 
         Raises: EndpointUnusable when no request can succeed.
         """
@@ -83,30 +83,30 @@ class Matcher:
                 tuple(_is_stated(t, other) for t in own) for own, other in sides
             )
             return Match(made_too, wanted_too)
-        asked = [self._item(example, text, other) for own, other in sides for text in own if other]
-        if not asked:
+        items = [self._item(example, text, other) for own, other in sides for text in own if other]
+        if not items:
             return Match((False,) * len(made), (False,) * len(example.wanted))
-        verdicts = await judge_items(self._judge, asked, concurrency=concurrency)
+        verdicts = await judge_items(self._judge, items, concurrency=concurrency)
         reasons = Counter[str]()
-        found: list[bool | None] = []
+        is_stated: list[bool | None] = []
         for outcome, _ in verdicts:
             if isinstance(outcome, Verdict):
-                found.append(outcome.label == self._best)
+                is_stated.append(outcome.label == self._best)
             else:
-                found.append(None)
+                is_stated.append(None)
                 reasons[str(outcome.reason)] += 1
         n = len(made)
-        n_calls = len(calls(self._judge, asked))
-        return Match(tuple(found[:n]), tuple(found[n:]), reasons, n_calls)
+        n_calls = len(calls(self._judge, items))
+        return Match(tuple(is_stated[:n]), tuple(is_stated[n:]), reasons, n_calls)
 
-    def _item(self, example: ListExample, text: str, other: Sequence[str]) -> _Asked:
+    def _item(self, example: ListExample, text: str, other: Sequence[str]) -> _Comparison:
         assert self._judge is not None
         assert self._judge.source is not None
-        given = {self._judge.source: "\n".join(other), self._sought: text}
+        texts = {self._judge.source: "\n".join(other), self._sought: text}
         if "question" in self._judge.inputs:
-            given["question"] = example.question
-        inputs = {name: given[name] for name in self._judge.inputs}
-        return _Asked(example.ids, inputs)
+            texts["question"] = example.question
+        inputs = {name: texts[name] for name in self._judge.inputs}
+        return _Comparison(example.ids, inputs)
 
 
 def _is_stated(text: str, other: Sequence[str]) -> bool:

@@ -104,7 +104,7 @@ def list_figures(
     Returns: precision, recall and f1, ready for JSON, each over the `n` lists that have it on both
         sides: precision is undefined where nothing was made. A measure that none has is left out.
     """
-    found = {}
+    figures = {}
     for name in LIST_MEASURES:
         pairs = [
             (old.value, new.value, topic)
@@ -119,8 +119,8 @@ def list_figures(
         if pairs:
             values = np.array([pair[:2] for pair in pairs], np.float64)
             figure = mean_figure(values, [topic for *_, topic in pairs], draws)
-            found[name] = {**asdict(figure), "verdict": figure.verdict, "n": len(pairs)}
-    return found
+            figures[name] = {**asdict(figure), "verdict": figure.verdict, "n": len(pairs)}
+    return figures
 
 
 def mean_figure(values: Floats, topics: Sequence[str], draws: Draws) -> Figure:
@@ -140,5 +140,5 @@ def mean_figure(values: Floats, topics: Sequence[str], draws: Draws) -> Figure:
 
 
 def _interval(value: float, drawn: Floats, of: Any) -> Interval:
-    found: Interval = of(value, drawn)
-    return found
+    interval: Interval = of(value, drawn)
+    return interval

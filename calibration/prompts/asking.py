@@ -23,7 +23,7 @@ Call = tuple[dict[str, Any], dspy.Prediction]  # what a predictor was asked, and
 class Answer(NamedTuple):
     """What came of an example: the fields of the reply, or `failure`, which says why none did."""
 
-    found: dspy.Prediction
+    prediction: dspy.Prediction
     calls: tuple[Call, ...]  # that led to it, in order
 
 
@@ -50,10 +50,10 @@ def ask_once(
     """One call, as about items."""
     try:
         reply = ask(gateway, tried.compiled, inputs, replicate)
-        found = dspy.Prediction(**to_jsonable_python(reply.values))
+        prediction = dspy.Prediction(**to_jsonable_python(reply.values))
     except JudgeError as error:
-        found = dspy.Prediction(failure=str(error))
-    return Answer(found, ((dict(inputs), found),))
+        prediction = dspy.Prediction(failure=str(error))
+    return Answer(prediction, ((dict(inputs), prediction),))
 
 
 class Making:
@@ -101,13 +101,13 @@ class Noting:
         self._backend = backend
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
-        asked = dict(inputs)
+        fields = dict(inputs)
         try:
             reply = await self._backend.ask(prompt, inputs, replicate)
         except JudgeError:
-            self.asked = asked
+            self.asked = fields
             raise
-        self.calls.append((asked, dspy.Prediction(**to_jsonable_python(reply.values))))
+        self.calls.append((fields, dspy.Prediction(**to_jsonable_python(reply.values))))
         return reply
 
     def varied(self, **settings: Any) -> Backend:

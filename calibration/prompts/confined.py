@@ -52,7 +52,7 @@ def confined(lm: dspy.LM) -> Iterator[None]:
 def keeping_back(budget: Budget, n_calls: int) -> Iterator[None]:
     """Lower the limits by so many requests, to be had again afterwards.
 
-    Tokens and money are held back at the mean of the requests so far; before the first, none.
+    Tokens and money are reserved at the mean of the requests so far; before the first, none.
     """
     reached, limits = budget.reached, (budget.max_calls, budget.max_tokens, budget.max_cost)
     use, share = budget.usage, n_calls / max(1, budget.usage.requests)

@@ -22,9 +22,9 @@ class Gains:
     chance: float
     perfect: float
 
-    def of(self, given: str | None, truth: str) -> float:
+    def of(self, label: str | None, truth: str) -> float:
         """The gain of one item; None, no judgement, has the worst there is, 0."""
-        return self.table[truth].get(given, 0.0) if given is not None else 0.0
+        return self.table[truth].get(label, 0.0) if label is not None else 0.0
 
 
 def kappa_gains(labels: Sequence[str], scale: Sequence[str], *, is_ordered: bool = True) -> Gains:
@@ -58,10 +58,10 @@ def kappa_gains(labels: Sequence[str], scale: Sequence[str], *, is_ordered: bool
     if len(set(labels)) < 2:
         raise ValueError(f"all {len(labels)} labels are the same, wanted two different ones")
 
-    def distance(true: str, given: str) -> float:
+    def distance(true: str, other: str) -> float:
         if not is_ordered:
-            return float(true != given)
-        return abs(index[true] - index[given]) / (len(scale) - 1)
+            return float(true != other)
+        return abs(index[true] - index[other]) / (len(scale) - 1)
 
     by_chance = {g: sum(distance(t, g) for t in labels) / len(labels) for g in scale}
     part = {t: {g: by_chance[g] - distance(t, g) for g in scale} for t in scale}

@@ -28,32 +28,34 @@ class Marks(Protocol):
     by_chance: float | None
     if_perfect: float
 
-    def gains(self, task: Task, found: dspy.Prediction) -> Sequence[float | None]:
+    def gains(self, task: Task, prediction: dspy.Prediction) -> Sequence[float | None]:
         """One gain in [0, 1] for each thing that is judged; None: no judgement, worth 0."""
         ...
 
     def start(self, gain: float | None) -> None:
-        """Is told the mean gain of the judge's own prompt on dev, if that is known."""
+        """Take in the mean gain of the judge's own prompt on dev, if that is known."""
         ...
 
-    def metric(self, example: dspy.Example, found: dspy.Prediction, trace: Any = None) -> float:
+    def metric(
+        self, example: dspy.Example, prediction: dspy.Prediction, trace: Any = None
+    ) -> float:
         """What DSPy maximises; with a trace, whether this may become a worked example."""
         ...
 
     def metric_with_feedback(
         self,
         example: dspy.Example,
-        found: dspy.Prediction,
+        prediction: dspy.Prediction,
         trace: Any = None,
         name: str | None = None,
         name_trace: Any = None,
     ) -> dspy.Prediction:
         """The same with words, for optimisers that reflect; GEPA names the predictor."""
         return dspy.Prediction(
-            score=self.metric(example, found), feedback=self.feedback(example, found)
+            score=self.metric(example, prediction), feedback=self.feedback(example, prediction)
         )
 
-    def feedback(self, example: dspy.Example, found: dspy.Prediction) -> str:
+    def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """What was right and wrong in one call, in words."""
         ...
 
@@ -67,12 +69,12 @@ class ItemMarks(Marks):
         self.by_chance, self.if_perfect = gains.chance, gains.perfect
         self._output, self._listed = judge.output, judge.listed
 
-    def gains(self, task: Task, found: dspy.Prediction) -> Sequence[float | None]:
+    def gains(self, task: Task, prediction: dspy.Prediction) -> Sequence[float | None]:
         """See Marks: one for each item of the call."""
         assert isinstance(task, ItemTask)
-        given = self.labels(found)
+        labels = self.labels(prediction)
         return [
-            self._gains.of(given[n], right) if n in given else None
+            self._gains.of(labels[n], right) if n in labels else None
             for n, right in task.labels.items()
         ]
 
@@ -83,32 +85,34 @@ class ItemMarks(Marks):
         """The labels of the people."""
         return by_number(example[self._output])
 
-    def labels(self, found: dspy.Prediction | None) -> dict[str, str]:
+    def labels(self, prediction: dspy.Prediction | None) -> dict[str, str]:
         """Those of a prediction; empty if it failed."""
-        if found is None or self._output not in found:
+        if prediction is None or self._output not in prediction:
             return {}
-        return by_number(found[self._output])
+        return by_number(prediction[self._output])
 
-    def gain(self, right: Mapping[str, str], given: Mapping[str, str]) -> float:
+    def gain(self, right: Mapping[str, str], labels: Mapping[str, str]) -> float:
         """Mean gain over the items of a call."""
-        return sum(self._gains.of(given.get(n), label) for n, label in right.items()) / len(right)
+        return sum(self._gains.of(labels.get(n), label) for n, label in right.items()) / len(right)
 
-    def metric(self, example: dspy.Example, found: dspy.Prediction, trace: Any = None) -> float:
+    def metric(
+        self, example: dspy.Example, prediction: dspy.Prediction, trace: Any = None
+    ) -> float:
         """See Marks."""
-        right, given = self.right(example), self.labels(found)
-        return self.gain(right, given) if trace is None else float(given == right)
+        right, labels = self.right(example), self.labels(prediction)
+        return self.gain(right, labels) if trace is None else float(labels == right)
 
-    def feedback(self, example: dspy.Example, found: dspy.Prediction) -> str:
+    def feedback(self, example: dspy.Example, prediction: dspy.Prediction) -> str:
         """See Marks; and why people labelled it so."""
-        if "failure" in found:
-            return f"The reply was no judgement ({found.failure})."
-        given, reasons = self.labels(found), by_number(example.get(RATIONALE, {}))
+        if "failure" in prediction:
+            return f"The reply was no judgement ({prediction.failure})."
+        labels, reasons = self.labels(prediction), by_number(example.get(RATIONALE, {}))
         lines = []
         for n, right in self.right(example).items():
             item = f"{self._listed} {n}: " if n else ""
             line = f"{item}right, it is {right}."
-            if given[n] != right:
-                line = f"{item}wrong, it is {right} and not {given[n]}."
+            if labels[n] != right:
+                line = f"{item}wrong, it is {right} and not {labels[n]}."
             if n in reasons:
                 line += f" The annotator's reason: {reasons[n]}"
             lines.append(line[0].upper() + line[1:])

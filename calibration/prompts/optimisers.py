@@ -81,13 +81,13 @@ class Optimised:
     n_failed_before: int = 0
     n_failed_after: int = 0
 
-    def check_tried(self, n_kept: int) -> None:
+    def check_tried(self, n_reserved: int) -> None:
         """Raise JudgeError (budget) if no prompt but the judge's own was scored on all of dev."""
         if self.stopped_by and self.n_candidates < 2:
             from ...backends.errors import JudgeError
 
             what = "the search ended before a new prompt was scored on all of dev"
-            raise JudgeError(Reason.BUDGET, f"{what}; {n_kept} calls were kept to test it on")
+            raise JudgeError(Reason.BUDGET, f"{what}; {n_reserved} calls were kept to test it on")
 
 
 def optimise(
@@ -189,7 +189,7 @@ class Search:
         settings = checked_options(method, options, len(learnt), is_of_lists(judge))
         lm = Proposals(proposer, proposer.config.max_tokens if prompt_model else None).lm()
         budgets = {id(budget): budget for budget in (backend.budget, proposer.budget)}.values()
-        asked_before = sum(budget.usage.requests for budget in budgets)
+        n_before = sum(budget.usage.requests for budget in budgets)
         trials = Trials(
             judge, learnt, self.dev, marks, way=self.way or ask_once, log=log, threads=threads
         )
@@ -219,7 +219,7 @@ class Search:
             self.n_dev,
             len(scored),
             stopped_by,
-            sum(budget.usage.requests for budget in budgets) - asked_before,
+            sum(budget.usage.requests for budget in budgets) - n_before,
             trials.default.n_failed,
             best.n_failed,
         )
@@ -234,12 +234,12 @@ def gateway_of(judge: Judge, method: str, backend: Backend | None = None) -> Gat
 
     if method not in METHODS:
         raise ValueError(f"unknown method {method!r}, wanted one of {', '.join(METHODS)}")
-    found = backend or judge.backend
-    if not isinstance(found, Gateway):
+    gateway = backend or judge.backend
+    if not isinstance(gateway, Gateway):
         raise ValueError(f"--method {method} {NO_PROMPT}")
     if judge.own_words == "prompt":
         raise ValueError(f"the prompt of {judge.name} is a file's (prompt), which stays as it is")
-    return found
+    return gateway
 
 
 def check_parts(train: Sequence[Any], dev: Sequence[Any], what: str, threads: int) -> None:
@@ -353,17 +353,17 @@ def options_of(method: str, *, lists: bool = False) -> dict[str, Any]:
 
 
 def checked_options(
-    method: str, given: Mapping[str, Any], n_train: int, lists: bool = False
+    method: str, chosen: Mapping[str, Any], n_train: int, lists: bool = False
 ) -> dict[str, Any]:
     """All options of a method, after everything that can be wrong before a call is made."""
-    for name, value in given.items():
+    for name, value in chosen.items():
         if name not in OPTIONS[method]:
-            known = ", ".join(OPTIONS[method])
-            raise ValueError(f"--method {method} has no option {name!r}, it has {known}")
+            names = ", ".join(OPTIONS[method])
+            raise ValueError(f"--method {method} has no option {name!r}, it has {names}")
         low = 0 if name in _MAY_BE_ZERO else 1
         if type(value) is not int or value < low:
             raise ValueError(f"--method {method}: {name} is {value!r}, wanted {low} or more")
-    options = options_of(method, lists=lists) | dict(given)
+    options = options_of(method, lists=lists) | dict(chosen)
     if method == "mipro" and find_spec("optuna") is None:
         raise ModuleNotFoundError("--method mipro needs optuna: pip install nuggetjudge[optimise]")
     if method == "gepa" and find_spec("gepa") is None:

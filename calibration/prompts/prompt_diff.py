@@ -24,12 +24,12 @@ def prompt_diff(judge: Judge, prompts: Mapping[str, FittedPrompt]) -> str:
     Args:
         prompts: by predictor; one that the judge does not have is a ValueError.
     """
-    known = judge.questions()
+    questions = judge.questions()
     parts: list[str] = []
     for name, prompt in prompts.items():
-        if name not in known:
+        if name not in questions:
             raise ValueError(f"the {judge.name} judge asks no question called {name!r}")
-        before = _lines(known[name].signature.instructions, known[name].demos)
+        before = _lines(questions[name].signature.instructions, questions[name].demos)
         after = _lines(prompt.instructions, prompt.demos)
         where = f"{judge.name}.{name}"
         names = f"{where} as it was", f"{where} as fitted"

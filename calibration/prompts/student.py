@@ -52,7 +52,7 @@ def tasks(judge: ItemJudge, examples: Sequence[Example]) -> list[ItemTask]:
 
     Raises: ValueError for a label that the judge cannot give; it names the index.
     """
-    found = []
+    made = []
     for i, example in enumerate(examples):
         if example.label not in judge.scale:
             wanted = ", ".join(judge.scale)
@@ -72,8 +72,8 @@ def tasks(judge: ItemJudge, examples: Sequence[Example]) -> list[ItemTask]:
         fields = {**inputs, judge.output: _reply(judge, labels)}
         if reasons:
             fields[RATIONALE] = reasons if judge.listed is not None else reasons[""]
-        found.append(ItemTask(inputs, dspy.Example(**fields).with_inputs(*inputs), labels))
-    return found
+        made.append(ItemTask(inputs, dspy.Example(**fields).with_inputs(*inputs), labels))
+    return made
 
 
 def by_number(field: Any) -> dict[str, str]:

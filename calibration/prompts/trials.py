@@ -1,4 +1,4 @@
-"""What an optimiser's candidates are worth: every answer on dev is noted, the best prompt kept."""
+"""What an optimiser's candidates are worth: answers on dev are recorded, the best prompt kept."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Candidate:
         self.n_failed = 0  # of dev without a judgement, whatever it was that came
         self.n_left_out = 0  # of these, where they do not count as a gain of 0
         self.train_gains: dict[str, float] = {}  # by inputs
-        self.dev_gains: dict[int, Sequence[float | None]] = {}  # by place in dev
+        self.dev_gains: dict[int, Sequence[float | None]] = {}  # by index in dev
         self.failures: dict[str, Answer] = {}
 
     @property
@@ -71,7 +71,7 @@ class Trials:
         self._judge, self._gateway = judge, judge.backend
         self.train, self.dev, self.marks = train, dev, marks
         self._way = way
-        self._in_train, self._in_dev = _places(train), _places(dev)
+        self._in_train, self._in_dev = _indices_by_inputs(train), _indices_by_inputs(dev)
         self._samplers: dict[float | None, Gateway] = {}
         self._threads = threads
         self._lock = threading.Condition()
@@ -95,11 +95,13 @@ class Trials:
         if not predict.signature.instructions.strip():
             return dspy.Prediction(failure="the instructions are empty")
         candidate = self._candidate(predict)
-        asked = (predict.lm or dspy.settings.lm).kwargs
-        found = self._ask(candidate, inputs, asked.get("rollout_id"), asked.get("temperature"))
+        settings = (predict.lm or dspy.settings.lm).kwargs
+        answer = self._ask(
+            candidate, inputs, settings.get("rollout_id"), settings.get("temperature")
+        )
         if dspy.settings.trace is not None:
-            dspy.settings.trace.extend((predict, asked, reply) for asked, reply in found.calls)
-        return found.found
+            dspy.settings.trace.extend((predict, fields, reply) for fields, reply in answer.calls)
+        return answer.prediction
 
     def score(self, predict: dspy.Predict) -> None:
         """Ask about all of dev; what was asked before comes from the cache."""
@@ -109,10 +111,10 @@ class Trials:
 
     def score_promising(self, n_calls: int) -> None:
         """Score on dev the prompt with the best mean gain on n tasks of train or more, if new."""
-        known = [c for c in self.candidates.values() if len(c.train_gains) >= n_calls]
-        if not known:
+        tried = [c for c in self.candidates.values() if len(c.train_gains) >= n_calls]
+        if not tried:
             return
-        best = max(known, key=lambda c: (_mean(c.train_gains.values()), c.prompt.model_dump_json()))
+        best = max(tried, key=lambda c: (_mean(c.train_gains.values()), c.prompt.model_dump_json()))
         if best.gain is None:
             self.score(self.predict(best.prompt))
 
@@ -125,8 +127,8 @@ class Trials:
     def scored(self) -> list[Candidate]:
         """Candidates with a gain on all of dev, the best first."""
         with self._lock:
-            found = [c for c in self.candidates.values() if c.gain is not None]
-        return sorted(found, key=lambda candidate: candidate.rank)
+            complete = [c for c in self.candidates.values() if c.gain is not None]
+        return sorted(complete, key=lambda candidate: candidate.rank)
 
     def settle(self) -> None:
         """Wait for the requests of threads that an optimiser left behind."""
@@ -174,11 +176,11 @@ class Trials:
         prompt = prompt_of(predict)
         key = prompt.model_dump_json()
         with self._lock:
-            known = self.candidates.get(key)
-            if known is None:
+            candidate = self.candidates.get(key)
+            if candidate is None:
                 compiled = Prompt(predict.signature, prompt.demos)
-                known = self.candidates[key] = Candidate(prompt, compiled, len(self.candidates))
-        return known
+                candidate = self.candidates[key] = Candidate(prompt, compiled, len(self.candidates))
+        return candidate
 
     def _sampler(self, temperature: float | None) -> Gateway:
         """For answers that are to differ; at the endpoint's own temperature if that is in use."""
@@ -190,11 +192,13 @@ class Trials:
             return self._samplers[temperature]
 
     def _note(self, candidate: Candidate, call: str, answer: Answer) -> None:
-        found = answer.found
-        trained = [self.marks.gains(self.train[i], found) for i in self._in_train.get(call, ())]
-        chosen = {i: self.marks.gains(self.dev[i], found) for i in self._in_dev.get(call, ())}
+        prediction = answer.prediction
+        trained = [
+            self.marks.gains(self.train[i], prediction) for i in self._in_train.get(call, ())
+        ]
+        chosen = {i: self.marks.gains(self.dev[i], prediction) for i in self._in_dev.get(call, ())}
         with self._lock:
-            if "failure" in found:
+            if "failure" in prediction:
                 candidate.failures[call] = answer
             if trained:
                 gains = [gain or 0.0 for of_task in trained for gain in of_task]
@@ -205,19 +209,19 @@ class Trials:
                     self._finish(candidate)
 
     def _finish(self, candidate: Candidate) -> None:
-        given = [gain for i in range(len(self.dev)) for gain in candidate.dev_gains[i]]
-        candidate.n_failed = given.count(None)
-        gains = [gain or 0.0 for gain in given]
+        task_gains = [gain for i in range(len(self.dev)) for gain in candidate.dev_gains[i]]
+        candidate.n_failed = task_gains.count(None)
+        gains = [gain or 0.0 for gain in task_gains]
         if self.marks.are_failed_left_out:
             candidate.n_left_out = candidate.n_failed
-            gains = [gain for gain in given if gain is not None] or [0.0]
+            gains = [gain for gain in task_gains if gain is not None] or [0.0]
         candidate.gain = sum(gains) / len(gains)
         if self._log_path is not None:
             log = self._log = self._log or NewFile(self._log_path)
             row = {
                 "candidate": candidate.number,
                 "gain": candidate.gain,
-                "n": len(given),
+                "n": len(task_gains),
                 "n_failed": candidate.n_failed,
                 "calls": self._gateway.budget.usage.requests,
                 "n_demos": len(candidate.prompt.demos),
@@ -227,12 +231,12 @@ class Trials:
             log.flush()
 
 
-def _places(tasks: Sequence[Task]) -> dict[str, list[int]]:
+def _indices_by_inputs(tasks: Sequence[Task]) -> dict[str, list[int]]:
     """Where the tasks with the same inputs are, whose right answers may differ."""
-    found: dict[str, list[int]] = {}
+    indices: dict[str, list[int]] = {}
     for i, task in enumerate(tasks):
-        found.setdefault(key_of(task.inputs), []).append(i)
-    return found
+        indices.setdefault(key_of(task.inputs), []).append(i)
+    return indices
 
 
 def _mean(gains: Collection[float]) -> float:

@@ -198,7 +198,7 @@ def test_the_command_prints_whether_it_helped_and_needs_to_know_whom_to_fit(
 
 
 def test_an_example_says_what_is_wrong_with_its_line(config, labels, tmp_path):
-    agent = program("finding").agent(_place(config()))
+    agent = program("finding").agent(_workplace(config()))
     path = tmp_path / "wrong.jsonl"
     path.write_text(
         '{"topic_id": "t", "outcome": "found"}\n'
@@ -245,7 +245,7 @@ def test_an_example_holds_what_the_agent_takes_and_can_come_to(tmp_path):
 def test_a_call_has_a_price_and_each_judge_is_told_of_its_own_steps(config):
     import dspy
 
-    agent = program("finding").agent(_place(config()))
+    agent = program("finding").agent(_workplace(config()))
     agent.corpus = PassageCorpus([Passage(id="p1", text="A zebra1 proves it.")])
     item = AgentExample(
         "t", {"topic_id": "t", "sentence": "Claim 1."}, "found", {"p1": "full"}, {"p1": ["zebra1"]}
@@ -273,7 +273,7 @@ def test_a_call_has_a_price_and_each_judge_is_told_of_its_own_steps(config):
     ]
 
 
-def _place(config):
-    from nuggetjudge.calibration.agents.session import _Place
+def _workplace(config):
+    from nuggetjudge.calibration.agents.session import _Workplace
 
-    return _Place(config, Panel(config, cache=None, budget=Budget()))
+    return _Workplace(config, Panel(config, cache=None, budget=Budget()))

@@ -16,8 +16,8 @@ def test_the_curve_and_its_knots_are_those_of_scikit_learn(pairs):
     found = fit_rising(x, y)
     tried = np.linspace(-1, 3, 101)
     assert found.at(tried) == pytest.approx(expected.predict(tried), abs=1e-12)
-    assert len(found.places) <= len(expected.X_thresholds_)
-    assert set(found.places) <= set(x)
+    assert len(found.knots) <= len(expected.X_thresholds_)
+    assert set(found.knots) <= set(x)
 
 
 def test_values_that_fall_are_pooled_by_how_often_they_occur():
