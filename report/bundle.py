@@ -44,11 +44,11 @@ def _add(path: Path, numbers: dict[Path, int], parts: list[str], above: tuple[Pa
     for names in _IMPORT.finditer(text):
         _add((path.parent / names[2]).resolve(), numbers, parts, (*above, path))
 
-    def wanted(found: re.Match[str]) -> str:
-        names = re.sub(r"(\w+) as (\w+)", r"\1: \2", " ".join(found[1].split()))
-        return f"const {{ {names.strip()} }} = $[{numbers[(path.parent / found[2]).resolve()]}];"
+    def wanted(match: re.Match[str]) -> str:
+        names = re.sub(r"(\w+) as (\w+)", r"\1: \2", " ".join(match[1].split()))
+        return f"const {{ {names.strip()} }} = $[{numbers[(path.parent / match[2]).resolve()]}];"
 
-    exported = [found[2] for found in _EXPORT.finditer(text)]
+    exported = [export[2] for export in _EXPORT.finditer(text)]
     body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(wanted, text))
     if left := _LEFT.search(body):
         raise ValueError(f"{path}: cannot bundle {left[0]!r}")

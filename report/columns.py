@@ -58,15 +58,15 @@ class Column:
         """
         is_many = len(self._numbers) > _MANY and isinstance(next(iter(self._numbers)), str)
         key = str if is_many else key
-        known = sorted((value for value in self._numbers if value is not None), key=key)
+        values = sorted((value for value in self._numbers if value is not None), key=key)
         if None in self._numbers:
-            known.append(None)
-        size = 1 if len(known) <= 1 << 8 else 2 if len(known) <= 1 << 16 else 4
-        place = np.zeros(len(known), dtype=f"<u{size}")
-        for i, value in enumerate(known):
-            place[self._numbers[value]] = i
-        codes = place[self.codes].tobytes()
-        return {"values": known, "codes": base64.b64encode(codes).decode(), "bytes": size}
+            values.append(None)
+        size = 1 if len(values) <= 1 << 8 else 2 if len(values) <= 1 << 16 else 4
+        new_codes = np.zeros(len(values), dtype=f"<u{size}")
+        for i, value in enumerate(values):
+            new_codes[self._numbers[value]] = i
+        codes = new_codes[self.codes].tobytes()
+        return {"values": values, "codes": base64.b64encode(codes).decode(), "bytes": size}
 
 
 class Texts:
@@ -101,30 +101,30 @@ class Texts:
 
     def packed(self) -> tuple[dict[str, dict[str, Any]], int]:
         """The columns that have any text, and how many texts were left out."""
-        found, left, n_left = {}, self._most, self._n_left
+        columns, left, n_left = {}, self._most, self._n_left
         for name, column in self._columns.items():
             packed, sizes = column.packed(key=str), self._sizes[name]
             if self._full[name] > left:
-                kept = _first(sizes, left)
+                fitting = _first(sizes, left)
                 counts = dict(zip(packed["values"], _counts(packed), strict=True))
-                n_left += sum(counts[text] for text in sizes if text not in kept)
+                n_left += sum(counts[text] for text in sizes if text not in fitting)
                 texts = (packed["values"][i] for i in _codes(packed))
-                packed = Column([t if t in kept else None for t in texts]).packed(key=str)
-                sizes = kept
+                packed = Column([t if t in fitting else None for t in texts]).packed(key=str)
+                sizes = fitting
             left -= sum(sizes.values())
             if sizes:
-                found[name] = packed
-        return found, n_left
+                columns[name] = packed
+        return columns, n_left
 
 
 def _first(sizes: Mapping[str, int], left: int) -> dict[str, int]:
     """Those that fit, in their order."""
-    kept = {}
+    fitting = {}
     for text, size in sizes.items():
         if size <= left:
-            kept[text] = size
+            fitting[text] = size
             left -= size
-    return kept
+    return fitting
 
 
 def _codes(packed: Mapping[str, Any]) -> list[int]:

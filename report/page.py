@@ -42,16 +42,16 @@ def write_report(source: Source, out: Path, wanted: Wanted | None = None) -> Non
     Raises: InputError for results that cannot be read, a file that cannot be written, or one that
         holds something else than a page, such as scores or labels, which stays.
     """
-    _check_place(out)
-    found = {one.id: data for one in SECTIONS if (data := one.data(source)) is not None}
-    head = _head(source, found)
-    texts = _texts(source, head, found, out, wanted or Wanted()) if "answer" in found else ()
-    _write(out, page(head, found, texts))
+    _check_replaceable(out)
+    data_of = {one.id: data for one in SECTIONS if (data := one.data(source)) is not None}
+    head = _head(source, data_of)
+    texts = _texts(source, head, data_of, out, wanted or Wanted()) if "answer" in data_of else ()
+    _write(out, page(head, data_of, texts))
 
 
 def page(
     head: Mapping[str, Any],
-    found: Mapping[str, Mapping[str, Any]],
+    data_of: Mapping[str, Mapping[str, Any]],
     texts: Iterable[str] = (),
 ) -> Iterator[str]:
     """The parts of the file.
@@ -61,7 +61,7 @@ def page(
         found: data by section.
         texts: islands that stand behind the script: the page is drawn before they are read.
     """
-    sections = [one for one in SECTIONS if one.id in found]
+    sections = [one for one in SECTIONS if one.id in data_of]
     script = bundle([*((one.id, one.script) for one in sections), ("page", _WEB / "page.js")])
     script += "\nmodules.page.start(modules);\n})();"
     style = "\n".join((_WEB / f"styles/{name}.css").read_text(encoding="utf-8") for name in _STYLES)
@@ -84,12 +84,13 @@ The same numbers are in the results folders; <code>judge score</code> prints the
 <div class="live" role="status"></div>
 """
     navigation = [
-        {"id": one.id, "title": one.title, "count": found[one.id].get("count")} for one in sections
+        {"id": one.id, "title": one.title, "count": data_of[one.id].get("count")}
+        for one in sections
     ]
     shared = {name: value for name, value in head.items() if name != "cells"}
     yield island("head", {**shared, "sections": navigation})
     yield packed_island("cells", head.get("cells", {}))
-    for section_id, data in found.items():
+    for section_id, data in data_of.items():
         yield packed_island(f"data-{section_id}", data)
     yield f"<script>{script}</script>\n"
     yield from texts
@@ -118,7 +119,7 @@ def _island(name: str, text: str) -> str:
 def _texts(
     source: Source,
     head: Mapping[str, Any],
-    found: Mapping[str, Mapping[str, Any]],
+    data_of: Mapping[str, Mapping[str, Any]],
     out: Path,
     wanted: Wanted,
 ) -> Iterator[str]:
@@ -137,7 +138,7 @@ def _texts(
         own["main"] = f"../{quote(out.name)}"
         about = {**head, "title": f"Answers to topic {one.topic}", "cells": {}}
         about["topics"] = [one.topic]
-        parts = page(about, {"answer": found["answer"]}, [text, island("texts", own)])
+        parts = page(about, {"answer": data_of["answer"]}, [text, island("texts", own)])
         _write(folder / f"{number}.html", parts)
         pages.setdefault(one.topic, []).append(f"{quote(folder.name)}/{number}.html")
     if left_out.is_short:
@@ -145,7 +146,7 @@ def _texts(
     yield island("texts", {"topics": topics, "pages": pages, "left": left_out.as_json()})
 
 
-def _check_place(out: Path) -> None:
+def _check_replaceable(out: Path) -> None:
     if not out.exists():
         return
     if not out.is_file():
@@ -187,9 +188,9 @@ def _hash(text: str) -> str:
     return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
-def _head(source: Source, found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _head(source: Source, data_of: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {
-        "title": found["summary"]["title"],
+        "title": data_of["summary"]["title"],
         "measures": source.measures,
         "runs": source.runs,
         "topics": source.topics,

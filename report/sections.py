@@ -40,8 +40,8 @@ class Section:
     def data(self, source: Source) -> Mapping[str, Any] | None:
         """See `home`."""
         module = importlib.import_module(f".{self.home.replace('/', '.')}", __package__)
-        found: Mapping[str, Any] | None = module.data(source)
-        return found
+        section_data: Mapping[str, Any] | None = module.data(source)
+        return section_data
 
 
 SECTIONS = (

@@ -31,18 +31,18 @@ _FEW = 200_000
 
 
 class Sides(NamedTuple):
-    """Two judges of the same items, `one` people or another judge; what `compare_judges` found."""
+    """Two judges of the same items, `one` people or another judge, compared by `compare_judges`."""
 
     one: Path
     other: Path
-    found: Mapping[str, Any]
+    comparison: Mapping[str, Any]
 
 
 class Source:
     """One or more results folders, and labels of people.
 
     Attributes:
-        paths: of the folders. problems: what is noted while they are read.
+        paths: of the folders. problems: of the reading.
         labels: files of people's labels, of one kind each.
     """
 
@@ -123,18 +123,18 @@ class Source:
         else:
             first, *others = self.paths
             pairs = [(first, path, kind) for path in others for kind in kinds_in(first)]
-        found, refused = [], []
+        compared, refused = [], []
         for one, other, kind in pairs:
             problems = Problems()
             try:
-                found.append(Sides(one, other, compare_judges(one, other, problems, kind)))
+                compared.append(Sides(one, other, compare_judges(one, other, problems, kind)))
             except InputError as error:  # labels of another kind, or of other runs
                 refused.append(error)
             else:
                 self.problems.take(problems)
-        if self.labels and not found:
+        if self.labels and not compared:
             raise refused[0]
-        return found
+        return compared
 
     def named(self, path: Path) -> Path:
         """What the page calls a folder, or a file, which keeps its name."""
@@ -145,7 +145,7 @@ class Source:
         return self.names[self.paths.index(folder)].get(run_id, run_id)
 
     def compared(self, measure: str) -> dict[str, Any]:
-        """What `judge compare` says of all runs by this measure: `runs`, and `pairs` if tested."""
+        """What `judge compare` prints of runs by this measure: `runs`, and `pairs` if tested."""
         if measure not in self._compared:
             is_tested = self.is_tested(measure)
             self._compared[measure] = compare_scores(self.scores, measure, is_tested=is_tested)
@@ -154,7 +154,7 @@ class Source:
     @cached_property
     def corrected(self) -> list[CorrectedScore]:
         """What people's labels make of the scores, as `judge score --labels` has it."""
-        found: list[CorrectedScore] = []
+        of_runs: list[CorrectedScore] = []
         of_folders = zip(self.paths, self.names, strict=True) if self.labels else ()
         for (path, names), labels in product(of_folders, self.labels):
             try:
@@ -163,8 +163,8 @@ class Source:
                 self._not_corrected = str(error).replace(str(path), str(self.named(path)))
                 continue
             of_page = [replace(one, run_id=names.get(one.run_id, "")) for one in scores.scores]
-            found += [one for one in of_page if one.run_id]
-        return found
+            of_runs += [one for one in of_page if one.run_id]
+        return of_runs
 
     @property
     def not_corrected(self) -> str | None:

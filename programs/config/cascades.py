@@ -17,23 +17,23 @@ def stages(judge: JudgeConfig) -> list[JudgeConfig]:
     cascade = judge.cascade
     assert cascade is not None
     own = {"jury": None, "state": None, "cascade": None, "verify": None}
-    found = []
+    settings = []
     for stage in cascade.stages:
         if stage != PEOPLE:
             assert not isinstance(stage, str)
             changes = own | {
                 name: getattr(stage.judge, name) for name in stage.judge.model_fields_set
             }
-            found.append(judge.model_copy(update=changes))
-    return found
+            settings.append(judge.model_copy(update=changes))
+    return settings
 
 
 def answering(judge: JudgeConfig) -> list[JudgeConfig]:
     """The settings of all who are asked: of each stage, each seat of a jury, and a verifier."""
-    found = []
+    settings = []
     for one in [judge] if judge.cascade is None else stages(judge):
-        found += [one] if one.jury is None else [seat.settings for seat in seats(one)]
-    return found if judge.verify is None else [*found, verifier_of(judge)]
+        settings += [one] if one.jury is None else [seat.settings for seat in seats(one)]
+    return settings if judge.verify is None else [*settings, verifier_of(judge)]
 
 
 def check_cascade(
@@ -55,10 +55,10 @@ def check_cascade(
             raise ValueError(f"judges.{name}.{setting}: wanted of a stage of the cascade, not here")
     if judge.verify is not None or any(stage.verify is not None for stage in stages(judge)):
         raise ValueError(f"judges.{name}.verify: not with a cascade, which asks again by itself")
-    known = list(dict.fromkeys(["default", *models]))
+    names = list(dict.fromkeys(["default", *models]))
     for number, settings in enumerate(stages(judge), 1):
         if settings.jury is not None:
             check_jury(name, settings, models, labels_items=True)
-        elif settings.model not in known:
-            what = f"no model {settings.model!r}; there is {', '.join(known)}"
+        elif settings.model not in names:
+            what = f"no model {settings.model!r}; there is {', '.join(names)}"
             raise ValueError(f"{at}: stage {number}: {what}")

@@ -31,19 +31,19 @@ def seats(judge: JudgeConfig) -> list[Seat]:
     jury = judge.jury
     assert jury is not None
     own = {"jury": None, "state": None, "verify": None}
-    found: list[Seat] = []
+    members: list[Seat] = []
     for member in jury.members:
-        said = member.model_fields_set - {"name", "replicates", "temperature"}
-        changes = own | {name: getattr(member, name) for name in said}
+        own_fields = member.model_fields_set - {"name", "replicates", "temperature"}
+        changes = own | {name: getattr(member, name) for name in own_fields}
         settings = judge.model_copy(update=changes)
         name = member.name or settings.model
         several = member.replicates > 1
-        found += [
+        members += [
             Seat(f"{name}-{i + 1}" if several else name, settings, i, member.temperature)
             for i in range(member.replicates)
         ]
-    names = [seat.name for seat in found]
-    if len(found) < 2:
+    names = [seat.name for seat in members]
+    if len(members) < 2:
         raise ValueError(f"wanted 2 or more members, got {', '.join(names) or 'none'}")
     for name in names:
         if names.count(name) > 1 or name == ADJUDICATOR:
@@ -51,12 +51,12 @@ def seats(judge: JudgeConfig) -> list[Seat]:
             raise ValueError(f"{what} called {name!r}; give the member a `name`")
     if jury.weights is not None and sorted(jury.weights) != sorted(names):
         raise ValueError(f"weights: wanted one of each of {', '.join(names)}")
-    if jury.quorum is not None and jury.quorum > len(found):
-        raise ValueError(f"quorum: it is {jury.quorum}, there are {len(found)} members")
+    if jury.quorum is not None and jury.quorum > len(members):
+        raise ValueError(f"quorum: it is {jury.quorum}, there are {len(members)} members")
     if jury.adjudicator is not None:
         settings = judge.model_copy(update=own | {"model": jury.adjudicator})
-        found.append(Seat(ADJUDICATOR, settings))
-    return found
+        members.append(Seat(ADJUDICATOR, settings))
+    return members
 
 
 def without_verifier(judge: JudgeConfig) -> JudgeConfig:
@@ -82,10 +82,10 @@ def check_jury(name: str, judge: JudgeConfig, models: Iterable[str], *, labels_i
     if not labels_items:
         raise ValueError(f"{at}: only {', '.join((*item_judges(), 'item'))} can be a jury")
     try:
-        found = seats(judge)
+        members = seats(judge)
     except ValueError as error:
         raise ValueError(f"{at}: {error}") from None
-    known = list(dict.fromkeys(["default", *models]))
-    for seat in found:
-        if (model := seat.settings.model) not in known:
-            raise ValueError(f"{at}: {seat.name}: no model {model!r}; there is {', '.join(known)}")
+    names = list(dict.fromkeys(["default", *models]))
+    for seat in members:
+        if (model := seat.settings.model) not in names:
+            raise ValueError(f"{at}: {seat.name}: no model {model!r}; there is {', '.join(names)}")

@@ -55,7 +55,7 @@ class _OneOf:
         return {**handler(schema), "enum": list(self.names())}
 
 
-def _known(what: str, built_in: Iterable[str], names: Callable[[], Iterable[str]]) -> Any:
+def _checked_name(what: str, built_in: Iterable[str], names: Callable[[], Iterable[str]]) -> Any:
     def check(name: str) -> str:
         if name not in built_in and name not in names():  # entry points take time to look up
             wanted = ", ".join(names()) + did_you_mean(name, names())
@@ -65,5 +65,7 @@ def _known(what: str, built_in: Iterable[str], names: Callable[[], Iterable[str]
     return AfterValidator(check)
 
 
-ProgramName = Annotated[str, _known("program", BUILT_IN, program_names), _OneOf(program_names)]
-JudgeName = Annotated[str, _known("judge", JUDGES, judge_names), _OneOf(judge_names)]
+ProgramName = Annotated[
+    str, _checked_name("program", BUILT_IN, program_names), _OneOf(program_names)
+]
+JudgeName = Annotated[str, _checked_name("judge", JUDGES, judge_names), _OneOf(judge_names)]

@@ -54,8 +54,8 @@ def _in_order(steps: tuple[Step, ...]) -> tuple[Step, ...]:
             raise ValueError(f"step {number}, {step.step}: no ranking yet; begin with bm25")
         elif isinstance(step, RrfStep | WeightedStep):
             if isinstance(step, WeightedStep) and len(step.weights) != n:
-                given = len(step.weights)
-                raise ValueError(f"step {number}, weighted: {given} weights for {n} rankings")
+                n_weights = len(step.weights)
+                raise ValueError(f"step {number}, weighted: {n_weights} weights for {n} rankings")
             n = 1
         elif n > 1:
             raise ValueError(f"step {number}, {step.step}: {n} rankings; fuse them first, by rrf")
@@ -103,7 +103,7 @@ def cut_to(
 
 def deep_enough(steps: Sequence[AnyStep]) -> tuple[AnyStep, ...]:
     """The steps, where a search without `hits` finds as many passages as a later step takes."""
-    found: list[AnyStep] = []
+    deepened: list[AnyStep] = []
     wanted = 0
     for step in reversed(steps):
         if not isinstance(step, SearchStep):
@@ -111,8 +111,8 @@ def deep_enough(steps: Sequence[AnyStep]) -> tuple[AnyStep, ...]:
             wanted = max(wanted, step.hits or 0, depth or 0)
         elif "hits" not in step.model_fields_set and step.hits < wanted:
             step = step.model_copy(update={"hits": wanted})
-        found.append(step)
-    return tuple(reversed(found))
+        deepened.append(step)
+    return tuple(reversed(deepened))
 
 
 def too_shallow(steps: Sequence[Step]) -> Iterator[tuple[Step, int]]:

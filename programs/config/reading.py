@@ -78,10 +78,10 @@ def load_config(
         return Config.model_validate(data)
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        places = {e["loc"][:-1] for e in errors}  # a list that lost its wrong items is not short
-        wanted = [e for e in errors if e["type"] != "too_short" or e["loc"] not in places]
-        found = [_explain(e, path, lines, flags) for e in wanted]
-        raise InputError("\n".join(dict.fromkeys(found))) from None
+        parents = {e["loc"][:-1] for e in errors}  # a list that lost its wrong items is not short
+        wanted = [e for e in errors if e["type"] != "too_short" or e["loc"] not in parents]
+        messages = [_explain(e, path, lines, flags) for e in wanted]
+        raise InputError("\n".join(dict.fromkeys(messages))) from None
 
 
 def _setting(pair: str) -> tuple[str, Any, str]:
@@ -153,8 +153,8 @@ def _put_model(data: dict[str, Any], model: str) -> None:
         return
     default = entries.get("default") if isinstance(entries, dict) else None
     if isinstance(default, dict) and default.get("model") != model:
-        kept = {name: value for name, value in default.items() if name not in _OF_ONE_MODEL}
-        _put(data, "models.default", kept)
+        still_valid = {name: value for name, value in default.items() if name not in _OF_ONE_MODEL}
+        _put(data, "models.default", still_valid)
     _put(data, "models.default.model", model)
 
 
@@ -207,20 +207,20 @@ def dotted(settings: dict[str, Any]) -> dict[str, Any]:
 
     Raises: InputError for a flat name that is none.
     """
-    found: dict[str, Any] = {}
+    named: dict[str, Any] = {}
     flat = (DataConfig, ItemsConfig, RunSection, Config)
-    known = {"api_base", *(name for part in flat for name in part.model_fields)}
+    names = {"api_base", *(name for part in flat for name in part.model_fields)}
     for name, value in settings.items():
         if name in DataConfig.model_fields:
-            found[f"data.{name}"] = value
+            named[f"data.{name}"] = value
         elif name in ItemsConfig.model_fields:
-            found[f"items.{name}"] = str(value) if isinstance(value, Path) else value
+            named[f"items.{name}"] = str(value) if isinstance(value, Path) else value
         elif name in RunSection.model_fields:
-            found[f"run.{name}"] = value
+            named[f"run.{name}"] = value
         elif name == "api_base":
-            found["models.default.api_base"] = value
-        elif name in known or "." in name:
-            found[name] = value
+            named["models.default.api_base"] = value
+        elif name in names or "." in name:
+            named[name] = value
         else:
-            raise InputError(f"{name}: no such setting{did_you_mean(name, known)}")
-    return found
+            raise InputError(f"{name}: no such setting{did_you_mean(name, names)}")
+    return named

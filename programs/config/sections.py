@@ -214,8 +214,8 @@ class ItemsConfig(Section):
     @property
     def name(self) -> JudgeName:
         """The section under `judges:` that is about this judge."""
-        known = None if self.judge is None else kind_of(self.judge)
-        return str(self.judge) if known is not None and known.labels_items else "item"
+        kind = None if self.judge is None else kind_of(self.judge)
+        return str(self.judge) if kind is not None and kind.labels_items else "item"
 
     @property
     def own(self) -> Path | None:
@@ -318,11 +318,11 @@ class Config(Section):
         for name, judge in self.judges.items():
             judge.check(name)
             if judge.model != "default" and judge.model not in self.models:
-                known = ", ".join(dict.fromkeys(["default", *self.models]))
-                raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {known}")
+                names = ", ".join(dict.fromkeys(["default", *self.models]))
+                raise ValueError(f"judges.{name}.model: no model {judge.model!r}; there is {names}")
             if judge.verify is not None and judge.verify.model not in ("default", *self.models):
-                known = ", ".join(dict.fromkeys(["default", *self.models]))
-                what = f"no model {judge.verify.model!r}; there is {known}"
+                names = ", ".join(dict.fromkeys(["default", *self.models]))
+                what = f"no model {judge.verify.model!r}; there is {names}"
                 raise ValueError(f"judges.{name}.verify.model: {what}")
             kind = kind_of(name) or BUILT_IN["item"]
             labels_items = kind.labels_items or name == "item"
@@ -348,12 +348,12 @@ class Config(Section):
 
     def model(self, alias: str) -> ModelConfig:
         """An entry of `models:`, with the price that this run pays; lexical when there is none."""
-        found = self.models.get(alias, ModelConfig(model="lexical"))
+        entry = self.models.get(alias, ModelConfig(model="lexical"))
         if self.run.executor != "batch":
-            return found
+            return entry
         from ...backends.spending.price import price_in_batches  # LiteLLM's table: not for --help
 
-        return found.model_copy(update={"price": price_in_batches(found)})
+        return entry.model_copy(update={"price": price_in_batches(entry)})
 
     def here(self) -> Config:
         """The same, for what only asks from this process, one request at a time."""
@@ -376,12 +376,14 @@ class Config(Section):
 
         A prompt file has words of its own for what its judge is asked.
         """
-        found = self.judges.get(name, JudgeConfig())
-        if name in _QUOTING and "evidence" in self.program and found.prompt is None:
-            quotes = True if found.evidence is None else found.evidence
-            found = found.model_copy(update={"evidence": quotes})
+        section = self.judges.get(name, JudgeConfig())
+        if name in _QUOTING and "evidence" in self.program and section.prompt is None:
+            quotes = True if section.evidence is None else section.evidence
+            section = section.model_copy(update={"evidence": quotes})
         kind = kind_of(name) if self.run.explain else None
-        if kind is None or not kind.says_why or found.prompt is not None:
-            return found
-        asked = {"evidence": found.evidence, "reasoning": found.reasoning}
-        return found.model_copy(update={n: True for n, given in asked.items() if given is None})
+        if kind is None or not kind.says_why or section.prompt is not None:
+            return section
+        explains = {"evidence": section.evidence, "reasoning": section.reasoning}
+        return section.model_copy(
+            update={n: True for n, value in explains.items() if value is None}
+        )

@@ -58,8 +58,8 @@ class Matrix:
         self, topic: str, item: str, text: str, importance: str = "", sub_narrative: str = ""
     ) -> None:
         """A fact of a topic."""
-        said = (text, importance, sub_narrative) if sub_narrative else (text, importance)
-        self._items.setdefault(topic, {}).setdefault(item, said)
+        fields = (text, importance, sub_narrative) if sub_narrative else (text, importance)
+        self._items.setdefault(topic, {}).setdefault(item, fields)
 
     def put(self, topic: str, run: str, item: str, label: str | None) -> None:
         """A label of a run's answer; None: it was not judged."""
@@ -103,25 +103,25 @@ class Matrix:
         """Facts one after the other, each with a code for every run."""
         n = len(self._runs)
         present = {r for row in rows.values() for r, code in enumerate(row) if code != _ABSENT}
-        known = self._items.get(topic, {})
-        items = dict.fromkeys([*known, *rows])
+        described = self._items.get(topic, {})
+        items = dict.fromkeys([*described, *rows])
         unjudged = self._code(None)
         for item in items:
             row = rows.get(item, b"")
             cells.extend(unjudged if code == _ABSENT else code for code in row)
             cells.extend([unjudged] * (n - len(row)))
         return {
-            "items": [[item, *known.get(item, (item, ""))] for item in items],
+            "items": [[item, *described.get(item, (item, ""))] for item in items],
             "absent": [r for r in range(n) if r not in present],
         }
 
     def _strips(self, rows: Mapping[str, bytearray], cells: bytearray) -> dict[str, Any]:
         """The sentences of one run after those of the other; a run that is absent has none."""
-        found = [rows.get(run, b"") for run in self._runs]
+        strips = [rows.get(run, b"") for run in self._runs]
         gap = self.codes["gap"]
-        for row in found:
+        for row in strips:
             cells.extend(gap if code == _ABSENT else code for code in row)
-        return {"lengths": [len(row) for row in found]}
+        return {"lengths": [len(row) for row in strips]}
 
 
 def matrices(path: Path, problems: Problems) -> Iterator[Matrix]:
@@ -130,11 +130,11 @@ def matrices(path: Path, problems: Problems) -> Iterator[Matrix]:
     for program, kind in _KINDS.items():
         file = folder.file(kind.file) if program in folder.programs else None
         if file is not None:
-            found = Matrix(
+            matrix = Matrix(
                 program, kind.labels, kind.hits, more=kind.more, is_strip=bool(kind.more)
             )
-            kind.fill(found, file, folder)
-            yield found
+            kind.fill(matrix, file, folder)
+            yield matrix
     if "coverage" in folder.programs:
         yield from _ratings(folder)
 
@@ -144,51 +144,51 @@ def _put(row: bytearray, at: int, code: int) -> None:
     row[at] = code
 
 
-def _nuggets(found: Matrix, path: Path, folder: Folder) -> None:
+def _nuggets(matrix: Matrix, path: Path, folder: Folder) -> None:
     for row in read_assignments(path, Problems()):
-        found.words.setdefault(row.topic_id, row.query)
+        matrix.words.setdefault(row.topic_id, row.query)
         for one in row.nuggets:
             importance = one.nugget.importance.value if one.nugget.importance else ""
             about = (one.nugget.text, importance, one.nugget.sub_narrative)
-            found.item(row.topic_id, one.nugget.id, *about)
-            found.put(row.topic_id, row.run_id, one.nugget.id, one.label)
+            matrix.item(row.topic_id, one.nugget.id, *about)
+            matrix.put(row.topic_id, row.run_id, one.nugget.id, one.label)
 
 
-def _support(found: Matrix, path: Path, folder: Folder) -> None:
+def _support(matrix: Matrix, path: Path, folder: Folder) -> None:
     """The first citation of each sentence, by which all measures but the `_all` ones go."""
     for row in read_support(path, Problems()):
         for sentence in row.sentences:
             label = sentence.citations[0].label if sentence.citations else "uncited"
-            found.put_sentence(row.topic_id, row.run_id, sentence.id, label)
+            matrix.put_sentence(row.topic_id, row.run_id, sentence.id, label)
 
 
-def _key_points(found: Matrix, path: Path, folder: Folder) -> None:
+def _key_points(matrix: Matrix, path: Path, folder: Folder) -> None:
     if (sets := folder.file("keypoints.jsonl")) is not None:
-        for topic, given in read_key_point_sets(sets, Problems()).items():
-            found.words[topic] = given.query
-            for point in given.key_points:
-                found.item(topic, point.id, point.text)
+        for topic, point_set in read_key_point_sets(sets, Problems()).items():
+            matrix.words[topic] = point_set.query
+            for point in point_set.key_points:
+                matrix.item(topic, point.id, point.text)
     for row in read_entailments(path, Problems()):
-        found.put(row.topic_id, row.run_id, row.key_point_id, row.label)
+        matrix.put(row.topic_id, row.run_id, row.key_point_id, row.label)
 
 
-def _questions(found: Matrix, path: Path, folder: Folder) -> None:
+def _questions(matrix: Matrix, path: Path, folder: Folder) -> None:
     for row in read_answered(path, Problems()):
-        found.item(row.topic_id, row.question_id, row.question, row.importance or "")
-        found.put(row.topic_id, row.run_id, row.question_id, row.label)
+        matrix.item(row.topic_id, row.question_id, row.question, row.importance or "")
+        matrix.put(row.topic_id, row.run_id, row.question_id, row.label)
 
 
-def _rubrics(found: Matrix, path: Path, folder: Folder) -> None:
+def _rubrics(matrix: Matrix, path: Path, folder: Folder) -> None:
     """Criteria with a weight above 0: of the others it is well not to meet them."""
     if (rubrics := folder.file("rubrics.jsonl")) is not None:
-        for topic, given in read_rubrics(rubrics, Problems()).items():
-            found.words[topic] = given.query
-            for one in given.criteria:
+        for topic, rubric in read_rubrics(rubrics, Problems()).items():
+            matrix.words[topic] = rubric.query
+            for one in rubric.criteria:
                 if one.weight > 0:
-                    found.item(topic, one.id, one.text)
+                    matrix.item(topic, one.id, one.text)
     for row in read_verdicts(path, Problems()):
         if row.weight > 0:
-            found.put(row.topic_id, row.run_id, row.criterion_id, row.label)
+            matrix.put(row.topic_id, row.run_id, row.criterion_id, row.label)
 
 
 class _Kind(NamedTuple):
@@ -219,23 +219,23 @@ def _ratings(folder: Folder) -> Iterator[Matrix]:
     hits = scale[settings.eta :]
     reports, passages = (Matrix(kind, scale, hits) for kind in ("reports", "passages"))
     for topic, questions in data.questions.items():
-        given = data.ratings.get(topic, {})
+        ratings = data.ratings.get(topic, {})
         for one in (reports, passages):
             for question in questions.questions:
                 one.item(topic, question.id, question.text)
         for run, of_run in data.reports.items():
             if (name := of_run.get(topic)) is not None:
-                _rate(reports, topic, run, [given.get(name)], questions)
+                _rate(reports, topic, run, [ratings.get(name)], questions)
         for run, rankings in data.rankings.items():
             if (names := rankings.get(topic)) is not None:
-                _rate(passages, topic, run, [given.get(name) for name in names], questions)
+                _rate(passages, topic, run, [ratings.get(name) for name in names], questions)
     yield from (reports, passages)
 
 
 def _rate(matrix: Matrix, topic: str, run: str, rated: list[Any], questions: Any) -> None:
     """The best rating of each question; not judged where one is missing and none is the best."""
     for question in questions.questions:
-        given = [-1 if one is None else one[question.column] for one in rated]
-        best = max(given, default=0)
-        is_open = min(given, default=0) < 0 and best < HIGHEST_RATING
+        ratings = [-1 if one is None else one[question.column] for one in rated]
+        best = max(ratings, default=0)
+        is_open = min(ratings, default=0) < 0 and best < HIGHEST_RATING
         matrix.put(topic, run, question.id, None if is_open else str(best))

@@ -14,28 +14,28 @@ from .cells import matrices
 
 def data(source: Source) -> Mapping[str, Any] | None:
     """The matrices of all folders, and the order of runs by each measure."""
-    found = []
+    drawable = []
     for path in source.paths:
-        given = list(matrices(path, source.problems))
-        questions = {topic: text for one in given for topic, text in one.words.items() if text}
+        of_folder = list(matrices(path, source.problems))
+        questions = {topic: text for one in of_folder for topic, text in one.words.items() if text}
         where = f"@{stem(path)}" if len(source.paths) > 1 else ""
-        for one in given:
+        for one in of_folder:
             if (drawn := one.as_json(partial(source.shown_run, path), questions)) is not None:
-                found.append({"name": f"{one.kind}{where}", **drawn})
-    if not found:
+                drawable.append({"name": f"{one.kind}{where}", **drawn})
+    if not drawable:
         return None
-    return {"matrices": found, "order": _order(source)}
+    return {"matrices": drawable, "order": _order(source)}
 
 
 def _order(source: Source) -> dict[str, list[int]]:
     """By measure, runs of `source.runs` by their mean; an answer that is missing counts as 0."""
-    places = {run: at for at, run in enumerate(source.runs)}
-    found = {}
+    index = {run: at for at, run in enumerate(source.runs)}
+    orders = {}
     for measure, by_run in source.scores.values.items():
         topics = source.scores.topics[measure]
         means = {}
         for run, values in by_run.items():
-            given = [value for t in topics if (value := values.get(t, 0.0)) is not None]
-            means[run] = math.fsum(given) / len(given) if given else -math.inf
-        found[measure] = [places[run] for run in sorted(means, key=lambda run: (-means[run], run))]
-    return found
+            counted = [value for t in topics if (value := values.get(t, 0.0)) is not None]
+            means[run] = math.fsum(counted) / len(counted) if counted else -math.inf
+        orders[measure] = [index[run] for run in sorted(means, key=lambda run: (-means[run], run))]
+    return orders

@@ -30,10 +30,10 @@ def pack(codes: bytes | bytearray | Sequence[int], bits: int) -> str:
     >>> pack([1, 2, 3, 0], bits=2)  # 0b00111001
     'OQ=='
     """
-    given = np.frombuffer(bytes(codes), dtype=np.uint8)
-    if not 1 <= bits <= MOST_BITS or (given >> bits).any():
+    numbers = np.frombuffer(bytes(codes), dtype=np.uint8)
+    if not 1 <= bits <= MOST_BITS or (numbers >> bits).any():
         raise ValueError(f"{max(codes, default=0)} does not fit into {bits} bits, of at most 8")
-    spread = np.unpackbits(given[:, None], axis=1, bitorder="little")[:, :bits]
+    spread = np.unpackbits(numbers[:, None], axis=1, bitorder="little")[:, :bits]
     return base64.b64encode(np.packbits(spread, bitorder="little").tobytes()).decode()
 
 

@@ -15,30 +15,30 @@ def in_answer(evidence: Evidence, sentences: Sequence[str], at: int | None = Non
     """The parts of sentences that are quoted; [] where the words are not found there.
 
     Args:
-        evidence: with the place of the words in the whole text, the sentences joined by spaces, or
+        evidence: with the offsets of the words in the whole text, sentences joined by spaces, or
             in one sentence; where that is of another text, they are searched for.
         at: the sentence that the judgement is about.
     """
     if evidence.is_quoted is False:
         return []
     if evidence.of == "sentence" and at is not None and at < len(sentences):
-        place = in_text(evidence, sentences[at])
-        return [] if place is None else [(at, *place)]
+        offsets = in_text(evidence, sentences[at])
+        return [] if offsets is None else [(at, *offsets)]
     if evidence.of not in OF_ANSWER:
         return []
-    place = in_text(evidence, " ".join(text for text in sentences if text))
-    if place is None:
+    offsets = in_text(evidence, " ".join(text for text in sentences if text))
+    if offsets is None:
         return []
-    start, end = place
-    found, offset = [], 0
+    start, end = offsets
+    spans, offset = [], 0
     for number, text in enumerate(sentences):
         if not text:
             continue
         low, high = max(start - offset, 0), min(end - offset, len(text))
         if low < high:
-            found.append((number, low, high))
+            spans.append((number, low, high))
         offset += len(text) + 1
-    return found
+    return spans
 
 
 def in_text(evidence: Evidence, text: str) -> tuple[int, int] | None:

@@ -76,13 +76,15 @@ class LeftOut:
 
     def __str__(self) -> str:
         cut, none = self.by_how["evidence"], self.by_how["none"]
-        said = [f"{cut:,} are cut to their evidence"] if cut else []
-        said += [f"{none:,} are left out"] if none else []
-        return f"texts of {counted(self.n_answers, 'answer')}: {', '.join(said) or 'all are there'}"
+        parts = [f"{cut:,} are cut to their evidence"] if cut else []
+        parts += [f"{none:,} are left out"] if none else []
+        return (
+            f"texts of {counted(self.n_answers, 'answer')}: {', '.join(parts) or 'all are there'}"
+        )
 
 
 def packed_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[TopicTexts]:
-    """The texts of all topics, one topic held at a time; what is cut is counted in `left_out`."""
+    """The texts of all topics, one in memory at a time; what is cut is counted in `left_out`."""
     room = wanted.max_mb * 1_000_000
     if wanted.how == "none":
         return
@@ -92,11 +94,11 @@ def packed_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[
         people = [side.one for side in source.sides if side.other == path] if source.labels else []
         answers = answers_of(path, source.problems, labels=people)
         for topic, group in groupby(answers, key=lambda answer: answer.topic_id):
-            found = list(group)
+            of_topic = list(group)
             part = room if wanted.is_split else room / max(n_left, 1)
-            one = _fitting(topic, found, wanted.how, part, name_of)
+            one = _fitting(topic, of_topic, wanted.how, part, name_of)
             n_left -= 1
-            left_out.count(one.how if one is not None else "none", len(found), wanted.how)
+            left_out.count(one.how if one is not None else "none", len(of_topic), wanted.how)
             if one is not None:
                 room -= 0 if wanted.is_split else len(one.packed)
                 yield one
@@ -133,13 +135,15 @@ def topic_json(
     """What `answer.js` draws of the answers to a topic; what several of them share stands once."""
     items: dict[str, list[Any]] = {}
     passages: dict[str, list[str]] = {}
-    found = {}
+    by_run = {}
     for answer in answers:
         texts = [sentence.text for sentence in answer.sentences]
         judged = [_judged(one, texts, items, passages, is_whole) for one in answer.judged]
         about = {one.sentence for one in answer.judged}
-        about |= {span[0] for row in judged for said in row.get("evidence", ()) for span in said[2]}
-        found[name_of(answer.run_id)] = {
+        about |= {
+            span[0] for row in judged for quoted in row.get("evidence", ()) for span in quoted[2]
+        }
+        by_run[name_of(answer.run_id)] = {
             "length": answer.length,
             "not_made": answer.not_made,
             "scores": [
@@ -152,7 +156,7 @@ def topic_json(
             "judged": judged,
         }
     question = next((answer.question for answer in answers if answer.question), "")
-    return {"question": question, "items": items, "passages": passages, "answers": found}
+    return {"question": question, "items": items, "passages": passages, "answers": by_run}
 
 
 def _judged(
@@ -162,7 +166,7 @@ def _judged(
     passages: dict[str, list[str]],
     is_whole: bool,
 ) -> dict[str, Any]:
-    """One judgement; a field that says nothing is left out."""
+    """One judgement; an empty field is left out."""
     program = "claims" if one.unit == "claim" else one.program
     if one.sentence is None and one.text:
         weight = [] if one.weight is None else [one.weight]
@@ -176,7 +180,7 @@ def _judged(
         "score": one.score,
         "sentence": one.sentence,
         "docid": one.docid,
-        "evidence": [_said(each, one, texts) for each in one.evidence],
+        "evidence": [_quote_json(each, one, texts) for each in one.evidence],
         "reasoning": one.reasoning,
         "unjudged": one.unjudged,
         "detail": one.detail,
@@ -186,8 +190,8 @@ def _judged(
     return {name: value for name, value in row.items() if value not in (None, "", [])}
 
 
-def _said(evidence: Any, one: Judged, texts: Sequence[str]) -> list[Any]:
-    """[of, quote, its parts of sentences, its place in the passage, is_quoted]."""
+def _quote_json(evidence: Any, one: Judged, texts: Sequence[str]) -> list[Any]:
+    """[of, quote, its parts of sentences, its offsets in the passage, is_quoted]."""
     in_passage = None
     if evidence.of in OF_PASSAGE and one.passage is not None:
         in_passage = in_text(evidence, one.passage)

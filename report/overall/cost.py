@@ -53,13 +53,13 @@ def _folder(result: Result, named: Path) -> dict[str, Any]:
 
 def spent_by_stage(rows: Iterable[Spent]) -> dict[str, dict[str, Any]]:
     """By stage what was spent over all starts; a cost is None as soon as one is unknown."""
-    found: dict[str, dict[str, Any]] = {}
+    by_stage: dict[str, dict[str, Any]] = {}
     for row in rows:
-        of = found.setdefault(row["stage"], {"stage": row["stage"], **dict.fromkeys(_SUMS, 0)})
+        of = by_stage.setdefault(row["stage"], {"stage": row["stage"], **dict.fromkeys(_SUMS, 0)})
         for name, value in row.items():
             if name in _SUMS:
                 of[name] = None if value is None or of[name] is None else of[name] + value
-    return found
+    return by_stage
 
 
 def totals(source: Source) -> dict[str, str]:
@@ -73,9 +73,9 @@ def totals(source: Source) -> dict[str, str]:
             dollars.append(result.manifest.get("this_time", {}).get("cost"))
             is_whole &= "made_in" in result.manifest
     n = sum(sum(result.manifest.get("calls", {}).values()) for result in source.results)
-    known = [one for one in dollars if one is not None]
-    text = f"$ {sum(known):,.2f}" if len(known) == len(dollars) else "not known"
-    if known and not sum(known):
+    amounts = [one for one in dollars if one is not None]
+    text = f"$ {sum(amounts):,.2f}" if len(amounts) == len(dollars) else "not known"
+    if amounts and not sum(amounts):
         text = "nothing"
     note = f"{counted(n, 'question')} asked of judges"
     return {"text": text, "note": note if is_whole else f"{note}; money of the last start alone"}

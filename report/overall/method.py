@@ -73,7 +73,7 @@ def data(source: Source) -> Mapping[str, Any]:
 
 
 def _numbers(source: Source) -> list[tuple[str, str]]:
-    found = [
+    terms = [
         (
             "mean",
             "Over the topics that every run had to answer. A topic that a run did not answer "
@@ -102,7 +102,7 @@ def _numbers(source: Source) -> list[tuple[str, str]]:
             f"Told apart: HSD p below {f'{1 - LEVEL:.2g}'[1:]}; with two runs p itself.",
         ),
     ]
-    return [*found, _CORRECTED] if source.corrected else found
+    return [*terms, _CORRECTED] if source.corrected else terms
 
 
 def _folder(result: Result, named: Path) -> dict[str, Any]:
@@ -111,7 +111,7 @@ def _folder(result: Result, named: Path) -> dict[str, Any]:
         "folder": str(named),
         "fingerprint": manifest["fingerprint"],
         "answered_by": list(manifest.get("answered_by", ())),
-        "judges": [_judge(name, said) for name, said in manifest.get("judges", {}).items()],
+        "judges": [_judge(name, about) for name, about in manifest.get("judges", {}).items()],
         "inputs": [
             {"file": name, "sha256": sha, "now": now} for name, sha, now in input_states(result)
         ],
@@ -128,16 +128,16 @@ def _folder(result: Result, named: Path) -> dict[str, Any]:
     }
 
 
-def _judge(name: str, said: Mapping[str, Any]) -> dict[str, Any]:
-    model = said.get("model") or {}
-    prompts = said.get("prompts") or {}
+def _judge(name: str, about: Mapping[str, Any]) -> dict[str, Any]:
+    model = about.get("model") or {}
+    prompts = about.get("prompts") or {}
     return {
         "name": name,
-        "judge": said.get("judge"),
-        "version": said.get("version"),
+        "judge": about.get("judge"),
+        "version": about.get("version"),
         "model": model.get("model"),
         "temperature": model.get("temperature"),
-        "window": said.get("window"),
+        "window": about.get("window"),
         "prompts": ", ".join(f"{part} {sha}" for part, sha in prompts.items()),
     }
 

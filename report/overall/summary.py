@@ -61,13 +61,13 @@ def _agreement(source: Source) -> dict[str, str]:
         return _fact(name, "not known", str(error))
     kappas, notes = [], []
     for side in sides:
-        found = side.found["agreement"]
-        kappas.append(f"κ {_short(found['cohen_kappa']['unweighted'])}")
-        note = f"{found['kind']}, {counted(found['n'], 'label')}"
-        if found["annotators"] is None:
+        agreement = side.comparison["agreement"]
+        kappas.append(f"κ {_short(agreement['cohen_kappa']['unweighted'])}")
+        note = f"{agreement['kind']}, {counted(agreement['n'], 'label')}"
+        if agreement["annotators"] is None:
             notes.append(f"{note}, one each: people's own agreement is not known")
         else:
-            people = found["annotators"]["among"]["pairwise_kappa"]["unweighted"]
+            people = agreement["annotators"]["among"]["pairwise_kappa"]["unweighted"]
             notes.append(f"{note}; people with each other κ {_short(people)}")
     return _fact(name, ", ".join(kappas), "; ".join(notes))
 
@@ -94,8 +94,8 @@ def _apart(source: Source) -> dict[str, str]:
 def _spent(source: Source) -> dict[str, str]:
     from .cost import totals
 
-    found = totals(source)
-    return _fact("spent", found["text"], found["note"])
+    spent = totals(source)
+    return _fact("spent", spent["text"], spent["note"])
 
 
 def _fact(name: str, value: str, note: str = "") -> dict[str, str]:

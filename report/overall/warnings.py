@@ -13,16 +13,16 @@ from .inputs import CHANGED, GONE, input_states
 
 _FEW_TOPICS = 10  # below them percentile intervals are a rough guide
 _SHOWN = 3
-_NOTED = ("other_judge", "other_nuggets")
+_JUDGED_OTHERWISE = ("other_judge", "other_nuggets")
 
 
 def warnings(source: Source) -> list[dict[str, str]]:
     """Each with `text`, and `section` and `link` where the page shows more."""
-    found = [*_of_judges(source), *_of_runs(source), *_of_comparison(source), *_of_inputs(source)]
+    rows = [*_of_judges(source), *_of_runs(source), *_of_comparison(source), *_of_inputs(source)]
     if source.not_corrected:
         text = f"Not all scores are corrected with people's labels: {source.not_corrected}"
-        found.append(_warning(text, "people"))
-    return found
+        rows.append(_warning(text, "people"))
+    return rows
 
 
 def _warning(text: str, section: str = "", link: str = "") -> dict[str, str]:
@@ -103,7 +103,7 @@ def _of_judges(source: Source) -> Iterator[dict[str, str]]:
             "how it was judged",
         )
     for problem in source.problems.rows:
-        if problem.kind in _NOTED:
+        if problem.kind in _JUDGED_OTHERWISE:
             yield _warning(f"{problem.file}: {problem.what}.", "method", "how each was judged")
 
 

@@ -39,33 +39,33 @@ def _is_ranked(folder: Path) -> bool:
 
 def _covered(source: Source, result: Result) -> dict[str, Any]:
     """One folder of the coverage program."""
-    found, settings = read_coverage(Folder(result.folder, source.problems))
-    views = {topic: TopicView(found, topic, settings) for topic in found.questions}
-    taus = measure_taus(found, settings)
+    coverage, settings = read_coverage(Folder(result.folder, source.problems))
+    views = {topic: TopicView(coverage, topic, settings) for topic in coverage.questions}
+    taus = measure_taus(coverage, settings)
     tau = taus.get(COVERAGE)
     return {
         "folder": str(source.named(result.folder)),
         "eta": settings.eta,
         "k": settings.k,
-        "topics": {topic: _topic(found, view) for topic, view in views.items()},
+        "topics": {topic: _topic(coverage, view) for topic, view in views.items()},
         "runs": {
             source.shown_run(result.folder, run): {
                 topic: _steps(views[topic], rankings[topic]) for topic in views if topic in rankings
             }
-            for run, rankings in found.rankings.items()
+            for run, rankings in coverage.rankings.items()
         },
         "means": _means(source, result),
         "tau": tau and {"value": tau.tau.value, "low": tau.tau.low, "high": tau.tau.high},
     }
 
 
-def _topic(found: CoverageData, view: TopicView) -> dict[str, Any]:
+def _topic(coverage: CoverageData, view: TopicView) -> dict[str, Any]:
     """Ratings by passage, a character a sub-question, and who retrieved an answer to each."""
     eta = view.settings.eta
     ratings = view.matrix(view.judged)
     contexts = {
         run: view.matrix(rankings[view.topic_id][: view.k])
-        for run, rankings in found.rankings.items()
+        for run, rankings in coverage.rankings.items()
         if view.topic_id in rankings
     }
     by_question = [
@@ -73,7 +73,7 @@ def _topic(found: CoverageData, view: TopicView) -> dict[str, Any]:
         for i in range(len(view.question_ids))
     ]
     return {
-        "questions": [question.text for question in found.questions[view.topic_id].questions],
+        "questions": [question.text for question in coverage.questions[view.topic_id].questions],
         "answerable": [None if np.isnan(x) else int(x) for x in view.answerable],
         "n_runs": len(contexts),
         "n_answering": [len(runs) for runs in by_question],
@@ -82,7 +82,7 @@ def _topic(found: CoverageData, view: TopicView) -> dict[str, Any]:
         "required": list(view.required),
         "pool": list(view.pool),
         "n_missing": int(np.isnan(ratings).sum()),
-        "tokens": [found.tokens.get(name) for name in view.judged],
+        "tokens": [coverage.tokens.get(name) for name in view.judged],
     }
 
 
@@ -92,8 +92,8 @@ def _character(rating: np.float64) -> str:
 
 def _steps(view: TopicView, ranked: tuple[str, ...]) -> dict[str, Any]:
     steps = list(view.steps(ranked))
-    found: dict[str, Any] = {name: [_rounded(step[name]) for step in steps] for name in _STEPS}
-    return {**found, "passages": [step["passage_id"] for step in steps]}
+    figures: dict[str, Any] = {name: [_rounded(step[name]) for step in steps] for name in _STEPS}
+    return {**figures, "passages": [step["passage_id"] for step in steps]}
 
 
 def _rounded(value: Any) -> Any:

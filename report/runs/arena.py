@@ -1,4 +1,4 @@
-"""Battles of answers: strengths with intervals, who beat whom, what place did to verdicts."""
+"""Battles of answers: strengths with intervals, who beat whom, what position did to verdicts."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from ..source import Source
 
 def data(source: Source) -> Mapping[str, Any] | None:
     """The standings of each folder with battles; None where there are none."""
-    given = [(path, standings_in(path)) for path in source.paths]
-    found = [_folder(source, path, one) for path, one in given if one is not None]
-    return {"folders": found, "count": sum(one["n"] for one in found)} if found else None
+    standings = [(path, standings_in(path)) for path in source.paths]
+    folders = [_folder(source, path, one) for path, one in standings if one is not None]
+    return {"folders": folders, "count": sum(one["n"] for one in folders)} if folders else None
 
 
-def _folder(source: Source, path: Path, found: Standings) -> dict[str, Any]:
+def _folder(source: Source, path: Path, standings: Standings) -> dict[str, Any]:
     """One folder; `won` has for each run, against each in the same order, wins and battles."""
-    names = [one.run_id for one in found.runs]
+    names = [one.run_id for one in standings.runs]
     return {
         "folder": str(source.named(path)),
-        "n": found.n_battles,
-        **{name: getattr(found, name) for name in ("n_unjudged", "n_splits", "n_both")},
-        "has_prior": found.has_prior,
-        "position": None if found.position is None else asdict(found.position),
-        "cost": None if found.cost is None else asdict(found.cost),
-        "runs": [_run(source.shown_run(path, one.run_id), one) for one in found.runs],
-        "won": [[found.won[run].get(other) for other in names] for run in names],
+        "n": standings.n_battles,
+        **{name: getattr(standings, name) for name in ("n_unjudged", "n_splits", "n_both")},
+        "has_prior": standings.has_prior,
+        "position": None if standings.position is None else asdict(standings.position),
+        "cost": None if standings.cost is None else asdict(standings.cost),
+        "runs": [_run(source.shown_run(path, one.run_id), one) for one in standings.runs],
+        "won": [[standings.won[run].get(other) for other in names] for run in names],
     }
 
 
@@ -40,5 +40,5 @@ def _run(name: str, one: Standing) -> dict[str, Any]:
     return {"run": name, **ratings, **{key: getattr(one, key) for key in counts}}
 
 
-def _bounds(found: Interval) -> list[float | None]:
-    return [found.value, found.low, found.high]
+def _bounds(interval: Interval) -> list[float | None]:
+    return [interval.value, interval.low, interval.high]

@@ -11,7 +11,7 @@ from ...programs.protocols.measure_values import is_of_answered
 from ...records.rows import ScoreRow
 from ..source import Source
 
-# Codes from the top of what a number can be; all below are places in the table of values.
+# Codes from the top of what a number can be; all below are indices in the table of values.
 UNANSWERED, UNJUDGED, UNDEFINED = 1, 2, 3
 _DIGITS = 6
 
@@ -20,7 +20,7 @@ def packed_cells(source: Source) -> dict[str, Any]:
     """By measure the cells of all runs on all topics, in the order of `source`.
 
     Returns: by measure `values`, the distinct ones; `cells`, base64 of (runs x topics) numbers of
-        `bytes` bytes, little end first. A number n is a place in `values`, or, counted down from
+        `bytes` bytes, little end first. A number n is an index in `values`, or, counted down from
         one more than the highest: 1 the run did not answer, 2 it was not judged, 3 the measure
         means nothing there. `is_of_answered`: 1 does not count as 0 in means.
     """
@@ -30,21 +30,23 @@ def packed_cells(source: Source) -> dict[str, Any]:
 def _packed(source: Source, measure: str) -> dict[str, Any]:
     wanted = set(source.scores.topics[measure])
     values, rows = source.scores.values[measure], source.scores.rows[measure]
-    found: list[float | int] = []
+    cells_in_order: list[float | int] = []
     for run in source.runs:
         for topic in source.topics:
             if run not in values or topic not in wanted:
-                found.append(-UNDEFINED)
+                cells_in_order.append(-UNDEFINED)
             else:
-                found.append(_cell(rows.get(run, {}), topic))
-    distinct = sorted({cell for cell in found if isinstance(cell, float)})
+                cells_in_order.append(_cell(rows.get(run, {}), topic))
+    distinct = sorted({cell for cell in cells_in_order if isinstance(cell, float)})
     size = 1 if len(distinct) < 250 else 2
     if len(distinct) > 65_000:
-        found = [round(cell, 3) if isinstance(cell, float) else cell for cell in found]
-        distinct = sorted({cell for cell in found if isinstance(cell, float)})
-    place: dict[float | int, int] = {value: i for i, value in enumerate(distinct)}
-    place |= {-code: 256**size - code for code in (UNANSWERED, UNJUDGED, UNDEFINED)}
-    numbers = array("B" if size == 1 else "H", (place[cell] for cell in found))
+        cells_in_order = [
+            round(cell, 3) if isinstance(cell, float) else cell for cell in cells_in_order
+        ]
+        distinct = sorted({cell for cell in cells_in_order if isinstance(cell, float)})
+    code_of: dict[float | int, int] = {value: i for i, value in enumerate(distinct)}
+    code_of |= {-code: 256**size - code for code in (UNANSWERED, UNJUDGED, UNDEFINED)}
+    numbers = array("B" if size == 1 else "H", (code_of[cell] for cell in cells_in_order))
     if size == 2 and array("H", [1]).tobytes() != b"\x01\x00":
         numbers.byteswap()
     cells = base64.b64encode(numbers.tobytes()).decode()

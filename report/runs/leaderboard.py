@@ -21,7 +21,7 @@ _BESIDE = 3  # other measures in the row
 def data(source: Source) -> Mapping[str, Any]:
     """By measure: mean, interval over topics, bounds for the unjudged, corrected value.
 
-    Of measures by which pairs are tested `apart` says which: a character for each pair in the
+    Of measures by which pairs are tested `apart` has which: a character for each pair in the
     order of the rows (first with second, first with third, ...): 1 told apart, 0 not, ? unknown.
     """
     corrected = corrected_rows(source)
@@ -35,20 +35,20 @@ def data(source: Source) -> Mapping[str, Any]:
 
 def corrected_rows(source: Source) -> dict[tuple[str, str], Mapping[str, Any]]:
     """(measure, run) to what labels make of its score: value, and interval over topics."""
-    found: dict[tuple[str, str], Mapping[str, Any]] = {}
+    corrected: dict[tuple[str, str], Mapping[str, Any]] = {}
     for score in source.corrected:
         if score.corrected is not None:
             like = score.corrected.like_these
             value = {"value": score.corrected.value, "low": like.low, "high": like.high}
-            found[score.measure, score.run_id] = {**value, "n_labels": score.n_labels}
-    return found
+            corrected[score.measure, score.run_id] = {**value, "n_labels": score.n_labels}
+    return corrected
 
 
 def _measure(
     source: Source, measure: str, corrected: Mapping[tuple[str, str], Mapping[str, Any]]
 ) -> dict[str, Any]:
     compared = source.compared(measure)
-    said = meaning(measure)
+    explained = meaning(measure)
     rows = [
         {
             **{name: row[name] for name in ("run_id", "mean", "low", "high", "n_unanswered")},
@@ -58,7 +58,7 @@ def _measure(
         }
         for row in compared["runs"]
     ]
-    if said.is_less_better:
+    if explained.is_less_better:
         rows.sort(key=lambda row: (row["mean"] is None, row["mean"], row["run_id"]))
     apart = {
         frozenset((pair["run_id"], pair["other_run_id"])): pair["is_told_apart"]
@@ -77,8 +77,8 @@ def _measure(
         "n_topics": len(source.scores.topics[measure]),
         "n_topics_all_judged": compared["n_topics_all_judged"],
         "scale": scale_of(rows),
-        "meaning": said.text,
-        "is_less_better": said.is_less_better,
+        "meaning": explained.text,
+        "is_less_better": explained.is_less_better,
         "is_of_answered": is_of_answered(measure),
         "beside": _beside(source, measure),
         "oracles": [row for row in oracles if row is not None],
@@ -91,13 +91,13 @@ def _judged(source: Source, measure: str, run: str) -> dict[str, Any]:
     topics = source.scores.topics[measure]
     mean = rows.get("all")
     if mean is None or len(source.paths) > 1:  # the topics of all folders may be fewer
-        given = {topic: _value(rows[topic]) for topic in topics if topic in rows}
-        found, _ = mean_over_topics(given, None if is_of_answered(measure) else topics)
+        values = {topic: _value(rows[topic]) for topic in topics if topic in rows}
+        estimate, _ = mean_over_topics(values, None if is_of_answered(measure) else topics)
     else:
-        found = _value(mean)
-    has_bounds = found.n_unjudged > 0 and found.low is not None
-    bounds = [found.low, found.high] if has_bounds else None
-    return {"n": found.n, "n_unjudged": found.n_unjudged, "bounds": bounds}
+        estimate = _value(mean)
+    has_bounds = estimate.n_unjudged > 0 and estimate.low is not None
+    bounds = [estimate.low, estimate.high] if has_bounds else None
+    return {"n": estimate.n, "n_unjudged": estimate.n_unjudged, "bounds": bounds}
 
 
 def _value(row: ScoreRow) -> Value:
@@ -108,8 +108,8 @@ def scale_of(rows: list[dict[str, Any]]) -> list[float]:
     """From 0 to 1 or, of a measure that goes beyond, to a round number above all that is drawn."""
     drawn = [row[name] for row in rows for name in ("mean", "low", "high")]
     drawn += [bound for row in rows for bound in row["bounds"] or ()]
-    known = [x for x in drawn if x is not None]
-    low, high = min([0.0, *known]), max([1.0, *known])
+    bounds = [x for x in drawn if x is not None]
+    low, high = min([0.0, *bounds]), max([1.0, *bounds])
     if high > 1:
         step = 10 ** (len(str(int(high))) - 1)
         high = float(-(-high // step) * step) if high > 2 else -(-high * 10 // 1) / 10

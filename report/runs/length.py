@@ -41,17 +41,17 @@ def _points(source: Source, measure: str, words: Mapping[str, float | None]) -> 
 
 
 def front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Places of the points than which none is as short and better, or shorter and as good.
+    """Indices of the points than which none is as short and better, or shorter and as good.
 
     In the order of their lengths. The idea is Figure 7 of arXiv:2411.09607.
 
     >>> front([(100, 0.5), (200, 0.4), (300, 0.9), (90, 0.1)])
     [3, 0, 2]
     """
-    best, found = float("-inf"), []
+    best, indices = float("-inf"), []
     order = sorted(range(len(points)), key=lambda i: (points[i][0], -points[i][1]))
     for i in order:
         if points[i][1] > best:
             best = points[i][1]
-            found.append(i)
-    return found
+            indices.append(i)
+    return indices

@@ -43,14 +43,16 @@ def data(source: Source) -> Mapping[str, Any] | None:
 
 
 def _questions(source: Source) -> dict[str, str]:
-    found: dict[str, str] = {}
+    questions: dict[str, str] = {}
     for path in source.paths:
         for name, read in _SETS.items():
             file = path / f"{name}.jsonl"
             if file.is_file():
                 sets = read(file, Problems())
-                found |= {topic: one.query for topic, one in sets.items() if topic not in found}
-    return found
+                questions |= {
+                    topic: one.query for topic, one in sets.items() if topic not in questions
+                }
+    return questions
 
 
 def _unjudged(source: Source, measure: str) -> dict[str, int]:
@@ -63,30 +65,30 @@ def _unjudged(source: Source, measure: str) -> dict[str, int]:
 
 
 def _gaps(source: Source) -> dict[str, dict[str, float]]:
-    found: dict[str, dict[str, float]] = {}
+    gaps: dict[str, dict[str, float]] = {}
     if len(source.paths) > 1 or not source.corrected:
-        return found
+        return gaps
     for labels in source.labels:
         try:
             items, human = human_labels(source.paths[0], labels, Problems(), {}, ignore_others=True)
         except InputError:
             continue
-        found |= {m.name: gaps_by_topic(labelled(items, human, m)) for m in items.measures}
-    return found
+        gaps |= {m.name: gaps_by_topic(labelled(items, human, m)) for m in items.measures}
+    return gaps
 
 
-def gaps_by_topic(given: Labelled) -> dict[str, float]:
+def gaps_by_topic(items: Labelled) -> dict[str, float]:
     """By topic, what the judge gives less what people give, over the items that both labelled.
 
     Each item weighs as in the measure.
     """
-    on = given.is_labelled & ~np.isnan(given.judged) & (given.topics >= 0)
-    human = given.levels[given.human_level[on]]
-    n = len(given.measure.topics)
-    weights = np.bincount(given.topics[on], given.weights[on], n)
-    surplus = np.bincount(given.topics[on], given.weights[on] * (given.judged[on] - human), n)
+    on = items.is_labelled & ~np.isnan(items.judged) & (items.topics >= 0)
+    human = items.levels[items.human_level[on]]
+    n = len(items.measure.topics)
+    weights = np.bincount(items.topics[on], items.weights[on], n)
+    surplus = np.bincount(items.topics[on], items.weights[on] * (items.judged[on] - human), n)
     return {
         topic: round(float(surplus[i] / weights[i]), 6)
-        for i, topic in enumerate(given.measure.topics)
+        for i, topic in enumerate(items.measure.topics)
         if weights[i]
     }

@@ -38,7 +38,7 @@ def data(source: Source) -> Mapping[str, Any] | None:
     if not (rows or hunts or evidence):
         return None
     ends = Counter((row["stage"], row["outcome"], row["reason"]) for row in rows)
-    kept = _kept(rows, packed)
+    is_shown = _shown(rows, packed)
     return {
         "count": len(rows),
         "ends": [
@@ -46,8 +46,8 @@ def data(source: Source) -> Mapping[str, Any] | None:
             for (stage, outcome, reason), n in ends.most_common()
         ],
         "columns": {name: Column(r[name] for r in rows).packed() for name in (*_SHORT, "results")},
-        "steps": [text if is_kept else None for text, is_kept in zip(packed, kept, strict=True)],
-        "n_left": len(kept) - sum(kept),
+        "steps": [text if is_in else None for text, is_in in zip(packed, is_shown, strict=True)],
+        "n_left": len(is_shown) - sum(is_shown),
         "hunts": hunts,
         "evidence": {"outcomes": [*OUTCOMES, NOT_SOUGHT, "unjudged"], "runs": evidence},
     }
@@ -76,16 +76,16 @@ def _packed(trace: ItemTrace) -> str:
     return base64.b64encode(gzip.compress(orjson.dumps(steps), 6, mtime=0)).decode()
 
 
-def _kept(
+def _shown(
     rows: Sequence[Mapping[str, Any]], packed: Sequence[str], most: int = MOST_BYTES
 ) -> list[bool]:
     """Which items' steps the page holds: those without an outcome first, as far as they fit."""
-    kept, left = [False] * len(rows), most
+    fits, left = [False] * len(rows), most
     for i in sorted(range(len(rows)), key=lambda i: rows[i]["reason"] is None):
         if len(packed[i]) <= left:
-            kept[i] = True
+            fits[i] = True
             left -= len(packed[i])
-    return kept
+    return fits
 
 
 def _hunts(path: Path) -> Iterator[dict[str, Any]]:

@@ -11,10 +11,10 @@ from ..columns import Column, Texts
 from ..source import Sides, Source
 from .people import without_labels
 
-# What was said beside a label, by the side that said it; `annotations` as one text.
-_SAID = ("rationale", "other_rationale", "quote", "other_quote", "votes", "other_votes")
+# What a side gave beside its label; `annotations` as one text.
+_REASONS = ("rationale", "other_rationale", "quote", "other_quote", "votes", "other_votes")
 # Short texts first: where not all fit, the answers themselves are left to their own section.
-_TEXTS = ("nugget", "key_point", "criterion", "sentence", "question", *_SAID, "title")
+_TEXTS = ("nugget", "key_point", "criterion", "sentence", "question", *_REASONS, "title")
 _KEYS = ("topic_id", "run_id")
 
 
@@ -27,8 +27,8 @@ def data(source: Source) -> Mapping[str, Any]:
 
 
 def _of(source: Source, sides: Sides) -> dict[str, Any]:
-    found, agreement = sides.found, sides.found["agreement"]
-    flips: Sequence[dict[str, Any]] = found["flips"]
+    comparison, agreement = sides.comparison, sides.comparison["agreement"]
+    flips: Sequence[dict[str, Any]] = comparison["flips"]
     rank = {label: i for i, label in enumerate(agreement["scale"])}
     back = {mine: theirs for theirs, mine in agreement["run_aliases"].items()}
     keys = _key_names(flips)
@@ -38,15 +38,17 @@ def _of(source: Source, sides: Sides) -> dict[str, Any]:
         if "run_id" in row:
             row["run_id"] = back.get(row["run_id"], row["run_id"])
         for side in ("", "other_"):
-            given = row.get(f"{side}annotations") or {}
-            row[f"{side}votes"] = "; ".join(f"{name}: {label}" for name, label in given.items())
+            by_annotator = row.get(f"{side}annotations") or {}
+            row[f"{side}votes"] = "; ".join(
+                f"{name}: {label}" for name, label in by_annotator.items()
+            )
         rows.append(row)
     names = [*_TEXTS, *(name for name in TEXTS if name not in _TEXTS)]
     names += [name for row in rows[:1] for name in _inputs(row, keys, names)]
-    kept = Texts(names)
+    packing = Texts(names)
     for row in rows:
-        kept.add(row)
-    texts, n_left = kept.packed()
+        packing.add(row)
+    texts, n_left = packing.packed()
     columns = {name: Column(row[name] for row in rows).packed() for name in keys}
     columns["run"] = Column(
         source.shown_run(sides.other, row.get("run_id", "")) for row in rows
@@ -62,12 +64,12 @@ def _of(source: Source, sides: Sides) -> dict[str, Any]:
     return {
         "of": [sides.one.name, sides.other.name],
         "names": ["people", "judge"] if is_people else [sides.one.name, sides.other.name],
-        "kind": found["kind"],
+        "kind": comparison["kind"],
         "scale": agreement["scale"],
         "is_ordered": agreement["is_ordered"],
-        "n": found["n_flips"],
+        "n": comparison["n_flips"],
         "n_both": agreement["n"],
-        "pairs": found["flip_counts"],
+        "pairs": comparison["flip_counts"],
         "keys": list(keys),
         "texts": list(texts),
         "n_left": n_left,
@@ -84,5 +86,5 @@ def _key_names(flips: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _inputs(row: Mapping[str, Any], keys: Sequence[str], names: Sequence[str]) -> list[str]:
     """Texts of judged items, which have any names: what else is text."""
-    known = {*keys, *names, "label", "other_label", "raw", "other_raw"}
-    return [name for name, value in row.items() if name not in known and isinstance(value, str)]
+    others = {*keys, *names, "label", "other_label", "raw", "other_raw"}
+    return [name for name, value in row.items() if name not in others and isinstance(value, str)]

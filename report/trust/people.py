@@ -24,14 +24,14 @@ _FIGURES = (
 
 
 def data(source: Source) -> Mapping[str, Any]:
-    """What people said of the same items, by file of labels and folder."""
+    """The labels of people for the same items, by file of labels and folder."""
     if not source.labels:
         return without_labels(source, "No labels of people were given, so nothing here says how")
     return {"sides": [_of(source, sides) for sides in source.sides]}
 
 
 def without_labels(source: Source, what: str) -> dict[str, Any]:
-    """What stands in the place of a section that needs labels of people."""
+    """What stands instead of a section that needs labels of people."""
     folders = [source.named(path) for path in source.paths]
     return {
         "missing": f"{what} far this judge can be trusted. The first command makes a sheet of "
@@ -43,23 +43,23 @@ def without_labels(source: Source, what: str) -> dict[str, Any]:
 
 
 def _of(source: Source, sides: Sides) -> dict[str, Any]:
-    found = sides.found["agreement"]
-    annotators = found["annotators"]
+    agreement = sides.comparison["agreement"]
+    annotators = agreement["annotators"]
     files = [source.named(path) for path in (sides.one, sides.other)]
-    intervals, others = _flat(found["intervals"]), {}
+    intervals, others = _flat(agreement["intervals"]), {}
     if annotators:
         others["each"] = _flat(annotators["judge"]["intervals"])
         others["people"] = _flat(annotators["among"]["intervals"])
     columns = {"judge": intervals, **others}
-    confusion = found["confusion"]
+    confusion = agreement["confusion"]
     return {
         "labels": sides.one.name,
         "folder": sides.other.name,
-        "command": command("judge", "agree", *files, "--kind", found["kind"]),
-        **{name: found[name] for name in ("kind", "scale", "is_ordered", "scale_note", "n")},
-        **{name: found[name] for name in ("n_topics", "n_human_only", "n_judged_only")},
-        "n_unjudged": found["n_judged_unlabelled"],
-        "level": found["intervals"]["accuracy"]["level"],
+        "command": command("judge", "agree", *files, "--kind", agreement["kind"]),
+        **{name: agreement[name] for name in ("kind", "scale", "is_ordered", "scale_note", "n")},
+        **{name: agreement[name] for name in ("n_topics", "n_human_only", "n_judged_only")},
+        "n_unjudged": agreement["n_judged_unlabelled"],
+        "level": agreement["intervals"]["accuracy"]["level"],
         "confusion": confusion,
         "figures": [
             {"name": name, **{side: of.get(key) for side, of in columns.items()}}
@@ -71,12 +71,12 @@ def _of(source: Source, sides: Sides) -> dict[str, Any]:
                 "label": label,
                 "n_people": sum(confusion[i]),
                 "n_judge": sum(row[i] for row in confusion),
-                **{name: found[name][label] for name in ("precision", "recall", "f1")},
-                "kappa": found["intervals"]["one_vs_rest"][label],
+                **{name: agreement[name][label] for name in ("precision", "recall", "f1")},
+                "kappa": agreement["intervals"]["one_vs_rest"][label],
             }
-            for i, label in enumerate(found["scale"])
+            for i, label in enumerate(agreement["scale"])
         ],
-        "by_topic": [{"topic": topic, **row} for topic, row in found["by_topic"].items()],
+        "by_topic": [{"topic": topic, **row} for topic, row in agreement["by_topic"].items()],
         "annotators": None if annotators is None else _annotators(annotators),
     }
 
@@ -91,11 +91,12 @@ def _flat(intervals: Mapping[str, Any]) -> dict[str, Any]:
     return flat
 
 
-def _annotators(found: Mapping[str, Any]) -> dict[str, Any]:
-    among = found["among"]
+def _annotators(annotators: Mapping[str, Any]) -> dict[str, Any]:
+    among = annotators["among"]
     return {
         **{name: among[name] for name in ("n_items", "n_labels", "n_pairable")},
         "each": [
-            {"name": name, "kappa": kappa} for name, kappa in found["judge"]["by_annotator"].items()
+            {"name": name, "kappa": kappa}
+            for name, kappa in annotators["judge"]["by_annotator"].items()
         ],
     }

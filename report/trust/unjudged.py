@@ -12,7 +12,7 @@ from ...records.reading.problems import Problems
 from ..columns import Column, Texts
 from ..source import Source
 
-_KNOWN = ("stage", "topic_id", "run_id", "n", "reason", "detail", "raw")
+_OWN_COLUMNS = ("stage", "topic_id", "run_id", "n", "reason", "detail", "raw")
 _SHORT = ("stage", "reason", "topic", "run", "item", "n", "folder")
 _MOST_RUNS = 20
 
@@ -29,7 +29,7 @@ def data(source: Source) -> Mapping[str, Any]:
             for name, column in columns.items():
                 column.add(row[name])
             texts.add(row)
-    said, n_left = texts.packed()
+    packed, n_left = texts.packed()
     problems = _problems(source)
     return {
         "count": counts.total(),
@@ -38,7 +38,7 @@ def data(source: Source) -> Mapping[str, Any]:
             {"stage": stage, "reason": reason, "rows": n, "n": weights[stage, reason]}
             for (stage, reason), n in counts.most_common()
         ],
-        "columns": {name: column.packed() for name, column in columns.items()} | said,
+        "columns": {name: column.packed() for name, column in columns.items()} | packed,
         "n_left": n_left,
         "bounds": _bounds(source),
         "n_problems": len(problems),
@@ -51,7 +51,9 @@ def data(source: Source) -> Mapping[str, Any]:
 
 def _unjudged(source: Source, path: Path) -> Iterator[dict[str, Any]]:
     for row in _rows(path / "unjudged.jsonl"):
-        others = (value for key, value in row.items() if key not in _KNOWN and value is not None)
+        others = (
+            value for key, value in row.items() if key not in _OWN_COLUMNS and value is not None
+        )
         yield {
             **{name: row.get(name) for name in ("stage", "reason", "detail", "raw")},
             "n": row.get("n", 1),
@@ -95,8 +97,8 @@ def _bounds(source: Source) -> dict[str, Any]:
                     "n_unjudged": row.n_unjudged,
                     "n": row.n,
                 }
-    found = sorted(widest.values(), key=lambda row: -row["width"])
-    return {"n": len(found), "runs": found[:_MOST_RUNS]}
+    widest_first = sorted(widest.values(), key=lambda row: -row["width"])
+    return {"n": len(widest_first), "runs": widest_first[:_MOST_RUNS]}
 
 
 def _rows(path: Path) -> Iterator[dict[str, Any]]:
