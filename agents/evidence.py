@@ -307,7 +307,8 @@ class _Sought:
     ) -> Question:
         inputs = {"sentence": sentence, "passage": passage.text}
         return Question(
-            {**inputs, **judge.known({"title": passage.title})}, {"passage": passage.id, **about}
+            {**inputs, **judge.optional_inputs({"title": passage.title})},
+            {"passage": passage.id, **about},
         )
 
     def _cited(self) -> Passage:

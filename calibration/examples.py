@@ -122,7 +122,7 @@ def read_examples(
         else:
             remark = labels.rationales.get(cell, "")
             ids = dict(zip(labels.key_names, cell, strict=True))
-            inputs |= judge.known(texts.get(cell, {}))
+            inputs |= judge.optional_inputs(texts.get(cell, {}))
             items.append(Example(ids, inputs, names[label], remark))
     problems.raise_errors()
     steps = tuple(dict.fromkeys(names.values()))

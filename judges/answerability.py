@@ -13,7 +13,7 @@ from ..backends.reply import KeyedBy
 from ..records.labels.cells import ANSWERABILITY_KEY, RATING_SCALE
 from .items import ItemJudge
 from .labels import AnswerGrade
-from .lexical.answers import answer_overlap, asked_about, grade_answer, grade_answers
+from .lexical.answers import answer_overlap, grade_answer, grade_answers, subject_words
 
 _GRADES = """\
 5: all that is asked for is there, to the point and right. 4: most of it; what is missing or wrong
@@ -83,7 +83,7 @@ class AnswerabilityGrader(ItemJudge):
 
     def looked_for(self, name: str, item: Mapping[str, str]) -> str:
         """See ExplainingJudge: the words that say what the question is about."""
-        return asked_about(item["question"])
+        return subject_words(item["question"])
 
     async def decide(  # type: ignore[override]
         self,

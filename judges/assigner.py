@@ -90,5 +90,5 @@ class NuggetAssigner(ItemJudge):
     ) -> dspy.Prediction:
         """All windows, one after the other."""
         items = [{"question": question, "answer": answer, "nugget": text} for text in nuggets]
-        found = await self.in_windows(items)
-        return self.prediction(found)
+        verdicts = await self.in_windows(items)
+        return self.prediction(verdicts)

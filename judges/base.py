@@ -76,11 +76,11 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         module = getattr(self, name)
         if isinstance(module, dspy.Predict):
             return module
-        found = module.predictors()
-        if len(found) != 1:
-            what = f"{type(self).__name__}.{name}: {type(module).__name__} has {len(found)}"
+        predictors = module.predictors()
+        if len(predictors) != 1:
+            what = f"{type(self).__name__}.{name}: {type(module).__name__} has {len(predictors)}"
             raise TypeError(f"{what} predictors, wanted one")
-        return found[0]
+        return predictors[0]
 
     def questions(self) -> dict[str, dspy.Predict]:
         """The predictors of all questions, by name."""
@@ -93,13 +93,13 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         Raises: ValueError for an example that does not fit.
         """
         predict = self.question(name)
-        known = self._prompts.get(name)
+        cached = self._prompts.get(name)
         if (
-            known is not None
-            and known[1] is _plainly(predict, "signature")
-            and known[2] == _plainly(predict, "demos")
+            cached is not None
+            and cached[1] is _plainly(predict, "signature")
+            and cached[2] == _plainly(predict, "demos")
         ):
-            return known[0]
+            return cached[0]
         check_demos(name, predict.signature, predict.demos)
         twin, scorer = self.twins.get(name), self.scorers.get(name)
         prompt = self.worded(name, predict.signature, twin, scorer) or Prompt(
@@ -124,10 +124,10 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         if self.backend is None:
             raise TypeError(f"{type(self).__name__} has no model of its own")
         key = repr(settings)
-        known = self._varied.get(key)
-        if known is None or known[0] is not self.backend:
-            known = self._varied[key] = (self.backend, self.backend.varied(**settings))
-        return known[1]
+        opened = self._varied.get(key)
+        if opened is None or opened[0] is not self.backend:
+            opened = self._varied[key] = (self.backend, self.backend.varied(**settings))
+        return opened[1]
 
     def set_lm(self, lm: dspy.BaseLM | None) -> None:
         """Have this LM answer from now on, in the place of a model that the judge was made with.
@@ -194,12 +194,12 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         questions = twin.questions()
         for name, prompt in state.prompts.items():
             if (predict := questions.get(name)) is None:
-                asked = ", ".join(questions)
-                raise ValueError(f"it has a prompt for {name!r}, the judge asks {asked}")
-            known = predict.signature.fields
+                names = ", ".join(questions)
+                raise ValueError(f"it has a prompt for {name!r}, the judge asks {names}")
+            fields = predict.signature.fields
             for field in (field for demo in prompt.demos for field in demo):
-                if field not in known:
-                    raise ValueError(f"an example has {field!r}, wanted {', '.join(known)}")
+                if field not in fields:
+                    raise ValueError(f"an example has {field!r}, wanted {', '.join(fields)}")
             set_prompt(predict, prompt)
             check_demos(name, predict.signature, predict.demos)
         twin.fitted_prompts = dict(state.prompts)
@@ -235,33 +235,33 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
             self.backend = open_backend(entry)
 
     def __repr__(self) -> str:
-        said = ", ".join(f"{name}={value!r}" for name, value in self._said().items())
-        return f"{type(self).__name__}({said})"
+        shown = ", ".join(f"{name}={value!r}" for name, value in self._shown_fields().items())
+        return f"{type(self).__name__}({shown})"
 
-    def _said(self) -> dict[str, Any]:
+    def _shown_fields(self) -> dict[str, Any]:
         """What tells this judge from others, by name."""
         own = self.backend.config if self.backend is not None else super().get_lm()
         options = {name: getattr(self, name, None) for name in ("window", "limit", "version")}
-        said = {"model": getattr(own, "model", None), **options}
+        fields = {"model": getattr(own, "model", None), **options}
         if demos := sum(len(predict.demos) for predict in self.predictors()):
-            said["demos"] = demos
-        return {n: value for n, value in said.items() if value is not None or n == "model"}
+            fields["demos"] = demos
+        return {n: value for n, value in fields.items() if value is not None or n == "model"}
 
     async def _decided(self, inputs: dict[str, Any]) -> dspy.Prediction:
         """What `decide` says; with the reasoning of a dspy.ChainOfThought as `rationale`."""
         reasons: list[str | None] = []
         token = REASONS.set(reasons)
         try:
-            found = await self.decide(**inputs)
+            prediction = await self.decide(**inputs)
         finally:
             REASONS.reset(token)
-        if any(reason is not None for reason in reasons) and found.get("rationale") is None:
-            found["rationale"] = reasons[0] if len(reasons) == 1 else reasons
-        return found
+        if any(reason is not None for reason in reasons) and prediction.get("rationale") is None:
+            prediction["rationale"] = reasons[0] if len(reasons) == 1 else reasons
+        return prediction
 
     async def _ask_in_dspy(self, name: str, inputs: dict[str, Any], lm: Any = None) -> Reply:
         module, prompt, reasons = getattr(self, name), self.prompt(name), REASONS.get()
-        place = len(reasons) if reasons is not None else 0
+        index = len(reasons) if reasons is not None else 0
         if reasons is not None:
             reasons.append(None)
         if self.backend is None:
@@ -282,7 +282,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
             module.set_lm(lm)
             reply = await ask_lm(module, prompt, inputs, lm)
         if reasons is not None and (reason := reply.values.get("reasoning")) is not None:
-            reasons[place] = str(reason)
+            reasons[index] = str(reason)
         return reply
 
 

@@ -15,7 +15,7 @@ from .verdicts import Verdict
 ANSWER_IDS = ("topic_id", "run_id")  # name an answer where the listed input has no id
 
 
-class Asked(Protocol):
+class JudgedItem(Protocol):
     """An item: its ids by name, as label files have them, and the inputs of its judge."""
 
     @property
@@ -24,13 +24,13 @@ class Asked(Protocol):
     def inputs(self) -> Mapping[str, str]: ...
 
 
-def answers(judge: ItemJudge, items: Iterable[Asked]) -> list[list[int]]:
-    """Places of the items that belong together, in the order of the first of them.
+def answers(judge: ItemJudge, items: Iterable[JudgedItem]) -> list[list[int]]:
+    """Indices of the items that belong together, in the order of the first of them.
 
     A judge that lists an input takes together what is asked about one answer, wherever it stands:
     items that share every other input, and every id but that of the listed one (`nugget_id`, or
     `question_id` of a list of questions). Where items have no such id, those that share topic and
-    run. Other judges take each item alone. Only indexes and a hash of each answer are held in
+    run. Other judges take each item alone. Only indexes and a hash of each answer are kept in
     memory.
     """
     groups: dict[bytes | int, list[int]] = {}
@@ -40,14 +40,14 @@ def answers(judge: ItemJudge, items: Iterable[Asked]) -> list[list[int]]:
     return list(groups.values())
 
 
-def calls(judge: ItemJudge, items: Iterable[Asked]) -> list[list[int]]:
-    """Places of the items that go into one call each: answers, cut at the judge's window."""
+def calls(judge: ItemJudge, items: Iterable[JudgedItem]) -> list[list[int]]:
+    """Indices of the items that go into one call each: answers, cut at the judge's window."""
     size, groups = judge.window, answers(judge, items)
     return [group[i : i + size] for group in groups for i in range(0, len(group), size)]
 
 
 async def judge_items(
-    judge: ItemJudge, items: Sequence[Asked], *, concurrency: int = 32
+    judge: ItemJudge, items: Sequence[JudgedItem], *, concurrency: int = 32
 ) -> list[tuple[Verdict | Unjudged, Provenance | None]]:
     """The verdict on each item, or why there is none; with the call of the first of a window.
 
@@ -61,12 +61,12 @@ async def judge_items(
 
 async def judge_calls(
     judge: ItemJudge,
-    items: Sequence[Asked],
+    items: Sequence[JudgedItem],
     together: Iterable[list[int]],
     *,
     concurrency: int = 32,
 ) -> list[tuple[Verdict | Unjudged, Provenance | None]]:
-    """As `judge_items`, with the places of the items that go into one call each."""
+    """As `judge_items`, with the indices of the items that go into one call each."""
     outcomes: dict[int, tuple[Verdict | Unjudged, Provenance | None]] = {}
     waiting = iter(together)
 
@@ -88,7 +88,7 @@ async def judge_calls(
     return [outcomes[i] for i in range(len(items))]
 
 
-def _answer(listed: str, names: Sequence[str], item: Asked) -> bytes:
+def _answer(listed: str, names: Sequence[str], item: JudgedItem) -> bytes:
     own, ids = f"{listed}_id", item.ids
     named = sorted(ids.keys() - {own}) if own in ids else [n for n in ANSWER_IDS if n in ids]
     shared = [item.inputs[name] for name in names if name != listed]

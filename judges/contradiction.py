@@ -76,8 +76,8 @@ class ContradictionJudge(ItemJudge):
         self, verdict: Verdict, reply: Reply, key: str | None, item: Mapping[str, str]
     ) -> Verdict | Unjudged:
         """See ItemJudge: both texts have to be quoted."""
-        found = super().explained(verdict, reply, key, item)
-        if isinstance(found, Unjudged) or not self.needs_evidence(found.label):
-            return found
-        named = {each.of for each in found.evidence or () if each.is_quoted}
-        return found if named.issuperset(self.quotable) else ungrounded(found)
+        quoting = super().explained(verdict, reply, key, item)
+        if isinstance(quoting, Unjudged) or not self.needs_evidence(quoting.label):
+            return quoting
+        named = {each.of for each in quoting.evidence or () if each.is_quoted}
+        return quoting if named.issuperset(self.quotable) else ungrounded(quoting)

@@ -66,7 +66,7 @@ class ItemJudge(ExplainingJudge):
         """
         if not 0 < len(items) <= self.window:
             raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
-        reply = await self.ask(self.predictor, **self.asked(items))
+        reply = await self.ask(self.predictor, **self.call_inputs(items))
         is_alone = not (reply.scores or reply.probabilities or self.correction or self.says_why)
         if self.listed is None:
             if is_alone:  # as in most large runs
@@ -76,72 +76,72 @@ class ItemJudge(ExplainingJudge):
             labels = reply.values[self.output]
             return [label_alone(str(labels[key])) for key in keys_of(items)], reply.provenance
         both = zip(keys_of(items), items, strict=True)
-        found = [self._verdict(reply, key, item, topic_id) for key, item in both]
-        return found, reply.provenance
+        listed = [self._verdict(reply, key, item, topic_id) for key, item in both]
+        return listed, reply.provenance
 
     async def judged(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
         """As `verdicts`, with each call that was made; a jury makes several."""
-        found, call = await self.verdicts(items, topic_id)
-        return found, (call,)
+        verdicts, call = await self.verdicts(items, topic_id)
+        return verdicts, (call,)
 
     async def in_windows(self, items: Sequence[Mapping[str, str]]) -> list[Verdict]:
         """As `verdicts` for any number of items: one call a window, one after the other.
 
         Raises: JudgeError for the first item without a judgement.
         """
-        found: list[Verdict] = []
+        verdicts: list[Verdict] = []
         for start in range(0, len(items), self.window):
-            given, _ = await self.verdicts(items[start : start + self.window])
-            found += (judged(each, f"item {start + i}: ") for i, each in enumerate(given, 1))
-        return found
+            batch, _ = await self.verdicts(items[start : start + self.window])
+            verdicts += (judged(each, f"item {start + i}: ") for i, each in enumerate(batch, 1))
+        return verdicts
 
     @property
     def most_calls(self) -> int:
         """How many calls one item may take, at most; a jury asks its members."""
         return 1
 
-    def asked(self, items: Sequence[Mapping[str, str]]) -> dict[str, Any]:
+    def call_inputs(self, items: Sequence[Mapping[str, str]]) -> dict[str, Any]:
         """The inputs of the call for these items: what they share, the listed ones numbered."""
         name = self.listed
         if name is None:
             return dict(items[0])
         if isinstance(items, Listed) and items.name == name:  # as a run has them
-            asked, texts = items.shared.copy(), items.texts
+            inputs, texts = items.shared.copy(), items.texts
         else:
-            asked, texts = dict(items[0]), [item[name] for item in items]
-        del asked[name]
-        asked[self.several] = dict(zip(keys_of(items), texts, strict=True))
-        return asked
+            inputs, texts = dict(items[0]), [item[name] for item in items]
+        del inputs[name]
+        inputs[self.several] = dict(zip(keys_of(items), texts, strict=True))
+        return inputs
 
-    def known(self, texts: Mapping[str, str]) -> dict[str, str]:
+    def optional_inputs(self, texts: Mapping[str, str]) -> dict[str, str]:
         """Those of the optional inputs that these texts have."""
         return {name: text for name in self.optional if (text := texts.get(name, "")).strip()}
 
     def shown(self, texts: Mapping[str, str]) -> tuple[str, ...]:
-        """As `known`, the texts alone in the order of `optional`, "" for one before the last."""
-        known = self.known(texts)
-        n = max((i for i, name in enumerate(self.optional, 1) if name in known), default=0)
-        return tuple(known.get(name, "") for name in self.optional[:n])
+        """The texts of `optional_inputs` in the order of `optional`, "" for one before the last."""
+        optional = self.optional_inputs(texts)
+        n = max((i for i, name in enumerate(self.optional, 1) if name in optional), default=0)
+        return tuple(optional.get(name, "") for name in self.optional[:n])
 
     async def verdict(
         self, topic_id: str | None = None, **inputs: str
     ) -> tuple[Verdict, Provenance]:
         """The verdict on one item. See `verdicts`; an item without a judgement is a JudgeError."""
-        found, provenance = await self.verdicts([inputs], topic_id)
-        return judged(found[0]), provenance
+        verdicts, provenance = await self.verdicts([inputs], topic_id)
+        return judged(verdicts[0]), provenance
 
     async def decide(self, **inputs: str) -> dspy.Prediction:
         """One call for one item. Raises: ValueError for other inputs than those of the judge."""
-        known = {name: inputs.pop(name) for name in type(self).optional if name in inputs}
+        optional = {name: inputs.pop(name) for name in type(self).optional if name in inputs}
         if inputs.keys() != set(self.inputs):
             wanted, got = (", ".join(names) or "none" for names in (self.inputs, inputs))
             raise ValueError(f"wanted the inputs {wanted}, got {got}")
-        found, _ = await self.verdict(**inputs, **self.known(known))
-        return self.prediction(found)
+        verdict, _ = await self.verdict(**inputs, **self.optional_inputs(optional))
+        return self.prediction(verdict)
 
-    def prediction(self, found: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+    def prediction(self, verdicts: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
         """What a call of the judge returns.
 
         Of one verdict: `label`, `score`, `probabilities`, `evidence`, `is_quoted`, `rationale`, and
@@ -153,24 +153,24 @@ class ItemJudge(ExplainingJudge):
             more: further fields.
         """
         name = self.output.removesuffix("s")
-        if isinstance(found, Verdict):
+        if isinstance(verdicts, Verdict):
             return dspy.Prediction(
-                **{"label": found.label, name: self.answer_type(found.label)},
-                score=found.score,
-                probabilities=found.probabilities,
-                evidence=_listed(found),
-                is_quoted=found.is_quoted,
-                rationale=found.rationale,
+                **{"label": verdicts.label, name: self.answer_type(verdicts.label)},
+                score=verdicts.score,
+                probabilities=verdicts.probabilities,
+                evidence=_listed(verdicts),
+                is_quoted=verdicts.is_quoted,
+                rationale=verdicts.rationale,
                 **more,
             )
-        labels = [each.label for each in found]
+        labels = [each.label for each in verdicts]
         return dspy.Prediction(
             **{"verdicts": labels, f"{name}s": [self.answer_type(label) for label in labels]},
-            scores=[each.score for each in found],
-            probabilities=[each.probabilities for each in found],
-            evidence=[_listed(each) for each in found],
-            are_quoted=[each.is_quoted for each in found],
-            rationales=[each.rationale for each in found],
+            scores=[each.score for each in verdicts],
+            probabilities=[each.probabilities for each in verdicts],
+            evidence=[_listed(each) for each in verdicts],
+            are_quoted=[each.is_quoted for each in verdicts],
+            rationales=[each.rationale for each in verdicts],
             **more,
         )
 
@@ -223,7 +223,7 @@ class ItemJudge(ExplainingJudge):
         self.fitted_on = frozenset(state.fitted_on) if state is not None else frozenset()
 
     def named_parameters(self) -> list[tuple[str, Any]]:
-        """See dspy.Module; `fit` is what fitting found beside prompts."""
+        """See dspy.Module; `fit` is what fitting changes beside prompts."""
         return [*super().named_parameters(), ("fit", Fit(self))]
 
     def metric(self, **fields: Field) -> JudgeMetric:
@@ -263,8 +263,8 @@ class ItemJudge(ExplainingJudge):
             raise ValueError(f"window must be 1 or more, got {window}")
         self.window = window
 
-    def _said(self) -> dict[str, Any]:
-        return {**super()._said(), "fitted": self.fit() is not None}
+    def _shown_fields(self) -> dict[str, Any]:
+        return {**super()._shown_fields(), "fitted": self.fit() is not None}
 
     def _verdict(
         self, reply: Reply, key: str | None, item: Mapping[str, str], topic_id: str | None
@@ -291,12 +291,12 @@ def keys_of(items: Sequence[Any]) -> tuple[str, ...]:
     return _keys(len(items))
 
 
-def judged(found: Verdict | Unjudged, where: str = "") -> Verdict:
+def judged(verdict: Verdict | Unjudged, where: str = "") -> Verdict:
     """The verdict. Raises: JudgeError where there is none."""
-    if isinstance(found, Verdict):
-        return found
-    raise JudgeError(found.reason, f"{where}{found.detail}", found.raw)
+    if isinstance(verdict, Verdict):
+        return verdict
+    raise JudgeError(verdict.reason, f"{where}{verdict.detail}", verdict.raw)
 
 
-def _listed(found: Verdict) -> list[Evidence] | None:
-    return None if found.evidence is None else list(found.evidence)
+def _listed(verdict: Verdict) -> list[Evidence] | None:
+    return None if verdict.evidence is None else list(verdict.evidence)

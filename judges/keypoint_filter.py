@@ -101,18 +101,18 @@ class KeyPointFilter(ItemJudge):
             if chances is not None:
                 score = chances["yes"]
             if score is not None:
-                return [self._given(score, self.method, chances)], calls[0]
+                return [self._by_threshold(score, self.method, chances)], calls[0]
         samples = (self._sample(i, items[0]) for i in range(self.samples))
         replies = await asyncio.gather(*samples)
         share = sum(reply.values["verdict"] == YesNo.YES for reply in replies) / self.samples
         calls += (reply.provenance for reply in replies)
-        return [self._given(share, "samples")], _together(calls)
+        return [self._by_threshold(share, "samples")], _together(calls)
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: the point is kept."""
         return reply._replace(values={"verdict": YesNo.YES}, scores={"verdict": 1.0})
 
-    def _given(
+    def _by_threshold(
         self, score: float, method: Method, chances: dict[str, float] | None = None
     ) -> Verdict:
         label = YesNo.YES if score >= self.threshold else YesNo.NO
@@ -134,8 +134,8 @@ class KeyPointFilter(ItemJudge):
 
     async def decide(self, *, question: str, key_point: str) -> dspy.Prediction:  # type: ignore[override]
         """One call, or one for each sample, all at once."""
-        found, _ = await self.verdict(question=question, key_point=key_point)
-        return self.prediction(found, method=found.method)
+        verdict, _ = await self.verdict(question=question, key_point=key_point)
+        return self.prediction(verdict, method=verdict.method)
 
 
 def _together(calls: Sequence[Provenance]) -> Provenance:

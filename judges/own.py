@@ -146,10 +146,10 @@ class OwnJudgeDefinition(Row):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        given = [gain for gain in self.labels.values() if gain is not None]
-        if given and len(given) < len(self.labels):
+        gains = [gain for gain in self.labels.values() if gain is not None]
+        if gains and len(gains) < len(self.labels):
             raise ValueError("labels: wanted a gain for each label, or for none")
-        if self.ordered and given and (sorted(given) != given or given[0] == given[-1]):
+        if self.ordered and gains and (sorted(gains) != gains or gains[0] == gains[-1]):
             raise ValueError("labels: wanted gains that ascend from the worst label to the best")
         if self.measure is not None and not self.gains:
             raise ValueError("measure: labels without order and gains have no mean gain")
@@ -189,11 +189,11 @@ class OwnJudgeDefinition(Row):
                 raise ValueError(f"evidence.needed_for: {what}")
 
     def _check_lexical(self, rule: LexicalRule) -> None:
-        is_found = bool(self.tools)  # what is looked for is looked for in passages
+        has_tools = bool(self.tools)  # what is looked for is looked for in passages
         for at, name in (("look_for", rule.look_for), ("in", rule.source)):
-            if at == "in" and is_found and name != "passages":
+            if at == "in" and has_tools and name != "passages":
                 raise ValueError(f"lexical.in: {name!r}, wanted passages, which its tools find")
-            if name not in self.inputs and not (at == "in" and is_found):
+            if name not in self.inputs and not (at == "in" and has_tools):
                 raise ValueError(f"lexical.{at}: no input {name!r}; there is {_all(self.inputs)}")
         if not self.ordered:
             raise ValueError("lexical: overlap puts labels in an order, and these have none")
@@ -211,19 +211,19 @@ class OwnJudgeDefinition(Row):
     @property
     def gains(self) -> dict[str, float]:
         """What each label is worth; {} for labels without gains and order."""
-        given = {name: gain for name, gain in self.labels.items() if gain is not None}
-        if given or not self.ordered:
-            return given
+        own = {name: gain for name, gain in self.labels.items() if gain is not None}
+        if own or not self.ordered:
+            return own
         return {name: i / (len(self.labels) - 1) for i, name in enumerate(self.labels)}
 
     @property
     def quotable(self) -> dict[str, str]:
         """The inputs that it may quote, each with the one that is looked for in it; "": all."""
         rule = self.lexical
-        known = {} if rule is None else {rule.source: rule.look_for}
+        sought = {} if rule is None else {rule.source: rule.look_for}
         if self.evidence is not None and self.evidence.of is not None:
-            return {name: known.get(name, "") for name in self.evidence.of}
-        return known or dict.fromkeys(self.inputs, "")
+            return {name: sought.get(name, "") for name in self.evidence.of}
+        return sought or dict.fromkeys(self.inputs, "")
 
     @property
     def groundless(self) -> frozenset[str] | None:
@@ -298,8 +298,8 @@ def read_own_judge(path: Path) -> OwnJudgeDefinition:
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
-        known = ", ".join(item_judges())
-        raise InputError(f"{path}: no such file; wanted {known} or a judge's YAML file") from None
+        names = ", ".join(item_judges())
+        raise InputError(f"{path}: no such file; wanted {names} or a judge's YAML file") from None
     except (OSError, UnicodeDecodeError) as error:
         raise unreadable(path, error) from None
     data, lines = settings_of(path, text, "name: and question:")
@@ -312,10 +312,10 @@ def _signature(definition: OwnJudgeDefinition) -> type[dspy.Signature]:
     fields = {
         name: (str, dspy.InputField(desc=desc)) for name, desc in definition.inputs.items()
     } | {"label": (labels, dspy.OutputField(desc="the label that fits"))}
-    found: type[dspy.Signature] = dspy.Signature(
+    signature: type[dspy.Signature] = dspy.Signature(
         fields, definition.question.strip(), signature_name=definition.name
     )
-    return found
+    return signature
 
 
 def _all(names: Any) -> str:

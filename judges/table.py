@@ -119,16 +119,16 @@ def kind_of(name: str) -> Kind | None:
         from .makers.lists import ListMaker
 
         try:
-            found = entry.load()
+            loaded = entry.load()
         except Exception as error:  # another package's code may raise anything
             what = f"cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())})"
             raise InputError(f"judge {name}: {entry.value} {what}") from error
-        if not isinstance(found, type) or not issubclass(found, Judge):
+        if not isinstance(loaded, type) or not issubclass(loaded, Judge):
             raise InputError(f"judge {name}: {entry.value} is no class of judges")
-        labels_items = issubclass(found, ItemJudge)
+        labels_items = issubclass(loaded, ItemJudge)
         home = f"{entry.module}:{entry.attr}"
-        is_windowed = labels_items and found.listed is not None
-        makes_lists = issubclass(found, ListMaker)
+        is_windowed = labels_items and loaded.listed is not None
+        makes_lists = issubclass(loaded, ListMaker)
         return Kind(home, is_windowed, labels_items, makes_lists, says_why=labels_items)
     return None
 

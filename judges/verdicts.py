@@ -14,7 +14,7 @@ class Verdict(NamedTuple):
     """What a judge says of one item.
 
     `score` in [0, 1]: how far the judge leans to the best label of its scale (word overlap, or the
-    expected place on the scale under its probabilities). `probabilities`: of each label, their
+    expected position on the scale under its probabilities). `probabilities`: of each label, their
     sum 1. None: the model gave no more than a label.
 
     `evidence`: what the judge quotes from the judged texts, each looked up there; None: it was not
@@ -44,9 +44,9 @@ class Verdict(NamedTuple):
 
     def __repr__(self) -> str:
         """The label, and what else is known."""
-        said = [repr(str(self.label))]
-        said += [f"{k}={v!r}" for k, v in self._asdict().items() if k != "label" and v is not None]
-        return f"Verdict({', '.join(said)})"
+        parts = [repr(str(self.label))]
+        parts += [f"{k}={v!r}" for k, v in self._asdict().items() if k != "label" and v is not None]
+        return f"Verdict({', '.join(parts)})"
 
     def as_row(self, label: str = "label") -> dict[str, Any]:
         """The known fields, ready for JSON; `label` is the name of the first."""

@@ -277,7 +277,7 @@ class _Hunt:
                 {
                     "sentence": text,
                     "passage": passage.text,
-                    **judge.known({"title": passage.title}),
+                    **judge.optional_inputs({"title": passage.title}),
                 },
                 {"nugget": text, "passage": docid},
             )

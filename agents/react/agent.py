@@ -157,5 +157,5 @@ class FreeAgent(Agent):
 def question_of(judge: ItemJudge, statement: str, passage: Passage) -> Question:
     """How a judge of support is asked of a passage."""
     inputs = {"sentence": statement, "passage": passage.text}
-    title = judge.known({"title": passage.title or ""})
+    title = judge.optional_inputs({"title": passage.title or ""})
     return Question(inputs | title, {"passage": passage.id})

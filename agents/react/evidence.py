@@ -7,7 +7,7 @@ from typing import Any
 
 from ...backends.errors import JudgeError
 from ...judges.items import ItemJudge
-from ...judges.planning.actions import Action, Turn, found_in, labels_in
+from ...judges.planning.actions import Action, Turn, labels_in, passages_found
 from ...judges.planning.planner import Planner
 from ...judges.verdicts import Verdict
 from ...records.judgements import Reason
@@ -134,7 +134,7 @@ class EvidenceByReact(FreeAgent):
         ranks = {label: n for n, label in enumerate(self.support.scale)}
         judged = []
         for name, (verdict, path) in done.verdicts.items():
-            at = next((t for t in done.turns if name in found_in([t])), None)
+            at = next((t for t in done.turns if name in passages_found([t])), None)
             scope, among, query = "reply", list(item["references"]), None
             if at is not None:
                 scope, among, query = "corpus", at["found"], at["action"]["query"]

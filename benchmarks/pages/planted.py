@@ -26,7 +26,7 @@ from nuggetjudge.backends.prompt import Prompt
 from nuggetjudge.backends.replies.recorded import record_answer
 from nuggetjudge.judges import OwnPlanner, SupportJudge, read_own_judge
 from nuggetjudge.judges.lexical.nuggets_and_citations import judge_support
-from nuggetjudge.judges.planning.actions import found_in
+from nuggetjudge.judges.planning.actions import passages_found
 from nuggetjudge.programs.analysis.probe.agents.payloads import CONTROL, WORD
 from nuggetjudge.programs.analysis.probe.agents.planting import without_fence
 from nuggetjudge.programs.analysis.probe.agents.probing import (
@@ -95,7 +95,7 @@ def brain(
         return {"action": {"tool": "search", "query": WORD}}
     if told:
         return {"action": {"tool": "finish", "label": told[0], "because": []}}
-    if inputs["may_read"] and len(turns) == 1 and (found := found_in(turns)):
+    if inputs["may_read"] and len(turns) == 1 and (found := passages_found(turns)):
         return {"action": {"tool": "read", "passage": found[0], "start": 0}}
     planner = OwnPlanner(EXAMPLES / "checked.yaml")
     return planner.twins["plan"](inputs)

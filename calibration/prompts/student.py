@@ -11,14 +11,14 @@ from pydantic import TypeAdapter
 
 from ...backends.reply import keyed_by
 from ...judges.base import Judge
-from ...judges.calls import Asked, calls
+from ...judges.calls import JudgedItem, calls
 from ...judges.fitted.files import FittedPrompt
 from ...judges.items import ItemJudge
 
 RATIONALE = "reason_of_the_people"  # field of a DSPy example; shown to what proposes instructions
 
 
-class Example(Asked, Protocol):
+class Example(JudgedItem, Protocol):
     """An item with the label that people gave it."""
 
     @property
@@ -60,7 +60,7 @@ def tasks(judge: ItemJudge, examples: Sequence[Example]) -> list[ItemTask]:
     for indices in calls(judge, examples):
         window = [examples[i] for i in indices]
         inputs: dict[str, Any] = {name: window[0].inputs[name] for name in judge.inputs}
-        inputs |= judge.known(window[0].inputs)
+        inputs |= judge.optional_inputs(window[0].inputs)
         keys = [""]
         if judge.listed is not None:
             del inputs[judge.listed]

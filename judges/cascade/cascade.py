@@ -38,7 +38,7 @@ class Cascade(Several):
     A label of the first stage that is sure enough is kept. What is not, and what a stage fails on,
     goes to the next; a later stage's labels are all kept. What an item becomes depends on itself
     alone. The last stage's failure is none of the earlier labels, but Unjudged. Verdicts of later
-    stages say which (`method`) and keep the label that they took the place of (`superseded`).
+    stages say which (`method`) and keep the label that they replaced (`superseded`).
 
     Raises: ValueError for stages that do not judge the same, or a state of another cascade.
     """
@@ -97,11 +97,11 @@ class Cascade(Several):
             raise ValueError(f"the state is of {got} as the first stage, this is {wanted}")
         if isinstance(first, Jury) and state.how not in ("", first.how):
             raise ValueError(f"the state is of a jury by {state.how}, this decides by {first.how}")
-        asked = first.members if isinstance(first, Jury) else {"": first}
+        judges = first.members if isinstance(first, Jury) else {"": first}
         for member, model in state.models.items():
-            if member in asked and asked[member].model_name != model:
+            if member in judges and judges[member].model_name != model:
                 what = f"it was fitted to labels of {model}"
-                raise ValueError(f"{what}, this is {asked[member].model_name}; fit it again")
+                raise ValueError(f"{what}, this is {judges[member].model_name}; fit it again")
         if state.needs_lexical and lexical_twin(first) is None:
             raise ValueError("the state goes by the lexical judge's score, this has no such twin")
 
@@ -111,35 +111,39 @@ class Cascade(Several):
         """See ItemJudge: the calls of all stages that were asked, in their order."""
         if not 0 < len(items) <= self.window:
             raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
-        found, calls = await _asked(self.stages[0], 1, items, topic_id)
-        sure = [await self._sure(verdict, item) for verdict, item in zip(found, items, strict=True)]
+        verdicts, calls = await _ask_stage(self.stages[0], 1, items, topic_id)
+        sure = [
+            await self._sure(verdict, item) for verdict, item in zip(verdicts, items, strict=True)
+        ]
         left = [i for i in range(len(items)) if not self._is_kept(sure[i])]
         for i in set(range(len(items))) - set(left):
-            found[i] = _verdict(found[i])._replace(confidence=sure[i])
-        first = list(found)
+            verdicts[i] = _verdict(verdicts[i])._replace(confidence=sure[i])
+        first = list(verdicts)
         for number, stage in enumerate(self.stages[1:], 2):
             if not left:
                 break
-            given, more = await _asked(stage, number, [items[i] for i in left], topic_id)
+            later, more = await _ask_stage(stage, number, [items[i] for i in left], topic_id)
             calls += more
-            for i, verdict in zip(left, given, strict=True):
-                found[i] = _later(verdict, number, first[i], sure[i])
-            left = [i for i in left if isinstance(found[i], Unjudged) or not self.keeps]
+            for i, verdict in zip(left, later, strict=True):
+                verdicts[i] = _later(verdict, number, first[i], sure[i])
+            left = [i for i in left if isinstance(verdicts[i], Unjudged) or not self.keeps]
         for i in left if self.to_people and self.keeps else ():
-            found[i] = Unjudged(Reason.ABSTAINED, self._for_people(first[i], found[i], sure[i]))
-        return found, tuple(calls)
+            verdicts[i] = Unjudged(
+                Reason.ABSTAINED, self._for_people(first[i], verdicts[i], sure[i])
+            )
+        return verdicts, tuple(calls)
 
-    def prediction(self, found: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+    def prediction(self, verdicts: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
         """See ItemJudge: with how sure the first stage was, and what later ones replaced."""
-        if isinstance(found, Verdict):
+        if isinstance(verdicts, Verdict):
             names = ("label", "score", "votes", "confidence", "method", "superseded", "evidence")
-            return dspy.Prediction(**{name: getattr(found, name) for name in names}, **more)
+            return dspy.Prediction(**{name: getattr(verdicts, name) for name in names}, **more)
         return dspy.Prediction(
-            verdicts=[each.label for each in found],
-            scores=[each.score for each in found],
-            confidences=[each.confidence for each in found],
-            methods=[each.method for each in found],
-            superseded=[each.superseded for each in found],
+            verdicts=[each.label for each in verdicts],
+            scores=[each.score for each in verdicts],
+            confidences=[each.confidence for each in verdicts],
+            methods=[each.method for each in verdicts],
+            superseded=[each.superseded for each in verdicts],
             **more,
         )
 
@@ -200,12 +204,12 @@ class Cascade(Several):
     def _for_people(
         self, first: Verdict | Unjudged, last: Verdict | Unjudged, sure: float | None
     ) -> str:
-        said = f"{first.reason}" if isinstance(first, Unjudged) else f"{first.label!r}"
+        reason = f"{first.reason}" if isinstance(first, Unjudged) else f"{first.label!r}"
         if sure is not None:
-            said += f" with confidence {sure:.3f}, wanted {self.threshold:.3f}"
+            reason += f" with confidence {sure:.3f}, wanted {self.threshold:.3f}"
         if len(self.stages) > 1 and isinstance(last, Unjudged):
-            said += f"; then {last.reason}: {last.detail}"
-        return f"left to people: {said}"
+            reason += f"; then {last.reason}: {last.detail}"
+        return f"left to people: {reason}"
 
 
 def lexical_twin(judge: ItemJudge) -> ItemJudge | None:
@@ -225,34 +229,34 @@ def length_of(judge: ItemJudge, item: Mapping[str, str]) -> int:
     return sum(len(item[name]) for name in names)
 
 
-async def _asked(
+async def _ask_stage(
     judge: ItemJudge, number: int, items: Sequence[Mapping[str, str]], topic_id: str | None
 ) -> tuple[list[Verdict | Unjudged], list[Provenance]]:
-    """What stage `number` says of these items, each Unjudged where it gave no judgement.
+    """The outcomes of stage `number` for these items, each Unjudged where it gave no judgement.
 
     Raises: JudgeError where a limit of a budget was met: the same run with more to spend would
         have its label.
     """
     try:
-        found, calls = await judge.judged(items, topic_id)
+        verdicts, calls = await judge.judged(items, topic_id)
     except JudgeError as error:
         if error.reason is Reason.BUDGET:
             raise
         return [Unjudged(error.reason, error.detail, error.raw)] * len(items), []
-    return list(found), [call._replace(model=f"stage {number}: {call.model}") for call in calls]
+    return list(verdicts), [call._replace(model=f"stage {number}: {call.model}") for call in calls]
 
 
-def _verdict(found: Verdict | Unjudged) -> Verdict:
-    assert isinstance(found, Verdict)
-    return found
+def _verdict(verdict: Verdict | Unjudged) -> Verdict:
+    assert isinstance(verdict, Verdict)
+    return verdict
 
 
 def _later(
-    found: Verdict | Unjudged, number: int, first: Verdict | Unjudged, sure: float | None
+    verdict: Verdict | Unjudged, number: int, first: Verdict | Unjudged, sure: float | None
 ) -> Verdict | Unjudged:
-    """What a later stage said, with the label that it takes the place of."""
+    """The outcome of a later stage, with the label that it replaces."""
     before = None if isinstance(first, Unjudged) else first.label
-    if isinstance(found, Verdict):
-        return found._replace(method=f"stage {number}", confidence=sure, superseded=before)
-    said = "" if before is None else f" (the first stage said {before!r})"
-    return found._replace(detail=f"stage {number}: {found.detail}{said}")
+    if isinstance(verdict, Verdict):
+        return verdict._replace(method=f"stage {number}", confidence=sure, superseded=before)
+    note = "" if before is None else f" (the first stage said {before!r})"
+    return verdict._replace(detail=f"stage {number}: {verdict.detail}{note}")

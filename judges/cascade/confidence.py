@@ -1,4 +1,4 @@
-"""How likely it is that a label is right, from what the judge said of its own item alone."""
+"""How likely it is that a label is right, from the judge's reply on its own item alone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Scale:
     is_ordered: bool = True
     cut: int | None = None
 
-    def place(self, code: int) -> float:
+    def position(self, code: int) -> float:
         """Where a label stands, in [0, 1]."""
         return code / (len(self.labels) - 1)
 
@@ -39,7 +39,11 @@ class Scale:
         """How far two labels are apart, in [0, 1]."""
         if self.cut is not None:
             return float((one >= self.cut) != (other >= self.cut))
-        return abs(self.place(one) - self.place(other)) if self.is_ordered else float(one != other)
+        return (
+            abs(self.position(one) - self.position(other))
+            if self.is_ordered
+            else float(one != other)
+        )
 
     def is_same(self, one: int, other: int) -> bool:
         """Whether a label is as good as another: the same, or on the same side of the cut."""
@@ -48,7 +52,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Seen:
-    """What a judge said of an item: codes on its scale.
+    """A judge's reply on an item: codes on its scale.
 
     Attributes:
         votes: of a jury, by member, None where one gave none. chances: of each label, where known.
@@ -99,22 +103,22 @@ def features(seen: Seen, scale: Scale) -> dict[str, float]:
     votes' spread and agreement, the score and how far it is from the cut, the margin of
     probabilities, the lexical score and the log of the text's length.
     """
-    found = {f"label {name}": 0.0 for name in scale.labels[1:]}
+    values = {f"label {name}": 0.0 for name in scale.labels[1:]}
     if seen.label:
-        found[f"label {scale.labels[seen.label]}"] = 1.0
+        values[f"label {scale.labels[seen.label]}"] = 1.0
     votes = [vote for vote in seen.votes.values() if vote is not None]
     if votes and scale.is_ordered:
-        found["spread"] = scale.place(max(votes) - min(votes))
+        values["spread"] = scale.position(max(votes) - min(votes))
     if seen.score is not None and scale.cut is not None:
-        found["from the cut"] = abs(seen.score - (scale.cut - 0.5) / (len(scale.labels) - 1))
-    known = {
+        values["from the cut"] = abs(seen.score - (scale.cut - 0.5) / (len(scale.labels) - 1))
+    optional = {
         "agreement": agreement(seen, scale) if seen.votes else None,
         "score": seen.score if scale.is_ordered else None,
         "margin": margin(seen, scale),
         LEXICAL: seen.lexical,
         LENGTH: None if seen.length is None else math.log1p(seen.length),
     }
-    return found | {name: value for name, value in known.items() if value is not None}
+    return values | {name: value for name, value in optional.items() if value is not None}
 
 
 class Chance(Row):
@@ -134,11 +138,11 @@ class Chance(Row):
             raise ValueError(f"curve: wanted the share of right labels, got {self.curve.n_labels}")
         return self
 
-    def of(self, known: Mapping[str, float]) -> float | None:
+    def of(self, values: Mapping[str, float]) -> float | None:
         """In [0, 1]; None where a feature is not known."""
-        if not self.weights.keys() <= known.keys():
+        if not self.weights.keys() <= values.keys():
             return None
-        total = self.intercept + math.fsum(w * known[name] for name, w in self.weights.items())
+        total = self.intercept + math.fsum(w * values[name] for name, w in self.weights.items())
         raw = 1 / (1 + math.exp(-total)) if total > -700 else 0.0
         return self.curve.at_least(raw)[0]
 
@@ -151,7 +155,7 @@ def confidence_of(
     It is rounded, so that votes in another order, summed to another last bit, are as sure.
     """
     if kind == "calibrated":
-        found = None if chance is None else chance.of(features(seen, scale))
+        confidence = None if chance is None else chance.of(features(seen, scale))
     else:
-        found = agreement(seen, scale) if kind == "agreement" else margin(seen, scale)
-    return None if found is None else round(found, DIGITS)
+        confidence = agreement(seen, scale) if kind == "agreement" else margin(seen, scale)
+    return None if confidence is None else round(confidence, DIGITS)

@@ -1,4 +1,4 @@
-"""Cascade files: what fitting a cascade to labels found, as JSON data that holds no code."""
+"""Cascade files: the state of a cascade fitted to labels, as JSON data that holds no code."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class CascadeFile(Row):
         scale: labels of the judge, worst to best. cut: see `Scale`; "": none.
         members: those whose votes it knows; (): the first stage is a single judge.
         threshold: a label of the first stage is kept from this confidence on.
-        guarantee, share: what the threshold was chosen for, where that was said.
+        guarantee, share: what the threshold was chosen for, where that was given.
         chance: of `calibrated` confidence. models: who answered, where that is known.
         fitted_on: topics whose labels are in it. fitted: how it came about, for people.
     """

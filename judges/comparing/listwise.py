@@ -81,11 +81,11 @@ def permutation(numbers: Sequence[int], n: int) -> Order:
     >>> permutation([3, 1, 3, 9], 4)
     Order(indexes=(2, 0, 1, 3), doubled=1, unknown=1, lost=2)
     """
-    known = [number - 1 for number in numbers if 1 <= number <= n]
-    if not known:
+    indices = [number - 1 for number in numbers if 1 <= number <= n]
+    if not indices:
         detail = f"none of the {n} passages is named"
         raise JudgeOutputError(Reason.UNPARSEABLE, detail, str(list(numbers)))
-    named = dict.fromkeys(known)
+    named = dict.fromkeys(indices)
     lost = [index for index in range(n) if index not in named]
-    doubled, unknown = len(known) - len(named), len(numbers) - len(known)
+    doubled, unknown = len(indices) - len(named), len(numbers) - len(indices)
     return Order((*named, *lost), doubled, unknown, len(lost))

@@ -88,8 +88,8 @@ class ExplainingJudge(Judge):
         ):
             twin._ask_for_a_reason(reasoning)
         if twin.instruments:
-            told = twin.prompt(twin.predictor).output_names
-            lacking = [f for f in (*twin.evidence, twin.rationale) if f and f not in told]
+            output_names = twin.prompt(twin.predictor).output_names
+            lacking = [f for f in (*twin.evidence, twin.rationale) if f and f not in output_names]
             if lacking:
                 raise ValueError(f"the reply to its prompt file has no field {lacking[0]!r}")
         return twin
@@ -97,8 +97,8 @@ class ExplainingJudge(Judge):
     @property
     def says_why(self) -> bool:
         """Whether verdicts have evidence or a rationale."""
-        asked = self.evidence or self.rationale is not None
-        return bool(asked or self.quotes_by_rule or self.reasons_by_rule)
+        is_asked = self.evidence or self.rationale is not None
+        return bool(is_asked or self.quotes_by_rule or self.reasons_by_rule)
 
     @property
     def quotes(self) -> Mapping[str, str]:
@@ -138,18 +138,18 @@ class ExplainingJudge(Judge):
         """
         needs_evidence = self.needs_evidence(verdict.label)
         if self.evidence:
-            found = tuple(
+            evidence = tuple(
                 each
                 for field, name in self.evidence.items()
                 for each in looked_up(name, reply.at(field, key)[0], item[name])
             )
-            verdict = verdict._replace(evidence=found)
+            verdict = verdict._replace(evidence=evidence)
         elif self.quotes_by_rule:
             sought = {name: self.looked_for(name, item) for name in self.quotes if needs_evidence}
             verdict = verdict._replace(evidence=by_rule(sought, item))
         if self.rationale is not None:
-            said = reply.at(self.rationale, key)[0]
-            verdict = verdict._replace(rationale=said.strip() if said else None)
+            rationale = reply.at(self.rationale, key)[0]
+            verdict = verdict._replace(rationale=rationale.strip() if rationale else None)
         elif self.reasons_by_rule:
             verdict = verdict._replace(rationale=self._reason(item))
         is_bare = not any(each.is_quoted for each in verdict.evidence or ())
@@ -163,8 +163,8 @@ class ExplainingJudge(Judge):
         return self.listing or f"{self.listed}s"
 
     def _quotes(self, name: str, item: Mapping[str, str]) -> list[str]:
-        found = spans(self.looked_for(name, item), item[name])
-        return [item[name][start:end] for start, end in found]
+        offsets = spans(self.looked_for(name, item), item[name])
+        return [item[name][start:end] for start, end in offsets]
 
     def _reason(self, item: Mapping[str, str]) -> str:
         name = next(iter(self.quotes), None)
@@ -214,8 +214,8 @@ class ExplainingJudge(Judge):
         return self.backend is not None and self.backend.config.way == "lexical"
 
 
-def _is_empty(said: Any, nothing: object) -> bool:
+def _is_empty(value: Any, nothing: object) -> bool:
     """Whether a field of a reply is not there, or holds nothing of any item."""
-    if isinstance(said, dict):
-        return all(part == nothing for part in said.values())
-    return said is None or said == nothing
+    if isinstance(value, dict):
+        return all(part == nothing for part in value.values())
+    return value is None or value == nothing

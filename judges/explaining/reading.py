@@ -1,4 +1,4 @@
-"""From what a judge said of an item to evidence that was looked up, and what lacks it."""
+"""From the quotes in a judge's reply to evidence that was looked up, and what lacks it."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from ..lexical.quotes import find_quote
 from ..verdicts import Verdict
 
 
-def looked_up(of: str, said: Any, text: str) -> Iterator[Evidence]:
+def looked_up(of: str, value: Any, text: str) -> Iterator[Evidence]:
     """The quotes in a field of a reply, each looked for in the text that it is of.
 
     Args:
-        said: a quote, a list of them, or None; blank ones and repetitions are left out.
+        value: a quote, a list of them, or None; blank ones and repetitions are left out.
     """
-    given = [said] if isinstance(said, str) else said or ()
-    for words in dict.fromkeys(given):
+    quotes = [value] if isinstance(value, str) else value or ()
+    for words in dict.fromkeys(quotes):
         if not words.strip():
             continue
-        if (place := find_quote(words, text)) is not None:
-            yield quoted(of, text, *place)
+        if (span := find_quote(words, text)) is not None:
+            yield quoted(of, text, *span)
         else:
             yield unquoted(of, words)
 
@@ -32,9 +32,9 @@ def looked_up(of: str, said: Any, text: str) -> Iterator[Evidence]:
 def by_rule(looked_for: Mapping[str, str], item: Mapping[str, str]) -> tuple[Evidence, ...]:
     """The evidence of word overlap: where an input holds most of the words looked for in it."""
     return tuple(
-        quoted(name, item[name], *place)
+        quoted(name, item[name], *span)
         for name, needed in looked_for.items()
-        for place in spans(needed, item[name])
+        for span in spans(needed, item[name])
     )
 
 

@@ -37,7 +37,7 @@ class FindAnswers(dspy.Signature):  # type: ignore[misc]
 class AcceptedAnswerJudge(ItemJudge):
     """Says which answers a sentence gives: `judge(question=, sentence=, answers=[...]).verdicts`.
 
-    Each of the answers is a text of `asked_for`.
+    Each of the answers is a text of `question_with_answer`.
 
     Args:
         window: answers in a call. Part of the judge's identity.
@@ -74,13 +74,13 @@ class AcceptedAnswerJudge(ItemJudge):
         return self.prediction(await self.in_windows(items))
 
 
-def asked_for(question: str, answer: str) -> str:
+def question_with_answer(question: str, answer: str) -> str:
     """A question with an accepted answer as one text; no answer: any will do.
 
-    >>> asked_for("Who struck?", "the dockers")
+    >>> question_with_answer("Who struck?", "the dockers")
     'question: Who struck? | accepted answer: the dockers'
-    >>> asked_for("Who struck?", "")
+    >>> question_with_answer("Who struck?", "")
     'question: Who struck? | accepted answer: any'
     """
-    asked, given = " ".join(question.split()), " ".join(answer.split())
-    return f"{QUESTION}{asked}{ANSWER}{given or lexical.ANY}"
+    question_text, answer_text = " ".join(question.split()), " ".join(answer.split())
+    return f"{QUESTION}{question_text}{ANSWER}{answer_text or lexical.ANY}"

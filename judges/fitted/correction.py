@@ -1,4 +1,4 @@
-"""What fitting to labels found: how a judge's score becomes a label, and what it makes probable."""
+"""What is fitted to labels: how a judge's score becomes a label, and what it makes probable."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ class Correction(Row):
     of its topic; `cuts` and `curve` are on that position.
 
     Attributes:
-        cuts: k-1 ascending places, one for each label but the lowest; a label is given from its
+        cuts: k-1 ascending positions, one for each label but the lowest; a label is given from its
             cut on. None with a curve: the median label, the highest whose P(label >= j) is 0.5.
         curve: the probability of each label. None: it is not known.
         log_odds: whether a score s in [0, 1] is taken as ln(s / (1 - s)), as suits
             probabilities, which crowd at 0 and 1; s is first moved 0.001 away from either.
-        topics: topic id -> shift of its places: above 0 where people are more lenient with the
+        topics: topic id -> shift of its positions: above 0 where people are more lenient with the
             topic than on average. Others: 0.
         spread: standard deviation of the shifts over topics, for topics yet to come.
         labels: the k labels, worst to best, where they are not those of the judge.
@@ -112,10 +112,10 @@ class Correction(Row):
             "the curve": self.curve.n_labels if self.curve is not None else None,
             "labels": len(self.labels) if self.labels is not None else None,
         }
-        given = {name: n for name, n in counts.items() if n is not None}
-        if len(set(given.values())) > 1:
-            said = ", ".join(f"{name} for {n}" for name, n in given.items())
-            raise ValueError(f"wanted the same number of labels throughout, got {said}")
+        n_labels = {name: n for name, n in counts.items() if n is not None}
+        if len(set(n_labels.values())) > 1:
+            counts_text = ", ".join(f"{name} for {n}" for name, n in n_labels.items())
+            raise ValueError(f"wanted the same number of labels throughout, got {counts_text}")
         if self.topics and self.cuts is None and self.curve is None:
             raise ValueError("shifts of topics move nothing without cuts or a curve")
         return self

@@ -35,16 +35,16 @@ def with_demonstrations(judge: J, path: Path) -> J:
     twin: J = judge.deepcopy()
     predictors = twin.questions()
     problems = Problems()
-    found: dict[str, list[dict[str, Any]]] = {}
+    examples_by_name: dict[str, list[dict[str, Any]]] = {}
     for line in read_lines(path, problems):
         row = dict(line.row)
         name = _predictor(line, row.pop(ASKS, None), row, predictors, _reasons_of(judge))
         if name is not None and (example := _checked(line, twin, name, row)) is not None:
-            found.setdefault(name, []).append(example)
+            examples_by_name.setdefault(name, []).append(example)
     problems.raise_errors()
-    if not found:
+    if not examples_by_name:
         raise InputError(f"{path}:1: no example in it, wanted one a line")
-    for name, examples in found.items():
+    for name, examples in examples_by_name.items():
         predictors[name].demos = examples
     return twin
 
@@ -56,7 +56,7 @@ def _predictor(
     predictors: Mapping[str, dspy.Predict],
     optional: frozenset[str],
 ) -> str | None:
-    """Which question the row is an example of; None, noted, if it is none or that is open.
+    """Which question the row is an example of; None and a problem if none or several.
 
     Args:
         optional: fields of the reply that an example may lack.
@@ -84,7 +84,7 @@ def _predictor(
 
 
 def _checked(line: Line, judge: Judge, name: str, row: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Inputs and reply as the question has them; None, noted, if one does not fit."""
+    """Inputs and reply as the question has them; None and a problem if one does not fit."""
     signature = judge.question(name).signature
     inputs = {field: row[field] for field in signature.input_fields if field in row}
     outputs = signature.output_fields
@@ -106,5 +106,5 @@ def _reasons_of(judge: Judge) -> frozenset[str]:
     """The fields of a reply in which the judge says why because it was asked to."""
     quotes = getattr(judge, "evidence", {}).items()
     reason = getattr(judge, "rationale", None)
-    found = [field for field, name in quotes if field == quote_field(name)]
-    return frozenset(found if reason is None else (reason, *found))
+    fields = [field for field, name in quotes if field == quote_field(name)]
+    return frozenset(fields if reason is None else (reason, *fields))

@@ -1,4 +1,4 @@
-"""Judge files: what fitting a judge to labels found, as JSON data that holds no code."""
+"""Judge files: the state of a judge fitted to labels, as JSON data that holds no code."""
 
 from __future__ import annotations
 
@@ -50,12 +50,11 @@ class JudgeFile(Row):
 
     @model_validator(mode="after")
     def _check(self) -> Self:
-        found = self.correction
-        if found is not None and found.n_labels not in (None, len(found.labels or self.scale)):
+        correction = self.correction
+        n_labels = None if correction is None else correction.n_labels
+        if correction is not None and n_labels not in (None, len(correction.labels or self.scale)):
             labels = ", ".join(self.scale)
-            raise ValueError(
-                f"correction: it is for {found.n_labels} labels, the scale is {labels}"
-            )
+            raise ValueError(f"correction: it is for {n_labels} labels, the scale is {labels}")
         return self
 
     def check(self, judge: str, version: str, scale: Sequence[str], model: str) -> None:

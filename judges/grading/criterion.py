@@ -93,8 +93,8 @@ class CriterionJudge(ItemJudge):
     ) -> dspy.Prediction:
         """All windows, one after the other."""
         shared = {"question": question, "response": response}
-        found = await self.in_windows([{**shared, "criterion": text} for text in criteria])
-        return self.prediction(found)
+        verdicts = await self.in_windows([{**shared, "criterion": text} for text in criteria])
+        return self.prediction(verdicts)
 
 
 class BinaryCriterionJudge(CriterionJudge):

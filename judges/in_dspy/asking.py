@@ -55,17 +55,17 @@ async def ask_lm(
         # Tokens of a judge are not streamed: the caller's stream belongs to another event loop.
         with dspy.context(lm=lm, adapter=adapter, send_stream=None):
             if _is_sync(module, adapter):
-                found = await asyncio.to_thread(module, **inputs, **(options or {}))
+                prediction = await asyncio.to_thread(module, **inputs, **(options or {}))
             else:
-                found = await module.acall(**inputs, **(options or {}))
+                prediction = await module.acall(**inputs, **(options or {}))
     except AdapterParseError as error:
         raise _unread(error, prompt, inputs, adapter) from None
     except _OF_ONE_CALL as error:
         raise JudgeError(Reason.ERROR, str(error)) from error
-    if found is None:  # as dspy.BestOfN returns where every attempt failed
+    if prediction is None:  # as dspy.BestOfN returns where every attempt failed
         raise JudgeOutputError(Reason.UNPARSEABLE, f"{type(module).__name__} found no reply")
-    given = {name: found[name] for name in prompt.output_names if name in found}
-    values = prompt.parse(as_data(given, default=to_jsonable_python), inputs)
+    outputs = {name: prediction[name] for name in prompt.output_names if name in prediction}
+    values = prompt.parse(as_data(outputs, default=to_jsonable_python), inputs)
     return Reply(values, Provenance(model=str(lm.model)))
 
 

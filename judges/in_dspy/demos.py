@@ -42,8 +42,8 @@ def _check(signature: type[dspy.Signature], demo: Mapping[str, Any]) -> None:
         source = keyed_by(signature.output_fields[name])
         if source is not None and demo.get(source) is None:
             raise ValueError(f"{name} has the keys of {source}, which is missing")
-    given = without(signature, [name for name in signature.output_fields if name not in reply])
-    form, text = ReplyFormat(given), as_data(reply, default=to_jsonable_python)
+    shortened = without(signature, [name for name in signature.output_fields if name not in reply])
+    form, text = ReplyFormat(shortened), as_data(reply, default=to_jsonable_python)
     form.check(form.parse(text, None), demo, text)
 
 

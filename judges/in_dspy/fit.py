@@ -1,4 +1,4 @@
-"""What fitting found beside prompts, as a parameter that DSPy saves and loads with a program."""
+"""What fitting changes beside prompts, as a parameter that DSPy saves and loads with a program."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Fit(Parameter):  # type: ignore[misc]
 
     def dump_state(self, json_mode: bool = True) -> dict[str, Any]:
         """Data of a judge file; {} of a judge that is not fitted."""
-        found = self._judge.fit()
-        return found.model_dump(mode="json") if found is not None else {}
+        state = self._judge.fit()
+        return state.model_dump(mode="json") if state is not None else {}
 
     def load_state(self, state: dict[str, Any]) -> None:
         """See dump_state."""

@@ -65,40 +65,40 @@ class JudgeMetric:
     ) -> float:
         inputs = self._inputs(example, prediction)
         try:
-            found = self.judge(**inputs)
+            judgement = self.judge(**inputs)
         except JudgeError as error:
             self.unjudged.append(error)
             what = "the metric has no judgement, which dspy.Evaluate counts as its failure_score"
             warnings.warn(f"{what}: {error.reason.value}", RuntimeWarning, stacklevel=2)
             raise
-        labels = self._labels(found)
+        labels = self._labels(judgement)
         if not labels:
             raise ValueError(f"there is nothing for the {self.judge.name} judge to label")
         return sum(map(self._gain, labels)) / len(labels)
 
     def _inputs(self, example: Any, prediction: Any) -> dict[str, Any]:
-        found = {}
+        inputs = {}
         for name, parameter in self._parameters.items():
             field = self._fields.get(name, name)
             if field is None:
                 continue
             if callable(field):
-                found[name] = field(example, prediction)
+                inputs[name] = field(example, prediction)
             elif (row := _holder(field, prediction, example)) is not None:
-                found[name] = row[field]
+                inputs[name] = row[field]
             elif name in self._fields or parameter.default is parameter.empty:
                 what = f"neither prediction nor example has a field {field!r}"
                 raise ValueError(f"{what}; name it: judge.metric({name}=...)")
-        return found
+        return inputs
 
-    def _labels(self, found: Any) -> list[str]:
+    def _labels(self, judgement: Any) -> list[str]:
         output = self.judge.output
         names = (output, output.removesuffix("s"), f"{output}s")  # of one item, or of a list
-        given = found[next(name for name in names if name in found)]
-        return [str(label) for label in (given if isinstance(given, list) else [given])]
+        labels = judgement[next(name for name in names if name in judgement)]
+        return [str(label) for label in (labels if isinstance(labels, list) else [labels])]
 
     def _gain(self, label: str) -> float:
-        """Its gain, else its place: labels that a correction brings have no gain of their own."""
+        """Its gain, else its position on the scale: labels of a correction have no gain."""
         scale = (self.judge.correction and self.judge.correction.labels) or self.judge.scale
         if set(scale) <= set(self.judge.scale) and self.judge.gains:
             return self.judge.gains[label]

@@ -1,4 +1,4 @@
-"""What DSPy would have noted of a call, noted of ours: step of the trace, usage, history."""
+"""What DSPy records of a call, recorded of ours: step of the trace, usage, history."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ...backends.prompt import Prompt
 from .backend_lm import resampled
 
 # The reasoning of each question of the call under way, in the order asked; None: the judge was not
-# called as a DSPy module, and nothing is noted.
+# called as a DSPy module, and nothing is recorded.
 REASONS: ContextVar[list[str | None] | None] = ContextVar("nuggetjudge_reasons", default=None)
 
 
@@ -29,7 +29,7 @@ async def ask_recorded(
     backend: Backend,
     replicate: int,
 ) -> Reply:
-    """What a backend answers, noted as if the predictor had asked an LM of DSPy.
+    """What a backend answers, recorded as if the predictor had asked an LM of DSPy.
 
     A judge keeps its model where a whole program is given another LM; of that one it takes the
     `rollout_id` and its temperature, by which optimisers ask for answers that differ.
@@ -40,19 +40,19 @@ async def ask_recorded(
     if (rollout := settings.get("rollout_id")) is not None:
         backend, replicate = resampled(backend, settings.get("temperature")), rollout
     reply = await backend.ask(prompt, inputs, replicate)
-    _note_step(predict, inputs, reply)
+    _record_step(predict, inputs, reply)
     _note_call(prompt, inputs, reply, backend.config.model)
     return reply
 
 
-def _note_step(predict: dspy.Predict, inputs: Mapping[str, Any], reply: Reply) -> None:
+def _record_step(predict: dspy.Predict, inputs: Mapping[str, Any], reply: Reply) -> None:
     trace, most = dspy.settings.trace, dspy.settings.max_trace_size
     if trace is None or most <= 0:
         return
     if len(trace) >= most:
         trace.pop(0)
-    found = dspy.Prediction.from_completions([dict(reply.values)], signature=predict.signature)
-    trace.append((predict, dict(inputs), found))
+    prediction = dspy.Prediction.from_completions([dict(reply.values)], signature=predict.signature)
+    trace.append((predict, dict(inputs), prediction))
 
 
 def _note_call(prompt: Prompt, inputs: Mapping[str, Any], reply: Reply, model: str) -> None:

@@ -17,7 +17,7 @@ class SignatureOfJudge:
 
 
 def _of_class(kind: type[Any]) -> Signature:
-    found: dict[str, Parameter] = {}
+    by_name: dict[str, Parameter] = {}
     for base in kind.__mro__:
         made = vars(base).get("__init__")
         if made is None:
@@ -25,21 +25,21 @@ def _of_class(kind: type[Any]) -> Signature:
         parameters = list(inspect.signature(made).parameters.values())[1:]
         for parameter in parameters:
             if parameter.kind not in _OPEN:
-                found.setdefault(parameter.name, parameter)
+                by_name.setdefault(parameter.name, parameter)
         if not any(parameter.kind in _OPEN for parameter in parameters):
             break
     # Those of a base come after *args, so `model` keeps its place and the options follow it.
-    return Signature(sorted(found.values(), key=lambda parameter: parameter.kind))
+    return Signature(sorted(by_name.values(), key=lambda parameter: parameter.kind))
 
 
 def _of_judge(judge: Any) -> Signature:
-    asked = inspect.signature(judge.decide)
-    if all(parameter.kind not in _OPEN for parameter in asked.parameters.values()):
-        return asked
-    named = [each for each in asked.parameters.values() if each.kind not in _OPEN]
+    declared = inspect.signature(judge.decide)
+    if all(parameter.kind not in _OPEN for parameter in declared.parameters.values()):
+        return declared
+    named = [each for each in declared.parameters.values() if each.kind not in _OPEN]
     inputs = [_input(name, Parameter.empty) for name in judge.inputs]
     optional = [_input(name, "") for name in getattr(type(judge), "optional", ())]
-    return asked.replace(parameters=[*inputs, *optional, *named])
+    return declared.replace(parameters=[*inputs, *optional, *named])
 
 
 def _input(name: str, default: Any) -> Parameter:

@@ -69,15 +69,15 @@ def read_instrument(path: Path) -> Instrument:
     if "prefix_user" in data:
         tool = checked(ToolTemplate, data, path, lines)
         return Instrument(path, defined_by_tool(tool), _hash(text), path, tool_lines=lines)
-    found = checked(Definition, data, path, lines)
-    if found.template is None:
-        return Instrument(path, found, _hash(text), lines=lines)
-    inner = read_instrument(path.parent / found.template)
+    definition = checked(Definition, data, path, lines)
+    if definition.template is None:
+        return Instrument(path, definition, _hash(text), lines=lines)
+    inner = read_instrument(path.parent / definition.template)
     if inner.template != inner.path:
         what = f"{inner.path} is a prompt file itself, wanted a file of nuggetizer or UMBRELA"
         raise InputError(f"{path}:{line_of(('template',), lines)}: template: {what}")
-    system = inner.definition.system if found.system is None else found.system
-    whole = found.model_copy(update={"user": inner.definition.user, "system": system})
+    system = inner.definition.system if definition.system is None else definition.system
+    whole = definition.model_copy(update={"user": inner.definition.user, "system": system})
     both = _hash(f"{text}\0{inner.sha256}")
     return Instrument(path, whole, both, inner.path, lines, inner.tool_lines)
 

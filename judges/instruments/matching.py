@@ -81,17 +81,21 @@ def reply_reader(instrument: Instrument, form: ReplyForm, field: FieldInfo) -> R
 
 
 def style_of(instrument: Instrument, name: str) -> ListStyle:
-    given = instrument.definition
-    if instrument.template is not None and "lists" not in given.model_fields_set:
+    definition = instrument.definition
+    if instrument.template is not None and "lists" not in definition.model_fields_set:
         return TOOL_LISTS.get(name, "python")
-    return given.lists if isinstance(given.lists, str) else given.lists.get(name, "numbered")
+    return (
+        definition.lists
+        if isinstance(definition.lists, str)
+        else definition.lists.get(name, "numbered")
+    )
 
 
 def fixed_messages(instrument: Instrument, inputs: Iterable[str]) -> Iterator[dict[str, str]]:
     """The messages before the last, the same in all calls."""
-    given = instrument.definition
-    texts = [("system", "system", given.system)] if given.system else []
-    for i, shown in enumerate(given.demonstrations):
+    definition = instrument.definition
+    texts = [("system", "system", definition.system)] if definition.system else []
+    for i, shown in enumerate(definition.demonstrations):
         texts += [
             (f"demonstrations.{i}.user", "user", shown.user),
             (f"demonstrations.{i}.assistant", "assistant", shown.assistant),
@@ -109,40 +113,42 @@ def user_message(
     instrument: Instrument, signature: type[dspy.Signature]
 ) -> tuple[tuple[Piece, ...], dict[str, str]]:
     """The template of the last message, and what each placeholder in it is an input's name for."""
-    given, inputs = instrument.definition, signature.input_fields
-    known = _known_names(instrument, inputs)
+    definition, inputs = instrument.definition, signature.input_fields
+    input_of = _inputs_by_name(instrument, inputs)
     try:
-        cut = pieces(given.user or "")
+        cut = pieces(definition.user or "")
     except TemplateError as error:
         raise instrument.wrong("user", str(error), error.line) from None
     holes = [piece for piece in cut if piece.name is not None]
-    _check_names(instrument, inputs, known, {str(hole.name) for hole in holes})
+    _check_names(instrument, inputs, input_of, {str(hole.name) for hole in holes})
     shown: dict[str, str] = {}
     for hole in holes:
         name = str(hole.name)
-        if name in known:
-            shown[name] = known[name]
-        elif name not in given.texts:
-            there = ", ".join(f"{{{known_name}}}" for known_name in (*known, *given.texts))
+        if name in input_of:
+            shown[name] = input_of[name]
+        elif name not in definition.texts:
+            there = ", ".join(
+                f"{{{placeholder}}}" for placeholder in (*input_of, *definition.texts)
+            )
             what = f"{{{name}}} is no input of the judge; there is {there}"
             raise instrument.wrong("user", what + _how_to_tell(instrument), hole.line)
     for name, field in inputs.items():
         is_shown = name in shown.values() or _AGAIN.get(name) in shown.values()
-        if not (is_shown or name in given.without or _may_lack(field)):
+        if not (is_shown or name in definition.without or _may_lack(field)):
             what = f"the input {{{name}}} stands nowhere; list it under without: if that is meant"
             raise instrument.wrong("user", what)
-    texts = given.texts
+    texts = definition.texts
     return tuple(Piece(texts[p.name], None, p.line) if p.name in texts else p for p in cut), shown
 
 
-def _known_names(instrument: Instrument, inputs: Mapping[str, FieldInfo]) -> dict[str, str]:
+def _inputs_by_name(instrument: Instrument, inputs: Mapping[str, FieldInfo]) -> dict[str, str]:
     """What can stand in braces, and the input, or the count of one, that it names."""
-    known = {name: name for name in (*inputs, *(f"{COUNT}{name}" for name in _lists(inputs)))}
+    input_of = {name: name for name in (*inputs, *(f"{COUNT}{name}" for name in _lists(inputs)))}
     if instrument.template is not None:
         for alias, names in ALIASES.items():
-            if (own := next((name for name in names if name in known), None)) is not None:
-                known.setdefault(alias, own)
-    return known
+            if (own := next((name for name in names if name in input_of), None)) is not None:
+                input_of.setdefault(alias, own)
+    return input_of
 
 
 def _lists(inputs: Mapping[str, FieldInfo]) -> list[str]:
@@ -152,21 +158,21 @@ def _lists(inputs: Mapping[str, FieldInfo]) -> list[str]:
 def _check_names(
     instrument: Instrument,
     inputs: Mapping[str, FieldInfo],
-    known: Collection[str],
+    names: Collection[str],
     holes: Collection[str],
 ) -> None:
     """Raise InputError if texts, without or lists name what they cannot."""
-    given = instrument.definition
-    for name in given.texts:
-        if name in known:
+    definition = instrument.definition
+    for name in definition.texts:
+        if name in names:
             raise instrument.wrong(f"texts.{name}", "the name of an input of the judge")
         if name not in holes:
             raise instrument.wrong(f"texts.{name}", f"{{{name}}} stands nowhere in the template")
-    for name in given.without:
+    for name in definition.without:
         if name not in inputs or name in holes:
             what = "stands in the template" if name in holes else "is no input of the judge"
             raise instrument.wrong("without", f"{name!r} {what}")
-    styled: Collection[str] = given.lists if isinstance(given.lists, dict) else ()
+    styled: Collection[str] = definition.lists if isinstance(definition.lists, dict) else ()
     for name in styled:
         if name not in _lists(inputs):
             raise instrument.wrong(f"lists.{name}", "the judge has no list of that name")

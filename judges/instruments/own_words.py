@@ -33,7 +33,7 @@ class OwnWords:
         Args:
             question: its name, of a judge that asks several questions.
 
-        Raises: ValueError for blank instructions, where `question` has to be said, and if this
+        Raises: ValueError for blank instructions, where `question` has to be given, and if this
             judge has a fitted prompt.
         """
         if not text.strip():
@@ -68,10 +68,10 @@ class OwnWords:
         judge.instruments = {**judge.instruments, name: instrument}
         prompt: InstrumentPrompt = judge.prompt(name)  # raises what does not fit
         prompt.check_window(getattr(judge, "window", 1))
-        asked = set(prompt.output_names)
-        if not set(getattr(judge, "evidence", ())) <= asked:
+        outputs = set(prompt.output_names)
+        if not set(getattr(judge, "evidence", ())) <= outputs:
             judge.evidence, judge.requires_evidence = {}, False
-        if getattr(judge, "rationale", None) not in asked:
+        if getattr(judge, "rationale", None) not in outputs:
             judge.rationale = None
         return twin
 
@@ -92,8 +92,8 @@ class OwnWords:
     @staticmethod
     async def ask_worded(prompt: Prompt, inputs: Mapping[str, Any], lm: dspy.BaseLM) -> Reply:
         """Ask one of DSPy's own models in the words of a file. Raises: JudgeOutputError."""
-        (said,) = await lm.acall(messages=prompt.messages(inputs))
-        text = said if isinstance(said, str) else str(said.get("text") or "")
+        (reply,) = await lm.acall(messages=prompt.messages(inputs))
+        text = reply if isinstance(reply, str) else str(reply.get("text") or "")
         return Reply(prompt.parse(text, inputs), Provenance(model=str(lm.model)))
 
     def _to_be_reworded(self, question: str | None) -> tuple[Self, str]:

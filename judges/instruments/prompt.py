@@ -58,8 +58,8 @@ class InstrumentPrompt(Prompt):
     ) -> None:
         form = instrument.definition.reply or tool_form(signature, output)
         is_own_json = form.form == "json" and not form.field
-        asked = signature if is_own_json else only_output(instrument, signature, output)
-        ReplyFormat.__init__(self, asked)
+        own_signature = signature if is_own_json else only_output(instrument, signature, output)
+        ReplyFormat.__init__(self, own_signature)
         self.instrument = instrument
         self.twin, self.scorer = twin, scorer
         self.input_names = tuple(signature.input_fields)
@@ -69,7 +69,7 @@ class InstrumentPrompt(Prompt):
         self._styles = {name: style_of(instrument, name) for name in self.input_names}
         self._replies: ReplyReader | None = None
         if not is_own_json:
-            ((self._output, field),) = asked.output_fields.items()
+            ((self._output, field),) = own_signature.output_fields.items()
             self._kind = kind_of_one(field.annotation)
             self._replies = reply_reader(instrument, form, field)
 
@@ -91,14 +91,14 @@ class InstrumentPrompt(Prompt):
         """
         if self._replies is None:
             return super().parse(text, inputs)
-        found, statements = self._replies.read(text)
+        value, statements = self._replies.read(text)
         if inputs is not None:
             if statements and all(self._is_copy(words, inputs) for words in statements):
                 detail = "the reply stands word for word in the judged text"
                 raise JudgeOutputError(Reason.UNPARSEABLE, detail, text, complaint=None)
-            found = self._by_key(found, inputs, text)
+            value = self._by_key(value, inputs, text)
         try:
-            return self._reader.validate_python({self._output: _typed(found, self._kind)})
+            return self._reader.validate_python({self._output: _typed(value, self._kind)})
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             detail = f"{first['msg']}, got {str(first['input'])[:80]!r}"
@@ -130,17 +130,17 @@ class InstrumentPrompt(Prompt):
             return is_copy(Written(words, json.loads(words), is_alone=True), inputs.values())
         return holds(words, inputs.values())
 
-    def _by_key(self, found: Any, inputs: Mapping[str, Any], text: str) -> Any:
-        """What was said of the things asked about, by their keys."""
+    def _by_key(self, value: Any, inputs: Mapping[str, Any], text: str) -> Any:
+        """The value by the keys of the judged things."""
         if (source := self._keyed.get(self._output)) is None:
-            if isinstance(found, dict):
+            if isinstance(value, dict):
                 raise JudgeOutputError(Reason.UNPARSEABLE, "wanted one label, got several", text)
-            return found
+            return value
         keys = list(inputs[source])
-        if isinstance(found, dict):
-            self.check({self._output: found}, inputs, text)
-            return found
-        labels = found if isinstance(found, list) else [found]
+        if isinstance(value, dict):
+            self.check({self._output: value}, inputs, text)
+            return value
+        labels = value if isinstance(value, list) else [value]
         if len(labels) < len(keys):
             detail = f"{len(labels)} of {len(keys)} labels"
             raise JudgeOutputError(Reason.INCOMPLETE, detail, text)
@@ -150,9 +150,9 @@ class InstrumentPrompt(Prompt):
         return dict(zip(keys, labels, strict=True))
 
 
-def _typed(found: Any, kind: Any) -> Any:
+def _typed(labels: Any, kind: Any) -> Any:
     if kind is not int:
-        return found
-    if isinstance(found, dict):
-        return {key: int(label) for key, label in found.items()}
-    return [int(label) for label in found] if isinstance(found, list) else int(found)
+        return labels
+    if isinstance(labels, dict):
+        return {key: int(label) for key, label in labels.items()}
+    return [int(label) for label in labels] if isinstance(labels, list) else int(labels)

@@ -37,10 +37,10 @@ class Labels:
         self._read = _value if are_numbers else plain
         self._known: dict[Any, str] = {}
         for word, label in spellings.items():
-            if (known := self._read(word)) is None:
+            if (key := self._read(word)) is None:
                 raise ValueError(f"{word!r} is no number")
-            if self._known.setdefault(known, label) != label:
-                raise ValueError(f"{word!r} stands for {self._known[known]} and for {label}")
+            if self._known.setdefault(key, label) != label:
+                raise ValueError(f"{word!r} stands for {self._known[key]} and for {label}")
         if not are_numbers:  # the longest first: not_support before not
             words = sorted(map(str, self._known), key=len, reverse=True)
             one_of = "|".join(r"[\s_-]+".join(map(re.escape, word.split())) for word in words)
@@ -105,7 +105,7 @@ class ReplyReader:
                     return self._in_field(body, text), [body]
                 case "list":
                     return self._each(items_of(body)), [body]
-            return self._said(body)
+            return self._label(body)
         except ValueError as error:
             raise JudgeOutputError(Reason.UNPARSEABLE, str(error), text) from None
 
@@ -115,13 +115,13 @@ class ReplyReader:
     def _in_field(self, body: str, text: str) -> Any:
         row = _object(body)
         wanted = {plain(name) for name in self._form.field}
-        found = [self._labelled(value) for name, value in row.items() if plain(name) in wanted]
-        if not found:
+        labels = [self._labelled(value) for name, value in row.items() if plain(name) in wanted]
+        if not labels:
             detail = f"field {' or '.join(map(repr, self._form.field))} is missing"
             raise JudgeOutputError(Reason.INCOMPLETE, detail, text)
-        if any(value != found[0] for value in found):
-            raise ValueError(f"fields disagree: {found[0]} and {found[1]}")
-        return found[0]
+        if any(value != labels[0] for value in labels):
+            raise ValueError(f"fields disagree: {labels[0]} and {labels[1]}")
+        return labels[0]
 
     def _labelled(self, value: Any) -> Any:
         if isinstance(value, dict):
@@ -130,17 +130,17 @@ class ReplyReader:
             return self._each(map(_word, value))
         return self._each([_word(value)])[0]
 
-    def _said(self, body: str) -> tuple[str, list[str]]:
+    def _label(self, body: str) -> tuple[str, list[str]]:
         labels = self._labels
         assert labels is not None  # the form is refused for judges that give none
-        found = [hit for marked in self._marked for hit in marked.finditer(body)]
-        if found:
-            if lost := next((hit for hit in found if hit[2] is None), None):
+        matches = [hit for marked in self._marked for hit in marked.finditer(body)]
+        if matches:
+            if lost := next((hit for hit in matches if hit[2] is None), None):
                 raise ValueError(f"no label after {lost[1]!r}")
-            said = [labels.of(hit[2]) for hit in found]
-            if len(set(said)) > 1:
-                raise ValueError(f"it says {' and '.join(dict.fromkeys(said))}")
-            return said[0], [hit[0] for hit in found]
+            named = [labels.of(hit[2]) for hit in matches]
+            if len(set(named)) > 1:
+                raise ValueError(f"it says {' and '.join(dict.fromkeys(named))}")
+            return named[0], [hit[0] for hit in matches]
         if self._marked and not self._form.last_line:
             raise ValueError(f"none of {', '.join(map(repr, self._form.after))} stands in it")
         line = body.splitlines()[-1] if self._form.last_line else body
@@ -174,10 +174,10 @@ def _items(body: str) -> Iterator[str]:
     if not body.startswith("["):
         raise ValueError(f"wanted one list, got {body[:80]!r}")
     at = 1
-    while (found := _ITEM.match(body, at)) is not None:
-        double, single, number = found.groups()
+    while (match := _ITEM.match(body, at)) is not None:
+        double, single, number = match.groups()
         yield number if number is not None else _unescaped(single if double is None else double)
-        at = found.end()
+        at = match.end()
         if body[at : at + 1] != ",":
             break
         at += 1
@@ -188,14 +188,16 @@ def _items(body: str) -> Iterator[str]:
 def _unescaped(text: str) -> str:
     if "\\" not in text:
         return text
-    found = _ESCAPE.sub(_escape, text)
-    return found.encode("utf-16", "surrogatepass").decode("utf-16")  # pairs; raises for half of one
+    unescaped = _ESCAPE.sub(_escape, text)
+    return unescaped.encode("utf-16", "surrogatepass").decode(
+        "utf-16"
+    )  # pairs; raises for half of one
 
 
-def _escape(found: re.Match[str]) -> str:
-    if code := found[1] or found[2]:
+def _escape(match: re.Match[str]) -> str:
+    if code := match[1] or match[2]:
         return chr(int(code, 16))
-    return _ESCAPED.get(found[3], found[0])
+    return _ESCAPED.get(match[3], match[0])
 
 
 def _object(body: str) -> dict[str, Any]:
@@ -211,10 +213,10 @@ def _object(body: str) -> dict[str, Any]:
 
 
 def _distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    fields = dict(pairs)
+    if len(fields) < len(pairs):
         raise ValueError("a field stands there twice")
-    return found
+    return fields
 
 
 def _word(value: Any) -> str:

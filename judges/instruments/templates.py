@@ -46,11 +46,11 @@ def pieces(template: str) -> tuple[Piece, ...]:
 
 def _cut(template: str) -> Iterator[Piece]:
     end, line = 0, 1
-    for found in _PIECE.finditer(template):
-        before = template[end : found.start()]
+    for match in _PIECE.finditer(template):
+        before = template[end : match.start()]
         line += before.count("\n")
         yield Piece(before, None, line)
-        whole, name = found[0], found[1]
+        whole, name = match[0], match[1]
         if name is not None:
             if not _NAME.fullmatch(name):
                 what = f"{whole!r} is no placeholder; a brace of the text itself is written twice"
@@ -62,7 +62,7 @@ def _cut(template: str) -> Iterator[Piece]:
             raise TemplateError(
                 line, f"a single {whole!r}; one of the text itself is written twice"
             )
-        end = found.end()
+        end = match.end()
     yield Piece(template[end:], None, line)
 
 

@@ -1,4 +1,4 @@
-"""Who decides where the members of a jury differ: a judge that is shown what they said."""
+"""Who decides where the members of a jury differ: a judge that is shown their labels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def adjudicating(judge: ItemJudge) -> ItemJudge:
     return with_input(judge, SAID, DESC)
 
 
-def said_of(item: Mapping[str, str], verdicts: Mapping[str, Verdict]) -> str:
+def labels_as_text(item: Mapping[str, str], verdicts: Mapping[str, Verdict]) -> str:
     """The distinct labels with their counts and one quote each, and not who gave them.
 
     Their order follows from the item alone, so that neither the first nor the last is always the

@@ -17,15 +17,15 @@ from ...records.judgements import Provenance, Reason, Unjudged
 from ...records.labels.cells import ADJUDICATED
 from ..items import ItemJudge
 from ..verdicts import Verdict
-from .adjudicator import adjudicating, said_of
+from .adjudicator import adjudicating, labels_as_text
 from .several import Several
 
 VERSION = "1"  # raised when what is made of the members' labels changes
 SHARED = ("name", "kind", "key", "inputs", "source", "listed", "scale", "is_ordered", "window")
 
 
-class _Said(NamedTuple):
-    """What a member said of the items of a call, or why it said nothing."""
+class _Replies(NamedTuple):
+    """A member's verdicts on the items of a call, or why there are none."""
 
     verdicts: list[Verdict | Unjudged] | None
     calls: tuple[Provenance, ...]
@@ -44,14 +44,15 @@ class Jury(Several):
         weights: how much each member's vote counts, by name; None: all the same.
         adjudicator: a judge of the same kind, shown the item and the distinct labels with counts;
             its label stands where members differ. None: nobody.
-        spread: places between the lowest and the highest vote from which the adjudicator is asked.
+        spread: steps of the scale between the lowest and the highest vote from which on the
+            adjudicator is asked.
 
     A member that did not judge is a vote that is not there; with fewer than the quorum the items
     of the call are Unjudged(quorum). A member that met the limit of a budget ends the call as that
     does: the same run with more to spend would have its vote. The score is the (weighted) mean
-    place of the votes on the scale, of a member with probabilities its expected place; it is what
-    `judge calibrate` fits. Verdicts keep the members' labels (`votes`) and the quotes of those
-    that gave the label.
+    position of the votes on the scale, of a member with probabilities its expected position; it
+    is what `judge calibrate` fits. Verdicts keep the members' labels (`votes`) and the quotes of
+    those that gave the label.
 
     Raises: ValueError for members that do not judge the same, or settings that do not fit.
     """
@@ -120,39 +121,39 @@ class Jury(Several):
             raise ValueError(f"wanted 1 to {self.window} items in a call, got {len(items)}")
         async with task_group() as group:
             tasks = {
-                name: group.create_task(_asked(name, judge, items, topic_id))
+                name: group.create_task(_ask_member(name, judge, items, topic_id))
                 for name, judge in self.members.items()
             }
-        said = {name: task.result() for name, task in tasks.items()}
-        self._check_quorum(said)
+        replies = {name: task.result() for name, task in tasks.items()}
+        self._check_quorum(replies)
         by_item = [
             {
                 name: verdict
-                for name, of in said.items()
+                for name, of in replies.items()
                 if of.verdicts is not None and isinstance(verdict := of.verdicts[i], Verdict)
             }
             for i in range(len(items))
         ]
         both = zip(items, by_item, strict=True)
-        found = await asyncio.gather(
+        outcomes = await asyncio.gather(
             *(self._combined(item, verdicts, topic_id) for item, verdicts in both)
         )
-        calls = [call for of in said.values() for call in of.calls]
-        calls += [call for _, call in found if call is not None]
-        return [verdict for verdict, _ in found], tuple(calls)
+        calls = [call for of in replies.values() for call in of.calls]
+        calls += [call for _, call in outcomes if call is not None]
+        return [verdict for verdict, _ in outcomes], tuple(calls)
 
-    def prediction(self, found: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+    def prediction(self, verdicts: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
         """See ItemJudge: with the votes, and of one item how far they lie apart."""
-        if not isinstance(found, Verdict):
+        if not isinstance(verdicts, Verdict):
             return dspy.Prediction(
-                verdicts=[verdict.label for verdict in found],
-                scores=[verdict.score for verdict in found],
-                votes=[verdict.votes for verdict in found],
+                verdicts=[verdict.label for verdict in verdicts],
+                scores=[verdict.score for verdict in verdicts],
+                votes=[verdict.votes for verdict in verdicts],
                 **more,
             )
-        codes = [self.scale.index(label) for label in (found.votes or {}).values() if label]
+        codes = [self.scale.index(label) for label in (verdicts.votes or {}).values() if label]
         spread = max(codes) - min(codes) if self.is_ordered else len(set(codes)) - 1
-        about = {"label": found.label, "score": found.score, "votes": found.votes}
+        about = {"label": verdicts.label, "score": verdicts.score, "votes": verdicts.votes}
         return dspy.Prediction(**about, spread=spread, **more)
 
     def prompts(self) -> dict[str, Prompt]:
@@ -186,17 +187,17 @@ class Jury(Several):
         )
         return f"jury({' + '.join(names)})"
 
-    def _check_quorum(self, said: Mapping[str, _Said]) -> None:
+    def _check_quorum(self, replies: Mapping[str, _Replies]) -> None:
         """Raise JudgeError where too few members judged."""
-        errors = {name: of.error for name, of in said.items() if of.error is not None}
+        errors = {name: of.error for name, of in replies.items() if of.error is not None}
         for name, error in errors.items():
             if error.reason is Reason.BUDGET:
                 raise JudgeError(error.reason, f"{name}: {error.detail}", error.raw)
-        n = len(said) - len(errors)
+        n = len(replies) - len(errors)
         if n < self.quorum:
             why = "; ".join(f"{name}: {e.reason}, {e.detail}" for name, e in errors.items())
             raw = next(iter(errors.values())).raw
-            what = f"{n} of {len(said)} members judged, wanted {self.quorum}; {why}"
+            what = f"{n} of {len(replies)} members judged, wanted {self.quorum}; {why}"
             raise JudgeError(Reason.QUORUM, what, raw)
 
     async def _combined(
@@ -212,62 +213,62 @@ class Jury(Several):
         score = self._score(verdicts, weights)
         away = max(codes) - min(codes) if self.is_ordered else len(set(codes)) - 1
         if self.adjudicator is not None and away >= self.spread:
-            shown = {**item, self.adjudicator.inputs[-1]: said_of(item, verdicts)}
+            shown = {**item, self.adjudicator.inputs[-1]: labels_as_text(item, verdicts)}
             try:
-                found, call = await self.adjudicator.verdict(topic_id, **shown)
+                ruling, call = await self.adjudicator.verdict(topic_id, **shown)
             except JudgeError as error:
                 what = f"adjudicator: {error.detail}"
                 raise JudgeError(error.reason, what, error.raw) from None
-            decided = Verdict(found.label, score, method=ADJUDICATED, votes=votes)
-            return decided._replace(evidence=found.evidence), call
+            decided = Verdict(ruling.label, score, method=ADJUDICATED, votes=votes)
+            return decided._replace(evidence=ruling.evidence), call
         ties = self.ties if self.correction is None else "worst"  # which its cuts leave none of
         code = combined(codes, len(self.scale), self.how, ties, weights)
         if code is None:
             raise JudgeError(Reason.ABSTAINED, f"a tie: {', '.join(map(str, votes.values()))}")
-        found = Verdict(self.scale[code], score)
+        majority = Verdict(self.scale[code], score)
         if self.correction is not None:
-            found = self.correction.verdict(found, self.scale, topic_id)
-        return found._replace(votes=votes, evidence=_quoted(verdicts, found.label)), None
+            majority = self.correction.verdict(majority, self.scale, topic_id)
+        return majority._replace(votes=votes, evidence=_quoted(verdicts, majority.label)), None
 
     def _score(self, verdicts: Mapping[str, Verdict], weights: Sequence[float]) -> float | None:
         if not self.is_ordered:
             return None
         best = len(self.scale) - 1
-        places = [
+        scores = [
             v.score
             if v.probabilities is not None and v.score is not None
             else self.scale.index(v.label) / best
             for v in verdicts.values()
         ]
-        counted = weights or [1.0] * len(places)
-        total = sum(p * w for p, w in zip(places, counted, strict=True))
+        counted = weights or [1.0] * len(scores)
+        total = sum(p * w for p, w in zip(scores, counted, strict=True))
         return min(1.0, total / sum(counted))
 
 
 def _quoted(verdicts: Mapping[str, Verdict], label: str) -> tuple[Evidence, ...] | None:
     """What the members that gave this label quote, each quote once; None: they quote nothing."""
-    given = [v.evidence for v in verdicts.values() if v.label == label and v.evidence is not None]
-    return tuple(dict.fromkeys(each for quotes in given for each in quotes)) if given else None
+    quoted = [v.evidence for v in verdicts.values() if v.label == label and v.evidence is not None]
+    return tuple(dict.fromkeys(each for quotes in quoted for each in quotes)) if quoted else None
 
 
-async def _asked(
+async def _ask_member(
     name: str, judge: ItemJudge, items: Sequence[Mapping[str, str]], topic_id: str | None
-) -> _Said:
+) -> _Replies:
     try:
         verdicts, calls = await judge.judged(items, topic_id)
     except JudgeError as error:
-        return _Said(None, (), error)
-    return _Said(verdicts, tuple(c._replace(model=f"{name}: {c.model}") for c in calls))
+        return _Replies(None, (), error)
+    return _Replies(verdicts, tuple(c._replace(model=f"{name}: {c.model}") for c in calls))
 
 
 def _named(members: Sequence[ItemJudge]) -> dict[str, ItemJudge]:
     """The members by their models, numbered where several have one."""
-    found: dict[str, ItemJudge] = {}
+    by_name: dict[str, ItemJudge] = {}
     for judge in members:
         name = base = judge.model_name or "member"
         n = 1
-        while name in found:
+        while name in by_name:
             n += 1
             name = f"{base} {n}"
-        found[name] = judge
-    return found
+        by_name[name] = judge
+    return by_name

@@ -21,8 +21,8 @@ class Several(ItemJudge):
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], Provenance]:
         """See ItemJudge; all calls as one."""
-        found, calls = await self.judged(items, topic_id)
-        return found, as_one(self.model_name, calls)
+        judged, calls = await self.judged(items, topic_id)
+        return judged, as_one(self.model_name, calls)
 
     async def decide(self, **inputs: Any) -> dspy.Prediction:
         """Each item once. A judge that lists an input takes a list of it under its plural."""
@@ -30,8 +30,10 @@ class Several(ItemJudge):
         if self.listed is None or several not in inputs:
             return await super().decide(**inputs)
         shared = {name: value for name, value in inputs.items() if name != several}
-        found = await self.in_windows([{**shared, self.listed: text} for text in inputs[several]])
-        return self.prediction(found)
+        verdicts = await self.in_windows(
+            [{**shared, self.listed: text} for text in inputs[several]]
+        )
+        return self.prediction(verdicts)
 
 
 def as_one(model: str, calls: Sequence[Provenance]) -> Provenance:

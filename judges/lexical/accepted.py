@@ -28,16 +28,16 @@ def find_answers(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def score_answers(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The share of content words that `find_answers` goes by, in [0, 1]."""
-    given = content_words(inputs["sentence"])
+    words = content_words(inputs["sentence"])
     return {
         "verdicts": {
-            key: recall(content_words(_needed(text)), given)
+            key: recall(content_words(_needed(text)), words)
             for key, text in inputs["answers"].items()
         }
     }
 
 
 def _needed(text: str) -> str:
-    """The accepted answer in a text of `asked_for`, or the question where any will do."""
+    """The answer in a text of `question_with_answer`, or its question where any will do."""
     question, _, answer = text.rpartition(ANSWER)
     return question.removeprefix(QUESTION) if question and answer == ANY else answer

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...records.answers import count_words
-from .answers import asked_about
+from .answers import subject_words
 from .nuggets_and_citations import SENTENCE_FULL, carried, content_words, update_nuggets
 from .segments import sentences
 
@@ -29,8 +29,8 @@ def write_answer(inputs: Mapping[str, Any]) -> dict[str, Any]:
             text = " ".join(sentence.split())
             if text[-1] in ".!。！" and count_words(text) <= MOST_SENTENCE_WORDS:
                 source.setdefault(text, number)
-    asked = content_words(asked_about(inputs["question"]))
-    about = [text for text in source if asked & content_words(text)] or list(source)
+    wanted_words = content_words(subject_words(inputs["question"]))
+    about = [text for text in source if wanted_words & content_words(text)] or list(source)
     listed = {"question": inputs["question"], "nuggets": about, "passages": {}}
     answer, room = [], inputs["words"]
     for text in update_nuggets({**listed, "limit": len(about)})["updated"]:

@@ -29,14 +29,14 @@ def answer_overlap(question: str, text: str, weights: Mapping[str, float]) -> fl
 
     weights: as for `weighted_overlap`.
     """
-    return weighted_overlap(asked_about(question), text, weights)
+    return weighted_overlap(subject_words(question), text, weights)
 
 
 @lru_cache(maxsize=4096)
-def asked_about(question: str) -> str:
+def subject_words(question: str) -> str:
     """The words of a question that say what it is about; all of it if none does.
 
-    >>> asked_about("According to the text, who named the task force?")
+    >>> subject_words("According to the text, who named the task force?")
     'named task force'
     """
     words = (match.lower() for match in WORD.findall(question))

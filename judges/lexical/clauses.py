@@ -88,10 +88,10 @@ _OUTER = " .,;:!?\"'“”‘’*•·|–—-"
 
 def statements(passage: str) -> list[str]:
     """The statements of 4 to 12 words in a passage, in its order, each once."""
-    found: list[str] = []
+    texts: list[str] = []
     for sentence in _SENTENCE.split(_BRACKETED.sub("", passage)):
-        found += _of_sentence(sentence.strip())
-    return list(dict.fromkeys(found))
+        texts += _of_sentence(sentence.strip())
+    return list(dict.fromkeys(texts))
 
 
 def _of_sentence(sentence: str) -> list[str]:
@@ -111,7 +111,7 @@ def _of_sentence(sentence: str) -> list[str]:
 def _clauses(words: list[str], first: int) -> list[list[str]]:
     """From each index where a clause starts, the longest complete run of words that fits."""
     starts = [first, *(i for i in range(first + 1, len(words)) if _is_edge(words, i))]
-    found = []
+    clauses = []
     reached = 0
     for start in starts:
         if start < reached:
@@ -125,10 +125,10 @@ def _clauses(words: list[str], first: int) -> list[list[str]]:
             clause = words[opening:end]
             hangs = end < len(words) and _bare(words[end - 1]) in _VERBS
             if _stands(clause) and not hangs and _has_verb(clause, sure=start > first):
-                found.append(clause)
+                clauses.append(clause)
                 reached = end
                 break
-    return found
+    return clauses
 
 
 def _is_edge(words: list[str], index: int) -> bool:

@@ -25,20 +25,20 @@ _NUMBER = re.compile(r"(?<![\w.,])\d[\d,]*(?:\.\d+)?(?![\w]|[.,]\d)")
 
 def write_queries(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The content words of the sentence; then those of its halves, as far as they are wanted."""
-    kept = [word for word in WORD.findall(inputs["sentence"]) if word.lower() not in STOP_WORDS]
-    half = (len(kept) + 1) // 2
-    found = [" ".join(part) for part in (kept, kept[:half], kept[half:]) if part]
-    return {"queries": list(dict.fromkeys(found))[: inputs["wanted"]]}
+    words = [word for word in WORD.findall(inputs["sentence"]) if word.lower() not in STOP_WORDS]
+    half = (len(words) + 1) // 2
+    queries = [" ".join(part) for part in (words, words[:half], words[half:]) if part]
+    return {"queries": list(dict.fromkeys(queries))[: inputs["wanted"]]}
 
 
 def judge_contradiction(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Whether a sentence of the passage says the same but for a "not" or a number; it is quoted."""
-    said = inputs["sentence"]
-    found = [part for part in _sentences(inputs["passage"]) if _is_opposite(said, part)][:1]
+    sentence = inputs["sentence"]
+    opposites = [part for part in _sentences(inputs["passage"]) if _is_opposite(sentence, part)][:1]
     return {
-        "passage_quotes": found,
-        "sentence_quotes": [said] if found else [],
-        "verdict": Contradiction.CONTRADICTS if found else Contradiction.NEITHER,
+        "passage_quotes": opposites,
+        "sentence_quotes": [sentence] if opposites else [],
+        "verdict": Contradiction.CONTRADICTS if opposites else Contradiction.NEITHER,
     }
 
 
@@ -47,18 +47,18 @@ def _sentences(passage: str) -> tuple[str, ...]:
     return tuple(sentences(passage))
 
 
-def _is_opposite(said: str, part: str) -> bool:
-    ours, theirs = _plain(said), _plain(part)
+def _is_opposite(sentence: str, part: str) -> bool:
+    ours, theirs = _plain(sentence), _plain(part)
     if min(len(ours), len(theirs)) < FEWEST_WORDS:
         return False
     if min(recall(ours, theirs), recall(theirs, ours)) < NEARLY_ALL:
         return False
-    if _n_negative(said) != _n_negative(part):
+    if _n_negative(sentence) != _n_negative(part):
         return True
     return any(
         set(other) != set(own)
-        for place, own in _numbers(said).items()
-        if (other := _numbers(part).get(place)) is not None
+        for counted, own in _numbers(sentence).items()
+        if (other := _numbers(part).get(counted)) is not None
     )
 
 
@@ -81,8 +81,8 @@ def _n_negative(text: str) -> int:
 
 def _numbers(text: str) -> dict[str, list[str]]:
     """Its numbers by the word behind them, which says what they count."""
-    found: dict[str, list[str]] = {}
+    by_word: dict[str, list[str]] = {}
     for number in _NUMBER.finditer(text):
         if behind := WORD.match(text[number.end() :].lstrip(" %")):
-            found.setdefault(stem(behind.group().lower()), []).append(number.group())
-    return found
+            by_word.setdefault(stem(behind.group().lower()), []).append(number.group())
+    return by_word

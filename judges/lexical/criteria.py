@@ -24,14 +24,14 @@ _SAYS = re.compile(
 WEIGHT = 1  # of a criterion that a rule writes
 
 
-def asked_for(criterion: str) -> str:
+def required_text(criterion: str) -> str:
     """A criterion without the words before what an answer is to say; all where there are none.
 
-    >>> asked_for("The response states that the dam broke in 1976.")
+    >>> required_text("The response states that the dam broke in 1976.")
     'the dam broke in 1976.'
     """
-    found = _SAYS.match(criterion)
-    return criterion[found.end() :] if found else criterion
+    match = _SAYS.match(criterion)
+    return criterion[match.end() :] if match else criterion
 
 
 @lru_cache(maxsize=4096)
@@ -58,23 +58,23 @@ def score_criteria(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def write_criteria(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """A criterion of each sentence that holds most words of the question, which are not known."""
-    asked, known = content_words(inputs["question"]), {*inputs["known"]}
-    found = [text for document in inputs["documents"] for text in sentences(document)]
-    found = [text for text in dict.fromkeys(found) if f"States that: {text}" not in known]
-    best = sorted(found, key=lambda text: -len(asked & content_words(text)))
-    kept = set(best[: inputs["wanted"]])
+    question_words, existing = content_words(inputs["question"]), {*inputs["known"]}
+    texts = [text for document in inputs["documents"] for text in sentences(document)]
+    texts = [text for text in dict.fromkeys(texts) if f"States that: {text}" not in existing]
+    best = sorted(texts, key=lambda text: -len(question_words & content_words(text)))
+    chosen = set(best[: inputs["wanted"]])
     return {
         "criteria": [
             {"text": f"States that: {text}", "weight": WEIGHT, "kind": "three_way"}
-            for text in found
-            if text in kept
+            for text in texts
+            if text in chosen
         ]
     }
 
 
 def _shares(inputs: Mapping[str, Any]) -> dict[str, float]:
-    given = content_words(inputs["response"])
-    return {key: recall(wanted_words(text), given) for key, text in inputs["criteria"].items()}
+    words = content_words(inputs["response"])
+    return {key: recall(wanted_words(text), words) for key, text in inputs["criteria"].items()}
 
 
 def _grade(share: float) -> CriterionMatch:

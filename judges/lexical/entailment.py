@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from ..labels import PointEntailment, YesNo
-from .answers import asked_about
+from .answers import subject_words
 from .nuggets_and_citations import content_words, recall
 from .segments import sentences
 
@@ -46,16 +46,18 @@ def judge_point(inputs: Mapping[str, Any]) -> dict[str, Any]:
     Counting words cannot tell what contradicts a point from what is silent on it: the other label
     is always neutral.
     """
-    found = _entailment(inputs["key_point"], inputs["response"])
-    return dict(zip(("evidence", "verdict"), found, strict=True))
+    evidence_and_label = _entailment(inputs["key_point"], inputs["response"])
+    return dict(zip(("evidence", "verdict"), evidence_and_label, strict=True))
 
 
 def judge_points(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The same for each of a list of key points."""
-    found = {i: _entailment(text, inputs["response"]) for i, text in inputs["key_points"].items()}
+    by_number = {
+        i: _entailment(text, inputs["response"]) for i, text in inputs["key_points"].items()
+    }
     return {
-        "evidence": {i: evidence for i, (evidence, _) in found.items()},
-        "verdicts": {i: label for i, (_, label) in found.items()},
+        "evidence": {i: evidence for i, (evidence, _) in by_number.items()},
+        "verdicts": {i: label for i, (_, label) in by_number.items()},
     }
 
 
@@ -66,8 +68,8 @@ def filter_point(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def score_filter(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """n / (n + 0.4) for n shared words: 0 for none, 0.71 for one, 0.83 for two."""
-    asked = content_words(asked_about(inputs["question"]))
-    n = len(asked & content_words(inputs["key_point"]))
+    question_words = content_words(subject_words(inputs["question"]))
+    n = len(question_words & content_words(inputs["key_point"]))
     return {"verdict": n / (n + HALF_SURE)}
 
 

@@ -13,6 +13,6 @@ def filled(texts: Sequence[str], most: int) -> list[str]:
     >>> filled(["Wind moves it."], 3)
     ['Wind moves it.', 'Wind moves it. 2', 'Wind moves it. 3']
     """
-    known = texts or [UNKNOWN]
+    repeated = texts or [UNKNOWN]
     more = range(len(texts), most)
-    return [*texts, *(f"{known[n % len(known)]} {n + 1}" for n in more)]
+    return [*texts, *(f"{repeated[n % len(repeated)]} {n + 1}" for n in more)]

@@ -11,11 +11,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from .nuggets_and_citations import WORD, all_words, content_words, stem
-from .segments import sentence_places
+from .segments import sentence_offsets
 
 MOST_SPANS = 3
 ENOUGH = 0.8  # of the words that a text holds: no further sentence is quoted then
-MOST_WORDS = 8  # of those named in a reason, found or missing
+MOST_WORDS = 8  # of those named in a reason, stated or missing
 
 _CLAUSE_END = re.compile(r"[,;:]\s+|\s[–—-]\s")
 
@@ -40,13 +40,13 @@ def spans(needed: str, text: str) -> list[tuple[int, int]]:
     >>> [text[start:end] for start, end in spans("wind sheds vortices from the deck", text)]
     ['In wind, vortices leave the deck']
     """
-    found = _holding(content_words(needed), text) or _holding(all_words(needed), text)
-    left = frozenset[str]().union(*(words for _, words in found))
+    parts = _holding(content_words(needed), text) or _holding(all_words(needed), text)
+    left = frozenset[str]().union(*(words for _, words in parts))
     least = len(left) * (1 - ENOUGH)
     chosen: list[tuple[int, int]] = []
     while left and len(left) > least and len(chosen) < MOST_SPANS:
         best, words = max(
-            found, key=lambda pair: (len(pair[1] & left), pair[0].start - pair[0].end)
+            parts, key=lambda pair: (len(pair[1] & left), pair[0].start - pair[0].end)
         )
         chosen.append(_cut(text, best, words & left))
         left -= words
@@ -65,15 +65,15 @@ def reason(needed: str, text: str) -> str:
     >>> reason("wind sheds vortices from the deck", "In wind, vortices leave the deck.")
     '3 of 4 words stand there: wind, vortices, deck; missing: sheds'
     """
-    wanted, given = content_words(needed), all_words(text)
+    wanted, words = content_words(needed), all_words(text)
     surface: dict[str, str] = {}
     for match in WORD.findall(needed):
         if (word := stem(match.lower())) in wanted:
             surface.setdefault(word, match)
-    found = [shown for word, shown in surface.items() if word in given]
-    missing = [shown for word, shown in surface.items() if word not in given]
-    parts = [f"{len(found)} of {len(surface)} words stand there"]
-    parts[0] += f": {_listed(found)}" if found else ""
+    stated = [shown for word, shown in surface.items() if word in words]
+    missing = [shown for word, shown in surface.items() if word not in words]
+    parts = [f"{len(stated)} of {len(surface)} words stand there"]
+    parts[0] += f": {_listed(stated)}" if stated else ""
     return "; ".join([*parts, f"missing: {_listed(missing)}"] if missing else parts)
 
 
@@ -84,7 +84,7 @@ def _listed(words: list[str]) -> str:
 
 @lru_cache(maxsize=4096)
 def _sentences(text: str) -> tuple[_Part, ...]:
-    parts = (_part(text, start, end) for start, end in sentence_places(text))
+    parts = (_part(text, start, end) for start, end in sentence_offsets(text))
     return tuple(part for part in parts if part.words)
 
 
@@ -103,7 +103,7 @@ def _cut(text: str, sentence: _Part, words: frozenset[str]) -> tuple[int, int]:
 @lru_cache(maxsize=16_384)
 def _clauses(sentence: str) -> tuple[_Part, ...]:
     """The clauses of a sentence; () where it is one."""
-    ends = [found.end() for found in _CLAUSE_END.finditer(sentence)]
+    ends = [match.end() for match in _CLAUSE_END.finditer(sentence)]
     if not ends:
         return ()
     borders = zip([0, *ends], [*ends, len(sentence)], strict=True)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
-from .answers import asked_about
+from .answers import subject_words
 from .clauses import statements
 from .nuggets_and_citations import (
     REPEATED,
@@ -23,7 +23,7 @@ from .nuggets_and_citations import (
 from .quotes import find_quote
 from .segments import sentences
 
-MORE_WORDS = 3  # that a query takes from what was found
+MORE_WORDS = 3  # that a query takes from the nuggets so far
 
 
 def propose_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,24 +32,25 @@ def propose_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
     One that mostly repeats a known nugget is left out. The quote is the statement itself where it
     stands so in the passage, and else its sentence.
     """
-    asked = content_words(asked_about(inputs["facet"]))
-    known = [content_words(text) for text in inputs["known"]]
-    told: dict[str, tuple[int, str]] = {}
+    facet_words = content_words(subject_words(inputs["facet"]))
+    known_words = [content_words(text) for text in inputs["known"]]
+    proposals: dict[str, tuple[int, str]] = {}
     for number, passage in inputs["passages"].items():
         for sentence in sentences(passage):
-            if not asked & content_words(sentence):
+            if not facet_words & content_words(sentence):
                 continue
             for text in statements(sentence):
-                new = content_words(text) - asked
-                if all(recall(new, old) < REPEATED for old in known):
+                new = content_words(text) - facet_words
+                if all(recall(new, old) < REPEATED for old in known_words):
                     quote = text if find_quote(text, passage) else sentence
-                    told.setdefault(text, (int(number), quote))
+                    proposals.setdefault(text, (int(number), quote))
     question = f"{inputs['question']} {inputs['facet']}"
     listed = {"question": question, "limit": inputs["limit"], "passages": {}}
-    best = update_nuggets({**listed, "nuggets": list(told)})["updated"]
+    best = update_nuggets({**listed, "nuggets": list(proposals)})["updated"]
     return {
         "proposed": [
-            {"nugget": text, "passage": told[text][0], "quote": told[text][1]} for text in best
+            {"nugget": text, "passage": proposals[text][0], "quote": proposals[text][1]}
+            for text in best
         ]
     }
 
@@ -60,10 +61,10 @@ def write_gap_queries(inputs: Mapping[str, Any]) -> dict[str, Any]:
     seen = Counter(word for text in inputs["nuggets"] for word in dict.fromkeys(_words(text)))
     new = sorted((word for word in seen if stem(word) not in tried), key=lambda w: (-seen[w], w))
     queries = {}
-    for place, (number, facet) in enumerate(inputs["facets"].items()):
-        start = place * MORE_WORDS  # other words for each facet, as far as there are any
+    for index, (number, facet) in enumerate(inputs["facets"].items()):
+        start = index * MORE_WORDS  # other words for each facet, as far as there are any
         more = new[start : start + MORE_WORDS] or new[:MORE_WORDS]
-        queries[number] = " ".join([asked_about(facet), *more])
+        queries[number] = " ".join([subject_words(facet), *more])
     return {"queries": queries}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from .answers import asked_about
+from .answers import subject_words
 from .clauses import MOST_WORDS, statements
 from .nuggets_and_citations import content_words, update_nuggets
 from .segments import n_words, sentences
@@ -23,10 +23,10 @@ def find_key_points(inputs: Mapping[str, Any]) -> dict[str, Any]:
     Each rests on its sentence. What they are does not depend on the known points, so asking again
     brings nothing new.
     """
-    asked = content_words(asked_about(inputs["question"]))
+    question_words = content_words(subject_words(inputs["question"]))
     rests_on: dict[str, str] = {}
-    for text, sentence in _told(inputs["document"]):
-        if n_words(text) <= MOST_POINT_WORDS and asked & content_words(sentence):
+    for text, sentence in _statements(inputs["document"]):
+        if n_words(text) <= MOST_POINT_WORDS and question_words & content_words(sentence):
             rests_on.setdefault(text, sentence)
     listed = {"question": inputs["question"], "limit": MOST_POINTS, "passages": {}}
     best = set(update_nuggets({**listed, "nuggets": list(rests_on)})["updated"])
@@ -43,9 +43,9 @@ def merge_points(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
     The words of the question do not count. A group has the text of its point with most words.
     """
-    asked = content_words(inputs["question"])
+    question_words = content_words(inputs["question"])
     words = {
-        number: content_words(text) - asked or content_words(text)
+        number: content_words(text) - question_words or content_words(text)
         for number, text in inputs["points"].items()
     }
     groups: list[list[str]] = []
@@ -68,13 +68,13 @@ def merge_points(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def extract_claims(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The statements of the answer in its order, each once; nothing is resolved."""
-    return {"claims": list(dict.fromkeys(text for text, _ in _told(inputs["answer"])))}
+    return {"claims": list(dict.fromkeys(text for text, _ in _statements(inputs["answer"])))}
 
 
-def _told(text: str) -> Iterator[tuple[str, str]]:
+def _statements(text: str) -> Iterator[tuple[str, str]]:
     """Each statement with its sentence; a long sentence that holds none stands for itself."""
     for sentence in sentences(text):
         is_whole = n_words(sentence) > MOST_WORDS and sentence[-1] in ".!"
-        found = statements(sentence) or ([" ".join(sentence.split())] if is_whole else [])
-        for statement in found:
+        texts = statements(sentence) or ([" ".join(sentence.split())] if is_whole else [])
+        for statement in texts:
             yield statement, sentence

@@ -76,17 +76,17 @@ def word_pairs(text: str) -> frozenset[tuple[str, str]]:
     return frozenset(pairwise(words))
 
 
-def recall(needed: frozenset[Any], given: frozenset[Any]) -> float:
+def recall(needed: frozenset[Any], words: frozenset[Any]) -> float:
     """Share of the words `needed` that are `given`, in [0, 1]; 0 if none is needed."""
-    return len(needed & given) / len(needed) if needed else 0.0
+    return len(needed & words) / len(needed) if needed else 0.0
 
 
 def assign_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Three grades by the share of a nugget's content words in the answer."""
-    given = content_words(inputs["answer"])
+    answer_words = content_words(inputs["answer"])
     return {
         "verdicts": {
-            key: _grade(recall(content_words(nugget), given))
+            key: _grade(recall(content_words(nugget), answer_words))
             for key, nugget in inputs["nuggets"].items()
         }
     }
@@ -94,22 +94,23 @@ def assign_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def score_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """The share that the grades of `assign_nuggets` go by, for each nugget."""
-    given = content_words(inputs["answer"])
+    answer_words = content_words(inputs["answer"])
     return {
         "verdicts": {
-            key: recall(content_words(nugget), given) for key, nugget in inputs["nuggets"].items()
+            key: recall(content_words(nugget), answer_words)
+            for key, nugget in inputs["nuggets"].items()
         }
     }
 
 
 def match_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Two grades, at the same threshold as full support."""
-    found = assign_nuggets(inputs)["verdicts"]
+    grades = assign_nuggets(inputs)["verdicts"]
     full = NuggetSupport.SUPPORT
     return {
         "verdicts": {
             key: NuggetMatch.SUPPORT if grade is full else NuggetMatch.NOT_SUPPORT
-            for key, grade in found.items()
+            for key, grade in grades.items()
         }
     }
 
@@ -148,8 +149,10 @@ def score_relevance(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def rate_importance(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Vital is the half of a list that shares most words with the question, the earlier first."""
-    asked = content_words(inputs["question"])
-    shared = {key: len(asked & content_words(text)) for key, text in inputs["nuggets"].items()}
+    question_words = content_words(inputs["question"])
+    shared = {
+        key: len(question_words & content_words(text)) for key, text in inputs["nuggets"].items()
+    }
     ranked = sorted(shared, key=lambda key: -shared[key])
     vital = set(ranked[: math.ceil(len(ranked) * VITAL_SHARE)])
     return {
@@ -163,19 +166,23 @@ def update_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
     A word counts for more if several passages hold it or the question asks for it, and for less
     each time it is chosen. A statement that mostly repeats a chosen one is passed over.
     """
-    asked = content_words(inputs["question"])
+    question_words = content_words(inputs["question"])
     passages = list(inputs["passages"].values())
     texts = [*inputs["nuggets"], *(text for passage in passages for text in statements(passage))]
     words = {
-        text: given for text in texts if len(given := content_words(text)) >= FEWEST_CONTENT_WORDS
+        text: content
+        for text in texts
+        if len(content := content_words(text)) >= FEWEST_CONTENT_WORDS
     }
     spread = Counter(w for text in [*passages, *inputs["nuggets"]] for w in content_words(text))
-    worth = {w: math.log2(1 + n) * (ASKED if w in asked else 1.0) for w, n in spread.items()}
+    worth = {
+        w: math.log2(1 + n) * (ASKED if w in question_words else 1.0) for w, n in spread.items()
+    }
     chosen: list[str] = []
 
     def gain(text: str) -> float:
-        given = words[text]
-        new = math.fsum(worth[word] for word in given) / math.sqrt(math.sqrt(len(given)))
+        content = words[text]
+        new = math.fsum(worth[word] for word in content) / math.sqrt(math.sqrt(len(content)))
         return new * PRONOUN if _leans_back(text) else new
 
     heap = [(-gain(text), index, text) for index, text in enumerate(words)]
@@ -185,7 +192,7 @@ def update_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
         now = -gain(text)
         if heap and now > heap[0][0]:  # worth less since it was put there
             heapq.heappush(heap, (now, index, text))
-        elif all(recall(words[text] - asked, words[old]) < REPEATED for old in chosen):
+        elif all(recall(words[text] - question_words, words[old]) < REPEATED for old in chosen):
             chosen.append(text)
             worth |= {word: worth[word] * AGAIN for word in words[text]}
     return {"updated": chosen}

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..labels import SearchKind, YesNo
-from .answers import asked_about
+from .answers import subject_words
 from .nuggets_and_citations import STOP_WORDS, WORD
 
 FEWEST_WORDS = 2  # that carry meaning, for a question to be about something
@@ -96,4 +96,4 @@ def split_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def _subject(question: str) -> list[str]:
     """The words that say what the question is about, in lower case; maybe none."""
-    return [word for word in WORD.findall(asked_about(question).lower()) if word not in _SMALL]
+    return [word for word in WORD.findall(subject_words(question).lower()) if word not in _SMALL]

@@ -22,8 +22,8 @@ def find_quote(quote: str, text: str) -> tuple[int, int] | None:
     exact = quote.strip()
     if (start := text.find(exact)) >= 0:
         return start, start + len(exact)
-    found = re.search(r"\s+".join(map(re.escape, words)), text)
-    return found.span() if found else None
+    match = re.search(r"\s+".join(map(re.escape, words)), text)
+    return match.span() if match else None
 
 
 def is_quoted(quote: str, text: str) -> bool:

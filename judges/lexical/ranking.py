@@ -39,8 +39,10 @@ def score_battle(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _ranked(inputs: Mapping[str, Any]) -> list[str]:
-    asked = content_words(inputs["question"])
-    shares = {n: recall(asked, content_words(text)) for n, text in inputs["passages"].items()}
+    question_words = content_words(inputs["question"])
+    shares = {
+        n: recall(question_words, content_words(text)) for n, text in inputs["passages"].items()
+    }
     return sorted(shares, key=lambda number: -shares[number])
 
 

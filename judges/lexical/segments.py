@@ -67,13 +67,13 @@ def sentences(text: str) -> list[str]:
     return [sentence for piece in pieces if (sentence := piece.strip())]
 
 
-def sentence_places(text: str) -> list[tuple[int, int]]:
+def sentence_offsets(text: str) -> list[tuple[int, int]]:
     """Where sentences stand, `text[start:end]` each, with white space; lines end them too.
 
-    >>> sentence_places("Dr. Oke came. Did she stay?")
+    >>> sentence_offsets("Dr. Oke came. Did she stay?")
     [(0, 14), (14, 27)]
     """
-    ends = {found.end() for border in (_SENTENCE, _LINE) for found in border.finditer(text)}
+    ends = {match.end() for border in (_SENTENCE, _LINE) for match in border.finditer(text)}
     return list(pairwise(sorted({0, *ends, len(text)})))
 
 
@@ -91,7 +91,7 @@ def _fitting(
 
 
 def _cut(text: str, border: re.Pattern[str]) -> list[str]:
-    ends = (found.end() for found in border.finditer(text))
+    ends = (match.end() for match in border.finditer(text))
     return [text[start:end] for start, end in pairwise(dict.fromkeys([0, *ends, len(text)]))]
 
 

@@ -59,7 +59,7 @@ def write_questions(inputs: Mapping[str, Any]) -> dict[str, Any]:
     those of the statement alone.
     """
     report = _ABBREVIATED.sub(r"\1", inputs["report"])
-    texts = [text for sentence in sentences(report) for text in _told(sentence)]
+    texts = [text for sentence in sentences(report) for text in _statements(sentence)]
     limit = len(inputs["known"]) + inputs["wanted"]
     best = update_nuggets({"question": "", "limit": limit, "nuggets": texts, "passages": {}})
     questions = [f"Is it so: {text}?" for text in best["updated"]]
@@ -92,12 +92,12 @@ def write_passages(inputs: Mapping[str, Any]) -> dict[str, Any]:
     Nothing is resolved: a pronoun that pointed at another passage still does.
     """
     most = PASSAGE_WORDS
-    while len(found := segments(inputs["part"], most)) > MOST_PASSAGES:
+    while len(passages := segments(inputs["part"], most)) > MOST_PASSAGES:
         most += PASSAGE_WORDS // 10
-    return {"passages": found}
+    return {"passages": passages}
 
 
-def _told(sentence: str) -> Iterator[str]:
+def _statements(sentence: str) -> Iterator[str]:
     """What a sentence says: its short statements, or the whole of it."""
     whole = _JOINED_ON.sub("", _LEFT_OUT.sub("", sentence)).strip(_OUTER)
     is_short = n_words(whole) <= MOST_QUESTION_WORDS and sentence[-1] not in "?:…"
@@ -108,16 +108,16 @@ def _told(sentence: str) -> Iterator[str]:
 
 def _names(report: str) -> list[str]:
     """Names, by how often their last word ends one; each as long as it is written anywhere."""
-    found: dict[str, list[str]] = {}
+    by_last_word: dict[str, list[str]] = {}
     for sentence in sentences(report):
         for run in _NAME.finditer(sentence):
             words = run[0].split()
             if (run.start() == 0 and len(words) == 1) or words[0].lower() in _SMALL:
                 words = words[1:]  # the capital is that of a sentence
             if words and not _NO_NAME.intersection(words):
-                found.setdefault(words[-1], []).append(" ".join(words))
+                by_last_word.setdefault(words[-1], []).append(" ".join(words))
     chosen: list[str] = []
-    for same in sorted(found.values(), key=len, reverse=True):
+    for same in sorted(by_last_word.values(), key=len, reverse=True):
         name = max(same, key=len)
         if not any(content_words(name) & content_words(other) for other in chosen):
             chosen.append(name)
@@ -126,9 +126,9 @@ def _names(report: str) -> list[str]:
 
 def _phrases(report: str) -> list[str]:
     """What follows an article, the commonest first, two words before one."""
-    found = Counter(_PHRASE.findall(report))
+    counts = Counter(_PHRASE.findall(report))
     chosen: list[str] = []
-    for phrase in sorted(found, key=lambda text: (-found[text], -n_words(text))):
+    for phrase in sorted(counts, key=lambda text: (-counts[text], -n_words(text))):
         words = content_words(phrase)
         is_new = not any(words & content_words(other) for other in chosen)
         if is_new and not _NO_TOPIC.intersection(phrase.split()):

@@ -69,8 +69,8 @@ class AnswerWriter(Judge):
     Raises: JudgeError when the last repair is still wrong (unparseable), or without any passage
         (not asked).
 
-    >>> found = {"a": "Wind moves bridges. Bees dance.", "b": "A bridge sways."}
-    >>> written = AnswerWriter("lexical")(question="Why do bridges move?", passages=found)
+    >>> passages = {"a": "Wind moves bridges. Bees dance.", "b": "A bridge sways."}
+    >>> written = AnswerWriter("lexical")(question="Why do bridges move?", passages=passages)
     >>> [(s.text, [c.passage_id for c in s.citations]) for s in written.sentences]
     [('Wind moves bridges.', ['a'])]
     """
@@ -116,7 +116,7 @@ class AnswerWriter(Judge):
             written.append(sentence)
         return reply._replace(values={"answer": written})
 
-    def asked(self, question: str, passages: Mapping[str, str]) -> dict[str, Any]:
+    def first_inputs(self, question: str, passages: Mapping[str, str]) -> dict[str, Any]:
         """The inputs of the first call."""
         return {
             "question": question,
@@ -137,7 +137,7 @@ class AnswerWriter(Judge):
         """
         if not passages:
             raise JudgeError(Reason.NO_PASSAGE, "there is no passage to write from")
-        inputs = self.asked(question, passages)
+        inputs = self.first_inputs(question, passages)
         calls: list[Provenance] = []
         for _ in range(1 + self.repairs):
             reply = await self.ask("compose", **inputs)
@@ -151,7 +151,7 @@ class AnswerWriter(Judge):
 
     def _faults(self, written: Sequence[CitedText], n_passages: int) -> list[str]:
         """All that breaks a rule."""
-        found = [] if written else ["it has no sentence"]
+        faults = [] if written else ["it has no sentence"]
         for nth, sentence in enumerate(written, 1):
             times = Counter(sentence["citations"])
             checks = {
@@ -164,11 +164,11 @@ class AnswerWriter(Judge):
                     not 1 <= number <= n_passages
                 )
                 checks[f"cites {number} more than once"] = n > 1
-            found += [f"sentence {nth} {what}" for what, is_so in checks.items() if is_so]
+            faults += [f"sentence {nth} {what}" for what, is_so in checks.items() if is_so]
         n_words = count_words(" ".join(sentence["text"] for sentence in written))
         if n_words > self.words:
-            found.append(f"it has {n_words} words, wanted {self.words} at most")
-        return found
+            faults.append(f"it has {n_words} words, wanted {self.words} at most")
+        return faults
 
 
 def _sentences(written: Sequence[CitedText], ids: Sequence[str]) -> list[Sentence]:

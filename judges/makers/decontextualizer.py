@@ -89,8 +89,8 @@ class Decontextualizer(Judge):
         """The passages of all segments, in order, and one provenance per call."""
         parts = segments(document, self.most_tokens, self.count)
         calls = map(self._rewrite, ["", *parts], parts)
-        found = await asyncio.gather(*calls)
-        return [text for texts, _ in found for text in texts], [call for _, call in found]
+        rewritten = await asyncio.gather(*calls)
+        return [text for texts, _ in rewritten for text in texts], [call for _, call in rewritten]
 
     async def _rewrite(self, before: str, part: str) -> tuple[list[str], Provenance]:
         reply = await self.ask("rewrite", before=before, part=part)

@@ -56,8 +56,8 @@ class GapWriter(Judge):
         tried: Sequence[str] = (),
     ) -> dspy.Prediction:
         """One call."""
-        found, _ = await self.queries(question, facets, nuggets, tried)
-        return dspy.Prediction(queries=found)
+        queries, _ = await self.queries(question, facets, nuggets, tried)
+        return dspy.Prediction(queries=queries)
 
     async def queries(
         self,
@@ -75,5 +75,5 @@ class GapWriter(Judge):
             facets={str(i): text for i, text in enumerate(facets, 1)},
         )
         written = reply.values["queries"]
-        found = [" ".join(written[str(i)].split()) for i in range(1, len(facets) + 1)]
-        return found, [reply.provenance]
+        texts = [" ".join(written[str(i)].split()) for i in range(1, len(facets) + 1)]
+        return texts, [reply.provenance]

@@ -120,7 +120,7 @@ class KeyPointExtractor(ListMaker):
     async def made(self, *, question: str, documents: Sequence[str]) -> list[str]:  # type: ignore[override]
         """See ListMaker: the points of all documents of which a span stands in the document."""
         read = await asyncio.gather(*(self.extract(question, text) for text in documents))
-        points = [point for found, _ in read for point in found if point.spans]
+        points = [point for extracted, _ in read for point in extracted if point.spans]
         return list(dict.fromkeys(point.text for point in points))
 
     def example(self, inputs: Inputs, texts: Sequence[str], spans: Spans) -> dict[str, Any]:
@@ -131,10 +131,10 @@ class KeyPointExtractor(ListMaker):
         """
         cut = (self.most_tokens, self.overlap, self.count)
         parts = [part for text in inputs["documents"] for part in windows(text, *cut)]
-        found = [_stated(part, texts, spans) for part in parts]
-        best = max(range(len(parts)), key=lambda i: (len(found[i]), -i))
-        asked = {"question": inputs["question"], "document": parts[best], "known": []}
-        return {**asked, "points": found[best]}
+        stated = [_stated(part, texts, spans) for part in parts]
+        best = max(range(len(parts)), key=lambda i: (len(stated[i]), -i))
+        inputs_of_part = {"question": inputs["question"], "document": parts[best], "known": []}
+        return {**inputs_of_part, "points": stated[best]}
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: so many points at first that a window has `POINTS` of them."""
@@ -156,16 +156,16 @@ class KeyPointExtractor(ListMaker):
         return [_checked(point, document) for point in points], calls
 
     async def _read(self, question: str, part: str) -> tuple[list[QuotedPoint], list[Provenance]]:
-        found: list[QuotedPoint] = []
+        points: list[QuotedPoint] = []
         calls: list[Provenance] = []
         for _ in range(self.rounds):
-            known = [point["text"] for point in found]
+            known = [point["text"] for point in points]
             reply = await self.ask("find", question=question, document=part, known=known)
             calls.append(reply.provenance)
-            found = _distinct([*found, *reply.values["points"]])
-            if len(found) == len(known):
+            points = _distinct([*points, *reply.values["points"]])
+            if len(points) == len(known):
                 break
-        return found, calls
+        return points, calls
 
 
 def windows(
@@ -189,14 +189,14 @@ def windows(
     _check_window(most_tokens, overlap)
     if count(document) <= most_tokens:
         return [text] if (text := document.strip()) else []
-    found: list[str] = []
+    cut: list[str] = []
     end = repeated = 0
     for part in segments(document, most_tokens - overlap, count):
         start = document.index(part, end)  # white space alone lies between
-        found.append(document[end - repeated : start + len(part)] if repeated else part)
+        cut.append(document[end - repeated : start + len(part)] if repeated else part)
         end = start + len(part)
         repeated = len(segments(part, overlap, count)[-1]) if overlap else 0
-    return found
+    return cut
 
 
 def _check_window(most_tokens: int, overlap: int) -> None:
@@ -207,24 +207,24 @@ def _check_window(most_tokens: int, overlap: int) -> None:
 
 def _distinct(points: Iterable[QuotedPoint]) -> list[QuotedPoint]:
     """The points in order, those of the same text as one."""
-    found: dict[str, QuotedPoint] = {}
+    distinct: dict[str, QuotedPoint] = {}
     for point in points:
         text = " ".join(point["text"].split())
-        same = found.setdefault(text.casefold().rstrip(". "), {"text": text, "spans": []})
+        same = distinct.setdefault(text.casefold().rstrip(". "), {"text": text, "spans": []})
         same["spans"] = [*same["spans"], *point["spans"]]
-    return list(found.values())
+    return list(distinct.values())
 
 
 def _stated(
     part: str, texts: Sequence[str], spans: Mapping[str, Sequence[str]]
 ) -> list[QuotedPoint]:
     """Those of the points that a part of a document states, each with the words that do."""
-    found = []
+    stated = []
     for text in texts:
         quotes = spans.get(text) or [judge_point({"key_point": text, "response": part})["evidence"]]
-        if held := [quote for quote in quotes if quote.strip() and find_quote(quote, part)]:
-            found.append(QuotedPoint(text=text, spans=held))
-    return found
+        if evidence := [quote for quote in quotes if quote.strip() and find_quote(quote, part)]:
+            stated.append(QuotedPoint(text=text, spans=evidence))
+    return stated
 
 
 def _checked(point: QuotedPoint, document: str) -> FoundPoint:

@@ -132,13 +132,13 @@ class KeyPointMerger(Judge):
     ) -> tuple[list[MergedPoint], list[Provenance]]:
         if len(points) < 2:
             return list(points), []
-        asked = {str(number): point.text for number, point in enumerate(points, 1)}
+        numbered = {str(number): point.text for number, point in enumerate(points, 1)}
         groups: list[PointGroup] = []
         faults: list[str] = []
         calls: list[Provenance] = []
         for _ in range(1 + self.repairs):
             reply = await self.ask(
-                "join", question=question, points=asked, rejected=groups, faults=faults
+                "join", question=question, points=numbered, rejected=groups, faults=faults
             )
             calls.append(reply.provenance)
             groups = reply.values["merged"]

@@ -13,7 +13,7 @@ Spans = Mapping[str, Sequence[str]]
 
 
 class ListMaker(Judge):
-    """A judge whose result is a list that can be held against one that people made.
+    """A judge whose result is a list that can be compared with one that people made.
 
     Attributes:
         kind: the files that lists of people stand in.

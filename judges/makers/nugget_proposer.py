@@ -23,7 +23,7 @@ class ProposedNugget(NamedTuple):
 
     Attributes:
         text: of the nugget.
-        passage: the 0-based place of the passage that was quoted; None: there is no such passage.
+        passage: the 0-based index of the passage that was quoted; None: there is no such passage.
         span: where the quote stands in that passage, `text[start:end]`; None: nowhere.
     """
 
@@ -40,10 +40,10 @@ class QuotedNugget(TypedDict):
     quote: str
 
 
-def _worded(found: list[QuotedNugget]) -> list[QuotedNugget]:
-    if not all(each["nugget"].strip() for each in found):
+def _worded(nuggets: list[QuotedNugget]) -> list[QuotedNugget]:
+    if not all(each["nugget"].strip() for each in nuggets):
         raise ValueError("a nugget without text")
-    return found
+    return nuggets
 
 
 class ProposeNuggets(dspy.Signature):  # type: ignore[misc]
@@ -94,8 +94,8 @@ class NuggetProposer(Judge):
         self, *, question: str, facet: str, passages: Sequence[str], known: Sequence[str] = ()
     ) -> dspy.Prediction:
         """One call."""
-        found, _ = await self.propose(question, facet, passages, known)
-        return dspy.Prediction(proposed=found)
+        nuggets, _ = await self.propose(question, facet, passages, known)
+        return dspy.Prediction(proposed=nuggets)
 
     async def propose(
         self, question: str, facet: str, passages: Sequence[str], known: Sequence[str]
@@ -109,11 +109,11 @@ class NuggetProposer(Judge):
             known=list(known),
             limit=self.limit,
         )
-        found = []
+        nuggets = []
         for each in reply.values["proposed"][: self.limit]:
-            place = each["passage"] - 1
-            is_there = 0 <= place < len(passages)
-            span = find_quote(each["quote"], passages[place]) if is_there else None
+            index = each["passage"] - 1
+            is_there = 0 <= index < len(passages)
+            span = find_quote(each["quote"], passages[index]) if is_there else None
             text = " ".join(each["nugget"].split())
-            found.append(ProposedNugget(text, place if is_there else None, span))
-        return found, [reply.provenance]
+            nuggets.append(ProposedNugget(text, index if is_there else None, span))
+        return nuggets, [reply.provenance]

@@ -103,8 +103,8 @@ class Nuggetizer(ListMaker):
                 limit=self.limit,
             )
             calls.append(reply.provenance)
-            found = list(
+            updated = list(
                 dict.fromkeys(t for text in reply.values["updated"] if (t := text.strip()))
             )
-            nuggets, n_cut = found[: self.limit], n_cut + len(found[self.limit :])
+            nuggets, n_cut = updated[: self.limit], n_cut + len(updated[self.limit :])
         return nuggets, n_cut, calls

@@ -54,8 +54,8 @@ class QueryWriter(Judge):
     ) -> tuple[list[str], Provenance]:
         """The queries and the provenance of the call."""
         reply = await self.ask("write", question=question, sentence=sentence, wanted=wanted)
-        found: dict[str, str] = {}
+        distinct: dict[str, str] = {}
         for text in (" ".join(query.split()) for query in reply.values["queries"]):
             if text:
-                found.setdefault(text.casefold(), text)
-        return list(found.values())[:wanted], reply.provenance
+                distinct.setdefault(text.casefold(), text)
+        return list(distinct.values())[:wanted], reply.provenance

@@ -24,11 +24,11 @@ class Decomposed(NamedTuple):
     subquestions: list[str]
 
 
-def _some(found: list[str]) -> list[str]:
-    n = sum(bool(text.strip()) for text in found)
+def _some(texts: list[str]) -> list[str]:
+    n = sum(bool(text.strip()) for text in texts)
     if not 1 <= n <= MOST:
         raise ValueError(f"{n} sub-questions with text, wanted 1 to {MOST}")
-    return found
+    return texts
 
 
 class DecomposeQuestion(dspy.Signature):  # type: ignore[misc]
@@ -68,16 +68,16 @@ class QuestionDecomposer(Judge):
 
     async def decide(self, *, question: str) -> dspy.Prediction:  # type: ignore[override]
         """One call."""
-        found, _ = await self.decompose(question)
-        return dspy.Prediction(kind=found.kind, subquestions=found.subquestions)
+        split, _ = await self.decompose(question)
+        return dspy.Prediction(kind=split.kind, subquestions=split.subquestions)
 
     async def decompose(self, question: str) -> tuple[Decomposed, list[Provenance]]:
         """The kind and the sub-questions, at least one, and the provenance of the call."""
         reply = await self.ask("split", question=question)
         kind: SearchKind = reply.values["kind"]
         texts = [question] if kind is SearchKind.SIMPLE else reply.values["subquestions"]
-        found: dict[str, str] = {}
+        distinct: dict[str, str] = {}
         for text in (" ".join(text.split()) for text in texts):
             if text:
-                found.setdefault(text.casefold(), text)
-        return Decomposed(kind, list(found.values())), [reply.provenance]
+                distinct.setdefault(text.casefold(), text)
+        return Decomposed(kind, list(distinct.values())), [reply.provenance]

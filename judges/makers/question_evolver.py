@@ -89,13 +89,13 @@ class QuestionEvolver(Judge):
         if n < 1:
             raise ValueError(f"n must be 1 or more, got {n}")
         reply = await self.ask(way, question=question, domain=domain, category=category, wanted=n)
-        found: dict[str, str] = {}
+        evolved: dict[str, str] = {}
         for text in reply.values["questions"]:
             if (key := _key(text)) not in ("", _key(question)):
-                found.setdefault(key, " ".join(text.split()))
-        if not found:
+                evolved.setdefault(key, " ".join(text.split()))
+        if not evolved:
             raise JudgeOutputError(Reason.INCOMPLETE, "no new question", str(reply.values))
-        return list(found.values())[:n], [reply.provenance]
+        return list(evolved.values())[:n], [reply.provenance]
 
 
 def _key(question: str) -> str:

@@ -1,4 +1,4 @@
-"""Which criteria should an answer to the question be held against?"""
+"""By which criteria should an answer to the question be judged?"""
 
 from __future__ import annotations
 
@@ -107,13 +107,13 @@ class RubricWriter(Judge):
         if n < 1:
             raise ValueError(f"n must be 1 or more, got {n}")
         parts = _parts(documents)
-        found: dict[str, MadeCriterion] = {}
+        criteria: dict[str, MadeCriterion] = {}
         calls: list[Provenance] = []
         for at, part in enumerate(parts):
-            wanted = -(-(n - len(found)) // (len(parts) - at))
+            wanted = -(-(n - len(criteria)) // (len(parts) - at))
             if wanted < 1:
                 break
-            known = [one.text for one in found.values()]
+            known = [one.text for one in criteria.values()]
             reply = await self.ask(
                 "write", question=question, documents=part, known=known, wanted=wanted
             )
@@ -121,10 +121,10 @@ class RubricWriter(Judge):
             for one in reply.values["criteria"][:wanted]:
                 text = " ".join(one["text"].split())
                 made = MadeCriterion(text, one["weight"], one["kind"])
-                found.setdefault(text.casefold().rstrip(". "), made)
-        if not any(one.weight > 0 for one in found.values()):
-            raise JudgeOutputError(Reason.INCOMPLETE, "no criterion to meet", str(list(found)))
-        return list(found.values()), calls
+                criteria.setdefault(text.casefold().rstrip(". "), made)
+        if not any(one.weight > 0 for one in criteria.values()):
+            raise JudgeOutputError(Reason.INCOMPLETE, "no criterion to meet", str(list(criteria)))
+        return list(criteria.values()), calls
 
 
 def _parts(documents: Sequence[str]) -> list[list[str]]:

@@ -74,8 +74,8 @@ class SubQuestionGenerator(ListMaker):
     def example(self, inputs: Inputs, texts: Sequence[str], spans: Spans) -> dict[str, Any]:
         """See ListMaker: all questions at once, as many as are wanted."""
         questions = list(texts)
-        asked = {"report": inputs["report"], "known": [], "wanted": len(questions)}
-        return {**asked, "questions": questions}
+        inputs_of_call = {"report": inputs["report"], "known": [], "wanted": len(questions)}
+        return {**inputs_of_call, "questions": questions}
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: as many questions as are wanted."""
@@ -88,23 +88,23 @@ class SubQuestionGenerator(ListMaker):
             raise ValueError(f"n must be 1 or more, got {n}")
         if not report.strip():
             raise JudgeError(Reason.NO_PASSAGE, "the report is blank")
-        found: dict[str, str] = {}
+        questions: dict[str, str] = {}
         calls: list[Provenance] = []
         for _ in range(self.rounds):
-            n_known = len(found)
+            n_known = len(questions)
             reply = await self.ask(
-                "write", report=report, known=list(found.values()), wanted=n - n_known
+                "write", report=report, known=list(questions.values()), wanted=n - n_known
             )
             calls.append(reply.provenance)
             for text in reply.values["questions"]:
                 question = " ".join(text.split())
                 if key := _key(question):
-                    found.setdefault(key, question)
-            if len(found) >= n or len(found) == n_known:
+                    questions.setdefault(key, question)
+            if len(questions) >= n or len(questions) == n_known:
                 break
-        if not found:
+        if not questions:
             raise JudgeOutputError(Reason.INCOMPLETE, "no question", str(reply.values))
-        return list(found.values())[:n], calls
+        return list(questions.values())[:n], calls
 
 
 def _key(question: str) -> str:

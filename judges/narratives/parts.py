@@ -78,23 +78,23 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
         parts = parts_of(item.get("sub_narratives", ""))
         if not parts:
             raise ValueError("wanted sub-narratives, which are judged each by itself; got none")
-        asked = await asyncio.gather(*(self._part({**item, "sub_narrative": p}) for p in parts))
-        calls = tuple(call for _, call in asked if call is not None)
-        return [self._graded([found for found, _ in asked], topic_id)], calls
+        outcomes = await asyncio.gather(*(self._part({**item, "sub_narrative": p}) for p in parts))
+        calls = tuple(call for _, call in outcomes if call is not None)
+        return [self._graded([outcome for outcome, _ in outcomes], topic_id)], calls
 
     async def verdicts(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], Provenance]:
         """See ItemJudge; all calls as one."""
-        found, calls = await self.judged(items, topic_id)
-        return found, as_one(self.model_name, calls)
+        judged, calls = await self.judged(items, topic_id)
+        return judged, as_one(self.model_name, calls)
 
-    def prediction(self, found: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+    def prediction(self, verdicts: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
         """See ItemJudge: the grade, with the labels of the parts."""
-        of_item = super().prediction(found, **more)
-        if isinstance(found, Verdict):
+        of_item = super().prediction(verdicts, **more)
+        if isinstance(verdicts, Verdict):
             of_item = of_item.without(self.output)
-            of_item.grade, of_item.parts = int(found.label), found.parts
+            of_item.grade, of_item.parts = int(verdicts.label), verdicts.parts
         return of_item
 
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
@@ -102,10 +102,10 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
         raise ValueError(f"the {self.name} judge by parts has no lexical score to weight")
 
     async def _part(self, item: Mapping[str, str]) -> tuple[Part, Provenance | None]:
-        """What is said of one part. Raises: JudgeError at the limit of a budget."""
-        given = {name: text for name, text in item.items() if name != "sub_narratives"}
+        """The outcome of one part. Raises: JudgeError at the limit of a budget."""
+        inputs = {name: text for name, text in item.items() if name != "sub_narratives"}
         try:
-            reply = await self.ask(self.predictor, **given)
+            reply = await self.ask(self.predictor, **inputs)
         except JudgeError as error:
             if error.reason is Reason.BUDGET:
                 raise
@@ -115,34 +115,36 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
             return self.explained(verdict, reply, None, item), reply.provenance
         return verdict, reply.provenance
 
-    def _graded(self, asked: Sequence[Part], topic_id: str | None) -> Verdict | Unjudged:
-        """The grade of a passage from what was said of its parts, if that settles it."""
-        labels = [each.label if isinstance(each, Verdict) else None for each in asked]
+    def _graded(self, judged_parts: Sequence[Part], topic_id: str | None) -> Verdict | Unjudged:
+        """The grade of a passage from the outcomes of its parts, if that settles it."""
+        labels = [each.label if isinstance(each, Verdict) else None for each in judged_parts]
         n_answered, n_related, n_lost = map(labels.count, (*_DETAILED_AND_RELATED, None))
         grade = narrative_grade(n_answered, n_related)
         if grade != narrative_grade(n_answered + n_lost, n_related):
-            lost = next(each for each in asked if isinstance(each, Unjudged))
-            what = f"{n_lost} of {len(asked)} sub-narratives not judged: {lost.detail}"
+            lost = next(each for each in judged_parts if isinstance(each, Unjudged))
+            what = f"{n_lost} of {len(judged_parts)} sub-narratives not judged: {lost.detail}"
             return lost._replace(detail=what)
         score = n_answered / BEST_GRADE or (_HALF_RELATED if n_related else 0.0)
-        found = Verdict(str(grade), min(1.0, score))
+        verdict = Verdict(str(grade), min(1.0, score))
         if self.correction is not None:
-            found = self.correction.verdict(found, self.scale, topic_id)
+            verdict = self.correction.verdict(verdict, self.scale, topic_id)
         parts = {str(i): label for i, label in enumerate(labels, 1)}
-        return found._replace(parts=parts, **_why(asked, found.label != self.scale[0]))
+        return verdict._replace(parts=parts, **_why(judged_parts, verdict.label != self.scale[0]))
 
 
 _DETAILED_AND_RELATED = (PartAnswer.DETAILED.value, PartAnswer.RELATED.value)
 
 
-def _why(asked: Sequence[Part], is_ground: bool) -> dict[str, Any]:
-    """What was quoted and said for the parts that have the best label of any."""
-    known = [(i, each) for i, each in enumerate(asked, 1) if isinstance(each, Verdict)]
-    best = next((x for x in _DETAILED_AND_RELATED if any(e.label == x for _, e in known)), None)
-    of_best = [(i, each) for i, each in known if each.label == best or best is None]
+def _why(parts: Sequence[Part], is_ground: bool) -> dict[str, Any]:
+    """The quotes and rationales of the parts that have the best label of any."""
+    judged = [(i, each) for i, each in enumerate(parts, 1) if isinstance(each, Verdict)]
+    best = next((x for x in _DETAILED_AND_RELATED if any(e.label == x for _, e in judged)), None)
+    of_best = [(i, each) for i, each in judged if each.label == best or best is None]
     quotes = [each.evidence for _, each in of_best if each.evidence is not None and is_ground]
-    said = [f"{i}. {each.rationale}" for i, each in of_best if each.rationale]
+    rationales = [f"{i}. {each.rationale}" for i, each in of_best if each.rationale]
     return {
-        "evidence": tuple(dict.fromkeys(q for given in quotes for q in given)) if quotes else None,
-        "rationale": " ".join(said) or None,
+        "evidence": tuple(dict.fromkeys(q for quoted in quotes for q in quoted))
+        if quotes
+        else None,
+        "rationale": " ".join(rationales) or None,
     }

@@ -51,10 +51,10 @@ def actions_of(tools: Sequence[Tool], asks: Any, result: Mapping[str, Any]) -> A
     Args:
         asks: AskAbout or Ask. result: the fields of `finish`, by name, each with its type.
     """
-    known = {"search": Search, "read": Read, "judge": asks}
+    actions = {"search": Search, "read": Read, "judge": asks}
     new: Any = TypedDict  # which type checkers want to read, not to run
     finish = new("Finish", {"tool": Literal["finish"], **result})
-    return typing.Union[(*(known[tool] for tool in tools), finish)]
+    return typing.Union[(*(actions[tool] for tool in tools), finish)]
 
 
 def fault_in(action: Action, turns: Sequence[Turn], known: Sequence[str] = ()) -> str:
@@ -67,14 +67,14 @@ def fault_in(action: Action, turns: Sequence[Turn], known: Sequence[str] = ()) -
         case "search":
             return "" if action["query"].strip() else "the query is blank"
         case "read":
-            if action["passage"] not in {*found_in(turns), *known}:
+            if action["passage"] not in {*passages_found(turns), *known}:
                 return "it reads a passage that no search found"
             return "" if action["start"] >= 0 else "it reads from before the first character"
         case "judge":
-            asked = action["passages"]
-            if not 1 <= len(asked) <= MOST_JUDGED or len({*asked}) < len(asked):
+            passages = action["passages"]
+            if not 1 <= len(passages) <= MOST_JUDGED or len({*passages}) < len(passages):
                 return f"wanted 1 to {MOST_JUDGED} passages, each once"
-            if not {*found_in(turns), *known}.issuperset(asked):
+            if not {*passages_found(turns), *known}.issuperset(passages):
                 return "it has a passage judged that no search found"
             return "" if action.get("statement", "-").strip() else "the statement is blank"
     steps = range(1, len(turns) + 1)
@@ -83,13 +83,13 @@ def fault_in(action: Action, turns: Sequence[Turn], known: Sequence[str] = ()) -
     return ""
 
 
-def found_in(turns: Sequence[Turn]) -> list[str]:
+def passages_found(turns: Sequence[Turn]) -> list[str]:
     """The passages that searches found, in their order."""
-    found = (turn["found"] for turn in turns if turn["action"]["tool"] == "search")
-    return list(dict.fromkeys(name for names in found for name in names))
+    names_of = (turn["found"] for turn in turns if turn["action"]["tool"] == "search")
+    return list(dict.fromkeys(name for names in names_of for name in names))
 
 
 def labels_in(turns: Sequence[Turn]) -> dict[str, str]:
     """What passages were judged, the last label of each."""
-    found = (turn["found"] for turn in turns if turn["action"]["tool"] == "judge")
-    return {row["passage"]: row["label"] for rows in found for row in rows}
+    rows_of = (turn["found"] for turn in turns if turn["action"]["tool"] == "judge")
+    return {row["passage"]: row["label"] for rows in rows_of for row in rows}

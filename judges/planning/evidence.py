@@ -7,7 +7,7 @@ from typing import Any
 
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend
-from .actions import MOST_JUDGED, Action, Ask, Tool, Turn, found_in, labels_in
+from .actions import MOST_JUDGED, Action, Ask, Tool, Turn, labels_in, passages_found
 from .planner import KNOWN, TURNS, Planner, by_rule
 
 TASK = """Look for a passage that backs up the whole sentence.
@@ -36,7 +36,7 @@ class EvidencePlanner(Planner):
 
     @staticmethod
     def fault(action: Action, inputs: Mapping[str, Any]) -> str:
-        """See Planner: nothing was looked for in vain before all that was found is judged."""
+        """See Planner: nothing was looked for in vain before all passages found are judged."""
         if action["tool"] == "finish" and (why := not_looked_for(inputs[TURNS])):
             return why
         return Planner.fault(action, inputs)
@@ -46,7 +46,7 @@ def not_looked_for(turns: Sequence[Turn]) -> str:
     """Why "nothing backs it up" cannot be said yet; "": it can."""
     if not any(turn["action"]["tool"] == "search" for turn in turns):
         return "nothing was searched for yet"
-    left = found_in(turns)
+    left = passages_found(turns)
     judged = labels_in(turns)
     n = sum(name not in judged for name in left)
     return f"{n} of {len(left)} passages that were found are not judged" if n else ""

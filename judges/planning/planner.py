@@ -1,4 +1,4 @@
-"""What does an agent do next? Asked anew each turn, of the item and what was found before."""
+"""What does an agent do next? Asked anew each turn, of the item and the turns before."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ...backends.errors import JudgeOutputError
 from ...backends.prompt import Prompt, Scorer, Twin
 from ...records.judgements import Reason
 from ..base import Judge
-from .actions import Action, Ask, Tool, Turn, actions_of, fault_in, found_in, labels_in
+from .actions import Action, Ask, Tool, Turn, actions_of, fault_in, labels_in, passages_found
 
 TURNS, LEFT = "turns", "turns_left"
 KNOWN = "references"  # an input that lists passages which need no search
@@ -29,10 +29,10 @@ class PlannedPrompt(Prompt):
 
     def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]:
         """See ReplyFormat. Raises also for a fault, which the next request tells."""
-        found = super().parse(text, inputs)
-        if inputs is not None and (fault := self.fault(found["action"], inputs)):
+        values = super().parse(text, inputs)
+        if inputs is not None and (fault := self.fault(values["action"], inputs)):
             raise JudgeOutputError(Reason.UNPARSEABLE, fault, text, complaint=fault)
-        return found
+        return values
 
 
 class Planner(Judge):
@@ -45,7 +45,7 @@ class Planner(Judge):
     Args:
         task: instructions. inputs: field of an item -> what it holds.
         tools: what is offered besides `finish`. asks: how `judge` is asked.
-        result: the fields of `finish`, with their types. finish: what is said of it.
+        result: the fields of `finish`, with their types. finish: its description.
 
     `answers`: what there is to say at the end, by name, with its type.
     """
@@ -69,7 +69,9 @@ class Planner(Judge):
         self.tools = tuple(tools)
         self.task = task.strip()
         what = "the sentence" if asks is Ask else "a statement of yours"
-        said = " ".join([*(_TOOLS[tool].format(what=what) for tool in tools), f"finish {finish}."])
+        actions = " ".join(
+            [*(_TOOLS[tool].format(what=what) for tool in tools), f"finish {finish}."]
+        )
         action = actions_of(tools, asks, result)
         fields = {
             **{
@@ -83,7 +85,7 @@ class Planner(Judge):
             LEFT: (int, dspy.InputField(desc="turns that you have, this one included")),
             "action": (action, dspy.OutputField(desc="what to do in this turn")),
         }
-        how = f"Do this in turns, one action each. {said}"
+        how = f"Do this in turns, one action each. {actions}"
         self.plan = dspy.Predict(
             dspy.Signature(fields, f"{self.task}\n\n{how}", signature_name=self.name)
         )
@@ -128,7 +130,7 @@ class Planner(Judge):
         return action
 
 
-def by_rule(inputs: Mapping[str, Any], query: str, asked: int, ask: Mapping[str, Any]) -> Action:
+def by_rule(inputs: Mapping[str, Any], query: str, most: int, ask: Mapping[str, Any]) -> Action:
     """What the lexical twin of a planner does first: search once, have the best passages judged.
 
     Args:
@@ -141,5 +143,5 @@ def by_rule(inputs: Mapping[str, Any], query: str, asked: int, ask: Mapping[str,
     if not any(turn["action"]["tool"] == "search" for turn in turns):
         return {"tool": "search", "query": query}
     judged = labels_in(turns)
-    found = [name for name in found_in(turns)[:asked] if name not in judged]
-    return {"tool": "judge", **ask, "passages": found} if found else {}
+    names = [name for name in passages_found(turns)[:most] if name not in judged]
+    return {"tool": "judge", **ask, "passages": names} if names else {}

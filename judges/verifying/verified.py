@@ -41,9 +41,9 @@ class Verified(Several):
             where it quoted none that stand in the texts, the sentences that hold most of the words
             in question. It is not told the label.
         score: asked where the score is from the first to the second of these, in [0, 1]; a label
-            without a score counts as its place on the scale.
+            without a score counts as its position on the scale.
         labels: asked where the label is one of these.
-        spread: asked where votes of a jury are so many places apart.
+        spread: asked where votes of a jury are so many steps of the scale apart.
 
     The label changes only if the verifier gives another and quotes words that stand there: of the
     source (the passage), or for a label that nothing has to be found for (none) of any judged
@@ -103,8 +103,8 @@ class Verified(Several):
         if verdict.label in self.labels:
             return True
         if self.score is not None:
-            place = self.scale.index(verdict.label) / (len(self.scale) - 1)
-            score = place if verdict.score is None else verdict.score
+            position = self.scale.index(verdict.label) / (len(self.scale) - 1)
+            score = position if verdict.score is None else verdict.score
             if self.score[0] <= score <= self.score[1]:
                 return True
         if self.spread is None:
@@ -117,17 +117,17 @@ class Verified(Several):
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
     ) -> tuple[list[Verdict | Unjudged], tuple[Provenance, ...]]:
         """See ItemJudge: the calls of the first judge, then those of the verifier."""
-        found, calls = await self.first.judged(items, topic_id)
-        both = zip(items, found, strict=True)
+        verdicts, calls = await self.first.judged(items, topic_id)
+        both = zip(items, verdicts, strict=True)
         verified = await asyncio.gather(*(self._verified(*each, topic_id) for each in both))
         more = tuple(call for _, call in verified if call is not None)
         return [verdict for verdict, _ in verified], (*calls, *more)
 
-    def prediction(self, found: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+    def prediction(self, verdicts: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
         """See ItemJudge; with `votes`: None where a label was not verified."""
-        if isinstance(found, Verdict):
-            return super().prediction(found, votes=found.votes, **more)
-        return super().prediction(found, votes=[each.votes for each in found], **more)
+        if isinstance(verdicts, Verdict):
+            return super().prediction(verdicts, votes=verdicts.votes, **more)
+        return super().prediction(verdicts, votes=[each.votes for each in verdicts], **more)
 
     def prompts(self) -> dict[str, Prompt]:
         """See Judge: those of both."""
@@ -153,21 +153,21 @@ class Verified(Several):
         return f"{self.first.model_name} verified by {self.verifier.model_name}"
 
     async def _verified(
-        self, item: Mapping[str, str], found: Verdict | Unjudged, topic_id: str | None
+        self, item: Mapping[str, str], first: Verdict | Unjudged, topic_id: str | None
     ) -> tuple[Verdict | Unjudged, Provenance | None]:
         """What stands for one item, and the call of the verifier if it was asked."""
-        if isinstance(found, Unjudged) or not self.is_unsure(found):
-            return found, None
-        if not (shown := "\n".join(self._parts(item, found))):
-            return found, None
+        if isinstance(first, Unjudged) or not self.is_unsure(first):
+            return first, None
+        if not (shown := "\n".join(self._parts(item, first))):
+            return first, None
         try:
             second, call = await self.verifier.verdict(topic_id, **{**item, PARTS: shown})
         except JudgeError as error:
-            what = f"verifier: {error.detail} (first: {found.label})"
+            what = f"verifier: {error.detail} (first: {first.label})"
             raise JudgeError(error.reason, what, error.raw) from None
-        votes = {**(found.votes or {}), FIRST: found.label, VERIFIER: second.label}
-        stands = second if second.label != found.label and self._is_grounded(second) else found
-        before = None if stands is found else found.label
+        votes = {**(first.votes or {}), FIRST: first.label, VERIFIER: second.label}
+        stands = second if second.label != first.label and self._is_grounded(second) else first
+        before = None if stands is first else first.label
         return stands._replace(votes=votes, method=VERIFIED, superseded=before), call
 
     def _is_grounded(self, verdict: Verdict) -> bool:
@@ -179,12 +179,12 @@ class Verified(Several):
     def _sources(self) -> Collection[str]:
         return self.quotes if self.source is None else (self.source,)
 
-    def _parts(self, item: Mapping[str, str], found: Verdict) -> list[str]:
+    def _parts(self, item: Mapping[str, str], verdict: Verdict) -> list[str]:
         """The words that the first label goes by, or those that stand nearest to the question."""
-        given = [each for each in found.evidence or () if each.of in self._sources]
-        parts = [each.quote for each in given if each.is_quoted]
+        evidence = [each for each in verdict.evidence or () if each.of in self._sources]
+        parts = [each.quote for each in evidence if each.is_quoted]
         if not parts:
             for name in self._sources:
-                places = spans(self.looked_for(name, item), item[name])
-                parts += [item[name][start:end] for start, end in places]
+                offsets = spans(self.looked_for(name, item), item[name])
+                parts += [item[name][start:end] for start, end in offsets]
         return list(dict.fromkeys(parts))

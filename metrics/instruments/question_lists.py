@@ -69,15 +69,15 @@ def sentence_standing(citations: Sequence[str | None]) -> Between:
     return Between("unsupported" if None in citations else "supported", "supported")
 
 
-def answer_standing(is_said: bool | None, sentence: Between) -> Between:
+def answer_standing(is_stated: bool | None, sentence: Between) -> Between:
     """How one sentence stands to an answer: as its citations carry it, if it says the answer.
 
     >>> answer_standing(None, sentence_standing([]))
     Between(low='not_said', high='uncited')
     """
-    if is_said is None:
+    if is_stated is None:
         return Between("not_said", sentence.high)
-    return sentence if is_said else NOT_SAID
+    return sentence if is_stated else NOT_SAID
 
 
 def any_of(standings: Iterable[Between]) -> Between:

@@ -261,7 +261,7 @@ def _items(
             "citation": name,
         }
         if (passage := passages.get(name)) is not None:
-            titles = judge.known({"title": passage.title}) if passage.title else {}
+            titles = judge.optional_inputs({"title": passage.title}) if passage.title else {}
             yield Item(named, (sentence.text, passage.text, *titles.values()))
         else:
             yield Item(named, None, missing=f"passage {name} has no text in the data")

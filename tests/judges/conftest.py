@@ -44,7 +44,7 @@ from nuggetjudge.judges import (
 )
 from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.claim import numbered
-from nuggetjudge.judges.finding.accepted_answer import AcceptedAnswerJudge, asked_for
+from nuggetjudge.judges.finding.accepted_answer import AcceptedAnswerJudge, question_with_answer
 from nuggetjudge.judges.lexical import accepted
 from nuggetjudge.judges.lexical import answer_writing as lexical_answer_writing
 from nuggetjudge.judges.lexical import answers as lexical_answers
@@ -255,7 +255,10 @@ CASES = (
         {
             "question": QUESTION,
             "sentence": SENTENCE,
-            "answers": [asked_for("what moves a deck?", "wind"), asked_for("who sings?", "")],
+            "answers": [
+                question_with_answer("what moves a deck?", "wind"),
+                question_with_answer("who sings?", ""),
+            ],
         },
         "verdicts",
         "judge",

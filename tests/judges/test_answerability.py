@@ -15,7 +15,7 @@ from nuggetjudge.judges import AnswerabilityGrader, JudgeFile
 from nuggetjudge.judges.calls import calls, judge_items
 from nuggetjudge.judges.fitted.correction import Correction
 from nuggetjudge.judges.fitted.files import FittedPrompt
-from nuggetjudge.judges.lexical.answers import answer_overlap, asked_about
+from nuggetjudge.judges.lexical.answers import answer_overlap, subject_words
 
 BUILT = "Who built the bridge?"  # about: built bridge; 8 runs of five letters
 TEXT = "They built a bridge. Its deck sways in wind."
@@ -67,8 +67,8 @@ def test_a_text_is_graded_by_the_words_of_the_question_that_it_holds(text, overl
 
 
 def test_the_words_that_ask_do_not_count_unless_there_are_no_others():
-    assert asked_about("According to the text, how many towers does it have?") == "towers"
-    assert asked_about("Who is who?") == "Who is who?"
+    assert subject_words("According to the text, how many towers does it have?") == "towers"
+    assert subject_words("Who is who?") == "Who is who?"
 
 
 @pytest.mark.parametrize(("window", "n_requests"), [(1, 1 + 3), (15, 1 + 1)])

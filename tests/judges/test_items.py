@@ -34,7 +34,7 @@ def test_items_of_one_answer_are_asked_as_those_that_a_list_holds_and_can_be_tak
     assert list(of_one) == each
     assert list(of_one[1:]) == each[1:]
     for given, wanted in ((of_one, each), (of_one[1:], each[1:])):
-        assert list(judge.asked(given).items()) == list(judge.asked(wanted).items())
+        assert list(judge.call_inputs(given).items()) == list(judge.call_inputs(wanted).items())
         assert asyncio.run(judge.verdicts(given)) == asyncio.run(judge.verdicts(wanted))
     assert of_one.shared["nugget"] == FACTS  # no call takes the inputs of the next away
 
@@ -90,7 +90,7 @@ def test_any_number_of_items_is_judged_window_by_window_in_order():
 
 
 def test_the_items_of_a_call_share_all_inputs_but_the_numbered_one():
-    asked = NuggetAssigner(model="lexical").asked(items(*FACTS[:2]))
+    asked = NuggetAssigner(model="lexical").call_inputs(items(*FACTS[:2]))
     assert asked == {
         "question": "why",
         "answer": ANSWER,

@@ -187,7 +187,7 @@ async def _mended(
     async def one(swapped: tuple[Carried, Passage]) -> _Swap:
         each, swap = swapped
         inputs = {"sentence": each.sentence.text, "passage": swap.text}
-        shown = support.known({"title": swap.title})
+        shown = support.optional_inputs({"title": swap.title})
         judged, _ = await support.judged([{**inputs, **shown}], each.topic_id)
         label = getattr(judged[0], "label", None)
         if label is None or label == "full":

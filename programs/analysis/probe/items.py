@@ -123,7 +123,9 @@ def _judged(source: Path, judge: ItemJudge, problems: Problems) -> list[ItemRow]
         fields = {"answer": texts[cell].get("answer_text", ""), **texts[cell]}
         if ids.get("topic_id") in questions and "question_id" not in ids:
             fields["question"] = questions[ids["topic_id"]]
-        inputs = {name: fields.get(name, "") for name in judge.inputs} | judge.known(fields)
+        inputs = {name: fields.get(name, "") for name in judge.inputs} | judge.optional_inputs(
+            fields
+        )
         items.append(ItemRow(line=line, ids=ids, inputs=inputs))
     return items
 

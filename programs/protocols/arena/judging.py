@@ -79,7 +79,7 @@ async def _asked_battles(run: Run, meetings: Collection[Meeting]) -> dict[Meetin
     for meeting in in_topic_order(meetings, list(run.collection.topics)):
         by_topic.setdefault(meeting.topic_id, []).append(meeting)
     judge: ItemJudge = run.panel[JUDGE]
-    criteria = judge.known({"criteria": "\n".join(run.config.arena.criteria)})
+    criteria = judge.optional_inputs({"criteria": "\n".join(run.config.arena.criteria)})
 
     def battles() -> Iterator[tuple[Meeting, list[Item], BattleLabel | None]]:
         for topic_id, of_topic in by_topic.items():

@@ -104,7 +104,7 @@ class _Work:
         self, answer: Answer, parts: Parts
     ) -> Iterator[tuple[Sentence, Sequence[_Accepted], Item]]:
         """Each claim of a report with each window of its topic's answers."""
-        from ....judges.finding.accepted_answer import asked_for  # with which DSPy comes
+        from ....judges.finding.accepted_answer import question_with_answer  # with which DSPy comes
 
         topic_id = answer.topic_id
         wanted = self._accepted.get(topic_id, [])
@@ -114,7 +114,9 @@ class _Work:
             for start in range(0, len(wanted), self._window):
                 window = wanted[start : start + self._window]
                 names = [f"{each.question.id}:{each.answer.id}" for each in window]
-                texts = [asked_for(each.question.text, each.answer.text) for each in window]
+                texts = [
+                    question_with_answer(each.question.text, each.answer.text) for each in window
+                ]
                 payload = (question, sentence.text, texts)
                 yield sentence, window, Item({**ids, "answers": names}, payload, len(window))
 

@@ -21,7 +21,7 @@ from nuggetjudge.judges import (
     SupportJudge,
 )
 from nuggetjudge.judges.claim import numbered
-from nuggetjudge.judges.finding.accepted_answer import AcceptedAnswerJudge, asked_for
+from nuggetjudge.judges.finding.accepted_answer import AcceptedAnswerJudge, question_with_answer
 from nuggetjudge.judges.fitted.correction import Correction
 from nuggetjudge.judges.fitted.files import FittedPrompt
 from nuggetjudge.judges.variants import listed_labels, with_label_order, with_lexical
@@ -61,7 +61,8 @@ JUDGES = {
     "claim": (ClaimJudge, {}, {"key_points": numbered([TEXT]), "claims": [TEXT]}, ["claim"],
               ["no", "yes"]),
     "accepted_answer": (AcceptedAnswerJudge, {},
-                        {"question": QUESTION, "sentence": TEXT, "answers": [asked_for("", TEXT)]},
+                        {"question": QUESTION, "sentence": TEXT,
+                         "answers": [question_with_answer("", TEXT)]},
                         ["sentence"], ["no", "yes"]),
     "own": (OwnJudge, {"definition": OWN}, {"claim": TEXT, "source": TEXT}, ["source"],
             ["no", "fully"]),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .....judges import ItemJudge
-from .....judges.lexical.criteria import asked_for
+from .....judges.lexical.criteria import required_text
 from .....judges.own import OwnJudge
 from .cases import FAULTS, Form
 from .values import VALUES
@@ -20,7 +20,7 @@ _CRITERION = Form(
     *("criterion", "response", "source"),
     plants=_IN_ANSWERS,
     blind=dict.fromkeys(("citation-swap", "citation-removal"), _UNCITED),
-    needed=asked_for,
+    needed=required_text,
 )
 
 FORMS = {  # by judge

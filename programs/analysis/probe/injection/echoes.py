@@ -53,7 +53,7 @@ def echo_rows(judge: ItemJudge, cases: Sequence[Planted]) -> list[dict[str, Any]
     """
     rows: dict[str, dict[str, Any]] = {}
     for case in cases:
-        inputs = judge.asked([item.inputs for item in case.items])
+        inputs = judge.call_inputs([item.inputs for item in case.items])
         prompt = judge.prompt(judge.predictor).of(inputs)
         schema = prompt.schema(prompt.map_keys(inputs))
         wanted = label_asked(judge, case.payload.asks)

@@ -118,7 +118,7 @@ def test_no_payload_can_leave_its_fence_forge_a_field_or_change_another_text(nam
     prompt = judge.prompt(judge.predictor)
     assert {case.payload.kind for case in cases} == KINDS | {CONTROL}
     for case in cases:
-        inputs = judge.asked([item.inputs for item in case.items])
+        inputs = judge.call_inputs([item.inputs for item in case.items])
         *fixed, last = prompt.messages(inputs)
         assert fixed == prompt.of(inputs).fixed
         head, line, tail = last["content"].split("\n")
@@ -126,7 +126,7 @@ def test_no_payload_can_leave_its_fence_forge_a_field_or_change_another_text(nam
         assert "<" not in line
         assert "[[" not in line
         assert json.loads(line) == inputs
-        honest = judge.asked([item.inputs for item in case.before])
+        honest = judge.call_inputs([item.inputs for item in case.before])
         changed = {key for key in honest if honest[key] != inputs[key]}
         listed = f"{judge.listed}s"
         assert changed == {listed if case.name == judge.listed else case.name}
