@@ -22,7 +22,7 @@ from .tools import Question, Tools
 
 FULL, PARTIAL, CONTRADICTS = "full", "partial", "contradicts"
 SCOPES = ("self", "reply", "corpus")
-MOST_SHOWN = 3  # passages of `best`, and of those that a claim is held against
+MOST_SHOWN = 3  # passages of `best`, and of those that a claim is checked against
 
 
 class Plan(NamedTuple):

@@ -313,7 +313,7 @@ async def together(works: Sequence[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 def _in_trace(verdict: Verdict) -> dict[str, Any]:
-    """Of words that stand in a judged text their place alone: the step names the text."""
+    """Of words that stand in a judged text their offsets alone: the step names the text."""
     row = verdict.as_row()
     if verdict.evidence:
         row["evidence"] = [

@@ -42,8 +42,8 @@ class Judged:
     """Results of which enough is judged."""
 
     def __init__(self, result: Source, allow_missing: float) -> None:
-        self._held = ExitStack()  # a stopped run's results, until this object goes
-        self.result = Result(opened(self._held, result))
+        self._stack = ExitStack()  # a stopped run's results, until this object goes
+        self.result = Result(opened(self._stack, result))
         self.named = self.result.folder if isinstance(result, Result) else Path(result)
         self._allow_missing = allow_missing
 

@@ -33,7 +33,7 @@ JUDGES = {
     "entailment": EntailmentJudge,
     "gap_writer": GapWriter,
 }
-STARTING_HITS = 3  # passages that a nugget to start with is held against
+STARTING_HITS = 3  # passages that a nugget to start with is checked against
 
 
 class HuntSettings(NamedTuple):

@@ -1,4 +1,4 @@
-"""The nuggets of one hunt: each once, with all places of passages that state it."""
+"""The nuggets of one hunt: each once, with all spans of passages that state it."""
 
 from __future__ import annotations
 

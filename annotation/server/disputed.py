@@ -34,13 +34,13 @@ class Docket:
         self.task, self.desk = task, desk
         self.against_judge = against_judge
         self._states, self._seed = states, seed
-        self._known: tuple[Mapping[str, int], dict[int, Dispute]] = ({}, {})
+        self._current: tuple[Mapping[str, int], dict[int, Dispute]] = ({}, {})
 
     def all(self) -> dict[int, Dispute]:
         """The disputes as they are now, by their numbers, in this person's order."""
         with self._states() as states:
             sizes = {name: state.n for name, state in states.items()}
-            if self._known[0] != sizes:
+            if self._current[0] != sizes:
                 current = disputes(
                     self.task,
                     states,
@@ -49,8 +49,8 @@ class Docket:
                     against_judge=self.against_judge,
                     seed=self._seed,
                 )
-                self._known = sizes, {one.n: one for one in current}
-            return self._known[1]
+                self._current = sizes, {one.n: one for one in current}
+            return self._current[1]
 
     def name(self, dispute: Dispute) -> str:
         """What names a dispute for as long as its voices say the same."""

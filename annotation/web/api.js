@@ -1,4 +1,4 @@
-// What the page asks the server, and what it tells it. What is told is kept here until it is on the server's disk.
+// What the page asks of the server, and what it sends. What is sent is kept here until it is on the server's disk.
 
 import { forget, stored, store } from "./unsent.js";
 
@@ -25,8 +25,8 @@ export class Refused extends Error {
 
 class Api {
   task = null;
-  progress = null; // { done, total, active_ms } as last heard
-  #items = new Map(); // names of items by their places, and of disputes by theirs
+  progress = null; // { done, total, active_ms } as the server last gave it
+  #items = new Map(); // names of items by their positions, and of disputes by theirs
   #queue = []; // { key, event, done, failed }, in the order of the deeds
   #listeners = new Set();
   #isSending = false;
@@ -39,7 +39,7 @@ class Api {
     const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== null && value !== undefined));
     const answer = await this.#asked(`/api/${name}${query.size ? `?${query}` : ""}`, {});
     this.#learn(name, answer);
-    if (answer.progress && "done" in answer.progress) this.#heard(answer.progress);
+    if (answer.progress && "done" in answer.progress) this.#update(answer.progress);
     return answer;
   }
 
@@ -67,7 +67,7 @@ class Api {
     const names = event.do === "adjudicate" ? "dispute" : "item";
     const item = event.item ?? this.#items.get(`${names} ${event.n}`);
     const whole = { ...event, id: event.id ?? crypto.randomUUID(), ...(item ? { item } : {}) };
-    const key = store(this.#place(), whole);
+    const key = store(this.#desk(), whole);
     return new Promise((done, failed) => {
       this.#queue.push({ key, event: whole, done, failed });
       this.#tell();
@@ -85,7 +85,7 @@ class Api {
   /** Send what an earlier page could not. */
   resume() {
     const ids = new Set(this.#queue.map(({ event }) => event.id));
-    for (const { key, event } of stored(this.#place()))
+    for (const { key, event } of stored(this.#desk()))
       if (!ids.has(event.id)) this.#queue.push({ key, event, done() {}, failed() {} });
     this.#tell();
     this.#drain();
@@ -96,7 +96,7 @@ class Api {
     for (const end of this.#waits) end();
   }
 
-  #place() {
+  #desk() {
     const { fingerprint, kind, condition, annotator } = this.task;
     return [fingerprint, kind, condition, annotator].join(" ");
   }
@@ -174,7 +174,7 @@ class Api {
     return answer;
   }
 
-  #heard(progress) {
+  #update(progress) {
     const before = JSON.stringify(this.progress);
     this.progress = progress;
     if (before !== JSON.stringify(progress)) this.#tell();

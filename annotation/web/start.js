@@ -41,15 +41,15 @@ function practice({ practice: items, scale }) {
 }
 
 function tried({ texts, label, why }, scale) {
-  const said = el("p", { role: "status" });
+  const verdict = el("p", { role: "status" });
   const word = (one) => (scale.length ? scale : [{ label: one, word: one }]).find((each) => each.label === one)?.word ?? "cannot tell";
-  if (!scale.length) said.textContent = `We would say "${label}": ${why}`;
+  if (!scale.length) verdict.textContent = `We would say "${label}": ${why}`;
   const buttons = !scale.length ? [] : [...scale, { label: null, word: "cannot tell", mark: "?" }].map((each) =>
     el("button", { type: "button", onclick: () => {
       const agrees = each.label === label ? "So would we" : `We would say "${word(label)}"`;
-      said.textContent = `${agrees}: ${why}`;
+      verdict.textContent = `${agrees}: ${why}`;
     } }, `${each.mark} ${each.word}`));
   const shown = Array.isArray(texts) ? texts : Object.entries(texts).map(([name, text]) => ({ name, text }));
   return el("li", {}, shown.map(({ name, text }) => [el("h3", {}, name), el("p", { class: "read" }, text)]),
-    el("div", { class: "controls", role: "group", "aria-label": "Your label" }, buttons), said);
+    el("div", { class: "controls", role: "group", "aria-label": "Your label" }, buttons), verdict);
 }

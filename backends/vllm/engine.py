@@ -98,7 +98,7 @@ class _Engine:
         self._options = options
         self._lock = threading.Lock()
         self._arrived: SimpleQueue[tuple[dict[str, Any], Future[Completion]] | None] = SimpleQueue()
-        self._asked: dict[str, Future[Completion]] = {}  # by the engine's number of a request
+        self._pending: dict[str, Future[Completion]] = {}  # by the engine's number of a request
         self._over: EndpointUnusable | None = None
         self._is_loading = True
         self._thread = threading.Thread(target=self._run, name="nuggetjudge-vllm", daemon=True)
@@ -148,20 +148,20 @@ class _Engine:
                 if job is None:
                     return
                 self._start(llm, *job, takes_seeds=takes_seeds)
-            if dropped := [number for number, reply in self._asked.items() if reply.cancelled()]:
+            if dropped := [number for number, reply in self._pending.items() if reply.cancelled()]:
                 llm.llm_engine.abort_request(dropped)
                 for number in dropped:
-                    del self._asked[number]
-            if not self._asked:
+                    del self._pending[number]
+            if not self._pending:
                 continue
             for output in llm.llm_engine.step():
-                if output.finished and (reply := self._asked.pop(output.request_id, None)):
+                if output.finished and (reply := self._pending.pop(output.request_id, None)):
                     with suppress(InvalidStateError):  # cancelled a moment ago
                         answer(reply, output, self._model)
 
     def _new(self) -> Iterator[tuple[dict[str, Any], Future[Completion]] | None]:
         """All that has arrived; waits for one if there is nothing else to do."""
-        if not self._asked:
+        if not self._pending:
             yield self._arrived.get()
         with suppress(Empty):
             while True:
@@ -183,12 +183,12 @@ class _Engine:
             with suppress(InvalidStateError):
                 reply.set_exception(refusal(error))
         else:
-            self._asked[number.split("-")[0]] = reply  # replies come without its random part
+            self._pending[number.split("-")[0]] = reply  # replies come without its random part
 
     def _fail_all(self, over: EndpointUnusable) -> None:
         with self._lock:
             self._over = over
-        left = list(self._asked.values())
+        left = list(self._pending.values())
         with suppress(Empty):
             while True:
                 if (job := self._arrived.get_nowait()) is not None:

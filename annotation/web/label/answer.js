@@ -3,7 +3,7 @@
 import { count, el } from "../../../report/web/el.js";
 import { bind } from "../../../report/web/keys.js";
 import { say } from "../../../report/web/say.js";
-import { holdKeys } from "../ahead.js";
+import { holdKeys } from "../waitingkeys.js";
 import { deeds } from "./deeds.js";
 import { keep, kept } from "./drafts.js";
 import { bindLabelling, labelling } from "./labelling.js";
@@ -44,13 +44,13 @@ function screen(root, api, route) {
   const deed = deeds(api, (error, n) => notice.append(refusal(error, n === undefined ? null : () => open(n))));
   const draft = () => ({ rationale: why.text(), spans: marks?.spans() ?? [] });
 
-  /** The answer of a place, at that place; otherwise at the first of its items without a label. */
+  /** The answer of a position, at that position; otherwise at the first of its items without a label. */
   async function open(n, isThere = true) {
     const isWanted = work.turn();
     const letGo = holdKeys(PATIENCE_MS);
     try {
-      const found = await api.get("answer", { n });
-      if (isWanted()) draw(found, isThere ? n : null);
+      const answer = await api.get("answer", { n });
+      if (isWanted()) draw(answer, isThere ? n : null);
     } catch (error) {
       if (!rows.length) throw error;
       if (isWanted()) notice.append(trouble(error));
@@ -59,7 +59,7 @@ function screen(root, api, route) {
     }
   }
 
-  /** To a place: of this answer, or of another. */
+  /** To a position: of this answer, or of another. */
   function goes(n) {
     const i = rows.findIndex(({ item }) => item.n === n);
     if (i < 0) return open(n);
@@ -70,7 +70,7 @@ function screen(root, api, route) {
     marks?.stop();
     marks = null;
     const read = blocks([{ name: "Answer", ...answer }]);
-    marks = spanMarks(read.places, [], () => (rows[at].item.label ? again() : unsaved()));
+    marks = spanMarks(read.markable, [], () => (rows[at].item.label ? again() : unsaved()));
     reading.replaceChildren(...read.nodes, marks.root);
     const isShared = items.every(({ texts }) => questionIn(texts) === question);
     const above = new Set([answer.of, ...(isShared ? ["question"] : [])]);
@@ -101,13 +101,13 @@ function screen(root, api, route) {
         choose(i);
         label(item.shown, false);
       }));
-    const found = { item, root: one, buttons, signs: marksOf };
-    signs(found);
-    return found;
+    const row = { item, root: one, buttons, signs: marksOf };
+    signs(row);
+    return row;
   }
 
-  function signs({ item, signs: place }) {
-    place.replaceChildren(...[
+  function signs({ item, signs: list }) {
+    list.replaceChildren(...[
       item.flagged ? el("span", {}, "⚑ flagged") : null,
       item.is_skipped && !item.label ? el("span", {}, "→ left for later") : null,
       item.label?.rationale ? el("span", {}, "✎ with a reason") : null,

@@ -1,8 +1,8 @@
-// What a person does at an item, as events; the page goes on at once and is told when one is not taken.
+// What a person does at an item, as events; the page goes on at once and hears when one is not taken.
 
 import { say } from "../../../report/web/say.js";
 
-/** Deeds at items; `refused(error, place)` when the server does not take one. */
+/** Deeds at items; `refused(error, n)` when the server does not take one. */
 export function deeds(api, refused) {
   async function send(fields) {
     try {
@@ -33,7 +33,7 @@ export function deeds(api, refused) {
       item.is_skipped = true;
       return send({ do: "skip", ...about(item) });
     },
-    /** The place at which something was undone or done again; null: there was nothing. */
+    /** The position at which something was undone or done again; null: there was nothing. */
     async back(what) {
       const reply = await send({ do: what });
       if (reply && (reply.seq === null || reply.seq === undefined)) say(`nothing to ${what}`);

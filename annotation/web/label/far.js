@@ -27,9 +27,9 @@ export function far(api, ms) {
     }
   }
 
-  const leave = api.onState(({ progress: heard }) => {
-    if (!heard) return;
-    progress = heard;
+  const leave = api.onState(({ progress: latest }) => {
+    if (!latest) return;
+    progress = latest;
     bar.max = Math.max(progress.total, 1);
     bar.value = progress.done;
     words.textContent = `${count(progress.done)} of ${count(progress.total)}`;

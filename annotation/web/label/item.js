@@ -3,7 +3,7 @@
 import { el } from "../../../report/web/el.js";
 import { bind } from "../../../report/web/keys.js";
 import { say } from "../../../report/web/say.js";
-import { holdKeys } from "../ahead.js";
+import { holdKeys } from "../waitingkeys.js";
 import { deeds } from "./deeds.js";
 import { keep, kept } from "./drafts.js";
 import { bindLabelling, labelling } from "./labelling.js";
@@ -60,13 +60,13 @@ function screen(root, api, route) {
   });
   const draft = () => ({ rationale: why.text(), spans: marks?.spans() ?? [] });
 
-  /** Show a place; false where it is none. waits: for a server that is gone. */
+  /** Show a position; false where it is none. waits: for a server that is gone. */
   async function show(n, waits = false) {
     const isWanted = work.turn();
     const letGo = holdKeys(PATIENCE_MS);
-    let found;
+    let next;
     try {
-      found = await at.at(n, waits);
+      next = await at.at(n, waits);
     } catch (error) {
       if (!item) throw error;
       if (isWanted()) notice.append(trouble(error));
@@ -75,30 +75,30 @@ function screen(root, api, route) {
       queueMicrotask(letGo); // when it is shown
     }
     if (!isWanted()) return true;
-    if (!found) return false;
-    place(found);
+    if (!next) return false;
+    draw(next);
     return true;
   }
 
-  function place(found) {
-    const focus = root.contains(document.activeElement) ? held() : null;
-    const isMarking = marks?.isOn() && item === found;
-    item = found;
+  function draw(next) {
+    const focus = root.contains(document.activeElement) ? focused() : null;
+    const isMarking = marks?.isOn() && item === next;
+    item = next;
     isLeaving = false;
     const before = kept(item) ?? item.label;
     route.go("item", { n: item.n }, true);
     marks?.stop();
     const text = blocks(item.texts);
     const heading = el("h1", {}, questionIn(item.texts) || item.question || task.question);
-    marks = spanMarks(text.places, before?.spans ?? [], () => (item.label ? again("saved") : unsaved()));
+    marks = spanMarks(text.markable, before?.spans ?? [], () => (item.label ? again("saved") : unsaved()));
     work.needs.hidden = true;
     if (isMarking) marks.turn(true);
     reading.replaceChildren(heading, ...text.nodes);
     reading.dataset.n = item.n;
     why.set(before?.rationale ?? "", item.label?.rationale);
     {
-      const said = item.flagged ? item.why ?? "" : "";
-      flagNote.set(said, said);
+      const note = item.flagged ? item.why ?? "" : "";
+      flagNote.set(note, note);
     }
     chosen = radios({
       name: "label", legend: item.question ?? task.question, all, onchoose: label,
@@ -117,7 +117,7 @@ function screen(root, api, route) {
   }
 
   /** Remember what has the focus: it goes to the same thing of the next item. */
-  function held() {
+  function focused() {
     const radio = chosen?.inputs.indexOf(document.activeElement) ?? -1;
     const key = document.activeElement.dataset?.key;
     return () => {
@@ -150,7 +150,7 @@ function screen(root, api, route) {
     say(what);
   }
 
-  /** The place behind is shown at once where it is held and open; otherwise the server is asked for one. */
+  /** The next position is shown at once where it is loaded and open; otherwise the server is asked for one. */
   async function onward(left, sent) {
     isLeaving = true;
     const letGo = holdKeys(PATIENCE_MS);
@@ -160,7 +160,7 @@ function screen(root, api, route) {
   async function goOn(left, sent) {
     const behind = await at.at(left.n + 1).catch(() => null);
     if (item !== left) return;
-    if (behind && !behind.label && !behind.is_skipped) return place(behind);
+    if (behind && !behind.label && !behind.is_skipped) return draw(behind);
     const reply = await sent;
     if (item !== left) return;
     isLeaving = false;

@@ -10,12 +10,12 @@ const TONES = ["none", "a1", "a2", "a3", "a4", "full"]; // worst to best, as the
  */
 export function choices({ scale, cannot_tell: key }) {
   const last = Math.max(scale.length - 1, 1);
-  const found = scale.map((one, i) => {
+  const labels = scale.map((one, i) => {
     const tone = i > 0 && i < last && scale.length === 3 ? "part" : TONES[Math.round((i / last) * 5)];
     const isGrade = one.key === one.label; // its own key, drawn once
     return { ...one, tone, isGrade, mark: isGrade ? one.label : one.mark };
   });
-  return [...found, { label: null, word: "cannot tell", key, mark: "?", tone: "unknown" }];
+  return [...labels, { label: null, word: "cannot tell", key, mark: "?", tone: "unknown" }];
 }
 
 /** What a choice looks like; its glyph says nothing that its word does not. */

@@ -1,11 +1,11 @@
-// A screen in its place: drawn, its keys bound once, taken down when another comes.
+// A mounted screen: drawn, its keys bound once, taken down when another comes.
 
 import { el } from "../../../report/web/el.js";
 
 /** The `view(root, api, route)` of a screen.
  *
  * id: of its section, which keys are bound for. make(section, api, route): the screen, with `start()`, `stop()` and
- * `goes(n)`, for another place in the address. bindKeys(task, shown): once; `shown()` is the screen that keys are for,
+ * `goes(n)`, for another position in the address. bindKeys(task, shown): once; `shown()` is the screen that keys are for,
  * null while there is none. `view.bindKeys(task)` binds them before the screen is drawn.
  */
 export function mounted(id, make, bindKeys) {

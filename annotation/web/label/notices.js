@@ -1,4 +1,4 @@
-// What went wrong, said where the person looks.
+// What went wrong, shown where the person looks.
 
 import { el } from "../../../report/web/el.js";
 

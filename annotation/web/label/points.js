@@ -12,18 +12,18 @@ export function pointsIn(text) {
 
 /** The sentences or words of a text, { start, end } in code points, without the space around them. */
 export function units(text, granularity) {
-  const found = [];
+  const parts = [];
   let point = 0;
   for (const { segment, isWordLike } of segments(text, granularity)) {
     const size = pointsIn(segment);
     const bare = segment.trim();
     if (bare && isWordLike !== false) {
       const start = point + pointsIn(segment.slice(0, segment.indexOf(bare)));
-      found.push({ start, end: start + pointsIn(bare) });
+      parts.push({ start, end: start + pointsIn(bare) });
     }
     point += size;
   }
-  return found;
+  return parts;
 }
 
 function segments(text, granularity) {

@@ -1,32 +1,32 @@
-// What is held of a person's queue: the one on the screen, those before it, and the next one ahead.
+// What is loaded of a person's queue: the one on the screen, those before it, and the next one ahead.
 
 const MOST = 60;
 
-/** Items by their place, asked for once. */
+/** Items by their position, asked for once. */
 export function queue(api) {
-  const held = new Map();
+  const loaded = new Map();
 
-  /** The item of a place; null: there is no such place. Rejects while the server does not answer, or waits for it. */
+  /** The item at a position; null: there is none. Rejects while the server does not answer, or waits for it. */
   function at(n, waits = false) {
     if (n < 0 || n >= api.task.n) return Promise.resolve(null);
-    if (!held.has(n)) {
+    if (!loaded.has(n)) {
       const asked = (waits ? api.wait("item", { n }) : api.get("item", { n })).catch((error) => {
-        held.delete(n);
+        loaded.delete(n);
         throw error;
       });
-      held.set(n, asked);
-      for (const old of held.keys()) if (held.size > MOST) held.delete(old);
+      loaded.set(n, asked);
+      for (const old of loaded.keys()) if (loaded.size > MOST) loaded.delete(old);
     }
-    return held.get(n);
+    return loaded.get(n);
   }
 
   return {
     at,
-    /** Ask for a place that will be wanted soon. */
+    /** Ask for a position that will be wanted soon. */
     ahead: (n) => void at(n).catch(() => {}),
-    /** The first open place behind this one, or before it; null: none is open. */
+    /** The first open position behind this one, or before it; null: none is open. */
     next: async (after) => (await api.get("next", after === undefined ? {} : { after })).n,
     /** Ask anew for all: something was undone. */
-    forget: () => held.clear(),
+    forget: () => loaded.clear(),
   };
 }

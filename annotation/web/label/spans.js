@@ -7,17 +7,17 @@ import { cut, selectedIn, trimmed, units } from "./points.js";
 const MOST_SPANS = 100; // as the server has it
 const SHORT = 80; // code points of a span that its button names
 
-/** Marks in these places (of `blocks`), as { of, start, end, sha256 }.
+/** Marks in these blocks (`markable` of `blocks`), as { of, start, end, sha256 }.
  *
  * spans: those that stand there. onchange(spans): after each change; not for those given.
  * Returns root, the bar and the list of what is marked; `isOn()`, `turn(on)`, `move(step, extends)`, `mark()`,
  * `drop()`, `byWord()` for keys; `spans()`, `set(spans)`; `stop()`.
  */
-export function spanMarks(places, spans, onchange) {
-  let held = [];
+export function spanMarks(markable, spans, onchange) {
+  let current = [];
   let isOn = false;
   let granularity = "sentence";
-  let cursor = null; // { place, units, anchor, head }: numbers of units
+  let cursor = null; // { block, units, anchor, head }: numbers of units
   const list = el("ul", { class: "marked", "aria-label": "Words that you marked" });
   const grain = el("button", { type: "button", onclick: () => byWord() });
   const bar = el("div", { class: "marking", role: "group", "aria-label": "Mark words", hidden: true },
@@ -30,54 +30,54 @@ export function spanMarks(places, spans, onchange) {
     el("button", { type: "button", onclick: () => turn(false) }, el("kbd", { "aria-hidden": "true" }, "s"), " done"));
   const root = el("div", { class: "spans" }, bar, list);
 
-  const of = (place) => held.filter((span) => span.of === place.of);
+  const of = (block) => current.filter((span) => span.of === block.of);
   const chosen = () => {
     const at = [cursor.anchor, cursor.head].sort((a, b) => a - b);
     return { start: cursor.units[at[0]].start, end: cursor.units[at[1]].end };
   };
 
   function paint() {
-    for (const place of places) {
-      const marks = of(place).map(({ start, end }) => ({ start, end, class: "span" }));
-      if (isOn && cursor?.place === place) marks.push({ ...chosen(), class: "cursor" });
-      place.paint(marks);
-      place.node.classList.toggle("is-marked", isOn);
+    for (const block of markable) {
+      const marks = of(block).map(({ start, end }) => ({ start, end, class: "span" }));
+      if (isOn && cursor?.block === block) marks.push({ ...chosen(), class: "cursor" });
+      block.paint(marks);
+      block.node.classList.toggle("is-marked", isOn);
     }
     bar.hidden = !isOn;
     grain.replaceChildren(el("kbd", { "aria-hidden": "true" }, "w"), granularity === "word" ? " by sentence" : " by word");
-    list.hidden = !held.length;
-    list.replaceChildren(...held.map((span) => {
-      const place = places.find((one) => one.of === span.of);
-      const words = place ? short(cut(place.text, span)) : "";
+    list.hidden = !current.length;
+    list.replaceChildren(...current.map((span) => {
+      const block = markable.find((one) => one.of === span.of);
+      const words = block ? short(cut(block.text, span)) : "";
       return el("li", {}, el("q", {}, words),
         el("button", { type: "button", "aria-label": `take the mark away: ${words}`, onclick: () => take(span) }, "✕"));
     }));
   }
 
   function change(next, what) {
-    held = next.sort((a, b) => order(a) - order(b) || a.start - b.start);
+    current = next.sort((a, b) => order(a) - order(b) || a.start - b.start);
     cursor = null;
     paint();
-    onchange([...held]);
+    onchange([...current]);
     say(what);
   }
-  const order = (span) => places.findIndex((place) => place.of === span.of);
+  const order = (span) => markable.findIndex((block) => block.of === span.of);
 
   function take(span) {
-    change(held.filter((one) => one !== span), "the mark is gone");
+    change(current.filter((one) => one !== span), "the mark is gone");
   }
 
   /** Add a range; one that is marked as it is goes, one that lies over others takes them in. */
-  function add(place, range) {
-    const own = of(place);
+  function add(block, range) {
+    const own = of(block);
     const same = own.find(({ start, end }) => start === range.start && end === range.end);
     if (same) return take(same);
-    if (held.length >= MOST_SPANS) return say(`${MOST_SPANS} marks are the most`);
+    if (current.length >= MOST_SPANS) return say(`${MOST_SPANS} marks are the most`);
     const over = own.filter(({ start, end }) => start < range.end && range.start < end);
     const start = Math.min(range.start, ...over.map((one) => one.start));
     const end = Math.max(range.end, ...over.map((one) => one.end));
-    const rest = held.filter((one) => !over.includes(one));
-    change([...rest, { of: place.of, start, end, sha256: place.sha256 }], `marked: ${short(cut(place.text, { start, end }))}`);
+    const rest = current.filter((one) => !over.includes(one));
+    change([...rest, { of: block.of, start, end, sha256: block.sha256 }], `marked: ${short(cut(block.text, { start, end }))}`);
   }
 
   /** Mark what is selected; false where nothing is. */
@@ -85,17 +85,17 @@ export function spanMarks(places, spans, onchange) {
     const selection = getSelection();
     if (!selection.rangeCount) return false;
     const range = selection.getRangeAt(0);
-    const inside = places.filter((place) => range.intersectsNode(place.node) && selectedIn(place.node, range));
-    const place = inside.find(({ node }) => node.contains(selection.anchorNode)) ?? inside[0];
-    const found = place && trimmed(place.text, selectedIn(place.node, range));
-    if (!found) return false;
+    const inside = markable.filter((block) => range.intersectsNode(block.node) && selectedIn(block.node, range));
+    const block = inside.find(({ node }) => node.contains(selection.anchorNode)) ?? inside[0];
+    const span = block && trimmed(block.text, selectedIn(block.node, range));
+    if (!span) return false;
     selection.removeAllRanges();
-    add(place, found);
+    add(block, span);
     return true;
   }
 
   function move(step, isExtended) {
-    const all = () => places.map((place) => ({ place, units: units(place.text, granularity) })).filter((one) => one.units.length);
+    const all = () => markable.map((block) => ({ block, units: units(block.text, granularity) })).filter((one) => one.units.length);
     if (!cursor) {
       const [first] = all();
       if (!first) return;
@@ -104,28 +104,28 @@ export function spanMarks(places, spans, onchange) {
       const head = cursor.head + step;
       if (head >= 0 && head < cursor.units.length) cursor = { ...cursor, head, anchor: isExtended ? cursor.anchor : head };
       else if (!isExtended) {
-        const found = all();
-        const at = found.findIndex(({ place }) => place === cursor.place) + step;
-        if (!found[at]) return;
-        const end = step > 0 ? 0 : found[at].units.length - 1;
-        cursor = { ...found[at], anchor: end, head: end };
+        const others = all();
+        const at = others.findIndex(({ block }) => block === cursor.block) + step;
+        if (!others[at]) return;
+        const end = step > 0 ? 0 : others[at].units.length - 1;
+        cursor = { ...others[at], anchor: end, head: end };
       }
     }
     paint();
-    const { place } = cursor;
-    place.node.querySelector("mark.cursor")?.scrollIntoView({ block: "nearest" });
-    say(`${place.name}: ${short(cut(place.text, chosen()), 400)}`);
+    const { block } = cursor;
+    block.node.querySelector("mark.cursor")?.scrollIntoView({ block: "nearest" });
+    say(`${block.name}: ${short(cut(block.text, chosen()), 400)}`);
   }
 
   function mark() {
-    if (!selected() && cursor) add(cursor.place, chosen());
+    if (!selected() && cursor) add(cursor.block, chosen());
   }
 
   /** Take away what the cursor is in, otherwise the last mark. */
   function drop() {
     const at = cursor && chosen();
-    const under = at && of(cursor.place).find(({ start, end }) => start < at.end && at.start < end);
-    const gone = under ?? held.at(-1);
+    const under = at && of(cursor.block).find(({ start, end }) => start < at.end && at.start < end);
+    const gone = under ?? current.at(-1);
     if (gone) take(gone);
   }
 
@@ -133,9 +133,9 @@ export function spanMarks(places, spans, onchange) {
     granularity = granularity === "word" ? "sentence" : "word";
     const from = cursor && chosen().start;
     if (cursor) {
-      const found = units(cursor.place.text, granularity);
-      const at = Math.max(found.findIndex(({ end }) => end > from), 0);
-      cursor = { ...cursor, units: found, anchor: at, head: at };
+      const parts = units(cursor.block.text, granularity);
+      const at = Math.max(parts.findIndex(({ end }) => end > from), 0);
+      cursor = { ...cursor, units: parts, anchor: at, head: at };
     }
     paint();
     say(`by ${granularity}`);
@@ -154,7 +154,7 @@ export function spanMarks(places, spans, onchange) {
   };
   addEventListener("pointerup", lifted);
   const set = (next) => {
-    held = [...next];
+    current = [...next];
     cursor = null;
     paint();
   };
@@ -162,7 +162,7 @@ export function spanMarks(places, spans, onchange) {
   return {
     root, turn, move, mark, drop, byWord, set,
     isOn: () => isOn,
-    spans: () => [...held],
+    spans: () => [...current],
     stop: () => removeEventListener("pointerup", lifted),
   };
 }

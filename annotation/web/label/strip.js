@@ -1,4 +1,4 @@
-// The last ten things that a person did; each leads back to its place.
+// The last ten things that a person did; each leads back to its position.
 
 import { el } from "../../../report/web/el.js";
 import { drawn } from "./labels.js";
@@ -9,7 +9,7 @@ const OTHERS = {
   skip: { mark: "→", word: "left for later" }, clear: { mark: "∅", word: "label taken away" },
 };
 
-/** The strip; `all` are the choices, onopen(n) goes to a place. */
+/** The strip; `all` are the choices, onopen(n) goes to a position. */
 export function strip(api, all, onopen) {
   let deeds = [];
   const list = el("ol");
@@ -29,7 +29,7 @@ export function strip(api, all, onopen) {
   draw();
   return {
     root,
-    /** What was just done, before the server has said so. */
+    /** What was just done, before the server has confirmed it. */
     did(deed) {
       deeds = [deed, ...deeds].slice(0, MOST);
       draw();

@@ -12,12 +12,12 @@ export function questionIn(texts) {
 
 /** Blocks of texts, but for the question, and those in which words can be marked.
  *
- * Returns { nodes, places }; a place has of, name, text, sha256, its node and `paint(marks)`. A title stands in the
+ * Returns { nodes, markable }; a block has of, name, text, sha256, its node and `paint(marks)`. A title stands in the
  * block of the text behind it.
  */
 export function blocks(texts) {
   const nodes = [];
-  const places = [];
+  const markable = [];
   let title = null;
   for (const one of texts) {
     if (one.of === "question") continue;
@@ -35,9 +35,9 @@ export function blocks(texts) {
       if (wanted !== drawn) node.replaceChildren(...marked(one.text, marks)); // a long text takes a second
       drawn = wanted;
     };
-    const place = { ...one, node, paint };
-    place.paint([]);
-    if (!UNMARKED.has(one.of)) places.push(place);
+    const block = { ...one, node, paint };
+    block.paint([]);
+    if (!UNMARKED.has(one.of)) markable.push(block);
   }
-  return { nodes, places };
+  return { nodes, markable };
 }

@@ -1,4 +1,4 @@
-// Who is right: labels that differ, from voices without names; these are told once the verdict is given.
+// Who is right: labels that differ, from voices without names; these are shown once the verdict is given.
 
 import { count, el } from "../../../report/web/el.js";
 import { say } from "../../../report/web/say.js";
@@ -66,13 +66,13 @@ function screen(root, api, n, goTo) {
     }
   }
 
-  /** Who the voices are. The server tells it only to those whose verdict it has. */
+  /** Who the voices are. The server shows it only to those whose verdict it has. */
   async function reveal() {
-    const found = await api.get("reveal", { n });
+    const reply = await api.get("reveal", { n });
     if (isGone) return;
-    names = new Map(found.voices.map((one) => [one.letter, one]));
+    names = new Map(reply.voices.map((one) => [one.letter, one]));
     state = "given";
-    say(found.voices.map((one) => `${one.letter} was ${who(one)}`).join(", "));
+    say(reply.voices.map((one) => `${one.letter} was ${who(one)}`).join(", "));
     draw();
     below.querySelector("button")?.focus();
   }
@@ -101,11 +101,11 @@ function screen(root, api, n, goTo) {
   function draw() {
     const label = document.activeElement?.closest?.(".choice")?.dataset.label;
     voices.replaceChildren(el("ol", { class: "voices" }, dispute.voices.map((one) => {
-      const found = all.find(({ label: known }) => known === one.label);
-      const told = names?.get(one.letter);
-      return el("li", { class: told?.is_judge ? "judge" : null }, el("b", { class: "letter" }, one.letter), el("div", {},
-        el("p", { class: "said" }, found ? mark(found) : null, found?.word ?? one.label,
-          told ? el("span", { class: "who" }, who(told)) : null),
+      const choice = all.find(({ label: other }) => other === one.label);
+      const revealed = names?.get(one.letter);
+      return el("li", { class: revealed?.is_judge ? "judge" : null }, el("b", { class: "letter" }, one.letter), el("div", {},
+        el("p", { class: "voice-label" }, choice ? mark(choice) : null, choice?.word ?? one.label,
+          revealed ? el("span", { class: "who" }, who(revealed)) : null),
         one.rationale ? el("p", { class: "t small" }, one.rationale) : el("p", { class: "hint" }, "gave no reason")));
     })));
     const isOpen = state === "open";
@@ -119,7 +119,7 @@ function screen(root, api, n, goTo) {
           "Give the verdict ", el("kbd", { "aria-hidden": "true" }, "Enter"))),
       el("p", { class: "hint" }, {
         open: "You are told who said what, and which voice is the judge, once the verdict is given. It stands then.",
-        sent: "The verdict is being kept. Who said what is told as soon as it is.",
+        sent: "The verdict is being kept. You see who said what as soon as it is.",
         given: "Given before you knew who said what; so it stands.",
       }[state]));
     if (label !== undefined && isOpen) below.querySelector(`.choice[aria-pressed=true]`)?.focus();

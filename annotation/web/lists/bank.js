@@ -1,8 +1,8 @@
-// Which facts should a good answer state: they are edited first, and their importance said last.
+// Which facts should a good answer state: they are edited first, and their importance given last.
 
 import { count, el } from "../../../report/web/el.js";
 import { say } from "../../../report/web/say.js";
-import { holdKeys } from "../ahead.js";
+import { holdKeys } from "../waitingkeys.js";
 import { changed, firstText } from "./changes.js";
 import { editor } from "./editor.js";
 import { row } from "./facts.js";
@@ -39,9 +39,9 @@ function screen(root, api, n, goTo) {
     el("p", { class: "nothing" }, "Fetching the facts."));
   root.replaceChildren(frame);
 
-  function take(found) {
+  function take(answer) {
     waiting = waiting.filter((one) => flying.has(one.id));
-    bank = found;
+    bank = answer;
     beside ??= passages(bank.passages ?? []);
   }
 
@@ -49,12 +49,12 @@ function screen(root, api, n, goTo) {
   const current = () => facts()[at];
   const isFree = () => bank && current() && !current().waiting && !open;
 
-  async function send(what, said) {
+  async function send(what, message) {
     const event = { id: crypto.randomUUID(), ...what };
     if (what.do === "bank") waiting.push(event);
     flying.add(event.id);
     wrong = "";
-    if (said) say(said);
+    if (message) say(message);
     draw();
     try {
       const answer = await api.send(event);
@@ -71,15 +71,15 @@ function screen(root, api, n, goTo) {
   }
 
   /** Undo, or do again; what comes back is the current fact then. */
-  async function back(what, said) {
+  async function back(what, message) {
     const letGo = holdKeys();
     const before = new Map(facts().map((one) => [one.id, one]));
     const isSame = (one, was) => was?.text === one.text && was.importance === one.importance;
     try {
-      await send({ do: what }, said);
+      await send({ do: what }, message);
       if (isGone) return;
-      const found = facts().findIndex((one) => !isSame(one, before.get(one.id)));
-      if (found >= 0) at = found;
+      const changedAt = facts().findIndex((one) => !isSame(one, before.get(one.id)));
+      if (changedAt >= 0) at = changedAt;
       draw();
     } finally {
       letGo();
@@ -89,15 +89,15 @@ function screen(root, api, n, goTo) {
   /** What the server has by now, with the same fact current as long as there is one. */
   async function again() {
     const mine = (turn += 1);
-    let found;
+    let answer;
     try {
-      found = await api.get("bank", { n });
+      answer = await api.get("bank", { n });
     } catch {
       return; // the page says that the server is gone; what waits stays as it is
     }
     if (isGone || mine !== turn) return;
     const before = current(); // by now, not when the server was asked: the person goes on
-    take(found);
+    take(answer);
     const now = facts();
     const same = now.findIndex((one) => one.id === before?.id);
     const alike = now.findIndex((one) => one.text === before?.text);
@@ -106,14 +106,14 @@ function screen(root, api, n, goTo) {
     draw();
   }
 
-  function change(op, sources, texts, said, importance) {
+  function change(op, sources, texts, message, importance) {
     const all = facts();
     if (op === "add") at = all.length;
     else if (op !== "importance") at = all.findIndex(({ id }) => id === sources[0]);
-    send({ do: "bank", n, item: bank.item, op, sources, texts, ...(importance === undefined ? {} : { importance }) }, said);
+    send({ do: "bank", n, item: bank.item, op, sources, texts, ...(importance === undefined ? {} : { importance }) }, message);
   }
 
-  function start(op, sources, text, label, { isLines = false, least = 1, said }) {
+  function start(op, sources, text, label, { isLines = false, least = 1, message }) {
     const close = (isToDraw = true) => {
       typed.keep(null);
       open = null;
@@ -127,27 +127,27 @@ function screen(root, api, n, goTo) {
         close(false);
         chosen.clear();
         if (op === "edit" && texts[0] === text.trim()) draw();
-        else change(op, sources, texts, said);
+        else change(op, sources, texts, message);
       },
     }) };
     draw();
   }
 
   const forms = {
-    add: (text = "") => start("add", [], text, "A new fact", { said: "added" }),
-    edit: (text, fact) => start("edit", [fact.id], text ?? fact.text, "Reword the fact", { said: "reworded" }),
+    add: (text = "") => start("add", [], text, "A new fact", { message: "added" }),
+    edit: (text, fact) => start("edit", [fact.id], text ?? fact.text, "Reword the fact", { message: "reworded" }),
     split: (text, fact) => start("split", [fact.id], text ?? fact.text, "Split it: a line break where one fact ends",
-      { isLines: true, least: 2, said: "split" }),
+      { isLines: true, least: 2, message: "split" }),
     merge: (text, ...all) => start("merge", all.map(({ id }) => id), text ?? all.map((one) => one.text).join(" "),
-      `One fact of these ${all.length}`, { said: "merged" }),
+      `One fact of these ${all.length}`, { message: "merged" }),
   };
 
   function worth(importance) {
     if (step !== "worth" || !isFree()) return false;
     const { id } = current();
-    const found = facts();
-    const next = found.findIndex((one, i) => i > at && !one.importance);
-    if (importance) at = next >= 0 ? next : Math.min(at + 1, found.length - 1);
+    const all = facts();
+    const next = all.findIndex((one, i) => i > at && !one.importance);
+    if (importance) at = next >= 0 ? next : Math.min(at + 1, all.length - 1);
     change("importance", [id], [], importance ?? "importance taken back", importance);
   }
 
@@ -241,7 +241,7 @@ function screen(root, api, n, goTo) {
   }
 
   function head(all) {
-    const said = all.filter((one) => one.importance).length;
+    const nRated = all.filter((one) => one.importance).length;
     const turn = (name, number, words) => el("button", { type: "button", class: "step", "aria-pressed": String(step === name),
       onclick: () => (step === name || open ? null : actions.turn()) }, el("b", {}, number), " ", words);
     const to = (by, words, key) => el("button", { type: "button", class: "quiet", disabled: by > 0 ? n + 1 >= (task?.n ?? 0) : n === 0,
@@ -254,7 +254,7 @@ function screen(root, api, n, goTo) {
         ? "Make this the list of facts that you would hold an answer against: reword, split, merge, delete, add. How much each matters comes after."
         : "Vital: an answer without it is not good. Okay: an answer is the better for it. You are not shown what a model said."),
       el("div", { class: "controls" }, turn("facts", "1", "the facts"), turn("worth", "2", "how much they matter"),
-        el("output", {}, step === "facts" ? count(all.length, "fact") : `${count(said)} of ${count(all.length)} said`),
+        el("output", {}, step === "facts" ? count(all.length, "fact") : `${count(nRated)} of ${count(all.length)} said`),
         el("button", { type: "button", class: "quiet", onclick: actions.undo }, "undo ", el("kbd", { "aria-hidden": "true" }, "u")),
         el("button", { type: "button", class: "quiet", onclick: actions.redo }, "redo ", el("kbd", { "aria-hidden": "true" }, "U"))),
       ...(wrong ? [el("p", { class: "warn", role: "alert" }, wrong)] : []),
@@ -269,9 +269,9 @@ function screen(root, api, n, goTo) {
     if (isSent && bank && !flying.size) again();
   });
   const letGo = holdKeys(); // the screen may be that of an undo
-  Promise.all([api.get("bank", { n }), api.get("task")]).then(([found, all]) => {
+  Promise.all([api.get("bank", { n }), api.get("task")]).then(([answer, all]) => {
     if (isGone) return;
-    take(found);
+    take(answer);
     task = all;
     const kept = typed.read();
     const named = (kept?.sources ?? []).map((id) => bank.nuggets.find((one) => one.id === id));

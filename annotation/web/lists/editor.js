@@ -20,17 +20,17 @@ export function editor({ label, text, isLines = false, least = 1, onsave, oncanc
   const texts = () => (isLines ? field.value.split("\n") : [field.value.replace(/\s*\n\s*/g, " ")])
     .map((one) => one.trim()).filter(Boolean);
   const tell = () => {
-    const found = shown(field.value);
+    const escaped = shown(field.value);
     unseen.replaceChildren();
-    if (found.querySelector(".escape")) unseen.append("There are characters in it that cannot be seen: ", found);
+    if (escaped.querySelector(".escape")) unseen.append("There are characters in it that cannot be seen: ", escaped);
   };
   const save = () => {
-    const found = texts();
-    const long = found.find((one) => one.length > MOST);
+    const lines = texts();
+    const long = lines.find((one) => one.length > MOST);
     if (long) wrong.textContent = `A fact of ${count(long.length)} characters; wanted at most ${count(MOST)}.`;
-    else if (found.length < least)
+    else if (lines.length < least)
       wrong.textContent = least > 1 ? `Wanted ${least} facts or more, each on a line of its own.` : "Wanted some text.";
-    else return onsave(found);
+    else return onsave(lines);
     field.focus();
   };
   field.addEventListener("input", () => {

@@ -23,7 +23,7 @@ export function origin(fact, all) {
 /** A row. `acts` are { key, word, does, isPressed }, drawn where the row is the current one. */
 export function row(fact, { at, isCurrent, isChosen, isWaiting, importance, all, acts, ongo }) {
   const { words, was } = origin(fact, all);
-  const said = IMPORTANCE[fact.importance];
+  const rating = IMPORTANCE[fact.importance];
   return el("li", {
     id: `fact-${at}`, class: "fact", tabindex: isCurrent ? "0" : "-1", "aria-current": isCurrent ? "true" : null,
     onclick: (event) => {
@@ -31,7 +31,7 @@ export function row(fact, { at, isCurrent, isChosen, isWaiting, importance, all,
     },
   },
   el("p", { class: "t" }, isChosen ? el("span", { class: "tag" }, "chosen") : null, fact.text),
-  importance ? el("p", { class: said ? "worth" : "worth open" }, said ?? "not said") : null,
+  importance ? el("p", { class: rating ? "worth" : "worth open" }, rating ?? "not said") : null,
   words ? el("p", { class: "origin" }, words, was.length ? [" ", was.map((text, i) => [i ? " + " : "", el("q", {}, text)])] : null) : null,
   isWaiting ? el("p", { class: "origin" }, "not kept yet: the server has not answered. It is sent again by itself.") : null,
   isCurrent && !isWaiting ? el("p", { class: "acts" }, acts.map(({ key, word, does, isPressed }) => el("button", {

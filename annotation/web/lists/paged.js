@@ -1,8 +1,8 @@
-// Screens that go from place to place by themselves, and name the place in the address.
+// Screens that go from position to position by themselves, and name the position in the address.
 
-/** What app.js opens: `screen(root, api, n, open)` is drawn for a place and returns what takes it down.
+/** What app.js opens: `screen(root, api, n, open)` is drawn for a position and returns what takes it down.
  *
- * first(api): the place to start at where the address names none; `open(n)` goes to another.
+ * first(api): the position to start at where the address names none; `open(n)` goes to another.
  */
 export function paged(name, first, screen) {
   return (root, api) => {
@@ -31,7 +31,7 @@ export function paged(name, first, screen) {
   };
 }
 
-/** The first place that is open, of all places that this person has; the first of all where none is. */
+/** The first position that is open, of all that this person has; the first of all where none is. */
 export async function firstOpen(api) {
   return (await api.get("next")).n ?? 0;
 }

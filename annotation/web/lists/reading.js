@@ -23,8 +23,8 @@ export function placeOf(quote, text) {
   const words = quote.trim().split(/\s+/).filter(Boolean);
   if (!words.length) return null;
   const pattern = words.map((word) => word.replace(/[.*+?^${}()|[\]\\]/g, "\\$&")).join("\\s+");
-  const found = new RegExp(pattern, "u").exec(text);
-  if (!found) return null;
-  const start = [...text.slice(0, found.index)].length;
-  return { start, end: start + [...found[0]].length };
+  const match = new RegExp(pattern, "u").exec(text);
+  if (!match) return null;
+  const start = [...text.slice(0, match.index)].length;
+  return { start, end: start + [...match[0]].length };
 }

@@ -7,9 +7,9 @@ import { bind } from "../../../report/web/keys.js";
  * The function that is returned takes the actions of a screen when it opens, by name, and gives back
  * one that takes them away. An action that returns false leaves the key alone.
  */
-export function screenKeys(place, keys) {
+export function screenKeys(screen, keys) {
   let open = null;
-  for (const [key, what, name] of keys) bind(key, what, (event) => (open?.[name] ? open[name](event) : false), place);
+  for (const [key, what, name] of keys) bind(key, what, (event) => (open?.[name] ? open[name](event) : false), screen);
   return (actions) => {
     open = actions;
     return () => {

@@ -1,4 +1,4 @@
-// What is typed and not yet said: kept over a reload of the page, for this tab alone.
+// What is typed and not yet sent: kept over a reload of the page, for this tab alone.
 
 /** A draft of this name. `keep("")` and `keep(null)` take it away. */
 export function draft(name) {

@@ -3,7 +3,7 @@
 import { count, el } from "../../../report/web/el.js";
 import { say } from "../../../report/web/say.js";
 import { activity } from "../activity.js";
-import { holdKeys } from "../ahead.js";
+import { holdKeys } from "../waitingkeys.js";
 import { byKey, choices, withCannotTell } from "./buttons.js";
 import { firstOpen, paged } from "./paged.js";
 import { placeOf, reading } from "./reading.js";
@@ -44,7 +44,7 @@ function screen(root, api, n, goTo) {
   const wrong = el("p", { class: "warn", role: "alert", hidden: true });
   const asked = el("div", { class: "asked" });
   const questions = () => asked.children[at] ?? asked;
-  const place = (name) => point.places?.[name] ?? { n, item: point.item };
+  const target = (name) => point.places?.[name] ?? { n, item: point.item };
 
   async function send(what, undone) {
     const event = { id: crypto.randomUUID(), ...what };
@@ -68,7 +68,7 @@ function screen(root, api, n, goTo) {
     labels[name] = { label, active_ms: active, rationale: why.value.trim() };
     say(`${QUESTIONS[name]} ${all.find((one) => one.label === label).word}`);
     typed.keep(null);
-    const kept = send({ do: "label", ...place(name), label, spans: [], rationale: why.value.trim(), active_ms: active }, () => {
+    const kept = send({ do: "label", ...target(name), label, spans: [], rationale: why.value.trim(), active_ms: active }, () => {
       if (before) labels[name] = before;
       else delete labels[name];
       at = TASKS.indexOf(name);
@@ -78,11 +78,11 @@ function screen(root, api, n, goTo) {
     if (open >= 0) {
       at = open;
       draw();
-    } else if (name === TASKS[1] || !before) kept.then((found) => (found?.seq && !isGone ? onwards(found.n) : null));
+    } else if (name === TASKS[1] || !before) kept.then((reply) => (reply?.seq && !isGone ? onwards(reply.n) : null));
     else draw();
   }
 
-  /** To the next place that is open, once what was said here is kept. */
+  /** To the next position that is open, once the label given here is kept. */
   function onwards(next) {
     draw();
     if (next === null || next === undefined) {
@@ -91,18 +91,18 @@ function screen(root, api, n, goTo) {
     } else goTo(next);
   }
 
-  const last = () => Math.max(...TASKS.map((name) => place(name).n));
-  const first = () => Math.min(...TASKS.map((name) => place(name).n));
+  const last = () => Math.max(...TASKS.map((name) => target(name).n));
+  const first = () => Math.min(...TASKS.map((name) => target(name).n));
 
   async function turn(what) {
     const letGo = holdKeys();
     try {
-      const found = await send({ do: what });
-      if (isGone || !found) return;
-      if (found.seq === null) return say(`there is nothing to ${what}`);
+      const reply = await send({ do: what });
+      if (isGone || !reply) return;
+      if (reply.seq === null) return say(`there is nothing to ${what}`);
       say(what === "undo" ? "undone" : "done again");
-      const isHere = TASKS.some((name) => place(name).n === found.n);
-      if (!isHere && found.n !== null && found.n !== undefined) return goTo(found.n);
+      const isHere = TASKS.some((name) => target(name).n === reply.n);
+      if (!isHere && reply.n !== null && reply.n !== undefined) return goTo(reply.n);
       await load();
       if (!isGone) draw();
     } finally {
@@ -127,7 +127,7 @@ function screen(root, api, n, goTo) {
       if (!point) return false;
       isFlagged = !isFlagged;
       say(isFlagged ? "flagged" : "no flag");
-      send({ do: "flag", ...place(TASKS[at]), on: isFlagged, why: why.value.trim() }, () => {
+      send({ do: "flag", ...target(TASKS[at]), on: isFlagged, why: why.value.trim() }, () => {
         isFlagged = !isFlagged;
         if (!isGone) draw();
       });
@@ -139,7 +139,7 @@ function screen(root, api, n, goTo) {
       if (!before) return false;
       delete labels[name];
       say("taken back");
-      send({ do: "clear", ...place(name) }, () => {
+      send({ do: "clear", ...target(name) }, () => {
         labels[name] = before;
         if (!isGone) draw();
       });
@@ -190,13 +190,13 @@ function screen(root, api, n, goTo) {
   async function load() {
     [point, task] = await Promise.all([api.get("verify", { n }), api.get("task")]);
     for (const name of TASKS) {
-      const found = point.labels?.[name];
-      if (found) labels[name] = found;
+      const stored = point.labels?.[name];
+      if (stored) labels[name] = stored;
       else delete labels[name];
     }
     isFlagged = Boolean(point.flagged);
     all = withCannotTell(task);
-    const named = TASKS.findIndex((name) => place(name).n === n && point.places);
+    const named = TASKS.findIndex((name) => target(name).n === n && point.places);
     const open = TASKS.findIndex((name) => !labels[name]);
     at = open >= 0 ? open : Math.max(0, named);
   }
@@ -221,8 +221,8 @@ function screen(root, api, n, goTo) {
 /** The documents, with the quoted words marked; what is not quoted from can be opened. */
 function sources(spans, { documents = [], sources: named = "" }) {
   const parts = documents.map((one) => ({ one, marks: spans.map((span) => placeOf(span, one.text)).filter(Boolean) }));
-  const isFound = (span) => parts.some(({ one }) => placeOf(span, one.text));
-  const left = spans.filter((span) => !isFound(span));
+  const isQuoted = (span) => parts.some(({ one }) => placeOf(span, one.text));
+  const left = spans.filter((span) => !isQuoted(span));
   const lacking = named.split(" ").filter((name) => name && !documents.some(({ id }) => id === name));
   return [
     parts.map(({ one, marks }) => {

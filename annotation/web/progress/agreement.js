@@ -5,15 +5,15 @@ import { range } from "../../../report/web/marks.js";
 import { figures, unknown } from "./tables.js";
 
 /** See progress.js. */
-export function agreement({ agreement: found, anchoring }) {
-  const [kappa, ceiling] = [found?.kappa, found?.ceiling];
+export function agreement({ agreement: measured, anchoring }) {
+  const [kappa, ceiling] = [measured?.kappa, measured?.ceiling];
   const rows = [
     { name: "the judge against people", ...kappa }, { name: "people against each other, the ceiling", ...ceiling },
   ].filter(({ value }) => typeof value === "number");
   const least = Math.min(0, ...rows.flatMap(({ value, lo }) => [value, lo ?? 0]));
   return [
     rows.length ? [
-      el("p", { class: "lead" }, `${found.name ?? "Cohen's kappa"}: 1 is perfect, 0 what chance would give. No judge can be `
+      el("p", { class: "lead" }, `${measured.name ?? "Cohen's kappa"}: 1 is perfect, 0 what chance would give. No judge can be `
         + "expected to agree with people better than they do with each other. Whisker: 95% interval over topics."),
       figures("Agreement", [
         { label: "who", isText: true, cell: ({ name }) => name },
@@ -34,10 +34,10 @@ export function agreement({ agreement: found, anchoring }) {
 const bounds = ({ lo, hi }) => (typeof lo === "number" && typeof hi === "number" ? [lo, hi] : null);
 
 /** Control items: a label was shown that the judge did not give. */
-function led(found) {
-  if (found === undefined || found === null) return null; // labels from scratch: nothing is shown
+function led(shares) {
+  if (shares === undefined || shares === null) return null; // labels from scratch: nothing is shown
   const title = el("h3", {}, "Are people led by what they are shown?");
-  const { kept_controls: wrong, kept, equal_unseen: unseen } = found;
+  const { kept_controls: wrong, kept, equal_unseen: unseen } = shares;
   if (!wrong?.n) return [title, unknown("Not known yet: nobody has come to a control item, which shows a label that the "
     + "judge did not give. One in twenty does.")];
   return [title, el("p", { class: "lead" }, `${count(wrong.n_of)} of ${count(wrong.n)} labels that the judge never gave were `

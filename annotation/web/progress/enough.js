@@ -30,8 +30,8 @@ export function enough({ measures: all = [], half_width: width, cost, level = 0.
 }
 
 function needs({ needed }) {
-  const found = typeof needed === "object" && needed !== null ? needed.of_these : needed;
-  return typeof found === "number" ? found : null;
+  const number = typeof needed === "object" && needed !== null ? needed.of_these : needed;
+  return typeof number === "number" ? number : null;
 }
 
 function fact(name, value, more) {

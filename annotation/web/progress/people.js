@@ -4,8 +4,8 @@ import { count, el, num } from "../../../report/web/el.js";
 import { figures, unknown } from "./tables.js";
 
 /** See progress.js. */
-export function people({ desks = [], people: found = [] }) {
-  const about = new Map(found.map((one) => [one.annotator, one]));
+export function people({ desks = [], people: measured = [] }) {
+  const about = new Map(measured.map((one) => [one.annotator, one]));
   const rows = desks.map((desk) => ({ ...desk, ...about.get(desk.annotator) }));
   if (!rows.length) return unknown("Nobody has a queue.");
   const some = rows.filter((row) => known(itself(row)));
@@ -19,7 +19,7 @@ export function people({ desks = [], people: found = [] }) {
       { label: "an hour", cell: (row) => speed(row) },
       { label: "cannot tell", cell: (row) => share(row.cannot_tell, row.labels ?? row.done) },
       { label: "agrees with oneself", cell: (row) => (known(itself(row)) ? [num(itself(row).value, 2), of(itself(row).n)] : "–") },
-      { label: "s a label: at first, of late", title: "medians of the first and the last quarter", cell: ({ speed: found }) => pace(found) },
+      { label: "s a label: at first, of late", title: "medians of the first and the last quarter", cell: ({ speed: times }) => pace(times) },
       { label: "flagged", cell: ({ flagged }) => (flagged === undefined || flagged === null ? "–" : count(flagged)) },
     ], rows),
     some.length ? null : unknown("How well people agree with themselves is not known yet: nobody has come to an item for the "
@@ -28,14 +28,14 @@ export function people({ desks = [], people: found = [] }) {
 }
 
 const itself = ({ self_agreement: self }) => self?.equal ?? self;
-const pace = (found) => (typeof found?.first_median === "number"
-  ? `${num(found.first_median, 1)}, ${num(found.last_median, 1)}` : "–");
+const pace = (times) => (typeof times?.first_median === "number"
+  ? `${num(times.first_median, 1)}, ${num(times.last_median, 1)}` : "–");
 const known = (self) => typeof self?.value === "number";
 const of = (n) => el("small", {}, ` of ${count(n)}`);
 
 function speed({ per_hour: rate, done, active_ms: ms }) {
-  const found = rate ?? (done && ms ? (done * 3_600_000) / ms : null);
-  return found === null ? "–" : count(Math.round(found));
+  const perHour = rate ?? (done && ms ? (done * 3_600_000) / ms : null);
+  return perHour === null ? "–" : count(Math.round(perHour));
 }
 
 function share(n, all) {

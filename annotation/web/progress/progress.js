@@ -61,8 +61,8 @@ export function view(root, api) {
       control.hidden = names.length < 2;
     });
     again("lead", sentence(figures), () => lead.replaceChildren(sentence(figures)));
-    const found = short(figures);
-    again("facts", found, () => facts.replaceChildren(...found.map(([name, value, more]) =>
+    const entries = short(figures);
+    again("facts", entries, () => facts.replaceChildren(...entries.map(([name, value, more]) =>
       el("div", {}, el("dt", {}, name), el("dd", {}, value, more ? el("small", {}, more) : null)))));
     for (const part of parts) again(part.id, [part.reads.map((name) => figures[name]), measure], () => {
       const scrolled = [...part.body.querySelectorAll(".scroll")].map(({ scrollLeft, scrollTop }) => [scrollLeft, scrollTop]);
@@ -113,6 +113,6 @@ function short({ desks = [] }) {
 }
 
 function clock(at) {
-  const found = new Date(at);
-  return Number.isNaN(found.getTime()) ? String(at) : found.toLocaleTimeString("en-GB");
+  const time = new Date(at);
+  return Number.isNaN(time.getTime()) ? String(at) : time.toLocaleTimeString("en-GB");
 }

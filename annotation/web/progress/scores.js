@@ -55,8 +55,8 @@ function drawn({ judged, corrected, sequence, fixed }, scale) {
   return mark;
 }
 
-function between(found) {
-  return isPair(found) ? `${num(found[0])} to ${num(found[1])}` : "–";
+function between(pair) {
+  return isPair(pair) ? `${num(pair[0])} to ${num(pair[1])}` : "–";
 }
 
 function legend() {

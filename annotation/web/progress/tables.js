@@ -19,6 +19,6 @@ export function unknown(what, ...more) {
 }
 
 /** Whether a pair of bounds is there. */
-export function isPair(found) {
-  return Array.isArray(found) && found.length === 2 && found.every((one) => typeof one === "number");
+export function isPair(value) {
+  return Array.isArray(value) && value.length === 2 && value.every((one) => typeof one === "number");
 }

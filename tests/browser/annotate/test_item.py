@@ -279,10 +279,10 @@ def test_keys_typed_before_an_undo_is_answered_are_for_the_item_that_comes_back(
     it.page.route("**/api/event", lambda route: route.continue_() if held else held.append(route))
     for key in ("u", "c", *"why, x", "Escape", "3", "2"):
         it.page.keyboard.press(key)
-    it.page.locator(".ahead").wait_for()
+    it.page.locator(".waiting-keys").wait_for()
     assert len(held) == 1
     held[0].continue_()
-    it.page.locator(".ahead").wait_for(state="hidden")
+    it.page.locator(".waiting-keys").wait_for(state="hidden")
     for _ in range(200):
         if len(site.events()) == 5:
             break

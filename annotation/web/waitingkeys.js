@@ -2,11 +2,11 @@
 
 import { el } from "../../report/web/el.js";
 
-const SOON_MS = 400; // what takes longer is said
+const SOON_MS = 400; // what takes longer is shown
 const PASSED = ["Tab", "Shift", "Control", "Alt", "Meta"];
 const FIELD = "textarea, input:not([type=radio], [type=checkbox])";
 
-const told = el("p", { class: "ahead", role: "status", hidden: true },
+const notice = el("p", { class: "waiting-keys", role: "status", hidden: true },
   "The server has not answered yet. The keys that you press wait for it.");
 let [holding, timer, waiting] = [0, null, []];
 
@@ -16,11 +16,11 @@ let [holding, timer, waiting] = [0, null, []];
  */
 export function holdKeys(most = Infinity) {
   if (!holding) {
-    if (!told.isConnected) document.body.append(told);
-    timer = setTimeout(() => (told.hidden = false), SOON_MS);
+    if (!notice.isConnected) document.body.append(notice);
+    timer = setTimeout(() => (notice.hidden = false), SOON_MS);
   }
   holding += 1;
-  const screen = place();
+  const screen = openScreen();
   let isHeld = true;
   const letGo = () => {
     if (!isHeld) return;
@@ -28,17 +28,17 @@ export function holdKeys(most = Infinity) {
     holding -= 1;
     if (holding) return;
     clearTimeout(timer);
-    told.hidden = true;
+    notice.hidden = true;
     const keys = waiting;
     waiting = [];
-    if (place() === screen) keys.forEach(press); // else they were for a screen that is gone
+    if (openScreen() === screen) keys.forEach(press); // else they were for a screen that is gone
   };
   if (most < Infinity) setTimeout(letGo, most);
   return letGo;
 }
 
 /** The screen that is open, by the address. */
-function place() {
+function openScreen() {
   return location.hash.slice(1).split("?")[0];
 }
 
