@@ -19,7 +19,7 @@ from .split import Split
 
 
 class Tested(NamedTuple):
-    """Items of test topics with what was said of them before and after."""
+    """Items of test topics with their verdicts before and after."""
 
     items: list[Example]
     before: list[Verdict]

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from ..records.reading.problems import InputError, Problems
-from .options import AsJson, Level, Resamples, Seed, Where, told, where_of
+from .options import AsJson, Level, Resamples, Seed, Where, print_result, where_of
 from .signatures import NewFolder, There
 from .stopping import list_problems
 from .tables import shown
@@ -68,8 +68,8 @@ def agree(
     from .views.partial import opened
 
     problems = Problems()
-    human, *given = opened(context, [human] if judged is None else [human, judged])
-    judged = given[0] if given else None
+    human, *second = opened(context, [human] if judged is None else [human, judged])
+    judged = second[0] if second else None
     if by is not None:
         if judged is None or plots is not None or cut is not None:
             raise InputError(f"--by {by}: wanted HUMAN and JUDGED, and no --plots or --cut")
@@ -78,7 +78,7 @@ def agree(
         options: Any = {"where": where_of(where or ()), "kind": kind, "level": level}
         print_errors(human, judged, by, options, as_json=as_json)
         return
-    found = compare(
+    comparison = compare(
         human,
         judged,
         problems,
@@ -90,18 +90,18 @@ def agree(
         seed=seed,
         level=level,
     )
-    written = [] if plots is None else write_plots(found, plots, plot_format.value)
-    told([found], lambda: shown(agree_text(found)), as_json=as_json)
+    written = [] if plots is None else write_plots(comparison, plots, plot_format.value)
+    print_result([comparison], lambda: shown(agree_text(comparison)), as_json=as_json)
     for path in written:
         sys.stderr.write(f"{shown(str(path))}\n")
     list_problems(problems)
 
 
-def _pairs(given: Sequence[str]) -> dict[str, str]:
+def _pairs(texts: Sequence[str]) -> dict[str, str]:
     """Measures of JUDGED, each with that of HUMAN. Raises: InputError."""
 
     pairs = {}
-    for text in given:
+    for text in texts:
         human, _, judged = text.rpartition("=")
         if not human or not judged or judged in pairs:
             raise InputError(f"--measure {text}: wanted HUMAN=JUDGED, each of JUDGED once")

@@ -69,10 +69,10 @@ class Commands(TyperGroup):
         if name not in COMMANDS:
             return super().get_command(ctx, name)
         module = importlib.import_module(f".{COMMANDS[name][0]}", __package__)
-        found = getattr(module, name.replace("-", "_"))
-        if not isinstance(found, typer.Typer):
-            found = one_command(found)
-        command = typer.main.get_command(found)
+        group = getattr(module, name.replace("-", "_"))
+        if not isinstance(group, typer.Typer):
+            group = one_command(group)
+        command = typer.main.get_command(group)
         command.name = name
         return command
 

@@ -58,10 +58,10 @@ def crux(
     manifest = unless_stopped(
         lambda: build_crux(summaries, config, quiet=quiet), out=config.run.out
     )
-    found = manifest["statistics"]
-    covered = f"Coverage of the reference reports: {reference_coverage(found)}\n"
-    printed([found], statistics_table(found), covered, as_json=as_json)
-    missing = found["ratings"]["missing"]
+    statistics = manifest["statistics"]
+    covered = f"Coverage of the reference reports: {reference_coverage(statistics)}\n"
+    printed([statistics], statistics_table(statistics), covered, as_json=as_json)
+    missing = statistics["ratings"]["missing"]
     what = f"{missing:,} ratings are missing: -1 (unreadable) or -2 in ratings.jsonl"
     _report(manifest, config, [what] if missing else [])
 
@@ -123,8 +123,8 @@ def long2rag(
         note += "--verified SHEET"
     else:
         note = "No key points, so nothing for people to verify."
-    found = manifest["statistics"]
-    printed([found], statistics_table(found), as_json=as_json)
+    statistics = manifest["statistics"]
+    printed([statistics], statistics_table(statistics), as_json=as_json)
     _report(manifest, config, [note])
 
 
@@ -134,12 +134,12 @@ def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
 
     if not folder.is_dir():
         raise typer.BadParameter(f"--verified: {folder} is no folder, name the collection")
-    found = verify_long2rag(folder, sheets)["statistics"]["verification"]
-    agreed = "".join(f"{line}\n" for line in agreement_lines(found))
-    printed([found], retention_table(found), agreed, as_json=as_json)
-    if n_open := found["all"]["open"]:
+    verification = verify_long2rag(folder, sheets)["statistics"]["verification"]
+    agreed = "".join(f"{line}\n" for line in agreement_lines(verification))
+    printed([verification], retention_table(verification), agreed, as_json=as_json)
+    if n_open := verification["all"]["open"]:
         what = f"{n_open:,} key points have no verdict on both tasks that most people gave; kept"
-        first = [" ".join(cell) for cell in found["open_key_points"][:SHOWN]]
+        first = [" ".join(cell) for cell in verification["open_key_points"][:SHOWN]]
         sys.stderr.write(shown(f"{what}: {', '.join(first)}{', ...' * (n_open > SHOWN)}\n"))
         raise typer.Exit(INCOMPLETE)
 

@@ -161,15 +161,15 @@ def calibrate(
     if dry_run:
         planned(fitting.plan(out), "", as_json=as_json)
         return
-    found = made_and_printed(
+    fit = made_and_printed(
         lambda: fitting.fit(out, prompt_model),
-        lambda found: _report_text(found.report, out),
+        lambda fit: _report_text(fit.report, out),
         as_json=as_json,
         diff=diff,
         unchanged="The prompt is as it was.\n",
     )
     list_problems(fitting.problems)
-    if found.report["n_unjudged"] or found.report.get("n_unmatched"):
+    if fit.report["n_unjudged"] or fit.report.get("n_unmatched"):
         raise typer.Exit(INCOMPLETE)
 
 
@@ -251,13 +251,15 @@ def _chances(side: str, scores: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _optimiser(found: Mapping[str, Any]) -> str:
-    text = f"{found['n_candidates']} candidates, {found['calls']:,} calls; mean gain on dev "
-    gains = (found["dev_gain_before"], found["dev_gain_after"])
+def _optimiser(optimised: Mapping[str, Any]) -> str:
+    text = (
+        f"{optimised['n_candidates']} candidates, {optimised['calls']:,} calls; mean gain on dev "
+    )
+    gains = (optimised["dev_gain_before"], optimised["dev_gain_after"])
     text += " -> ".join(map(figure, gains))
-    if found["stopped_by"]:
-        text += f"; stopped by the {found['stopped_by']}"
-    if found["correction_dropped"]:
+    if optimised["stopped_by"]:
+        text += f"; stopped by the {optimised['stopped_by']}"
+    if optimised["correction_dropped"]:
         text += f"\n{_DROPPED}"
     return text
 

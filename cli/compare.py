@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ..records.reading.problems import InputError, Problems
-from .options import AsJson, Kind, Seed, told
+from .options import AsJson, Kind, Seed, print_result
 from .signatures import Positive, Takes, There
 from .stopping import list_problems
 from .tables import cell, figure, interval, shown
@@ -65,7 +65,7 @@ def compare(
     other, chosen = _others(others or [], runs)
     named = [one] if other is None else [one, other]
     one, *second = opened(context, named)
-    found = compare_files(
+    comparison = compare_files(
         one,
         second[0] if second else None,
         problems,
@@ -78,16 +78,16 @@ def compare(
         level=level,
     )
     if flips is not None:
-        if found["compared"] == "runs":
+        if comparison["compared"] == "runs":
             raise InputError(f"--flips {flips}: runs are compared, wanted two judges")
-        _write_flips(flips, found["flips"])
-    is_of_judges = found["compared"] == "judges"
+        _write_flips(flips, comparison["flips"])
+    is_of_judges = comparison["compared"] == "judges"
     text = partial(_judges_text, flips=flips) if is_of_judges else _runs_text
-    told([found], lambda: shown(text(found)), as_json=as_json)
+    print_result([comparison], lambda: shown(text(comparison)), as_json=as_json)
     list_problems(problems)
     notes = dependence_of([one, *second], named)
     if is_of_judges and kind is None:
-        notes += _other_kinds(found["kind"], [one, *second])
+        notes += _other_kinds(comparison["kind"], [one, *second])
     for note in notes:
         sys.stderr.write(shown(f"{note}\n"))
 
@@ -103,18 +103,18 @@ def _other_kinds(taken: str, paths: list[Path]) -> list[str]:
     return [f"Compared: {taken}. Both also judged {', '.join(rest)} (--kind)."] if rest else []
 
 
-def _others(given: list[str], runs: str | None) -> tuple[Path | None, list[str]]:
+def _others(args: list[str], runs: str | None) -> tuple[Path | None, list[str]]:
     """The other file or folder, and the runs. Raises: InputError for what is neither."""
 
     names = [name for name in (runs or "").split(",") if name]
-    if len(given) == 2 and not names:
-        return None, given
-    if len(given) > 1:
-        raise InputError(f"{' '.join(given)}: wanted one file or folder, or two runs, once")
-    if given and not Path(given[0]).exists():
+    if len(args) == 2 and not names:
+        return None, args
+    if len(args) > 1:
+        raise InputError(f"{' '.join(args)}: wanted one file or folder, or two runs, once")
+    if args and not Path(args[0]).exists():
         what = "no such file or folder; to compare two runs name both"
-        raise InputError(f"{given[0]}: {what}")
-    return (Path(given[0]) if given else None), names
+        raise InputError(f"{args[0]}: {what}")
+    return (Path(args[0]) if args else None), names
 
 
 def _write_flips(path: Path, rows: list[dict[str, Any]]) -> None:
@@ -125,15 +125,19 @@ def _write_flips(path: Path, rows: list[dict[str, Any]]) -> None:
     write_file(path, b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
 
 
-def _runs_text(found: dict[str, Any]) -> str:
+def _runs_text(comparison: dict[str, Any]) -> str:
     blocks = [
-        _leaderboard_text(name, given, found["level"])
-        for name, given in found["measures"].items()
-        if len(given["runs"]) > 2
+        _leaderboard_text(name, tested, comparison["level"])
+        for name, tested in comparison["measures"].items()
+        if len(tested["runs"]) > 2
     ]
-    pairs = [(name, given) for name, given in found["measures"].items() if len(given["runs"]) == 2]
+    pairs = [
+        (name, tested)
+        for name, tested in comparison["measures"].items()
+        if len(tested["runs"]) == 2
+    ]
     if pairs:
-        blocks.insert(0, _pair_text(pairs, found["level"]) + differences_text(found))
+        blocks.insert(0, _pair_text(pairs, comparison["level"]) + differences_text(comparison))
     return "\n".join(blocks)
 
 
@@ -146,22 +150,22 @@ def _pair_text(pairs: list[tuple[str, dict[str, Any]]], level: float) -> str:
         f"{'measure':<25}{'first':>8}{'second':>8}{'difference':>12}{'interval':>22}{'p':>8}"
         f"{'effect':>8}  won/tied/lost",
     ]
-    for name, given in pairs:
-        (row,), (one, other) = given["pairs"], given["runs"]
+    for name, tested in pairs:
+        (row,), (one, other) = tested["pairs"], tested["runs"]
         bounds = interval(row["low"], row["high"], 4, "+", "[- -]")
         lines.append(
             f"{cell(name):<25}{figure(one['mean'], 4):>8} {figure(other['mean'], 4):>7}"
             f"{figure(row['difference'], 4, '+'):>12}{bounds:>22}{_p(row['p']):>8}"
             f"{figure(row['effect_size'], 2, '+'):>8}  {row['wins']}/{row['ties']}/{row['losses']}"
         )
-    if any(is_over_fewer(given, given["pairs"]) for _, given in pairs):
+    if any(is_over_fewer(tested, tested["pairs"]) for _, tested in pairs):
         lines.append(OVER_BOTH)
         lines.append("Won, tied and lost add up to the topics on which both have a value.")
     return "\n".join(lines) + "\n"
 
 
-def _leaderboard_text(name: str, given: dict[str, Any], level: float) -> str:
-    runs, pairs = given["runs"], given["pairs"]
+def _leaderboard_text(name: str, tested: dict[str, Any], level: float) -> str:
+    runs, pairs = tested["runs"], tested["pairs"]
     next_of = {row["run_id"]: row for row in pairs if row["are_neighbours"]}
     names = cut_names([cell(run["run_id"]) for run in runs], _NAME_CHARS)
     width = max(map(len, names))
@@ -170,7 +174,7 @@ def _leaderboard_text(name: str, given: dict[str, Any], level: float) -> str:
 
     has_hsd = any(row["p_hsd"] is not None for row in pairs)
     lines = [
-        f"{cell(name)}: {len(runs)} runs, {given['n_topics']} topics",
+        f"{cell(name)}: {len(runs)} runs, {tested['n_topics']} topics",
         f"{'run':<{width}}{'mean':>8}   less the next{'interval':>19}{'p':>8}{'Holm':>8}{'HSD':>8}",
     ]
     for run, named in zip(runs, names, strict=True):
@@ -193,31 +197,33 @@ def _leaderboard_text(name: str, given: dict[str, Any], level: float) -> str:
     else:
         lines.append(f"{NOT_ALL_JUDGED}: no pair is marked.")
         lines.append(f"Pairs told apart: {n_holm:,} by Holm, of {len(pairs):,}")
-    lines += answered_of(runs, given["n_topics"])
-    if is_over_fewer(given, next_of.values()):
+    lines += answered_of(runs, tested["n_topics"])
+    if is_over_fewer(tested, next_of.values()):
         lines.append(OVER_BOTH)
-    floor = len(pairs) * 2 / 2 ** given["n_topics"]
+    floor = len(pairs) * 2 / 2 ** tested["n_topics"]
     if floor >= alpha:
         lines.append(
-            f"{given['n_topics']} topics are too few for Holm's correction: "
+            f"{tested['n_topics']} topics are too few for Holm's correction: "
             f"no p of {len(pairs):,} pairs could pass it."
         )
     return "\n".join(lines) + "\n"
 
 
-def _judges_text(found: dict[str, Any], flips: Path | None) -> str:
-    agreement = found["agreement"]
+def _judges_text(comparison: dict[str, Any], flips: Path | None) -> str:
+    agreement = comparison["agreement"]
     n = agreement["n"]
-    lines = [f"{found['kind']}: {n:,} cells with both labels, {found['n_flips']:,} differ"]
+    lines = [
+        f"{comparison['kind']}: {n:,} cells with both labels, {comparison['n_flips']:,} differ"
+    ]
     intervals = agreement["intervals"]
     kappas = {f"kappa, {name}": row for name, row in intervals["cohen_kappa"].items()}
     for name, row in ({"accuracy": intervals["accuracy"]} | kappas).items():
         drawn = interval(row["low"], row["high"], 4, none="[- -]")
         lines.append(f"{name:<25}{figure(row['value'], 4):>7} {drawn}, {row['n_topics']} topics")
     lines.append("")
-    for row in found["flip_counts"]:
+    for row in comparison["flip_counts"]:
         lines.append(f"{row['n']:>8,}  {cell(row['label'])} -> {cell(row['other_label'])}")
-    for row in found["flips"][:SHOWN_FLIPS]:
+    for row in comparison["flips"][:SHOWN_FLIPS]:
         lines += [
             "",
             *(
@@ -226,10 +232,10 @@ def _judges_text(found: dict[str, Any], flips: Path | None) -> str:
                 if value is not None
             ),
         ]
-    if found["n_flips"] > SHOWN_FLIPS:
+    if comparison["n_flips"] > SHOWN_FLIPS:
         where = f"all in {flips}" if flips else "--flips FILE writes all"
-        lines += ["", f"... and {found['n_flips'] - SHOWN_FLIPS:,} more; {where}"]
-    lines += ["", *_ranking_lines(found["ranking"]), *_cost_lines(found["cost"])]
+        lines += ["", f"... and {comparison['n_flips'] - SHOWN_FLIPS:,} more; {where}"]
+    lines += ["", *_ranking_lines(comparison["ranking"]), *_cost_lines(comparison["cost"])]
     return "\n".join(lines).rstrip() + "\n"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..records.reading.problems import InputError, Problems
-from .options import AsJson, Resamples, Seed, told
+from .options import AsJson, Resamples, Seed, print_result
 from .signatures import Folder, NewFile, Takes
 from .stopping import list_problems
 from .tables import aligned, figure, interval, shown
@@ -64,8 +64,8 @@ def coverage(
     else:
         taus = measure_taus(data, settings, resamples=resamples, seed=seed)
         of_eta, of_k = by_eta(data, settings, etas), by_k(data, settings, ks)
-        found = (settings, taus, of_eta, of_k)
-        told([_as_object(*found)], lambda: shown(_text(*found)), as_json=as_json)
+        results_by = (settings, taus, of_eta, of_k)
+        print_result([_as_object(*results_by)], lambda: shown(_text(*results_by)), as_json=as_json)
     list_problems(problems)
 
 
@@ -79,15 +79,15 @@ def _sizes(text: str | None, own: int | str) -> list[int]:
 def numbers_of(name: str, text: str, most: int = 1000) -> list[int]:
     """`1-5` or `5,10,20` as numbers, in order, each once. Raises: InputError for another text."""
 
-    found: list[int] = []
+    numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = (bound.strip() for bound in part.partition("-"))
         ends = [int(end[:9]) if end.isdecimal() else 0 for end in (first, last if dash else first)]
         if not 1 <= ends[0] <= ends[1] <= most:
             wanted = f"wanted numbers from 1 to {most:,}, as 1-3 or 1,2,3"
             raise InputError(f"--{name} {text}: {wanted}")
-        found += range(ends[0], ends[1] + 1)
-    return list(dict.fromkeys(found))
+        numbers += range(ends[0], ends[1] + 1)
+    return list(dict.fromkeys(numbers))
 
 
 def _draw(data: CoverageData, settings: CoverageConfig, topic: str, path: Path) -> None:
@@ -95,8 +95,8 @@ def _draw(data: CoverageData, settings: CoverageConfig, topic: str, path: Path) 
     from ..programs.protocols.coverage.topic import TopicView
 
     if topic not in data.questions:
-        known = ", ".join(list(data.questions)[:5])
-        raise InputError(f"--topic {topic}: no questions of it here, wanted one such as {known}")
+        topics = ", ".join(list(data.questions)[:5])
+        raise InputError(f"--topic {topic}: no questions of it here, wanted one such as {topics}")
     write_map(TopicView(data, topic, settings), path)
     sys.stderr.write(f"{shown(str(path))}\n")
 
@@ -151,18 +151,18 @@ def _taus_text(taus: Mapping[str, RunTau]) -> str:
     from ..programs.analysis.coverage_tables import LEAST_RUNS
 
     title = "Kendall tau-b of runs, measures of contexts against report_coverage (Figure 5)\n"
-    n_runs = max((found.n_runs for found in taus.values()), default=0)
+    n_runs = max((tau.n_runs for tau in taus.values()), default=0)
     if n_runs < LEAST_RUNS:
         return f"{title}none: {_few(n_runs)} a context and a report, wanted {LEAST_RUNS}\n"
     rows = [
         [
             name,
-            _tau(found),
-            interval(found.tau.low, found.tau.high),
-            f"{found.n_runs}",
-            f"{found.n_unjudged:,}",
+            _tau(tau),
+            interval(tau.tau.low, tau.tau.high),
+            f"{tau.n_runs}",
+            f"{tau.n_unjudged:,}",
         ]
-        for name, found in taus.items()
+        for name, tau in taus.items()
     ]
     return title + aligned([["measure", "tau-b", "95% by topic", "runs", "unjudged"], *rows])
 
@@ -180,7 +180,7 @@ def _variants_text(title: str, variants: Sequence[tuple[str, Variant]], base: st
         (f"tau-b to {base}", [variant.to_base for _, variant in variants]),
         ("tau-b to report_coverage", [variant.to_reports for _, variant in variants]),
     ):
-        n_runs = max(found.n_runs for found in taus)
+        n_runs = max(tau.n_runs for tau in taus)
         if n_runs < LEAST_RUNS:
             notes.append(f"No {name}: {_few(n_runs)} both values, wanted {LEAST_RUNS}\n")
         else:
@@ -198,5 +198,5 @@ def _mean(row: ScoreRow) -> str:
     return f"{figure(row.value, 4)} {bounds}".rstrip()
 
 
-def _tau(found: RunTau) -> str:
-    return figure(found.tau.value)
+def _tau(tau: RunTau) -> str:
+    return figure(tau.tau.value)

@@ -77,10 +77,10 @@ class Given:
             if self.path is not None:
                 raise InputError(f"--config {self.path}: {what} is a config too, wanted one")
             return self.config(path)
-        names, known = what.split(","), program_names()
-        if unknown := [name for name in names if name not in known]:
-            programs = ", ".join(known)
-            meant = did_you_mean(unknown[0], known)
+        names, all_names = what.split(","), program_names()
+        if unknown := [name for name in names if name not in all_names]:
+            programs = ", ".join(all_names)
+            meant = did_you_mean(unknown[0], all_names)
             raise InputError(
                 f"{unknown[0]!r} is neither a config file nor one of {programs}{meant}"
             )
@@ -102,23 +102,23 @@ def settings(names: str = "", *, model: bool = True) -> Callable[[Callable[..., 
     hints |= {"config": ConfigFile, "sets": Sets}
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        told = from_signature(command)
-        own = dict(inspect.signature(told).parameters)
+        wrapped = from_signature(command)
+        own = dict(inspect.signature(wrapped).parameters)
         del own["given"]
 
-        @functools.wraps(told)
+        @functools.wraps(wrapped)
         def run(**values: Any) -> None:
-            said = {name: values.pop(each) for each, name in made.items()}
-            flags = {name: value for name, value in said.items() if value is not None}
+            by_setting = {name: values.pop(each) for each, name in made.items()}
+            flags = {name: value for name, value in by_setting.items() if value is not None}
             spelled = {name: _spelled(name, value) for name, value in flags.items()}
             if "items.fields" in flags:
                 flags["items.fields"] = fields_of(flags["items.fields"])
             sets, path = values.pop("sets") or (), values.pop("config")
-            asked = values.pop("model") if model else None
+            model_name = values.pop("model") if model else None
             if model and (url := values.pop("api_base")) is not None:
                 flags["models.default.api_base"] = url
                 spelled["models.default.api_base"] = f"--api-base {url}"
-            told(given=Given(flags, spelled, sets, asked, path), **values)
+            wrapped(given=Given(flags, spelled, sets, model_name, path), **values)
 
         parameters = [
             *(
@@ -144,8 +144,8 @@ def _field(name: str) -> FieldInfo:
 def _flag(name: str) -> Flag:
     """The name and the panel of a setting's option."""
     section, _, last = name.partition(".")
-    said = next((each for each in _field(name).metadata if isinstance(each, Flag)), Flag())
-    return Flag(said.name or f"--{last.replace('_', '-')}", said.panel or section.capitalize())
+    own = next((each for each in _field(name).metadata if isinstance(each, Flag)), Flag())
+    return Flag(own.name or f"--{last.replace('_', '-')}", own.panel or section.capitalize())
 
 
 def _parameter(name: str) -> str:
@@ -159,7 +159,7 @@ def _spelled(name: str, value: Any) -> str:
 
 
 def _annotation(name: str) -> Any:
-    """What typer is told of a setting's option; the range of a value is the config's to check."""
+    """What typer needs for a setting's option; the range of a value is the config's to check."""
     field, flag = _field(name), _flag(name)
     several = get_origin(field.annotation) in (tuple, dict)
     leaves = _leaves(get_args(field.annotation)[0] if several else field.annotation)

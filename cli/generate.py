@@ -37,8 +37,8 @@ def generate(
         return
     folder = config.run.out
     manifest = unless_stopped(lambda: write_answers(config, quiet=quiet), out=folder)
-    found = manifest["statistics"]
-    printed([found], statistics_table(found), as_json=as_json)
+    statistics = manifest["statistics"]
+    printed([statistics], statistics_table(statistics), as_json=as_json)
     first = []
     if reasons := manifest["unjudged_by_reason"]:
         why = ", ".join(f"{reason} {n:,}" for reason, n in reasons.items())

@@ -107,12 +107,12 @@ class Command(TyperCommand):
             return super().parse_args(ctx, args)
         except Exception as error:
             text = str(getattr(error, "message", ""))
-            if found := _NO_CHOICE.fullmatch(text):
+            if match := _NO_CHOICE.fullmatch(text):
                 from ..records.reading.nearest import did_you_mean
 
-                choices = _QUOTED.findall(found[2])
-                text = f"{shown(found[1])!r} is not one of {', '.join(choices)}"
-                text += did_you_mean(found[1], choices)
+                choices = _QUOTED.findall(match[2])
+                text = f"{shown(match[1])!r} is not one of {', '.join(choices)}"
+                text += did_you_mean(match[1], choices)
                 error.message = text  # type: ignore[attr-defined]
             takes_runs = any("--runs" in parameter.opts for parameter in self.params)
             if "unexpected extra argument" in text and takes_runs:
@@ -133,15 +133,15 @@ def _plain_type(names: str) -> str:
 def fields_of(texts: Sequence[str]) -> dict[str, str]:
     """`--field OURS=THEIRS`, repeated, as a map. Raises: InputError for another form."""
 
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for text in texts:
         ours, _, theirs = text.partition("=")
         if not (ours and theirs):
             raise InputError(f"--field {text}: wanted OURS=THEIRS, such as claim=sentence")
-        if ours in found:
-            raise InputError(f"--field {text}: {ours} is {found[ours]} before, wanted it once")
-        found[ours] = theirs
-    return found
+        if ours in fields:
+            raise InputError(f"--field {text}: {ours} is {fields[ours]} before, wanted it once")
+        fields[ours] = theirs
+    return fields
 
 
 def where_of(texts: Sequence[str]) -> dict[str, list[str]]:
@@ -163,10 +163,10 @@ def printed(
     objects: Iterable[Any], table: Sequence[Sequence[str]], more: str = "", *, as_json: bool
 ) -> None:
     """Print results: the objects for machines, else the table, and what is to say below it."""
-    told(objects, lambda: aligned(table) + shown(more), as_json=as_json)
+    print_result(objects, lambda: aligned(table) + shown(more), as_json=as_json)
 
 
-def told(objects: Iterable[Any], text: Callable[[], str], *, as_json: bool) -> None:
+def print_result(objects: Iterable[Any], text: Callable[[], str], *, as_json: bool) -> None:
     """Print results: the objects for machines, else the text, which is made when it is wanted."""
     if as_json:
         write_objects(objects)

@@ -66,9 +66,9 @@ def _config(given: Given, source: Path, judges: Sequence[str]) -> Any:
     names: Any = {judge if judge in item_judges() else "item" for judge in judges}
     under = {}
     if given.path is None and source.is_dir():
-        known = inputs_of(source).config.model_dump(mode="json", by_alias=True)
-        own = {name: known["judges"][name] for name in names & known["judges"].keys()}
-        under = {"models": known["models"], "judges": own}
+        run_config = inputs_of(source).config.model_dump(mode="json", by_alias=True)
+        own = {name: run_config["judges"][name] for name in names & run_config["judges"].keys()}
+        under = {"models": run_config["models"], "judges": own}
     resolved = given.config(under=under)
     for name in names & resolved.judges.keys() if given.model is not None else ():
         section = resolved.judges[name].model_copy(update={"model": "default"})  # named just now

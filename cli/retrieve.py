@@ -55,15 +55,17 @@ def index(
         raise InputError("no passages: name files of them (--passages, data.passages)")
     steps = [step for steps in pipelines_of(config).values() for step in steps]
     first = list(dict.fromkeys(step for step in steps if isinstance(step, FirstStage)))
-    found = unless_stopped(
+    manifest = unless_stopped(
         lambda: make_indexes(first, config.data.passages, out, cache=config.run.cache, quiet=quiet),
         "Indexes that were finished are kept",
     )
     if as_json:
-        write_objects([found])
+        write_objects([manifest])
         return
-    sys.stdout.write(shown(f"{found['passages']:,} passages: {', '.join(found['indexes'])}\n"))
-    for what, n in found["problems"].items():
+    sys.stdout.write(
+        shown(f"{manifest['passages']:,} passages: {', '.join(manifest['indexes'])}\n")
+    )
+    for what, n in manifest["problems"].items():
         sys.stderr.write(f"  {n:>7,} {what}\n")
     sys.stderr.write(shown(f"Indexes: {out}\n"))
 
@@ -154,20 +156,20 @@ def _report(manifest: dict[str, Any], allow_missing: float) -> None:
         if lost := about["topics_not_made"]:
             lines.append(f"{name}: {_topics(list(lost), 'have no context, and are unjudged')}")
     for what, n in manifest["failed"].items():
-        asked = manifest["asked"][what]
-        lines.append(f"  {n:>7,} of {asked:,} calls for {what} gave nothing; the order was kept")
+        n_calls = manifest["asked"][what]
+        lines.append(f"  {n:>7,} of {n_calls:,} calls for {what} gave nothing; the order was kept")
     spent = manifest["this_time"]
     steps = ", ".join(f"{step} {s:.1f} s" for step, s in spent["seconds_by_step"].items())
     took = [spent_line(spent)] if manifest["asked"] else []
     whys = ("topics_without_passages", "topics_not_made")
-    is_found = not any(about[why] for about in manifest["runs"].values() for why in whys)
+    has_passages = not any(about[why] for about in manifest["runs"].values() for why in whys)
     report_end(
         manifest,
         first=lines,
         counted={**manifest["counts"], **manifest["problems"]},
         took="\n".join([*took, f"{spent['seconds']:.1f} s: {steps}"]),
         partial=f"nothing was written, and what was there before stays.\n{KEPT}",
-        is_complete=is_found and is_whole(manifest, allow_missing),
+        is_complete=has_passages and is_whole(manifest, allow_missing),
     )
 
 

@@ -97,8 +97,8 @@ def run(
         config.run.out,
     )
     print_leaderboards(
-        result.scores, result.folder, way, measures=_known(printed.names, result.scores),
-        sort=next(iter(_known([printed.sort] if printed.sort else [], result.scores)), None),
+        result.scores, result.folder, way, measures=_existing(printed.names, result.scores),
+        sort=next(iter(_existing([printed.sort] if printed.sort else [], result.scores)), None),
     )  # fmt: skip
     if way is Format.TABLE:
         sys.stdout.write(standings_text(result.folder))
@@ -111,13 +111,13 @@ def run(
         tell(verdict_on(result.folder, gates, allow_missing=config.run.allow_missing))
 
 
-def _known(measures: list[str], rows: Any) -> list[str]:
-    """Those that there are: what was judged is not lost to a slip in a name, which is said."""
-    known = dict.fromkeys(row.measure for row in rows)
+def _existing(measures: list[str], rows: Any) -> list[str]:
+    """Those that there are: what was judged is not lost to a slip in a name, which is reported."""
+    there = dict.fromkeys(row.measure for row in rows)
     for name in measures:
-        if name not in known:
-            sys.stderr.write(shown(f"No measure {name!r} to show; there is {', '.join(known)}\n"))
-    return [name for name in measures if name in known]
+        if name not in there:
+            sys.stderr.write(shown(f"No measure {name!r} to show; there is {', '.join(there)}\n"))
+    return [name for name in measures if name in there]
 
 
 def _speed(text: str) -> Any:
@@ -182,9 +182,9 @@ def _other_topics(result: Any) -> list[str]:
     if not n:
         return []
     rows = (row for _, row in json_lines(result.folder / "problems.jsonl", Problems()))
-    found = dict.fromkeys(row["what"] for row in rows if row["kind"] in kinds)
-    lines = [cell(what) for what in islice(found, SHOWN_TOPICS)]
-    more = len(found) - len(lines)
+    messages = dict.fromkeys(row["what"] for row in rows if row["kind"] in kinds)
+    lines = [cell(what) for what in islice(messages, SHOWN_TOPICS)]
+    more = len(messages) - len(lines)
     return [*lines, *([f"... and {more:,} more of this kind in problems.jsonl"] if more else [])]
 
 
@@ -192,11 +192,11 @@ def _quotes(folder: Path) -> str:
     """What a judge quoted for a label, once of each program; "" if nothing was."""
     from ..programs.scoring.quotes import first_quoted
 
-    found = first_quoted(folder)
-    if not found:
+    quotes = first_quoted(folder)
+    if not quotes:
         return ""
     table = [["program", "run", "topic", "item", "label", "quoted words"]]
-    for name, each in found:
+    for name, each in quotes:
         ids = (each.run_id, each.topic_id, each.item, each.label or "")
         words = cell(each.quoted[0].quote, QUOTE_CHARS)
         table.append([name, *(one or "-" for one in ids), words])

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from .options import Level, told, where_of
+from .options import Level, print_result, where_of
 from .signatures import There
 from .stopping import list_problems
 from .tables import aligned, cell, figure, interval, write_objects, write_rows
@@ -83,11 +83,11 @@ def score(
     problems = Problems()
     way = printed.way
     of_boards = {"--measures": printed.measures, "--sort": printed.sort, "--format": way in _FILES}
-    if (labels or counts) and (idle := [name for name, given in of_boards.items() if given]):
+    if (labels or counts) and (idle := [name for name, is_set in of_boards.items() if is_set]):
         what = "for leaderboards alone, wanted no --labels and no --counts"
         raise InputError(f"{', '.join(idle)}: {what}")
-    asked = list(read_topics(topics, Problems())) if topics is not None else None
-    if labels is None and (idle := [name for name, given in of_labels.items() if given]):
+    topic_ids = list(read_topics(topics, Problems())) if topics is not None else None
+    if labels is None and (idle := [name for name, is_set in of_labels.items() if is_set]):
         raise InputError(f"{', '.join(idle)}: for corrected scores alone, wanted --labels too")
     if counts is not None:
         from ..programs.scoring.label_counts import label_counts
@@ -95,11 +95,13 @@ def score(
         if labels is not None or topics is not None:
             raise InputError(f"--counts {counts}: wanted no --labels and no --topics")
         counted = label_counts(path, counts, problems, where_of(where or ()))
-        objects = (found.as_dict() for found in counted)
-        told(objects, lambda: _counts_text(counted, counts), as_json=way is Format.JSON)
+        objects = (count.as_dict() for count in counted)
+        print_result(objects, lambda: _counts_text(counted, counts), as_json=way is Format.JSON)
     elif labels is None:
         rows = score_path(path, problems, topics=topics, where=where_of(where or ()))
-        print_leaderboards(rows, path, way, topics=asked, measures=printed.names, sort=printed.sort)
+        print_leaderboards(
+            rows, path, way, topics=topic_ids, measures=printed.names, sort=printed.sort
+        )
         if way is Format.TABLE and not where:
             sys.stdout.write(standings_text(path))
     else:
@@ -107,7 +109,7 @@ def score(
         from ..programs.scoring.corrected import corrected_scores
 
         for n, name in enumerate(by.split(",") if by is not None else [None]):
-            found = corrected_scores(
+            corrected = corrected_scores(
                 path,
                 labels,
                 problems if not n else Problems(),
@@ -121,12 +123,12 @@ def score(
                 regroup=slicer(name.strip(), path, labels, problems) if name is not None else None,
             )
             if way is Format.JSON:
-                write_rows(found.plain)
-                write_objects(_corrected_rows(found, name))
+                write_rows(corrected.plain)
+                write_objects(_corrected_rows(corrected, name))
             else:
-                if found.plain:
-                    print_leaderboards(found.plain, path, way, topics=asked)
-                sys.stdout.write("\n" * bool(found.plain or n) + _corrected_text(found))
+                if corrected.plain:
+                    print_leaderboards(corrected.plain, path, way, topics=topic_ids)
+                sys.stdout.write("\n" * bool(corrected.plain or n) + _corrected_text(corrected))
     list_problems(problems)
 
 
@@ -144,22 +146,22 @@ def _counts_text(counted: Sequence[LabelCounts], by: str) -> str:
     return "\n".join(blocks)
 
 
-def _corrected_rows(found: CorrectedScores, by: str | None) -> Iterator[dict[str, Any]]:
+def _corrected_rows(corrected: CorrectedScores, by: str | None) -> Iterator[dict[str, Any]]:
     """Every row as an object; `row` says whether it is a score or a difference, `by` of slices."""
-    known = {"level": found.level, **({} if by is None else {"by": by.strip()})}
-    for score in found.scores:
-        yield {"row": "corrected", **known, **score.as_dict()}
-    for minus in found.differences:
-        yield {"row": "difference", **known, **minus.as_dict()}
+    common = {"level": corrected.level, **({} if by is None else {"by": by.strip()})}
+    for score in corrected.scores:
+        yield {"row": "corrected", **common, **score.as_dict()}
+    for minus in corrected.differences:
+        yield {"row": "difference", **common, **minus.as_dict()}
 
 
-def _corrected_text(found: CorrectedScores) -> str:
+def _corrected_text(corrected: CorrectedScores) -> str:
     """A table of scores and one of differences for each measure, with what to beware of."""
     blocks = []
-    for measure, group in groupby(found.scores, key=lambda score: score.measure):
+    for measure, group in groupby(corrected.scores, key=lambda score: score.measure):
         scores = sorted(group, key=_best_first)
-        blocks.append(_scores(measure, scores, found))
-        minus = [row for row in found.differences if row.measure == measure]
+        blocks.append(_scores(measure, scores, corrected))
+        minus = [row for row in corrected.differences if row.measure == measure]
         if minus:
             blocks.append(_differences(minus))
         notes = [
@@ -176,16 +178,16 @@ def _best_first(score: CorrectedScore) -> tuple[float, str]:
     return (1.0 if score.corrected is None else -score.corrected.value, score.run_id)
 
 
-def _scores(measure: str, scores: list[CorrectedScore], found: CorrectedScores) -> str:
+def _scores(measure: str, scores: list[CorrectedScore], corrected: CorrectedScores) -> str:
     first = scores[0]
-    title = f"{cell(measure)}, {found.level:.0%} intervals"
+    title = f"{cell(measure)}, {corrected.level:.0%} intervals"
     if first.rho is not None and first.lam is not None and first.label_saving is not None:
         title += f"; judge and people correlate {first.rho:.2f}, the judge weighs {first.lam:.2f}"
         title += f" and saves {first.label_saving:.0%} of the labels"
     header = ["run", "judged", "corrected", *_HEADER, "error rates", "labels alone", *_HEADER]
     header += ["labels", "items", "topics"]
-    if found.half_width is not None:
-        header += [f"labels for +-{found.half_width:g}: {_HEADER[0]}", _HEADER[1]]
+    if corrected.half_width is not None:
+        header += [f"labels for +-{corrected.half_width:g}: {_HEADER[0]}", _HEADER[1]]
     if any(score.expected is not None for score in scores):
         header.insert(2, "expected")
     table = [header]
@@ -198,7 +200,7 @@ def _scores(measure: str, scores: list[CorrectedScore], found: CorrectedScores) 
         ]
         row += [*_estimate(score.human_only), f"{score.n_labels:,}", f"{score.n_items:,}"]
         row.append(f"{score.n_labelled_topics} of {score.n_topics}")
-        if found.half_width is not None:
+        if corrected.half_width is not None:
             row += _needed(score)
         if "expected" in header:
             row.insert(2, figure(score.expected))
@@ -223,8 +225,8 @@ def _needed(score: CorrectedScore) -> list[str]:
     return [like, f"{score.needed.of_these:,}"]
 
 
-def _estimate(given: Figure | None) -> list[str]:
-    if given is None:
+def _estimate(estimate: Figure | None) -> list[str]:
+    if estimate is None:
         return ["-", "-", "-"]
-    bounds = (given.like_these, given.of_these)
-    return [figure(given.value), *(interval(each.low, each.high) for each in bounds)]
+    bounds = (estimate.like_these, estimate.of_these)
+    return [figure(estimate.value), *(interval(each.low, each.high) for each in bounds)]

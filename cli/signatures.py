@@ -1,4 +1,4 @@
-"""Options made of a command's signature: each parameter is one, told by the docstring."""
+"""Options made of a command's signature: each parameter is one, described by the docstring."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Share = Annotated[float, Takes(min=0, max=1)]
 Hidden = Annotated[int | None, Takes(min=1, hidden=True)]
 
 
-class _Told(NamedTuple):
+class _Entry(NamedTuple):
     help: str
     metavar: str | None = None
     panel: str | None = None
@@ -49,14 +49,14 @@ def from_signature(command: Callable[..., None]) -> Callable[..., None]:
     """A command as typer takes it, with the options that its signature and docstring make.
 
     What can be given by position is an argument of the command line, what is keyword-only an
-    option. A docstring tells of each under `Args:`, or a panel of `--help` such as `Output:`, as
+    option. A docstring describes each under `Args:`, or a panel of `--help` such as `Output:`, as
     `name: text` or `name (METAVAR): text`; the rest of it is the help of the command. A parameter
-    that typer is told of already stays as it is. One whose type is a dataclass is a group: all of
-    its fields, which the docstring of the dataclass tells of in the same way.
+    that has what typer needs stays as it is. One whose type is a dataclass is a group: all of its
+    fields, which the docstring of the dataclass describes in the same way.
 
-    Raises: TypeError for a parameter that the docstring does not tell of, or the other way round.
+    Raises: TypeError for a parameter that the docstring does not describe, or the other way round.
     """
-    text, told = _read(inspect.getdoc(command) or "")
+    text, entries = _read(inspect.getdoc(command) or "")
     plain = get_type_hints(command)
     made: list[inspect.Parameter] = []
     groups: dict[str, Any] = {}
@@ -67,14 +67,14 @@ def from_signature(command: Callable[..., None]) -> Callable[..., None]:
             made += inspect.signature(group).parameters.values()
             continue
         within = list(_within(each.annotation))
-        is_known = typer.Context in within or any(isinstance(x, ParameterInfo) for x in within)
-        if not is_known and each.name != "given":
+        has_info = typer.Context in within or any(isinstance(x, ParameterInfo) for x in within)
+        if not has_info and each.name != "given":
             rules = [one for one in within if isinstance(one, Takes)]
-            info = _info(each, rules, told.pop(each.name, None))
+            info = _info(each, rules, entries.pop(each.name, None))
             each = each.replace(annotation=Annotated[plain[each.name], info])
         made.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
-    if told:
-        raise TypeError(f"{command.__name__}: has no parameter {', '.join(told)}")
+    if entries:
+        raise TypeError(f"{command.__name__}: has no parameter {', '.join(entries)}")
 
     @functools.wraps(command)
     def run(**values: Any) -> None:
@@ -88,12 +88,12 @@ def from_signature(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _info(parameter: inspect.Parameter, takes: list[Takes], told: _Told | None) -> ParameterInfo:
+def _info(parameter: inspect.Parameter, takes: list[Takes], entry: _Entry | None) -> ParameterInfo:
     rules = {name: value for one in takes for name, value in one.rules.items()}
-    if told is None and not rules.get("hidden"):
-        raise TypeError(f"{parameter.name}: the docstring does not tell of it")
-    if told is not None:
-        rules |= {"help": told.help, "metavar": told.metavar, "rich_help_panel": told.panel}
+    if entry is None and not rules.get("hidden"):
+        raise TypeError(f"{parameter.name}: the docstring does not describe it")
+    if entry is not None:
+        rules |= {"help": entry.help, "metavar": entry.metavar, "rich_help_panel": entry.panel}
     if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
         argument: ParameterInfo = typer.Argument(**rules)
         return argument
@@ -111,10 +111,10 @@ def _within(kind: Any) -> Iterator[Any]:
         yield from _within(inner)
 
 
-def _read(doc: str) -> tuple[str, dict[str, _Told]]:
-    """The docstring without its parameters, and what it tells of each."""
+def _read(doc: str) -> tuple[str, dict[str, _Entry]]:
+    """The docstring without its parameters, and what it says of each."""
     text: list[str] = []
-    told: dict[str, _Told] = {}
+    entries: dict[str, _Entry] = {}
     panel = name = ""
     for line in doc.splitlines():
         if head := _HEAD.fullmatch(line):
@@ -123,7 +123,7 @@ def _read(doc: str) -> tuple[str, dict[str, _Told]]:
             text.append(line)
         elif entry := _ENTRY.fullmatch(line):
             name = entry[1]
-            told[name] = _Told(entry[3], entry[2], None if panel == "Args" else panel)
+            entries[name] = _Entry(entry[3], entry[2], None if panel == "Args" else panel)
         elif line:
-            told[name] = told[name]._replace(help=f"{told[name].help} {line.strip()}")
-    return "\n".join(text).rstrip(), told
+            entries[name] = entries[name]._replace(help=f"{entries[name].help} {line.strip()}")
+    return "\n".join(text).rstrip(), entries

@@ -56,7 +56,7 @@ def report_end(
     """Say on stderr what is missing and what it took; exit with 3 if it is not complete.
 
     Args:
-        manifest: of what was made; its `limit_reached` and `this_time` are told.
+        manifest: of what was made; its `limit_reached` and `this_time` are printed.
         first: lines on what was left out, and notes.
         counted: what readers and programs counted, by its name.
         took: instead of requests, tokens, cost and seconds.

@@ -210,7 +210,7 @@ class Rounds:
 def _together(waiting: deque[_Job]) -> tuple[list[_Job], deque[_Job]]:
     """The jobs of the next round, and those that wait on.
 
-    Answers to one question go together where they are held against the same, as runs of their
+    Answers to one question go together where they are judged by the same, as runs of their
     own; where their contexts or nuggets differ, they are judged in different rounds, since a run
     makes the nuggets of a question once. Samples with nuggets and samples without never go
     together, and so for whatever else is there or made.

@@ -23,7 +23,7 @@ def stream_passages(paths: Sequence[Path], problems: Problems) -> Iterator[Passa
     """Read the passages of some files in their order; texts are not kept.
 
     Memory holds the ids, with one number each. The files are as `records.read_passages` reads
-    them, and the same is noted in `problems`: a passage without text is skipped; one that comes
+    them, and the same is recorded in `problems`: a passage without text is skipped; one that comes
     again with the same text is mentioned and left out, and with another text is an error. So is
     an id with white space or control characters, since no TREC run could name it.
 

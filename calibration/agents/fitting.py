@@ -26,7 +26,7 @@ from ..split import Split, check_unseen, split_topics
 from .examples import OUTCOME, AgentExample, AgentExamples
 from .working import asking, judges_of, seen, with_judge, worked
 
-METHOD = "gepa"  # the one that takes what is said of each judge's step
+METHOD = "gepa"  # the one that takes feedback on each judge's step
 
 
 class AgentCalibration(NamedTuple):

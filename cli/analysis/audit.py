@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from ..flags import Given, settings
-from ..options import AsJson, DryRun, Level, Quiet, Seed, planned, told
+from ..options import AsJson, DryRun, Level, Quiet, Seed, planned, print_result
 from ..signatures import Folder, Positive, Takes
 from ..stopping import INCOMPLETE, is_whole, list_problems, unless_stopped
 from ..tables import aligned, cell, figure, interval, money, percent, shown, spent_line
@@ -73,14 +73,14 @@ def audit(
     unless_stopped(lambda: judge_collection(config, quiet=quiet), "What was judged is kept", out)
     problems = Problems()
     draws: dict[str, Any] = {"resamples": resamples, "seed": seed, "level": level}
-    found = audit_results(results, out, problems, **draws)
+    audited = audit_results(results, out, problems, **draws)
     manifest = read_manifest(out)
     about = {"families": [before, now], "warning": warning, "level": level}
     n_of = len(read_manifest(results)["data"]["topic_ids"])
-    blocks = ["\n".join(_lines(row, n_of, (before, now), level)) + "\n" for row in found]
-    blocks.append("".join(f"{line}\n" for line in _cost(found[0]["cost"])))  # of all programs
-    rows = ({**about, **row} for row in found)
-    told(rows, lambda: shown("\n".join(blocks)), as_json=as_json)
+    blocks = ["\n".join(_lines(row, n_of, (before, now), level)) + "\n" for row in audited]
+    blocks.append("".join(f"{line}\n" for line in _cost(audited[0]["cost"])))  # of all programs
+    rows = ({**about, **row} for row in audited)
+    print_result(rows, lambda: shown("\n".join(blocks)), as_json=as_json)
     list_problems(problems)
     missing = sum(manifest["unjudged"].values())
     lost = f"{missing:,} judgements did not arrive and are no score\n" if missing else ""
@@ -147,9 +147,9 @@ def _tops(tops: Sequence[Mapping[str, Any]], level: float) -> Iterator[str]:
 def _cost(cost: Mapping[str, Any] | None) -> Iterator[str]:
     if cost is None:
         return
-    told = []
+    amounts = []
     for name in ("one", "other"):
         calls, dollars = cost[name]["calls"], cost[name]["dollars"]
         n = "unknown calls" if calls is None else f"{calls:,} calls"
-        told.append(f"{n}, {money(dollars)}" if dollars is not None else n)
-    yield f"cost: {told[0]} at first, {told[1]} for the sample"
+        amounts.append(f"{n}, {money(dollars)}" if dollars is not None else n)
+    yield f"cost: {amounts[0]} at first, {amounts[1]} for the sample"

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ..options import told
+from ..options import print_result
 from ..stopping import list_problems
 from ..tables import cell, figure, shown
 
@@ -22,24 +22,24 @@ def print_errors(
 
     problems = Problems()
     names = [name.strip() for name in by.split(",")]
-    found = judge_errors(human, judged, names, problems, **options)
-    told([found], lambda: shown(errors_text(found)), as_json=as_json)
+    errors = judge_errors(human, judged, names, problems, **options)
+    print_result([errors], lambda: shown(errors_text(errors)), as_json=as_json)
     list_problems(problems)
 
 
-def errors_text(found: Mapping[str, Any]) -> str:
+def errors_text(errors: Mapping[str, Any]) -> str:
     """The judge less people, over all items and by each covariate, in 100 columns."""
-    worth = ", ".join(f"{cell(label)} {gain:.3g}" for label, gain in found["gains"].items())
-    counts = f"{found['n']:,} items on {found['n_topics']:,} topics"
-    title = f"[{found['level']:.0%} interval, by topic]"
+    worth = ", ".join(f"{cell(label)} {gain:.3g}" for label, gain in errors["gains"].items())
+    counts = f"{errors['n']:,} items on {errors['n_topics']:,} topics"
+    title = f"[{errors['level']:.0%} interval, by topic]"
     head = f"{title:<{_NAME}}{'n':>6}  {'judge less human':<{_CELL}}"
     lines = [
-        cell(f"judge less human, {counts}, unjudged {found['n_unjudged']:,}; {worth}", 100),
+        cell(f"judge less human, {counts}, unjudged {errors['n_unjudged']:,}; {worth}", 100),
         "",
-        head + ("beside the others" if len(found["by"]) > 1 else ""),
-        _row("all", found["n"], found["error"]),
+        head + ("beside the others" if len(errors["by"]) > 1 else ""),
+        _row("all", errors["n"], errors["error"]),
     ]
-    for row in found["by"]:
+    for row in errors["by"]:
         unknown = f", not known of {row['n_unknown']:,}" if row["n_unknown"] else ""
         lines += ["", f"{cell(row['by'])}: {row['what']}{unknown}"]
         if row["alone"] is not None:
@@ -47,7 +47,7 @@ def errors_text(found: Mapping[str, Any]) -> str:
         lines += [
             _row(f"  {cell(each['group'])}", each["n"], each["error"]) for each in row["groups"]
         ]
-    if found["is_told_apart"] is False:
+    if errors["is_told_apart"] is False:
         lines += ["", "These go together so closely that none has an effect beside the others."]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ..options import AsJson, Kind, Level, Resamples, Seed, Where, add, told, where_of
+from ..options import AsJson, Kind, Level, Resamples, Seed, Where, add, print_result, where_of
 from ..signatures import Positive, Share, Takes, There
 from ..stopping import list_problems
 from ..tables import bounds, cell, figure, percent, shown
@@ -57,10 +57,10 @@ class Labelled:
         from ...calibration.cascade.stored import read_stored
         from ...records.reading.problems import Problems
 
-        problems, said = Problems(), dict(vars(self))
-        files = said.pop("labels"), said.pop("results")
-        said |= {"where": where_of(self.where or ()), "members": said.pop("member") or ()}
-        return read_stored(*files, problems, **said), problems
+        problems, options = Problems(), dict(vars(self))
+        files = options.pop("labels"), options.pop("results")
+        options |= {"where": where_of(self.where or ()), "members": options.pop("member") or ()}
+        return read_stored(*files, problems, **options), problems
 
 
 def fit(
@@ -102,10 +102,10 @@ def fit(
     promise = None if agree is None else {"agree": agree, "with": with_, "unit": unit}
     wanted = choice(share, threshold, promise)
     stored, problems = given_labels.read()
-    state, found = fit_report(stored, confidence, wanted, splits=splits, seed=seed)
+    state, report = fit_report(stored, confidence, wanted, splits=splits, seed=seed)
     write_file(out, state.text().encode())
-    lines = [*_head(found), *_fitted(found), f"Written: {out}\n"]
-    told([found], lambda: shown("\n".join(lines)), as_json=as_json)
+    lines = [*_head(report), *_fitted(report), f"Written: {out}\n"]
+    print_result([report], lambda: shown("\n".join(lines)), as_json=as_json)
     list_problems(problems)
 
 
@@ -131,9 +131,9 @@ def curve(
 
     stored, problems = given_labels.read()
     draws = {"resamples": resamples, "seed": seed, "level": level}
-    found = curve_report(stored, confidence, draws, share or ())  # type: ignore[arg-type]
-    lines = [*_head(found), "", *_curve(found), ""]
-    told([found], lambda: shown("\n".join(lines)), as_json=as_json)
+    report = curve_report(stored, confidence, draws, share or ())  # type: ignore[arg-type]
+    lines = [*_head(report), "", *_curve(report), ""]
+    print_result([report], lambda: shown("\n".join(lines)), as_json=as_json)
     list_problems(problems)
 
 
@@ -178,52 +178,52 @@ for command in (fit, curve, people):
     add(cascade, command)
 
 
-def _head(found: Mapping[str, Any]) -> Sequence[str]:
-    first = found["first"]
-    several = f"{found['how']} of {len(first)}: " if len(first) > 1 else ""
-    is_right = "the same label" if found["cut"] is None else f"the same side of {found['cut']}"
+def _head(report: Mapping[str, Any]) -> Sequence[str]:
+    first = report["first"]
+    several = f"{report['how']} of {len(first)}: " if len(first) > 1 else ""
+    is_right = "the same label" if report["cut"] is None else f"the same side of {report['cut']}"
     lines = [
-        cell(f"First: {several}{', '.join(first)}; then {found['next']}", 100),
-        f"{found['n_items']:,} items of {found['n_topics']} topics with labels of people; right: "
-        f"{is_right}, {found['right']:.1%} at first",
+        cell(f"First: {several}{', '.join(first)}; then {report['next']}", 100),
+        f"{report['n_items']:,} items of {report['n_topics']} topics with labels of people; right: "
+        f"{is_right}, {report['right']:.1%} at first",
     ]
-    texts = "" if found["has_texts"] else ", without the texts: no lexical score, no length"
-    fitted = f", by fits to other topics{texts}" if found["confidence"] == "calibrated" else ""
+    texts = "" if report["has_texts"] else ", without the texts: no lexical score, no length"
+    fitted = f", by fits to other topics{texts}" if report["confidence"] == "calibrated" else ""
     lines.append(
-        f"Confidence: {found['confidence']}{fitted}; AUROC {figure(found['auroc'])} (does it tell "
-        "right from wrong)"
+        f"Confidence: {report['confidence']}{fitted}; AUROC {figure(report['auroc'])} "
+        "(does it tell right from wrong)"
     )
-    if found["n_without_confidence"]:
-        n = found["n_without_confidence"]
+    if report["n_without_confidence"]:
+        n = report["n_without_confidence"]
         lines.append(f"{n:,} items have no confidence (no label, or too few votes): they go on.")
-    if found["n_off_scale"]:
-        lines.append(f"Labels that are not on the scale, not counted: {found['n_off_scale']:,}.")
+    if report["n_off_scale"]:
+        lines.append(f"Labels that are not on the scale, not counted: {report['n_off_scale']:,}.")
     return lines
 
 
-def _fitted(found: Mapping[str, Any]) -> Sequence[str]:
-    kept = 1 - found["goes_on"]
+def _fitted(report: Mapping[str, Any]) -> Sequence[str]:
+    kept = 1 - report["goes_on"]
     lines = [
         "",
-        f"Kept from confidence {found['threshold']:.4f} on: {kept:.1%} of the labels, "
-        f"{percent(found['kept_right'])} of them right",
-        f"To {found['next']}: {found['goes_on']:.1%}, "
-        f"{percent(found['next_right_of_others'])} of them right there",
+        f"Kept from confidence {report['threshold']:.4f} on: {kept:.1%} of the labels, "
+        f"{percent(report['kept_right'])} of them right",
+        f"To {report['next']}: {report['goes_on']:.1%}, "
+        f"{percent(report['next_right_of_others'])} of them right there",
     ]
-    if "guarantee" not in found:
+    if "guarantee" not in report:
         return lines
-    given = found["guarantee"]
-    agree, level, unit = given["agree"], given["with"], given["unit"]
+    promise = report["guarantee"]
+    agree, level, unit = promise["agree"], promise["with"], promise["unit"]
     lines += [
         f"Guarantee: kept labels agree with people in >= {agree:.0%}, in {level:.0%} of fits;",
-        f"rests on {given['n_topics']} topics, by {unit}: at least {given['at_least']:.1%} do",
+        f"rests on {promise['n_topics']} topics, by {unit}: at least {promise['at_least']:.1%} do",
     ]
-    if unit == "item" and given["design_effect"] is not None:
+    if unit == "item" and promise["design_effect"] is not None:
         lines.append(
             "Warning: items of one topic err together, which this bound does not see: design "
-            f"effect {given['design_effect']:.1f}."
+            f"effect {promise['design_effect']:.1f}."
         )
-    for name, tried in given["tried"].items():
+    for name, tried in promise["tried"].items():
         lines.append(
             f"Tried {tried['n']:,} times on {tried['n_topics']} topics, by {name}: on the others "
             f"broken in {tried['share']:.1%} (allowed {1 - level:.0%}), kept {tried['kept']:.1%}"
@@ -231,27 +231,27 @@ def _fitted(found: Mapping[str, Any]) -> Sequence[str]:
     return lines
 
 
-def _curve(found: Mapping[str, Any]) -> Sequence[str]:
-    points, ordered = found["points"], found["points"][0]["quadratic"] is not None
+def _curve(report: Mapping[str, Any]) -> Sequence[str]:
+    points, ordered = report["points"], report["points"][0]["quadratic"] is not None
     name = "quadratic" if ordered else "kappa"
-    binary = found["cut"] is not None
+    binary = report["cut"] is not None
     head = f"{'goes on':<9}{'kappa':>6}" + (f"{'linear':>7}" if ordered else "")
-    head += f"  {name:<21}{'less ' + cell(found['next'], 14):<23}"
+    head += f"  {name:<21}{'less ' + cell(report['next'], 14):<23}"
     head += f"{'accuracy':>8}{'kappa':>7}  " if binary else ""
     lines, way = [head + f"{'cost':>7}"], None
     for point in points:
         if point["way"] != way:
             way = point["way"]
-            lines.append(_title(way, found))
+            lines.append(_title(way, report))
         row = f"  {point['share']:>5.0%}  {_value(point['kappa']):>6}"
         row += f"{_value(point['linear']):>7}" if ordered else ""
         row += f"  {_both(point[name]):<21}{_both(point['less_dear'], '+'):<23}"
         row += f"{_value(point['accuracy']):>8}{_value(point['binary']):>7}  " if binary else ""
-        lines.append(row + f"{_cost(point, found):>7}")
+        lines.append(row + f"{_cost(point, report):>7}")
     lines.append("")
     if binary:
-        lines.append(f"accuracy and the kappa after it: on two sides of {found['cut']}.")
-    has_prices = None not in found["costs"]
+        lines.append(f"accuracy and the kappa after it: on two sides of {report['cut']}.")
+    has_prices = None not in report["costs"]
     unit = "dollars for 1,000 items" if has_prices else "calls for an item; no prices are known"
     lines.append(f"cost: {unit}. Brackets: intervals over topics.")
     if unlabelled := max(point["n_unlabelled"] for point in points):
@@ -259,22 +259,22 @@ def _curve(found: Mapping[str, Any]) -> Sequence[str]:
     return [line.rstrip() for line in lines]
 
 
-def _title(way: str, found: Mapping[str, Any]) -> str:
+def _title(way: str, report: Mapping[str, Any]) -> str:
     titles = {
         "confidence": "the least sure go on:",
         "random": "any go on, at random:",
-        "panel": f"the cheap panel alone (median of {len(found['members'])}):",
-        "dear": f"{cell(found['next'], 60)} alone:",
+        "panel": f"the cheap panel alone (median of {len(report['members'])}):",
+        "dear": f"{cell(report['next'], 60)} alone:",
     }
     alone = way.removeprefix("random ")
     return titles.get(way, f"any go on, at random, of {cell(alone, 60)} alone:")
 
 
-def _cost(point: Mapping[str, Any], found: Mapping[str, Any]) -> str:
-    cheap, dear = found["costs"]
+def _cost(point: Mapping[str, Any], report: Mapping[str, Any]) -> str:
+    cheap, dear = report["costs"]
     if cheap is None or dear is None:
         return f"{point['calls']:.2f}"
-    n_cheap = max(1, len(found["members"]))
+    n_cheap = max(1, len(report["members"]))
     of_cheap = point["calls"] - point["share"]  # of the first stage, or of its first judge
     return f"{1000 * (cheap * of_cheap / n_cheap + dear * point['share']):.2f}"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..options import AsJson, Kind, Level, Where, told, where_of
+from ..options import AsJson, Kind, Level, Where, print_result, where_of
 from ..signatures import There
 from ..stopping import list_problems
 from ..tables import bounds, cell, figure, shown
@@ -43,7 +43,7 @@ def drift(
     if where and labels is None:
         raise InputError("--where: chooses labels of people, wanted --labels too")
     problems = Problems()
-    found = judge_drift(
+    changes = judge_drift(
         old,
         new,
         problems,
@@ -54,43 +54,43 @@ def drift(
         margin=margin,
         level=level,
     )
-    told(found, lambda: shown("\n".join(map(drift_text, found))), as_json=as_json)
+    print_result(changes, lambda: shown("\n".join(map(drift_text, changes))), as_json=as_json)
     list_problems(problems)
 
 
-def drift_text(found: Mapping[str, Any]) -> str:
+def drift_text(split: Mapping[str, Any]) -> str:
     """One measure: the verdict, and the figures that it rests on, in 100 columns."""
-    score, human = found["score"], found["judge_less_human"]
-    same = "  the systems: same items" if found["are_same_items"] else "  the systems"
-    kind = "with labels of people" if found["has_labels"] else "that both judged"
-    title = f"[{found['level']:.0%} interval, by topic]"
+    score, human = split["score"], split["judge_less_human"]
+    same = "  the systems: same items" if split["are_same_items"] else "  the systems"
+    kind = "with labels of people" if split["has_labels"] else "that both judged"
+    title = f"[{split['level']:.0%} interval, by topic]"
     lines = [
-        f"{cell(found['measure'])}: {found['verdict']}",
-        f"{found['n_anchors']:,} anchors {kind}, on {found['n_anchor_topics']:,} of "
-        f"{found['n_topics']:,} topics; {found['changed']:.1%} of their labels changed",
+        f"{cell(split['measure'])}: {split['verdict']}",
+        f"{split['n_anchors']:,} anchors {kind}, on {split['n_anchor_topics']:,} of "
+        f"{split['n_topics']:,} topics; {split['changed']:.1%} of their labels changed",
         "",
         f"{title:<{_NAME}}{'old':>7}{'new':>8}  change",
-        _row(_runs(found["runs"]), score["old"], score["new"], score["change"]),
+        _row(_runs(split["runs"]), score["old"], score["new"], score["change"]),
     ]
-    change = found["instrument_change"]
+    change = split["instrument_change"]
     if human["old"] is not None:
         one, other = (human[side]["value"] for side in ("old", "new"))
         lines.append(_row("judge less human", one, other, change, "+") + "  the instrument")
     else:
         lines.append(_row("labels of the anchors", None, None, change) + "  the instrument")
     lines.append(
-        _row("score less that of the instrument", None, None, found["systems_change"]) + same
+        _row("score less that of the instrument", None, None, split["systems_change"]) + same
     )
-    if (equal := found["equal_to_human"]) is not None:
+    if (equal := split["equal_to_human"]) is not None:
         lines.append(_row("labels equal to human", equal["old"], equal["new"], equal["change"]))
     counts = [
         f"{judged:,} judgements" + (f" ({lost:,} lacking)" if lost else "")
-        for judged, lost in zip(found["n_judged"], found["n_unjudged"], strict=True)
+        for judged, lost in zip(split["n_judged"], split["n_unjudged"], strict=True)
     ]
     lines += ["", f"Scores rest on {counts[0]} before and {counts[1]} now."]
-    lines.append(f"Held: the interval lies within +-{found['margin']:g}.")
-    if found["n_other_texts"]:
-        lines.append(f"{found['n_other_texts']:,} items have other texts in the new: no anchors.")
+    lines.append(f"Held: the interval lies within +-{split['margin']:g}.")
+    if split["n_other_texts"]:
+        lines.append(f"{split['n_other_texts']:,} items have other texts in the new: no anchors.")
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 

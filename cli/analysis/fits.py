@@ -42,16 +42,16 @@ def made_and_printed(
     from ...records.judgements import Reason
 
     try:
-        found = make()
+        made = make()
     except JudgeError as error:
         if error.reason is not Reason.BUDGET:
             raise
         sys.stderr.write(shown(f"judge: {error}. No judge file is written; raise the limit.\n"))
         raise typer.Exit(INCOMPLETE) from None
     if as_json:
-        write_objects([found.report])
+        write_objects([made.report])
     else:
-        sys.stdout.write(shown(text(found)))
+        sys.stdout.write(shown(text(made)))
         if diff:
-            sys.stdout.write(shown(found.diff or unchanged))
-    return found
+            sys.stdout.write(shown(made.diff or unchanged))
+    return made

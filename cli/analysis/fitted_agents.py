@@ -45,21 +45,21 @@ def fit_agent(
     from ...records.reading.problems import Problems
 
     problems = Problems()
-    given: dict[str, Any] = {"judges": judges, "limit": limit, "problems": problems}
+    options: dict[str, Any] = {"judges": judges, "limit": limit, "problems": problems}
     if dry_run:
-        planned(plan_agent(labels, agent, config, settings, **given), _SEARCH, as_json=as_json)
+        planned(plan_agent(labels, agent, config, settings, **options), _SEARCH, as_json=as_json)
         return
-    found = made_and_printed(
+    fit = made_and_printed(
         lambda: calibrate_agent(
-            labels, agent, config, settings, out=out, prompt_model=prompt_model, **given
+            labels, agent, config, settings, out=out, prompt_model=prompt_model, **options
         ),
-        lambda found: report_text(found.report, found.files, out),
+        lambda fit: report_text(fit.report, fit.files, out),
         as_json=as_json,
         diff=diff,
         unchanged="The prompts are as they were.\n",
     )
     list_problems(problems)
-    if any(found.report["unjudged"].values()):
+    if any(fit.report["unjudged"].values()):
         raise typer.Exit(INCOMPLETE)
 
 

@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
-from ..options import AsJson, Kind, Level, Resamples, Seed, Where, told, where_of
+from ..options import AsJson, Kind, Level, Resamples, Seed, Where, print_result, where_of
 from ..signatures import Positive, Takes, There
 from ..stopping import list_problems
 from ..tables import aligned, bounds, cell, figure, percent, shown
 
-MOST_TOGETHER = 0.3  # correlation of errors from which Dawid and Skene's model is said not to hold
+MOST_TOGETHER = 0.3  # correlation of errors from which Dawid and Skene's model is called unfit
 _NAME = 48
 Several = Annotated[int, Takes(min=2)]
 
@@ -62,7 +62,7 @@ def jury(
     problems = Problems()
     if (how is None) is not (out is None):
         raise InputError("--how and --out: wanted both, to write labels, or neither")
-    ballots, found = jury_report(
+    ballots, report = jury_report(
         judged,
         problems,
         labels=labels,
@@ -82,40 +82,40 @@ def jury(
     if out is not None and how is not None:
         write_combined(out, ballots, how)
     written = f"\nWritten: {out}\n" if out is not None else ""
-    told([found], lambda: shown(jury_text(found) + written), as_json=as_json)
+    print_result([report], lambda: shown(jury_text(report) + written), as_json=as_json)
     list_problems(problems)
 
 
-def jury_text(found: Mapping[str, Any]) -> str:
+def jury_text(report: Mapping[str, Any]) -> str:
     """The report in 100 columns."""
-    lines = list(_head(found))
-    if found["ways"]:
-        lines += ["", *_ways(found)]
-    lines += ["", *aligned(_members(found)).splitlines(), "", *_notes(found)]
+    lines = list(_head(report))
+    if report["ways"]:
+        lines += ["", *_ways(report)]
+    lines += ["", *aligned(_members(report)).splitlines(), "", *_notes(report)]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
-def _head(found: Mapping[str, Any]) -> Sequence[str]:
-    worth, m = found["worth"], len(found["members"])
-    by = "errors" if found["by_people"] else "differences from the jury"
-    n_topics = f" of {found['n_topics']:,} topics" if found["n_topics"] else ""
+def _head(report: Mapping[str, Any]) -> Sequence[str]:
+    worth, m = report["worth"], len(report["members"])
+    by = "errors" if report["by_people"] else "differences from the jury"
+    n_topics = f" of {report['n_topics']:,} topics" if report["n_topics"] else ""
     lines = [
-        f"{m} members, {found['n_items']:,} items{n_topics}, labels of people for "
-        f"{found['n_labelled']:,}; how: {found['how']}"
+        f"{m} members, {report['n_items']:,} items{n_topics}, labels of people for "
+        f"{report['n_labelled']:,}; how: {report['how']}"
     ]
     if worth["value"] is not None:
-        most = "" if found["by_people"] else "at most "
+        most = "" if report["by_people"] else "at most "
         lines.append(
             f"Worth {most}{worth['value']:.1f} votes of {m}: their {by} correlate "
             f"{figure(worth['correlation'], 2)}, on average."
         )
-    if (families := found["families"]) is not None and families["value"] is not None:
+    if (families := report["families"]) is not None and families["value"] is not None:
         n = families["n_members"]
         lines.append(
             f"The best of each of {n} families: worth {families['value']:.1f} votes of {n}."
         )
-    if found["n_adjudicated"]:
-        n, changed = found["n_adjudicated"], found["n_overturned"]
+    if report["n_adjudicated"]:
+        n, changed = report["n_adjudicated"], report["n_overturned"]
         lines.append(
             f"The adjudicator decided {n:,} items, {changed:,} ({changed / n:.1%}) of them "
             "against the vote."
@@ -123,11 +123,11 @@ def _head(found: Mapping[str, Any]) -> Sequence[str]:
     return lines
 
 
-def _ways(found: Mapping[str, Any]) -> Sequence[str]:
-    name = found["objective"]
+def _ways(report: Mapping[str, Any]) -> Sequence[str]:
+    name = report["objective"]
     head = f"{'':<{_NAME}}{'kappa':>6}  {name if name != 'kappa' else 'the same':<22}less chosen"
     lines, uses = [head], None
-    for way in found["ways"]:
+    for way in report["ways"]:
         if way["uses"] != uses:
             uses = way["uses"]
             lines.append(_USES.get(uses, f"with labels of other topics, and {uses}:"))
@@ -152,10 +152,10 @@ _USES = {
 }
 
 
-def _members(found: Mapping[str, Any]) -> list[list[str]]:
-    objective = found["objective"]
+def _members(report: Mapping[str, Any]) -> list[list[str]]:
+    objective = report["objective"]
     rows = [["member", "judged", "unjudged", "kappa", objective, "differs", "changes", "cost"]]
-    for member in found["members"]:
+    for member in report["members"]:
         cost = member["cost"]
         rows.append(
             [
@@ -174,18 +174,18 @@ def _members(found: Mapping[str, Any]) -> list[list[str]]:
     return rows
 
 
-def _notes(found: Mapping[str, Any]) -> Sequence[str]:
+def _notes(report: Mapping[str, Any]) -> Sequence[str]:
     lines = [
         "differs: its labels that are not the jury's; changes: the jury's that would be others "
         "without it."
     ]
-    correlation = found["worth"]["correlation"]
+    correlation = report["worth"]["correlation"]
     if correlation is not None and correlation > MOST_TOGETHER:
         lines.append(
             "Members err together, which Dawid and Skene's model rules out: do not trust it here."
         )
-    if found["n_off_scale"]:
-        lines.append(f"{found['n_off_scale']:,} votes are no label of the scale; not counted.")
+    if report["n_off_scale"]:
+        lines.append(f"{report['n_off_scale']:,} votes are no label of the scale; not counted.")
     return lines
 
 
@@ -195,12 +195,12 @@ def _family(pattern: str | None) -> Callable[[str], str] | None:
     if pattern is None:
         return None
     try:
-        found = re.compile(pattern)
+        regex = re.compile(pattern)
     except re.error as error:
         raise InputError(f"--family {pattern}: no regular expression ({error})") from None
 
     def family(name: str) -> str:
-        match = found.search(name)
+        match = regex.search(name)
         return name if match is None else match[0]
 
     return family

@@ -68,9 +68,9 @@ def trace(
         write_objects(_rows(traces_of(results, wanted)))
     else:
         prices, ends = Prices(results), Counter[str]()
-        for found in traces_of(results, wanted):
-            ends[f"{found.outcome} ({found.reason})" if found.reason else found.outcome] += 1
-            sys.stdout.write(shown(_tree(found, prices)))
+        for one in traces_of(results, wanted):
+            ends[f"{one.outcome} ({one.reason})" if one.reason else one.outcome] += 1
+            sys.stdout.write(shown(_tree(one, prices)))
         counted = ", ".join(f"{name} {n:,}" for name, n in ends.most_common())
         sys.stdout.write(shown(f"{_items(ends.total())}{': ' * bool(ends)}{counted}\n"))
 
@@ -79,8 +79,8 @@ def _items(n: int) -> str:
     return f"{n:,} item{'' if n == 1 else 's'}"
 
 
-def _rows(found: Iterable[ItemTrace]) -> Iterator[dict[str, Any]]:
-    for one in found:
+def _rows(traces: Iterable[ItemTrace]) -> Iterator[dict[str, Any]]:
+    for one in traces:
         for step in one.steps:
             agent = {"agent": one.agent} if step["path"] == "0" else {}
             yield {"stage": one.stage, "item": one.ids, **agent, **step}
@@ -88,33 +88,33 @@ def _rows(found: Iterable[ItemTrace]) -> Iterator[dict[str, Any]]:
 
 def _tree(one: ItemTrace, prices: Prices) -> str:
     lines, tokens, cost = [], 0, 0.0
-    is_known = True
+    has_prices = True
     for step in one.steps[1:]:
         tokens += sum(step.get("tokens", ()))
         price = prices.of(step)
-        is_known = is_known and price is not None
+        has_prices = has_prices and price is not None
         cost += price or 0.0
         depth = step["path"].count(".")
-        text, has_spent = f"{'  ' * depth}{step['path']} {_said(step)}", any(step.get("tokens", ()))
+        text, has_spent = f"{'  ' * depth}{step['path']} {_line(step)}", any(step.get("tokens", ()))
         text = cell(text, _BEFORE if has_spent else _WIDTH)
         if has_spent:
-            text = f"{text:<{_BEFORE}} {tokens:>10,}" + (f" ${cost:.4f}" if is_known else "")
+            text = f"{text:<{_BEFORE}} {tokens:>10,}" + (f" ${cost:.4f}" if has_prices else "")
         lines.append(text)
     n_calls = sum(len(step.get("replies", ())) for step in one.steps)
     head = f"{one.name}  {one.steps[0]['name']}: {one.outcome}, {n_calls:,} replies"
     return "\n".join([cell(head), *lines]) + "\n\n"
 
 
-def _said(step: Step) -> str:
+def _line(step: Step) -> str:
     """One step in words."""
     if step["kind"] == "end":
         because = ", ".join(step.get("because", ()))
         why = f" ({step['reason']})" if "reason" in step else f" by {because}" * bool(because)
         return f"end: {step['name']}{why}"
-    given = {**step.get("args", {}), **step.get("in", {})}
+    inputs = {**step.get("args", {}), **step.get("in", {})}
     about = " ".join(
         _text(value) if name == "query" else f"{name}={_text(value)}"
-        for name, value in given.items()
+        for name, value in inputs.items()
     )
     kind = "" if step["kind"] in ("call", "tool") else f"{step['kind']} "
     out = f" -> {_out(step['out'])}" if "out" in step else ""
@@ -148,40 +148,42 @@ def _text(value: Any) -> str:
 def _diff(results: Path, other: Path, wanted: Any, *, as_json: bool) -> None:
     from ...programs.analysis.traces.diff import differences
 
-    n, found = 0, []
+    n, different = 0, []
     for difference in differences(results, other, wanted):
         n += 1
         if difference is not None:
-            found.append(difference)
+            different.append(difference)
     if as_json:
-        write_objects(one.as_dict() for one in found)
+        write_objects(one.as_dict() for one in different)
         return
-    for one in found:
+    for one in different:
         outcomes = " | ".join(name or "not there" for name in one.outcomes)
         sys.stdout.write(cell(f"{one.item}  {one.stage}: {outcomes}") + "\n")
         for sign, step in zip("<>", one.steps, strict=True):
-            said = "no further step" if step is None else f"{step['path']} {_said(step)}"
-            sys.stdout.write(cell(f"  {sign} {said}") + "\n")
-    sys.stdout.write(f"{_items(n)}, {len(found):,} with another step\n")
+            line = "no further step" if step is None else f"{step['path']} {_line(step)}"
+            sys.stdout.write(cell(f"  {sign} {line}") + "\n")
+    sys.stdout.write(f"{_items(n)}, {len(different):,} with another step\n")
 
 
 def _check(results: Path, *, as_json: bool) -> None:
     from ...programs.analysis.traces.replay import replay
     from ...programs.run import judge_collection
 
-    found = replay(results, judge_collection)
+    replayed = replay(results, judge_collection)
     if as_json:
-        write_objects([{"is_same": found.is_same, "replies": found.replies, "other": found.other,
-                        "files": [file.as_dict() for file in found.files]}])  # fmt: skip
+        about = {name: getattr(replayed, name) for name in ("is_same", "replies", "other")}
+        write_objects([{**about, "files": [file.as_dict() for file in replayed.files]}])
     else:
         table = [["file", "lines", "not the same", "the same but for why it failed"]]
-        table += [[f.name, *(f"{n:,}" for n in (f.lines, f.differ, f.failed))] for f in found.files]
+        table += [
+            [f.name, *(f"{n:,}" for n in (f.lines, f.differ, f.failed))] for f in replayed.files
+        ]
         sys.stdout.write(aligned(table))
-        for file in found.files:
+        for file in replayed.files:
             if file.first:
                 sys.stdout.write(shown(f"{file.name}, {file.first}\n"))
-        sys.stdout.write(shown("".join(f"{line}\n" for line in found.other)))
-        how = "follow" if found.is_same else "do not follow"
-        sys.stdout.write(f"The results {how} from {found.replies:,} kept replies.\n")
-    if not found.is_same:
+        sys.stdout.write(shown("".join(f"{line}\n" for line in replayed.other)))
+        how = "follow" if replayed.is_same else "do not follow"
+        sys.stdout.write(f"The results {how} from {replayed.replies:,} kept replies.\n")
+    if not replayed.is_same:
         raise typer.Exit(GATE_FAILED)

@@ -78,7 +78,7 @@ def take_in(
     from ...annotation.out.importing import import_labels
 
     problems = Problems()
-    found = import_labels(files, folder, problems, kind=kind, condition=stored(condition))
+    imported = import_labels(files, folder, problems, kind=kind, condition=stored(condition))
     list_problems(problems)
-    lines = [f"{one.n:>8,}  {one.kind} of {one.name}, {one.n_new:,} new" for one in found]
+    lines = [f"{one.n:>8,}  {one.kind} of {one.name}, {one.n_new:,} new" for one in imported]
     sys.stdout.write(shown("\n".join(lines) + "\n"))

@@ -105,9 +105,9 @@ def serve(
     def ready(links: Mapping[str, str]) -> None:
         _say(links, len(links) == 2 and not no_open and _has_screen())
 
-    kept = f"What was labelled is in {folder}"
+    note = f"What was labelled is in {folder}"
     with listener, watched(work, LiveSettings(kind, plan.condition, half_width)):
-        unless_stopped(lambda: serve(work, listener, ready), kept)
+        unless_stopped(lambda: serve(work, listener, ready), note)
 
 
 @contextmanager
@@ -124,8 +124,8 @@ def _unswept() -> Iterator[None]:
         gc.enable()
 
 
-def _names(given: str | None) -> list[str]:
-    return given.split(",") if given is not None else []
+def _names(text: str | None) -> list[str]:
+    return text.split(",") if text is not None else []
 
 
 def _own_name() -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..options import AsJson, Quiet, Resamples, Seed, told
+from ..options import AsJson, Quiet, Resamples, Seed, print_result
 from ..signatures import Positive, There
 from ..stopping import list_problems
 from ..tables import aligned, figure, interval, shown
@@ -42,27 +42,29 @@ def evidence(
     from ...records.reading.problems import InputError, Problems
 
     problems = Problems()
-    known: dict[Any, str] = {}
+    labels_by_cell: dict[Any, str] = {}
     for path in labels:
-        found = read_labels(path, problems)
-        if found.kind != "support" or found.key_names != SUPPORT_KEY:
-            raise InputError(f"{path}: labels of {found.kind}, wanted those of citations")
-        known |= found.cells
+        label_file = read_labels(path, problems)
+        if label_file.kind != "support" or label_file.key_names != SUPPORT_KEY:
+            raise InputError(f"{path}: labels of {label_file.kind}, wanted those of citations")
+        labels_by_cell |= label_file.cells
     problems.raise_errors()
     list_problems(problems)
     if not (results / FILE).is_file():
         raise InputError(f"{results}: has no {FILE}; run `judge run evidence` first")
-    read = labelled_suggestions(results / FILE, known)
+    read = labelled_suggestions(results / FILE, labels_by_cell)
     precision = precision_rows(read, resamples=resamples, seed=seed) if read else []
-    again = refound(results, known, sample=sample, resamples=resamples, seed=seed, quiet=quiet)
-    is_known = any(row["n"] for row in again.search)
-    if not (precision or is_known):
+    again = refound(
+        results, labels_by_cell, sample=sample, resamples=resamples, seed=seed, quiet=quiet
+    )
+    has_confirmed = any(row["n"] for row in again.search)
+    if not (precision or has_confirmed):
         raise InputError("none of the labels is of a suggestion, or of a citation of these runs")
-    objects = [*precision, *(again.search + again.swaps if is_known else [])]
-    told(objects, lambda: _text(precision, again, is_known), as_json=as_json)
+    objects = [*precision, *(again.search + again.swaps if has_confirmed else [])]
+    print_result(objects, lambda: _text(precision, again, has_confirmed), as_json=as_json)
 
 
-def _text(precision: Sequence[Mapping[str, Any]], again: Any, is_known: bool) -> str:
+def _text(precision: Sequence[Mapping[str, Any]], again: Any, has_confirmed: bool) -> str:
     parts = []
     if precision:
         table = [["suggestions", "n", "full", "interval", "full or partial", "interval"]]
@@ -74,7 +76,7 @@ def _text(precision: Sequence[Mapping[str, Any]], again: Any, is_known: bool) ->
         ("confirmed citations", again.search),
         ("planted swaps", again.swaps),
     ):
-        if is_known:
+        if has_confirmed:
             table = [[title, "n", "share", "interval", "unjudged"]]
             for row in rows:
                 lost = str(row.get("n_unjudged", 0))

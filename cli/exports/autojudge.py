@@ -12,7 +12,7 @@ from ..tables import shown
 from ..views.partial import opened
 from .folders import Results
 
-_MOST = 5  # places that are named
+_MOST = 5  # names left that are shown
 
 
 def autojudge(
@@ -42,20 +42,20 @@ def autojudge(
 
     if opened(context, [results])[0] != results:
         raise InputError(f"{results}: its run was stopped; an export is of a finished one")
-    found = write_folder(results, out, name=name, veil=veil)
-    replies = ", ".join(f"{alias} {n:,}" for alias, n in found.replies.items()) or "none"
-    sizes = ", ".join(f"{part} {size:,}" for part, size in sorted(found.sizes.items()))
-    lines = [f"Tables: {', '.join(found.tables)}", f"Replies by endpoint: {replies}"]
-    lines.append(f"Bytes: {sizes}, all {sum(found.sizes.values()):,}")
-    if found.unjudged:
-        lines.append(f"Not judged, here too: {found.unjudged:,}")
-    if found.dropped:
-        dropped = ", ".join(f"{field} {n:,}" for field, n in sorted(found.dropped.items()))
+    written = write_folder(results, out, name=name, veil=veil)
+    replies = ", ".join(f"{alias} {n:,}" for alias, n in written.replies.items()) or "none"
+    sizes = ", ".join(f"{part} {size:,}" for part, size in sorted(written.sizes.items()))
+    lines = [f"Tables: {', '.join(written.tables)}", f"Replies by endpoint: {replies}"]
+    lines.append(f"Bytes: {sizes}, all {sum(written.sizes.values()):,}")
+    if written.unjudged:
+        lines.append(f"Not judged, here too: {written.unjudged:,}")
+    if written.dropped:
+        dropped = ", ".join(f"{field} {n:,}" for field, n in sorted(written.dropped.items()))
         lines.append(f"Left out under the veil: {dropped}")
-    for place in found.leaks[:_MOST]:
-        lines.append(f"Beware, a name is left: {place}")
-    if len(found.leaks) > _MOST:
-        lines.append(f"... and {len(found.leaks) - _MOST:,} more")
+    for leak in written.leaks[:_MOST]:
+        lines.append(f"Beware, a name is left: {leak}")
+    if len(written.leaks) > _MOST:
+        lines.append(f"... and {len(written.leaks) - _MOST:,} more")
     if veil is not None:
         lines.append(f"Key, not to be sent: {veil}")
     sys.stderr.write(shown("".join(f"{line}\n" for line in [*lines, f"Written: {out}"])))

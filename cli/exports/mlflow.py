@@ -33,13 +33,13 @@ def mlflow(
 
     if tracking_uri is not None:
         need("mlflow", "mlflow").set_tracking_uri(tracking_uri)
-    found = log(results, experiment=experiment)
-    said = {
+    logged = log(results, experiment=experiment)
+    messages = {
         "new": "Logged",
         "updated": "Updated: the runs that were there have what is new",
         "unchanged": "Already there, nothing was written",
     }
-    below = {name: run_id for name, run_id in found.systems.items() if run_id != found.run_id}
-    lines = [f"{found.run_id}  {results}", *(f"{run}  {name}" for name, run in below.items())]
+    below = {name: run_id for name, run_id in logged.systems.items() if run_id != logged.run_id}
+    lines = [f"{logged.run_id}  {results}", *(f"{run}  {name}" for name, run in below.items())]
     sys.stdout.write(shown("".join(f"{line}\n" for line in lines)))
-    sys.stderr.write(f"{said[found.how]}.\n")
+    sys.stderr.write(f"{messages[logged.how]}.\n")

@@ -32,7 +32,11 @@ def qrels(
     """
     from ...exports.qrels import write_folder
 
-    found = write_folder(opened(context, [results])[0], out, run_id)
-    said = f"{found.n:,} grades, {found.n_sure:,} with a confidence of the judge, the others 1"
-    missing = f"; {found.n_unjudged:,} passages not judged are left out" if found.n_unjudged else ""
-    sys.stderr.write(shown(f"{said}{missing}. Written: {out}\n"))
+    written = write_folder(opened(context, [results])[0], out, run_id)
+    counts = (
+        f"{written.n:,} grades, {written.n_sure:,} with a confidence of the judge, the others 1"
+    )
+    missing = (
+        f"; {written.n_unjudged:,} passages not judged are left out" if written.n_unjudged else ""
+    )
+    sys.stderr.write(shown(f"{counts}{missing}. Written: {out}\n"))

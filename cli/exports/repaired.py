@@ -24,10 +24,10 @@ def repaired(results: There, *, out: Path) -> None:
     """
     from ...programs.protocols.evidence.repaired import export_repaired
 
-    found = export_repaired(results, out)
+    counts = export_repaired(results, out)
     sys.stderr.write(
         shown(
-            f"{found['changed_sentences']:,} sentences of {found['changed_answers']:,} of "
-            f"{found['answers']:,} answers have a new first citation. Written: {out}\n"
+            f"{counts['changed_sentences']:,} sentences of {counts['changed_answers']:,} of "
+            f"{counts['answers']:,} answers have a new first citation. Written: {out}\n"
         )
     )

@@ -22,17 +22,19 @@ def verify(folder: Folder, *, as_json: AsJson = False) -> None:
     """
     from ...exports.autojudge.verify import verify_folder
 
-    found = verify_folder(folder)
+    replayed = verify_folder(folder)
     if as_json:
-        write_objects([found.as_dict()])
+        write_objects([replayed.as_dict()])
     else:
         table = [["file", "lines", "not the same"]]
-        table += [[f.name, f"{f.lines:,}", f"{f.differ + f.failed:,}"] for f in found.files]
-        sys.stdout.write(aligned(table) if found.files else "")
-        firsts = [f"{file.name}, {file.first}" for file in found.files if file.first]
-        sys.stdout.write(shown("".join(f"{line}\n" for line in (*firsts, *found.wrong))))
-        unused = f" ({found.unused:,} were not used)" if found.unused else ""
-        how = "The same bytes" if found.is_same else "Not the same"
-        sys.stdout.write(f"{how}, from {found.replies:,} held replies{unused}, with no network.\n")
-    if not found.is_same:
+        table += [[f.name, f"{f.lines:,}", f"{f.differ + f.failed:,}"] for f in replayed.files]
+        sys.stdout.write(aligned(table) if replayed.files else "")
+        firsts = [f"{file.name}, {file.first}" for file in replayed.files if file.first]
+        sys.stdout.write(shown("".join(f"{line}\n" for line in (*firsts, *replayed.wrong))))
+        unused = f" ({replayed.unused:,} were not used)" if replayed.unused else ""
+        how = "The same bytes" if replayed.is_same else "Not the same"
+        sys.stdout.write(
+            f"{how}, from {replayed.replies:,} held replies{unused}, with no network.\n"
+        )
+    if not replayed.is_same:
         raise typer.Exit(GATE_FAILED)

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ...records.reading.problems import InputError
-from ..options import AsJson, told
+from ..options import AsJson, print_result
 from ..signatures import Folder, NewFile, Takes
 from ..stopping import GATE_FAILED, INCOMPLETE
 from ..tables import aligned, cell, figure, shown
@@ -64,7 +64,7 @@ def gate(
     if not bounds and baseline is None:
         raise InputError("nothing to check: name --baseline DIR, --min or --max MEASURE=VALUE")
     if measure and baseline is None:
-        raise InputError("--measure: is held against a baseline; name it (--baseline DIR)")
+        raise InputError("--measure: is compared with a baseline; name it (--baseline DIR)")
     folders = opened(context, [results] if baseline is None else [results, baseline])
     verdict = verdict_on(
         folders[0],
@@ -81,7 +81,7 @@ def gate(
         write_file(junit, junit_xml(verdict))
     if summary is not None:
         write_file(summary, markdown(verdict))
-    told([verdict.as_dict()], lambda: _table(verdict.checks), as_json=as_json)
+    print_result([verdict.as_dict()], lambda: _table(verdict.checks), as_json=as_json)
     tell(verdict)
 
 

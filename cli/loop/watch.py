@@ -30,7 +30,7 @@ def watch(given: Given, what: File) -> None:
     """Judge, wait for a file of the config to change, and judge again what is new in it.
 
     Prints the leaderboard and the questions whose scores moved since the last time. Input that
-    cannot be read is told, and waited for. Ends with Ctrl-C.
+    cannot be read is reported, and waited for. Ends with Ctrl-C.
 
     Example: judge watch judge.yaml --max-cost 2
 

@@ -45,20 +45,20 @@ class Watched:
             if looks:
                 time.sleep(self._poll_s)
             looks += 1
-            found = self._look()
-            if found == self._stamps:
+            stamps = self._look()
+            if stamps == self._stamps:
                 continue
             if self._stamps is not None:  # somebody may be at it
                 time.sleep(self._poll_s)
-                if self._look() != found:
+                if self._look() != stamps:
                     continue
-            before, self._stamps = self._stamps or {}, found
+            before, self._stamps = self._stamps or {}, stamps
             hashes = {
                 path: self._hashes[path] if before.get(path) == stamp else _hash(path)
-                for path, stamp in found.items()
+                for path, stamp in stamps.items()
             }
             if self._is_failed:
-                changed = [path for path, stamp in found.items() if before.get(path) != stamp]
+                changed = [path for path, stamp in stamps.items() if before.get(path) != stamp]
             else:
                 paths = {**hashes, **self._hashes}
                 changed = [p for p in paths if hashes.get(p) != self._hashes.get(p)]
@@ -79,17 +79,17 @@ class Watched:
 
     def _look(self) -> Stamps:
         files = [self._path]
-        with suppress(InputError):  # said when it is judged
+        with suppress(InputError):  # reported when it is judged
             files += input_files(self._config or self._read())
         return {path: stamp for path in files if (stamp := _stamp(path)) is not None}
 
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return None
-    return found.st_mtime_ns, found.st_size, found.st_ino
+    return status.st_mtime_ns, status.st_size, status.st_ino
 
 
 def _hash(path: Path) -> str:

@@ -19,27 +19,27 @@ def agent_injection(wanted: Wanted, judge: str, config: Any) -> Kind:
     return Kind(probing, InjectedAgent, about, agent_text, missing="neither flips nor not")
 
 
-def agent_text(found: Any) -> str:
+def agent_text(result: Any) -> str:
     """What was found as tables of 100 columns; `--json` has all figures."""
-    rows = [row for row in found.rows if row["by"] == "kind"]
-    rows += [row for row in found.rows if row["by"] == "all"]
-    about = found.about()
+    rows = [row for row in result.rows if row["by"] == "kind"]
+    rows += [row for row in result.rows if row["by"] == "all"]
+    about = result.about()
     lines = [
         f"{cell(about['agent'])}, {cell(about['model'])} (support: {cell(about['support_model'])}):"
-        f" {len(found.cells):,} planted passages, {len(found.honest):,} honest items",
+        f" {len(result.cells):,} planted passages, {len(result.honest):,} honest items",
         "",
         f"{'kind of payload':<18}{'cells':>7}{'lost':>6}{'flip':>8}{'interval':>16}"
         f"{'steered':>9}{'interval':>16}{'changed':>9}{'noted':>7}",
         *map(_line, rows),
         "",
     ]
-    if (echoes := found.echoes) is not None:
-        said = (
+    if (echoes := result.echoes) is not None:
+        counts = (
             f"{echoes[f'{what}_hijacked']:,} of {echoes[what]:,} {what} replies"
             for what in ("honest", "echoing")
         )
-        lines += [f"taken over by the parser: {', '.join(said)}", ""]
-    (fence,) = (row for row in found.rows if row["by"] == "guard")
+        lines += [f"taken over by the parser: {', '.join(counts)}", ""]
+    (fence,) = (row for row in result.rows if row["by"] == "guard")
     changed = fence["changed"]
     lines.append(
         f"without the fence, of {fence['n']:,} honest items: {figure(changed['value'])} end "
@@ -56,5 +56,5 @@ def _line(row: Mapping[str, Any]) -> str:
     )
 
 
-def _share(found: Mapping[str, Any], width: int = 8) -> str:
-    return f"{figure(found['value']):>{width}}{bounds(found):>16}"
+def _share(estimate: Mapping[str, Any], width: int = 8) -> str:
+    return f"{figure(estimate['value']):>{width}}{bounds(estimate):>16}"

@@ -16,25 +16,25 @@ def conditions(wanted: Wanted, judge: str, config: Any) -> Kind:
     kinds = _kinds(wanted.conditions)
     options = wanted.options(kinds=kinds)
     probing = probing_conditions(wanted.source, judge, config, Problems(), options)
-    asked = {"conditions": kinds, "limit": wanted.sample or LIMIT}
-    about = wanted.about(**asked, seed=wanted.seed, repeats=wanted.repeats)
+    limit = wanted.sample or LIMIT
+    about = wanted.about(conditions=kinds, limit=limit, seed=wanted.seed, repeats=wanted.repeats)
     return Kind(probing, Probed, about, probe_text, missing="never compared")
 
 
-def probe_text(found: Any) -> str:
+def probe_text(result: Any) -> str:
     """What a probe found as a table of 100 columns; `--json` has all figures."""
-    base = found.rows[0]
-    best = cell(found.judge["scale"][-1])
+    base = result.rows[0]
+    best = cell(result.judge["scale"][-1])
     level = f"{base['share_best']:.1%} {best}, " if base["share_best"] is not None else ""
     gain = f"mean gain {base['mean_gain']:.3f}" if base["mean_gain"] is not None else ""
     lines = [
-        f"{who(found.judge)}: {len(found.items):,} items; base: {base['what']}",
+        f"{who(result.judge)}: {len(result.items):,} items; base: {base['what']}",
         f"base: {base['n_judged']:,} judged, {base['n_unjudged']:,} unjudged; {level}{gain}",
         "",
         f"{'condition':<16}{'n':>5}{'lost':>5}{'changed':>8}{'kappa':>7}{'interval':>15}"
         f"{'linear':>7}{'best':>8}{'interval':>16}{'runs':>7}{'tau-b':>6}",
     ]
-    for row in found.rows[1:]:
+    for row in result.rows[1:]:
         kappa, runs = row["kappa"], row["runs"] or {}
         agreed, linear, shift = kappa["unweighted"], kappa.get("linear", {}), row["best"] or {}
         lines.append(
@@ -44,9 +44,9 @@ def probe_text(found: Any) -> str:
             f"{bounds(shift, '+'):>16}{figure(runs.get('largest')):>7}"
             f"{figure(runs.get('tau_b'), 2):>6}"
         )
-    lines += _effect_lines(found.effects)
+    lines += _effect_lines(result.effects)
     lines += ["", f"{'condition':<16}{'calls':>8}{'x base':>8}{'tokens':>12}{'x base':>8}  what"]
-    for row in found.rows:
+    for row in result.rows:
         if cost := row["cost"]:
             lines.append(
                 f"{cell(row['condition'], 16):<16}{cost['calls']:>8,}"

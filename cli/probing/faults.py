@@ -29,9 +29,9 @@ def faults(wanted: Wanted, config: Any) -> Kind:
     return Kind(probing, SelfTest, about, text, missing="never taken as moved")
 
 
-def faults_text(found: Any, limit: int, seed: int) -> str:
+def faults_text(result: Any, limit: int, seed: int) -> str:
     """What a self-test found as tables of 100 columns; `--json` has all figures."""
-    return "\n".join(_table(one, limit, seed) for one in found.tested)
+    return "\n".join(_table(one, limit, seed) for one in result.tested)
 
 
 def _table(one: Any, limit: int, seed: int) -> str:
@@ -79,6 +79,6 @@ def _reasons(rows: Sequence[Mapping[str, Any]], name: str, what: str) -> list[st
 
 
 def _informed(row: Mapping[str, Any]) -> str:
-    found = row["informedness"]
-    within = bounds(found, "+")
-    return figure(found["value"], sign="+") + ("" if within == "-" else f" {within}")
+    informedness = row["informedness"]
+    within = bounds(informedness, "+")
+    return figure(informedness["value"], sign="+") + ("" if within == "-" else f" {within}")

@@ -21,22 +21,23 @@ def injection(wanted: Wanted, judge: str, config: Any) -> Kind:
     return Kind(probing, Injected, about, injection_text, missing="neither flips nor not")
 
 
-def injection_text(found: Any) -> str:
+def injection_text(result: Any) -> str:
     """What was found as tables of 100 columns; `--json` has all figures."""
-    rows = {by: [row for row in found.rows if row["by"] == by] for by in ("kind", "place")}
-    (whole,) = (row for row in found.rows if row["by"] == "all")
+    rows = {by: [row for row in result.rows if row["by"] == by] for by in ("kind", "place")}
+    (whole,) = (row for row in result.rows if row["by"] == "all")
     has_other = "lexical" in whole
     lines = [
-        f"{who(found.judge)}: {whole['n_payloads']} payloads in {len(found.items):,} honest items",
+        f"{who(result.judge)}: {whole['n_payloads']} payloads in {len(result.items):,} "
+        "honest items",
         "",
         *_flips("kind of payload", [*rows["kind"], whole], has_other),
         "",
         *_flips("planted in", rows["place"], has_other),
         "",
-        *_most(found.rows),
-        _parser(found.echoes),
+        *_most(result.rows),
+        _parser(result.echoes),
         "",
-        *_guards(found.guards),
+        *_guards(result.guards),
     ]
     return shown("\n".join(lines) + "\n")
 

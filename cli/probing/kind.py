@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..options import AsJson, DryRun, Fields, Quiet, Seed, fields_of, planned, told
+from ..options import AsJson, DryRun, Fields, Quiet, Seed, fields_of, planned, print_result
 from ..signatures import Hidden, Positive, There
 from ..stopping import INCOMPLETE, list_problems
 from ..tables import cell, shown, spent_line
@@ -58,7 +58,7 @@ class Wanted:
     as_json: AsJson = False
 
     def options(self, **more: Any) -> Options:
-        """What of it any kind of probe is told."""
+        """The options that every kind of probe takes."""
         from ...programs.analysis.probe.asking import Options
 
         names = fields_of(self.fields or ())
@@ -74,21 +74,21 @@ class Kind:
     """One kind of probe, with what is wanted of it filled in.
 
     Attributes:
-        probing: what asks, or plans to. found: the type of what it finds.
+        probing: what asks, or plans to. result: the type of what it finds.
         about: what was wanted of it, for the manifest.
         text: its tables.
-        missing: what is said of labels that did not arrive.
+        missing: what is reported of labels that did not arrive.
     """
 
     probing: Probing[Any]
-    found: type[ProbeResult]
+    result: type[ProbeResult]
     about: Mapping[str, Any]
     text: Callable[[Any], str]
     missing: str
 
 
 def carry_out(kind: Kind, wanted: Wanted) -> None:
-    """Ask, or tell what would be asked. Exit: 0 complete, 3 some labels are missing."""
+    """Ask, or print what would be asked. Exit: 0 complete, 3 some labels are missing."""
     from ...programs.analysis.probe.files import check_probe_folder, write_probe
     from ...programs.engine.writing import check_writable
 
@@ -100,23 +100,23 @@ def carry_out(kind: Kind, wanted: Wanted) -> None:
         return
     if wanted.out is not None:
         check_writable(wanted.out)
-        check_probe_folder(wanted.out, kind.found)
+        check_probe_folder(wanted.out, kind.result)
 
     def report(line: str) -> None:
         if not wanted.quiet:
             sys.stderr.write(shown(f"{line}\n"))
 
-    found = kind.probing.ask(report)
+    result = kind.probing.ask(report)
     if wanted.out is not None:
-        write_probe(wanted.out, found, dict(kind.about))
-    told(
-        found.lines(),
-        lambda: kind.text(found) + skipped_text(found.skipped),
+        write_probe(wanted.out, result, dict(kind.about))
+    print_result(
+        result.lines(),
+        lambda: kind.text(result) + skipped_text(result.skipped),
         as_json=wanted.as_json,
     )
     list_problems(problems)
-    sys.stderr.write(shown(_end(kind, found, wanted.out)))
-    if found.n_unjudged or found.limit_reached:
+    sys.stderr.write(shown(_end(kind, result, wanted.out)))
+    if result.n_unjudged or result.limit_reached:
         raise typer.Exit(INCOMPLETE)
 
 
@@ -130,22 +130,22 @@ def skipped_text(skipped: Sequence[Any]) -> str:
     return "".join(f"skipped {cell(each.name)}: {cell(each.reason)}\n" for each in skipped)
 
 
-def _end(kind: Kind, found: ProbeResult, out: Path | None) -> str:
+def _end(kind: Kind, result: ProbeResult, out: Path | None) -> str:
     from ...programs.analysis.probe.result import CASES
 
-    usages = found.spent.values()
+    usages = result.spent.values()
     costs = [usage.known_cost for usage in usages]
     spent: dict[str, Any] = {
         name: sum(getattr(usage, name) for usage in usages)
         for name in ("requests", "cache_hits", "tokens")
     }
     lines = [spent_line({**spent, "cost": None if None in costs else sum(costs)})]
-    if found.limit_reached:
-        lines.append(f"Stopped at {found.limit_reached}: the figures are partial.")
-    if found.n_unjudged:
+    if result.limit_reached:
+        lines.append(f"Stopped at {result.limit_reached}: the figures are partial.")
+    if result.n_unjudged:
         where = f"listed in {out}/unjudged.jsonl" if out is not None else "--out lists them"
-        lines.append(f"{found.n_unjudged:,} labels are missing, {kind.missing}; {where}.")
-    has_cases = CASES in found.names
+        lines.append(f"{result.n_unjudged:,} labels are missing, {kind.missing}; {where}.")
+    has_cases = CASES in result.names
     if has_cases and out is None:
         lines.append("--out DIR writes each planted text, to check some by eye.")
     elif has_cases:

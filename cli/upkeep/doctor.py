@@ -5,7 +5,7 @@ from __future__ import annotations
 import typer
 
 from ..flags import Given, settings
-from ..options import AsJson, told
+from ..options import AsJson, print_result
 from ..stopping import INCOMPLETE, INPUT
 from ..tables import shown
 
@@ -26,7 +26,7 @@ def doctor(given: Given, what: str | None = None, *, as_json: AsJson = False) ->
     is_bare = what is None and given.path is None
     reports = examine_all(given.config_of("support" if is_bare else what))
     objects = (report.as_dict() for report in reports)
-    told(objects, lambda: "".join(shown(r.as_text()) for r in reports), as_json=as_json)
+    print_result(objects, lambda: "".join(shown(r.as_text()) for r in reports), as_json=as_json)
     if any(report.unusable for report in reports):
         raise typer.Exit(INPUT)
     if not all(report.is_ready for report in reports):

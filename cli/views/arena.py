@@ -24,51 +24,54 @@ def standings_text(path: Path) -> str:
 
     if path.is_file() and file_kind(path) != "battles":
         return ""
-    found = standings_in(path)
-    return "" if found is None else "\n" + "\n".join(_blocks(found))
+    standings = standings_in(path)
+    return "" if standings is None else "\n" + "\n".join(_blocks(standings))
 
 
-def _blocks(found: Standings) -> list[str]:
-    runs = [one.run_id for one in found.runs]
+def _blocks(standings: Standings) -> list[str]:
+    runs = [one.run_id for one in standings.runs]
     names = dict(zip(runs, cut_names([*map(cell, runs)], _NAME), strict=True))
     header = ["run", "strength", "", "elo", "", "battles", "won", "tied", "lost", "splits"]
     table = [header]
-    for one in found.runs:
+    for one in standings.runs:
         table.append([
             names[one.run_id],
             figure(one.strength.value, 0), interval(one.strength.low, one.strength.high, 0),
             figure(one.elo.value, 0), interval(one.elo.low, one.elo.high, 0),
             *(f"{n:,}" for n in (one.battles, one.wins, one.ties, one.losses, one.splits)),
         ])  # fmt: skip
-    blocks = [aligned(table) + _notes(found)]
-    if 2 < len(found.runs) <= MOST_RUNS:
-        blocks.append(_matrix(found, names))
+    blocks = [aligned(table) + _notes(standings)]
+    if 2 < len(standings.runs) <= MOST_RUNS:
+        blocks.append(_matrix(standings, names))
     return blocks
 
 
-def _notes(found: Standings) -> str:
+def _notes(standings: Standings) -> str:
     lines = ["strength: Bradley-Terry, 400 points are odds of 10 to 1; [ ] 95% interval by topic"]
-    if found.has_prior:
+    if standings.has_prior:
         what = "some runs never lost to the others: each is taken to have tied one battle with a"
         lines.append(f"Strengths rest on a prior: {what} mean run")
-    elif found.n_prior_draws:
-        what = f"in {found.n_prior_draws:,} of the drawn samples some runs never lost"
+    elif standings.n_prior_draws:
+        what = f"in {standings.n_prior_draws:,} of the drawn samples some runs never lost"
         lines.append(f"{what}, and a prior took part in them")
-    lines.append(_counted(found))
-    if (place := found.position) is not None and place.effect.value is not None:
-        bounds = interval(place.effect.low, place.effect.high)
-        said = f"{place.n_first:,} verdicts for the answer shown first, {place.n_second:,} for the"
-        lines.append(f"Position: {place.effect.value:+.3f} {bounds}, {said} second")
-    if found.cost is not None:
-        lines.append(_cost(found.cost))
+    lines.append(_counted(standings))
+    if (bias := standings.position) is not None and bias.effect.value is not None:
+        bounds = interval(bias.effect.low, bias.effect.high)
+        first, second = f"{bias.n_first:,}", f"{bias.n_second:,}"
+        verdicts = f"{first} verdicts for the answer shown first, {second} for the second"
+        lines.append(f"Position: {bias.effect.value:+.3f} {bounds}, {verdicts}")
+    if standings.cost is not None:
+        lines.append(_cost(standings.cost))
     return "".join(f"{shown(line)}\n" for line in lines)
 
 
-def _counted(found: Standings) -> str:
-    parts = [f"{found.n_battles:,} battles"]
-    parts += [f"{found.n_splits:,} tied as their orders disagree (splits)"] * bool(found.n_splits)
-    parts += [f"{found.n_both:,} verdicts that both are bad (ties)"] * bool(found.n_both)
-    parts += [f"{found.n_unjudged:,} not judged, in no count"] * bool(found.n_unjudged)
+def _counted(standings: Standings) -> str:
+    parts = [f"{standings.n_battles:,} battles"]
+    parts += [f"{standings.n_splits:,} tied as their orders disagree (splits)"] * bool(
+        standings.n_splits
+    )
+    parts += [f"{standings.n_both:,} verdicts that both are bad (ties)"] * bool(standings.n_both)
+    parts += [f"{standings.n_unjudged:,} not judged, in no count"] * bool(standings.n_unjudged)
     return ", ".join(parts)
 
 
@@ -77,13 +80,13 @@ def _cost(cost: Cost) -> str:
     return f"A battle took {cost.requests:.2g} requests, {tokens}, {money(cost.dollars)}"
 
 
-def _matrix(found: Standings, names: dict[str, str]) -> str:
+def _matrix(standings: Standings, names: dict[str, str]) -> str:
     """Who beat whom: wins of the row with half of the ties, of the battles between the two."""
-    runs = [one.run_id for one in found.runs]
+    runs = [one.run_id for one in standings.runs]
     heads = [f"({n})" for n in range(1, len(runs) + 1)]
     table = [["won of battles against", *heads]]
     for head, run in zip(heads, runs, strict=True):
-        row = [found.won[run].get(other) for other in runs]
+        row = [standings.won[run].get(other) for other in runs]
         cells = ["-" if x is None else f"{x[0]:g}/{x[1]}" for x in row]
         table.append([f"{head} {names[run]}", *cells])
     return aligned(table)

@@ -80,8 +80,8 @@ def print_leaderboards(
     from ...programs.analysis.leaderboards import check_measures, leaderboards, ranked
 
     if format is Format.JSON:
-        known = dict.fromkeys(row.measure for row in rows)
-        check_measures(known, [*measures, *([sort] if sort is not None else [])], path)
+        there = dict.fromkeys(row.measure for row in rows)
+        check_measures(there, [*measures, *([sort] if sort is not None else [])], path)
         write_rows(ranked(rows, measures, sort))
         return
     is_csv = format is Format.CSV
@@ -113,8 +113,8 @@ def board_text(board: Leaderboard, width: int = WIDTH) -> str:
             columns = zip(*(line[1:] for line in (*heads, *rows)), strict=True)
             room = width - sum(2 + max(map(len, column)) for column in columns)
             if room >= least:
-                return _drawn(heads, rows, cut_names(names, room)) + _noted(board, n)
-    return _drawn(heads, rows, cut_names(names, _LEAST_NAME)) + _noted(board, 1)
+                return _drawn(heads, rows, cut_names(names, room)) + _notes_text(board, n)
+    return _drawn(heads, rows, cut_names(names, _LEAST_NAME)) + _notes_text(board, 1)
 
 
 def _dependences(path: Path, *, is_table: bool) -> str:
@@ -133,7 +133,7 @@ def _drawn(heads: list[list[str]], rows: list[list[str]], names: list[str]) -> s
     return aligned([*heads, *([name, *row[1:]] for name, row in zip(names, rows, strict=True))])
 
 
-def _noted(board: Leaderboard, n_shown: int) -> str:
+def _notes_text(board: Leaderboard, n_shown: int) -> str:
     return "".join(f"{textwrap.fill(shown(note), WIDTH)}\n" for note in _notes(board, n_shown))
 
 
@@ -149,14 +149,14 @@ def _broken(name: str, width: int) -> list[str]:
     """A header in parts of its words, which are no wider than the column unless a word is."""
     words = re.findall(r"[^_@ ]+[_@]?", name) or [name]
     room = max(width, *map(len, words))
-    found = words[:1]
+    parts = words[:1]
     for word in words[1:]:
-        gap = "" if found[-1][-1] in "_@" else " "
-        if len(found[-1] + gap + word) <= room:
-            found[-1] += gap + word
+        gap = "" if parts[-1][-1] in "_@" else " "
+        if len(parts[-1] + gap + word) <= room:
+            parts[-1] += gap + word
         else:
-            found.append(word)
-    return found
+            parts.append(word)
+    return parts
 
 
 def cut_names(names: Sequence[str], most: int) -> list[str]:
@@ -168,9 +168,9 @@ def cut_names(names: Sequence[str], most: int) -> list[str]:
     for room in range(most, max(map(len, names), default=0)):
         middle = (room - 2) // 2
         for tail in sorted(range(room - 2), key=lambda n: abs(n - middle)):
-            found = [_cut(name, room, tail) for name in names]
-            if len(set(found)) == len(set(names)):
-                return found
+            cut = [_cut(name, room, tail) for name in names]
+            if len(set(cut)) == len(set(names)):
+                return cut
     return list(names)
 
 
@@ -241,8 +241,8 @@ def _topics(line: Line, measure: str) -> str:
     if measure not in line.answered:
         n = _n_topics(line, measure)
         return "-" if n is None else f"{n:,}"
-    n, n_asked = line.answered[measure]
-    return f"{n:,}" if n == n_asked else f"{n:,} of {n_asked:,}"
+    n, n_of = line.answered[measure]
+    return f"{n:,}" if n == n_of else f"{n:,} of {n_of:,}"
 
 
 def _n_topics(line: Line, measure: str) -> int | None:
@@ -253,8 +253,10 @@ def _n_topics(line: Line, measure: str) -> int | None:
 def _is_partial(board: Leaderboard) -> bool:
     """Whether topics are missing from a mean because nothing was judged on them."""
     first = board.measures[0]
-    known = [line for line in board.lines if first in line.answered]
-    return any(_n_topics(x, first) != x.answered[first][not board.is_of_answered] for x in known)
+    with_counts = [line for line in board.lines if first in line.answered]
+    return any(
+        _n_topics(x, first) != x.answered[first][not board.is_of_answered] for x in with_counts
+    )
 
 
 def _digits(measure: str) -> int:
@@ -268,8 +270,8 @@ def _notes(board: Leaderboard, n_shown: int) -> Iterator[str]:
     if any(first in line.intervals for line in board.lines):
         parts.append(f"[ ] {board.level:.0%} interval by topic")
     if board.test:
-        told = f"{board.n_told_apart:,} of {board.n_pairs:,} pairs"
-        parts.append(f"told apart by {board.test} (p < {1 - board.level:.2g}): {told}")
+        share = f"{board.n_told_apart:,} of {board.n_pairs:,} pairs"
+        parts.append(f"told apart by {board.test} (p < {1 - board.level:.2g}): {share}")
         if any(line.is_told_apart is False for line in board.lines):
             parts.append("= not from the next")
     if parts:

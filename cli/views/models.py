@@ -51,13 +51,13 @@ def _lines(name: str) -> str:
     from ...backends.presets.table import PRESETS, SERVED
 
     preset = PRESETS[name]
-    told = [
+    notes = [
         f"preset:{name} stands for these lines; vllm serve {preset.model}",
         f"licence: {preset.licence or 'not clear, see its card'}; {preset.source}",
     ]
     if preset.used:
-        told.append(f"known as a judge: {preset.used}")
-    told.append(preset.note)
+        notes.append(f"known as a judge: {preset.used}")
+    notes.append(preset.note)
     entry = {"api_base": SERVED, **preset.entry()}
     text = yaml.safe_dump({"models": {"default": entry}}, sort_keys=False)
-    return "".join(f"# {line}\n" for line in told) + text
+    return "".join(f"# {line}\n" for line in notes) + text

@@ -20,7 +20,7 @@ def opened(context: typer.Context, paths: Iterable[Path]) -> list[Path]:
     from ...programs.engine.manifest import read_manifest
     from ...programs.partial import results_at
 
-    found = []
+    folders = []
     for path in paths:
         at = context.with_resource(results_at(path))
         folder = at.path
@@ -33,5 +33,5 @@ def opened(context: typer.Context, paths: Iterable[Path]) -> list[Path]:
             n = n_judged + sum(manifest["unjudged"].values())
             what = f"{path}: stopped run, {n_judged:,} of {n:,} judged: partial"
             sys.stderr.write(shown(f"{what}; `judge run` with the same config goes on\n"))
-        found.append(folder)
-    return found
+        folders.append(folder)
+    return folders

@@ -44,7 +44,7 @@ def report(
 
     problems = Problems()
     folders = opened(context, results)
-    given = Source(folders, problems, labels=labels or [], named=results)
-    write_report(given, out, Wanted(texts, max_mb, split))
+    source = Source(folders, problems, labels=labels or [], named=results)
+    write_report(source, out, Wanted(texts, max_mb, split))
     list_problems(problems)
     sys.stdout.write(f"{out}\n")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from ..options import AsJson, told
+from ..options import AsJson, print_result
 from ..signatures import File, Folder
 from ..stopping import list_problems
 from ..tables import shown
@@ -48,16 +48,16 @@ def show(
     hint = ""
     if run is not None and topic is not None:
         try:
-            found = show_answer(folder, run, topic, problems, labels=labels, passages=passages)
+            view = show_answer(folder, run, topic, problems, labels=labels, passages=passages)
         except InputError:  # which what was left out may explain
             list_problems(problems)
             raise
-        if not passages and any(judged.get("passage") for judged in found.data["judged"]):
+        if not passages and any(judged.get("passage") for judged in view.data["judged"]):
             hint = "\n--passages prints the cited passages.\n"
     elif labels is not None or passages:
         name = "--labels" if labels is not None else "--passages"
         raise InputError(f"{name}: shown with one answer; name its run and topic too")
     else:
-        found = show_summary(folder, run, topic, problems, measure=measure, named=results)
-    told([found.data], lambda: shown(found.text + hint), as_json=as_json)
+        view = show_summary(folder, run, topic, problems, measure=measure, named=results)
+    print_result([view.data], lambda: shown(view.text + hint), as_json=as_json)
     list_problems(problems)
