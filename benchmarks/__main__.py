@@ -55,11 +55,11 @@ def main() -> int:
     parser.add_argument(
         "--smoke", action="store_true", help="small, with looser bounds: about 90 seconds in all"
     )
-    given = parser.parse_args()
-    names = given.only.split(",") if given.only else list(BENCHMARKS)
+    options = parser.parse_args()
+    names = options.only.split(",") if options.only else list(BENCHMARKS)
     if unknown := set(names) - set(BENCHMARKS):
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there is {', '.join(BENCHMARKS)}")
-    if given.smoke and not given.only:
+    if options.smoke and not options.only:
         names = [name for name in names if name not in NOT_IN_SMOKE]
     where = f"Python {platform.python_version()}, {os.cpu_count()} CPUs, {platform.machine()}"
     server = "C" if len(server_command()) == 1 else "Python"
@@ -67,7 +67,7 @@ def main() -> int:
     missed = []
     for name in names:
         began, load = time.monotonic(), _load()
-        report = BENCHMARKS[name](given.smoke)
+        report = BENCHMARKS[name](options.smoke)
         _say(f"\n{report.text(name)}\n{time.monotonic() - began:.0f} s, load {load} to {_load()}")
         if not report.is_within:
             missed.append(name)

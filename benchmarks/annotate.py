@@ -44,8 +44,8 @@ def bench(is_smoke: bool) -> Report:
         ms = sorted(1000 * each for each in times)
         p50, p95 = ms[len(ms) // 2], ms[int(0.95 * len(ms))]
         start = f"{first.s:.2f}", f"{first.cpu_s:.2f}"
-        found = f"{p50:.1f}", f"{p95:.1f}", f"{len(ms) / took:.0f}"
-        rows.append((str(n_people), f"{n_cells:,}", *start, *found))
+        figures = f"{p50:.1f}", f"{p95:.1f}", f"{len(ms) / took:.0f}"
+        rows.append((str(n_people), f"{n_cells:,}", *start, *figures))
         if n_people == 1:
             bounds = [
                 Bound("a label on the disk, p95", p95, MOST_MS * slack, "ms"),
@@ -162,13 +162,13 @@ class _Page:
     def label(self, n: int, times: list[float]) -> None:
         """Label so many items; the time of each goes from sending it to knowing that it is kept."""
         headers = {**self.headers, "content-type": "application/json"}
-        place = 0
+        number = 0
         for i in range(n):
-            item = self.get(f"item?n={place}")
-            event = {"id": f"{self.name}-{i:08d}", "do": "label", "n": place, "label": "full"}
+            item = self.get(f"item?n={number}")
+            event = {"id": f"{self.name}-{i:08d}", "do": "label", "n": number, "label": "full"}
             body = json.dumps(event | {"item": item["item"]})
             began = time.perf_counter()
             self.connection.request("POST", "/api/event", body, headers)
             answer = json.loads(self.connection.getresponse().read())
             times.append(time.perf_counter() - began)
-            place = answer["n"]
+            number = answer["n"]

@@ -78,19 +78,19 @@ def main(kind: Kind, url: str, n: int, body_bytes: float | None = None) -> dict[
 def measured(server: Server, kind: Kind, n: int, **arguments: Any) -> dict[str, float]:
     """What one path takes in a fresh process; every judgement must be one request."""
     before = server.stats()
-    found: dict[str, float] = measure("client", kind=kind, url=server.url, n=n, **arguments)
+    figures: dict[str, float] = measure("client", kind=kind, url=server.url, n=n, **arguments)
     new = server.stats()
     new.subtract(before)
     wanted = n + WARM_UP
     if new["requests"] != wanted:
         raise AssertionError(f"{kind}: {new['requests']} requests for {wanted} judgements")
-    return {**found, "body_bytes": new["body_bytes"] / wanted}
+    return {**figures, "body_bytes": new["body_bytes"] / wanted}
 
 
 def _row(name: str, rounds: list[dict[str, float]], ratio: float) -> tuple[str, ...]:
-    cpu = [found["cpu_us"] for found in rounds]
-    rate = median(found["a_second"] for found in rounds)
-    size = mean(found["body_bytes"] for found in rounds)
+    cpu = [figures["cpu_us"] for figures in rounds]
+    rate = median(figures["a_second"] for figures in rounds)
+    size = mean(figures["body_bytes"] for figures in rounds)
     spread = f"{min(cpu):.0f}-{max(cpu):.0f}"
     return (name, f"{median(cpu):.0f}", spread, f"{ratio:.2f}", f"{rate:,.0f}", f"{size:,.0f}")
 

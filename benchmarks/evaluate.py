@@ -26,30 +26,30 @@ START_S = 300.0
 def bench(is_smoke: bool) -> Report:
     """Each number in a process of its own; the last is killed and started again."""
     sizes = SIZES_SMOKE if is_smoke else SIZES
-    found: list[dict[str, float]] = []
+    measured: list[dict[str, float]] = []
     with tempfile.TemporaryDirectory() as name, light_server() as server:
         for n in sizes:
-            found.append(measure("evaluate", url=server.url, n=n, out=f"{name}/{n}"))
+            measured.append(measure("evaluate", url=server.url, n=n, out=f"{name}/{n}"))
         n = sizes[-1]
         before = server.stats()["requests"]
         n_killed = _killed(server, n, before, f"{name}/killed")
         again = measure("evaluate", url=server.url, n=n, out=f"{name}/killed")
-        n_asked = server.stats()["requests"] - before
+        n_requests = server.stats()["requests"] - before
     if again["n_judged"] != n:
         raise AssertionError(f"{again['n_judged']} judged of {n}")
-    growth = (found[-1]["peak_mb"] - found[0]["peak_mb"]) * 1000 / (sizes[-1] - sizes[0])
+    growth = (measured[-1]["peak_mb"] - measured[0]["peak_mb"]) * 1000 / (sizes[-1] - sizes[0])
     return Report(
         f"samples from a generator, {CONCURRENCY} judgements at once",
         [
             ("samples", "peak MB", "samples a second"),
             *(
                 (f"{n:,}", f"{one['peak_mb']:.0f}", f"{one['a_second']:,.0f}")
-                for n, one in zip(sizes, found, strict=True)
+                for n, one in zip(sizes, measured, strict=True)
             ),
         ],
         [
             Bound("memory for each sample more", growth, MOST_KB * (2 if is_smoke else 1), "kB"),
-            Bound("asked twice after a kill", n_asked - n, 2 * CONCURRENCY, "judgements"),
+            Bound("asked twice after a kill", n_requests - n, 2 * CONCURRENCY, "judgements"),
         ],
         [f"Of {n:,} samples {n_killed:,} were judged when it was killed.", ""],
     )
@@ -60,10 +60,10 @@ def _killed(server: Server, n: int, before: int, out: str) -> int:
     process = started("evaluate", url=server.url, n=n, out=out)
     until = time.monotonic() + START_S
     with process:
-        while (asked := server.stats()["requests"] - before) < n / 3:
+        while (n_requests := server.stats()["requests"] - before) < n / 3:
             if process.poll() is not None or time.monotonic() > until:
                 process.kill()
-                raise AssertionError(f"ended before it was killed, at {asked} of {n}")
+                raise AssertionError(f"ended before it was killed, at {n_requests} of {n}")
             time.sleep(0.05)
         process.kill()
     return server.stats()["requests"] - before

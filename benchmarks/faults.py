@@ -26,11 +26,11 @@ def bench(is_smoke: bool) -> Report:
     sent = 0.0
     for name, every in (("sound", 0), (f"each fault once in {EVERY}", EVERY)):
         with light_server(fault_every=every) as server:
-            found = measure("faults", url=server.url, n=n)
+            figures = measure("faults", url=server.url, n=n)
             requests = server.stats()["requests"]
         sent = requests / n
-        rows.append((name, f"{found['judged']:,}", f"{requests:,}", f"{sent - 1:.1%}",
-                     f"{found['cpu_us']:.0f}", f"{n / found['a_second']:.1f}"))  # fmt: skip
+        rows.append((name, f"{figures['judged']:,}", f"{requests:,}", f"{sent - 1:.1%}",
+                     f"{figures['cpu_us']:.0f}", f"{n / figures['a_second']:.1f}"))  # fmt: skip
     return Report(
         f"{n:,} judgements from an endpoint with faults, {CONCURRENCY} at once",
         rows,

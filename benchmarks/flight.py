@@ -23,14 +23,18 @@ def bench(is_smoke: bool) -> Report:
     rounds, latency_ms = (3, LATENCY_SMOKE_MS) if is_smoke else (10, LATENCY_MS)
     rows = [("asked", "in flight", "a second", "of what they allow", "CPU us each")]
     bounds = []
-    for asked in ASKED_SMOKE if is_smoke else ASKED:
+    for concurrency in ASKED_SMOKE if is_smoke else ASKED:
         with light_server(latency_ms=latency_ms) as server:
-            found = measure("flight", url=server.url, concurrency=asked, n=asked * rounds)
+            figures = measure(
+                "flight", url=server.url, concurrency=concurrency, n=concurrency * rounds
+            )
             reached = server.stats()["max_in_flight"]
-        share = found["a_second"] * latency_ms / 1000 / asked
-        rows.append((f"{asked:,}", f"{reached:,}", f"{found['a_second']:,.0f}", f"{share:.0%}",
-                     f"{found['cpu_us']:.0f}"))  # fmt: skip
-        bounds.append(Bound(f"in flight of {asked:,}", reached, asked, "requests", is_least=True))
+        share = figures["a_second"] * latency_ms / 1000 / concurrency
+        rows.append((f"{concurrency:,}", f"{reached:,}", f"{figures['a_second']:,.0f}",
+                     f"{share:.0%}", f"{figures['cpu_us']:.0f}"))  # fmt: skip
+        bounds.append(
+            Bound(f"in flight of {concurrency:,}", reached, concurrency, "requests", is_least=True)
+        )
     return Report(f"requests in flight at {latency_ms} ms, {rounds} times as many asked", rows,
                   bounds)  # fmt: skip
 

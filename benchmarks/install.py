@@ -68,7 +68,7 @@ def bench(is_smoke: bool) -> Report:
 
 
 def report_of(installs: list[Installed]) -> Report:
-    """One column for each; bounds are held to by the last."""
+    """One column for each; bounds are checked for the last."""
     last = installs[-1]
     largest = sorted(last.packages, key=lambda name: -last.packages[name])[:SHOWN]
     largest += [name for one in installs for name in one.packages if name not in last.packages]
@@ -111,7 +111,9 @@ def _measured(revision: str, starts: int = STARTS) -> Installed:
         subprocess.run([sys.executable, "-m", "venv", str(home)], check=True)
         pip = [str(home / "bin" / "python"), "-m", "pip", "install", "--quiet", "-c"]
         subprocess.run([*pip, str(source / "constraints.txt"), str(source)], check=True)
-        found = list(distributions(path=[str(path) for path in home.glob("lib/*/site-packages")]))
+        installed = list(
+            distributions(path=[str(path) for path in home.glob("lib/*/site-packages")])
+        )
         files = [path for path in home.rglob("*") if not path.is_symlink()]
         costs = {
             "import nuggetjudge": ["python", "-c", "import nuggetjudge"],
@@ -126,17 +128,17 @@ def _measured(revision: str, starts: int = STARTS) -> Installed:
 try: main()
 except SystemExit as end: assert not end.code
 print(*(name for name in {LOADED!r}.split() if name in sys.modules))"""
-        said = subprocess.run(
+        output = subprocess.run(
             [str(home / "bin" / "python"), "-c", code], check=True, capture_output=True, text=True
         )
         return Installed(
             name=revision if revision != "." else "this folder",
             total_mb=sum(map(_on_disk, files)),
             bytecode_mb=sum(_on_disk(path) for path in files if path.suffix == ".pyc"),
-            packages={_name(one): sum(map(_on_disk, _files_of(one))) for one in found},
-            litellm=_only_for("litellm", found),
+            packages={_name(one): sum(map(_on_disk, _files_of(one))) for one in installed},
+            litellm=_only_for("litellm", installed),
             costs={what: _cost(home, command, starts) for what, command in costs.items()},
-            loaded=said.stdout.splitlines()[-1],
+            loaded=output.stdout.splitlines()[-1],
         )
 
 
@@ -172,9 +174,9 @@ def _on_disk(path: Path) -> float:
     return path.lstat().st_blocks * 512 / 1e6 if path.exists() else 0.0
 
 
-def _only_for(package: str, found: list[Distribution]) -> frozenset[str]:
+def _only_for(package: str, installed: list[Distribution]) -> frozenset[str]:
     """What the environment would not have without a package, itself included."""
-    requires = {_name(one): [Requirement(text) for text in one.requires or ()] for one in found}
+    requires = {_name(one): [Requirement(text) for text in one.requires or ()] for one in installed}
 
     def reached(without: str = "") -> set[str]:
         seen: set[tuple[str, str]] = set()

@@ -91,9 +91,9 @@ def _plan(settings: dict[str, Any]) -> dict[str, Any]:
     from nuggetjudge.programs.config.reading import dotted, load_config
     from nuggetjudge.programs.run import plan
 
-    found = plan(load_config(None, dotted(settings)))
+    estimates = plan(load_config(None, dotted(settings)))
     names = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
-    return {name: sum(getattr(estimate, name) for estimate in found) for name in names}
+    return {name: sum(getattr(estimate, name) for estimate in estimates) for name in names}
 
 
 def _run(settings: dict[str, Any]) -> dict[str, Any]:

@@ -50,8 +50,8 @@ class Client:
     def __init__(
         self, url: str, folder: Path, concurrency: int, kind: Kind = "support", **settings: Any
     ) -> None:
-        known = {"model": "hosted_vllm/light", "api_base": url, "concurrency": concurrency}
-        config = ModelConfig(**known | settings)
+        defaults = {"model": "hosted_vllm/light", "api_base": url, "concurrency": concurrency}
+        config = ModelConfig(**defaults | settings)
         self.cache = ReplyCache(folder / "replies")
         self.gateway = Gateway(config, HttpTransport(config), cache=self.cache)
         judge = SupportJudge if kind == "support" else NuggetAssigner

@@ -26,8 +26,8 @@ def bench(is_smoke: bool) -> Report:
     rates: dict[int, list[float]] = {1: [], 2: []}
     with light_server() as server:
         for _ in range(n_rounds):
-            for n_processes, found in rates.items():
-                found.append(_rate(server.url, n, n_processes))
+            for n_processes, of_count in rates.items():
+                of_count.append(_rate(server.url, n, n_processes))
     gain = median(two / one for one, two in zip(rates[1], rates[2], strict=True))
     load = " ".join(f"{load:.2f}" for load in os.getloadavg())
     return Report(
@@ -56,9 +56,9 @@ def _rate(url: str, n: int, n_processes: int) -> float:
         running = [
             started("parallel", url=url, first=i * part, n=part, at=at) for i in range(n_processes)
         ]
-        found = [result_of(process) for process in running]
-        if all(found):
-            ended: float = max(of["ended"] for of in found)
+        parts = [result_of(process) for process in running]
+        if all(parts):
+            ended: float = max(of["ended"] for of in parts)
             return n / (ended - at)
     raise AssertionError(f"the machine is too busy: not ready after {start_s:g} s")
 

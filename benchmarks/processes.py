@@ -54,8 +54,8 @@ def light_server(
     """
     command = [*server_command(), "--content", content, "--latency-ms", str(latency_ms)]
     command += ["--fault-every", str(fault_every)]
-    for text, said in replies.items():
-        command += ["--reply", text, said]
+    for text, reply in replies.items():
+        command += ["--reply", text, reply]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         try:
@@ -106,12 +106,12 @@ def started(
 
 
 def result_of(process: subprocess.Popen[str]) -> dict[str, Any]:
-    """What a started process found. Raises: CalledProcessError if it failed."""
+    """What a started process printed. Raises: CalledProcessError if it failed."""
     out, _ = process.communicate()
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, process.args)
-    found: dict[str, Any] = json.loads(out.splitlines()[-1])
-    return found
+    figures: dict[str, Any] = json.loads(out.splitlines()[-1])
+    return figures
 
 
 class Clock:

@@ -27,16 +27,16 @@ def bench(is_smoke: bool) -> Report:
     notes = []
     with tempfile.TemporaryDirectory() as folder:
         for name in FILES:
-            found = {}
+            by_size = {}
             for size in (n // 10, n):
                 path = Path(folder) / str(size) / name
                 measure("readback", step="write", path=str(path), n=size)
-                found[size] = measure("readback", step="score", path=str(path), n=size)
-                rows.append(_row(path, size, found[size]))
+                by_size[size] = measure("readback", step="score", path=str(path), n=size)
+                rows.append(_row(path, size, by_size[size]))
                 path.unlink()
-            growth = (found[n]["peak_mb"] - found[n // 10]["peak_mb"]) * 1e6 / (n - n // 10)
+            growth = (by_size[n]["peak_mb"] - by_size[n // 10]["peak_mb"]) * 1e6 / (n - n // 10)
             notes.append(
-                f"{name}: {found[n]['cpu_us']:.0f} CPU us and {growth:.0f} bytes of memory each."
+                f"{name}: {by_size[n]['cpu_us']:.0f} CPU us and {growth:.0f} bytes of memory each."
             )
     return Report(f"scores of {n:,} stored judgements of {RUNS} runs", rows, [], notes)
 
@@ -46,11 +46,11 @@ def main(step: str, path: str, n: int) -> dict[str, float]:
     return {"write": _write, "score": _score}[step](Path(path), n)
 
 
-def _row(path: Path, n: int, found: dict[str, float]) -> tuple[str, ...]:
+def _row(path: Path, n: int, figures: dict[str, float]) -> tuple[str, ...]:
     size = path.stat().st_size / 1e6
-    cpu, wall = found["cpu_us"] * n / 1e6, n / found["a_second"]
+    cpu, wall = figures["cpu_us"] * n / 1e6, n / figures["a_second"]
     return (path.name, f"{n:,}", f"{size:.0f}", f"{cpu:.1f}", f"{wall:.1f}",
-            f"{found['peak_mb']:.0f}")  # fmt: skip
+            f"{figures['peak_mb']:.0f}")  # fmt: skip
 
 
 def _write(path: Path, n: int) -> dict[str, float]:

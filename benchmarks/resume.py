@@ -24,7 +24,7 @@ from .tables import Bound, Report
 
 RUNS = 50
 MOST_CPU_S = {"journal": 1.0, "cache": 3.0}  # for 100,000 judgements
-# The smoke size is held to what asking took in it, on any machine: .07 and .25 when idle.
+# The smoke size is compared with what asking took in it, on any machine: .07 and .25 when idle.
 SMOKE_MOST_OF_ASKING = {"journal": 0.2, "cache": 0.5}
 RESULTS = ("support.jsonl", "scores.jsonl", "unjudged.jsonl", "problems.jsonl")
 PARTS = ("judging_s", "run_s", "process_s")
@@ -34,37 +34,39 @@ def bench(is_smoke: bool) -> Report:
     """One first run, then rounds of both kinds, each in a process of its own."""
     n_topics, n_rounds = (10, 2) if is_smoke else (200, 5)
     n = n_topics * RUNS * SENTENCES
-    found: dict[str, list[dict[str, float]]] = {"journal": [], "cache": []}
+    by_source: dict[str, list[dict[str, float]]] = {"journal": [], "cache": []}
     with tempfile.TemporaryDirectory() as name, light_server() as server:
         folder = Path(name)
         write_collection(folder, n_topics, RUNS)
         first = measure("resume", folder=name, url=server.url)
         results = _digests(folder)
         for _ in range(n_rounds):
-            for source, rounds in found.items():
+            for source, rounds in by_source.items():
                 if source == "cache":
                     shutil.rmtree(folder / "results")
                 rounds.append(measure("resume", folder=name, url=server.url))
                 if _digests(folder) != results:
                     raise AssertionError(f"other results from the {source}")
-        n_asked = server.stats()["requests"]
-    if n_asked != n or first["n_judged"] != n:
-        raise AssertionError(f"{n_asked} requests for {n} judgements")
-    again = {source: median(of["judging_s"] for of in rounds) for source, rounds in found.items()}
+        n_requests = server.stats()["requests"]
+    if n_requests != n or first["n_judged"] != n:
+        raise AssertionError(f"{n_requests} requests for {n} judgements")
+    again = {
+        source: median(of["judging_s"] for of in rounds) for source, rounds in by_source.items()
+    }
     if is_smoke:
         what, per, unit, most = "of what asking took", first["judging_s"], "x", SMOKE_MOST_OF_ASKING
     else:
         what, per, unit, most = "of 100,000", n / 100_000, "CPU s", MOST_CPU_S
     bounds = [
         Bound(f"judging again from the {source}, {what}", again[source] / per, most[source], unit)
-        for source in found
+        for source in by_source
     ]
     return Report(
         f"{n:,} finished judgements, median of {n_rounds} rounds",
         [
             ("CPU s", "judging again", "lowest-highest", "whole run", "with imports", "peak MB"),
             _row("first run, asking", [first]),
-            *(_row(f"from the {source}", rounds) for source, rounds in found.items()),
+            *(_row(f"from the {source}", rounds) for source, rounds in by_source.items()),
         ],
         bounds,
         ["Nothing was asked again, and the same bytes were written.", ""],
@@ -116,8 +118,8 @@ def main(folder: str, url: str) -> dict[str, float]:
 
 
 def _row(name: str, rounds: list[dict[str, float]]) -> tuple[str, ...]:
-    judging, whole, process = ([found[part] for found in rounds] for part in PARTS)
-    peak = median(found["peak_mb"] for found in rounds)
+    judging, whole, process = ([figures[part] for figures in rounds] for part in PARTS)
+    peak = median(figures["peak_mb"] for figures in rounds)
     spread = f"{min(judging):.2f}-{max(judging):.2f}"
     times = (f"{median(judging):.2f}", spread, f"{median(whole):.2f}", f"{median(process):.2f}")
     return (name, *times, f"{peak:.0f}")

@@ -60,8 +60,8 @@ def main(step: str, folder: str, n: int) -> dict[str, float]:
     return {"write": _write, "index": _index, "search": _search}[step](Path(folder), n)
 
 
-def _row(name: str, found: dict[str, float], step: str, n: int) -> tuple[str, ...]:
-    seconds, peak = found[f"{step}_s"], found.get(f"{step}_mb", found["peak_mb"])
+def _row(name: str, figures: dict[str, float], step: str, n: int) -> tuple[str, ...]:
+    seconds, peak = figures[f"{step}_s"], figures.get(f"{step}_mb", figures["peak_mb"])
     return (name, f"{seconds:.2f}", f"{n / seconds:,.0f}", f"{peak:.0f}")
 
 

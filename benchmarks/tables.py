@@ -1,4 +1,4 @@
-"""What a benchmark found: a table, and the bounds that it is held to."""
+"""What a benchmark measured: a table, and its bounds."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Bound:
     is_least: bool = False
 
     @property
-    def is_kept(self) -> bool:
+    def is_within(self) -> bool:
         """Whether the value is within the limit."""
         return self.value >= self.limit if self.is_least else self.value <= self.limit
 
     def __str__(self) -> str:
-        side, end = "at least" if self.is_least else "at most", "ok" if self.is_kept else "MISSED"
+        side, end = "at least" if self.is_least else "at most", "ok" if self.is_within else "MISSED"
         return f"{self.what}: {self.value:,.2f} {self.unit}, {side} {self.limit:,g}: {end}"
 
 
@@ -38,7 +38,7 @@ class Report:
     @property
     def is_within(self) -> bool:
         """Whether every bound is kept."""
-        return all(bound.is_kept for bound in self.bounds)
+        return all(bound.is_within for bound in self.bounds)
 
     def text(self, name: str = "") -> str:
         """The report as Markdown, under a heading that begins with `name`."""

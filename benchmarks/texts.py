@@ -39,9 +39,9 @@ def window(number: int) -> tuple[str, str, list[str]]:
     )
 
 
-def _cut(place: int, size: int) -> str:
+def _cut(offset: int, size: int) -> str:
     text = _text()
-    start = place % (len(text) - size)
+    start = offset % (len(text) - size)
     return text[start : start + size]
 
 

@@ -108,7 +108,7 @@ def examine(alias: str, model: ModelConfig) -> Report:
         return report
     report.schema = changes.get("reply_schema", model.reply_schema)
     if model.logprobs:
-        wish = _logprobs_given(model, changes, report)
+        wish = _working_logprobs(model, changes, report)
         report.logprobs = bool(wish)
         if wish != model.logprobs:
             changes["logprobs"] = wish
@@ -135,7 +135,7 @@ def _settings_taken(model: ModelConfig, report: Report) -> Changes:
             if fix is None and isinstance(error, EndpointUnusable):
                 raise
             if fix is None or report.requests >= MOST_NAMED:
-                return _found_by_trial(model, report)
+                return _changes_by_trial(model, report)
             changes |= fix
 
 
@@ -155,7 +155,7 @@ def _fix(refused: str, now: ModelConfig, changes: Changes) -> Changes | None:
     return None
 
 
-def _found_by_trial(model: ModelConfig, report: Report) -> Changes:
+def _changes_by_trial(model: ModelConfig, report: Report) -> Changes:
     """The same where the endpoint does not say what it refuses.
 
     Everything that can be left out is left out, and then put back bit by bit. Raises: see above.
@@ -200,11 +200,11 @@ def _other_name(model: ModelConfig) -> str:
 
 
 def _ask(
-    given: ModelConfig, changes: Changes, report: Report, *, logprobs: bool | int = False
+    base: ModelConfig, changes: Changes, report: Report, *, logprobs: bool | int = False
 ) -> Verdict:
-    """Ask about a plain case, once, and note what it took."""
+    """Ask about a plain case, once, and record what it took."""
     once = {"retries": 0, "reasks": 0, "logprobs": logprobs}
-    model = given.model_copy(update={**changes, **once})
+    model = base.model_copy(update={**changes, **once})
     backend = open_backend(model)
 
     async def call() -> tuple[Verdict, Provenance]:
@@ -232,7 +232,7 @@ def _ask(
     return verdict
 
 
-def _logprobs_given(model: ModelConfig, changes: Changes, report: Report) -> bool | int:
+def _working_logprobs(model: ModelConfig, changes: Changes, report: Report) -> bool | int:
     """The setting of `logprobs` with which a reply gave the probability of its label."""
     wishes = [model.logprobs, *(n for n in FEWER_LOGPROBS if n < (model.top_logprobs or 0))]
     for wish in wishes:

@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def measured(browser: Any, links: dict[str, str], n_cells: int, lines: Path) -> Report:
-    """One person's labels, what the coordinator is told of them, and what the disk takes."""
+    """One person's labels, what the coordinator sees of them, and what the disk takes."""
     page = browser.new_context().new_page()
     began = time.monotonic()
     page.goto(f"{links['ann']}#item")
@@ -79,12 +79,12 @@ def measured(browser: Any, links: dict[str, str], n_cells: int, lines: Path) -> 
     last = time.monotonic()
     page.get_by_text(f"{N} of ").first.wait_for()
     sent = page.evaluate(SENT)
-    told = browser.new_context().new_page()
-    told.goto(f"{links['(coordinator)']}#progress")
-    while told.evaluate(FIGURES).get("of_labels") != N:
-        told.wait_for_timeout(50)
+    coordinator = browser.new_context().new_page()
+    coordinator.goto(f"{links['(coordinator)']}#progress")
+    while coordinator.evaluate(FIGURES).get("of_labels") != N:
+        coordinator.wait_for_timeout(50)
     ready_s = time.monotonic() - last
-    told.get_by_text(f"rest on {N} labels").wait_for()
+    coordinator.get_by_text(f"rest on {N} labels").wait_for()
     rows = [("what", "n", "p50", "p95")]
     rows.append(("key to the next item's frame, ms", str(N), *_of(keys)))
     rows.append(("label sent to kept, ms", str(len(sent)), *_of(sent)))

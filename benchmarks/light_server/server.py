@@ -49,9 +49,9 @@ class Service:
         self.n_requests += 1
         self.n_body_bytes += len(body)
         if self.fault_every:
-            place = self.n_requests % self.fault_every * 4 / self.fault_every
-            if place in FAULTS:
-                return FAULTS[int(place)]
+            position = self.n_requests % self.fault_every * 4 / self.fault_every
+            if position in FAULTS:
+                return FAULTS[int(position)]
         return next((reply for text, reply in self.special if text in body), self.reply)
 
     def stats(self) -> bytes:
@@ -68,34 +68,34 @@ class Service:
 class Connection(asyncio.Protocol):
     """One client connection: cuts the byte stream into requests and answers each in turn."""
 
-    __slots__ = ("_held", "_loop", "_service", "_transport")
+    __slots__ = ("_loop", "_partial", "_service", "_transport")
 
     def __init__(self, service: Service, loop: asyncio.AbstractEventLoop) -> None:
         self._service = service
         self._loop = loop
-        self._held = b""  # a request that is not complete
+        self._partial = b""  # a request that is not complete
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
 
     def data_received(self, data: bytes) -> None:
-        data = self._held + data if self._held else data
+        data = self._partial + data if self._partial else data
         while data and (end := data.find(HEAD_END)) >= 0:
             if not data.startswith(b"POST "):
                 self._answer_get(data[:end])
                 data = data[end + 4 :]
                 continue
-            found = LENGTH.search(data, 0, end)
-            if found is None:
+            length = LENGTH.search(data, 0, end)
+            if length is None:
                 self._transport.write(http(b"", status=b"411 Length Required"))
                 self._transport.close()
                 return
-            after = end + 4 + int(found[1])
+            after = end + 4 + int(length[1])
             if after > len(data):
                 break
             self._answer_post(data[end + 4 : after])
             data = data[after:]
-        self._held = data
+        self._partial = data
 
     def _answer_post(self, body: bytes) -> None:
         service = self._service
@@ -187,12 +187,12 @@ def main() -> None:
     parser.add_argument(
         "--fault-every", type=int, default=0, metavar="N", help="each kind of fault once in N"
     )
-    given = parser.parse_args()
-    special = [(text.encode(), completion(content)) for text, content in given.reply]
+    options = parser.parse_args()
+    special = [(text.encode(), completion(content)) for text, content in options.reply]
     service = Service(
-        completion(given.content), given.latency_ms / 1000, special, given.fault_every
+        completion(options.content), options.latency_ms / 1000, special, options.fault_every
     )
-    asyncio.run(serve(given.port, service))
+    asyncio.run(serve(options.port, service))
 
 
 if __name__ == "__main__":

@@ -80,13 +80,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.pages", description=main.__doc__)
     parser.add_argument("data", type=Path, help="the folder that holds the folders of data")
     parser.add_argument("--only", metavar="PAGE", help="of " + ", ".join([*TABLES, *COMMANDS]))
-    given = parser.parse_args()
-    for name in [given.only] if given.only else [*TABLES, *COMMANDS]:
+    options = parser.parse_args()
+    for name in [options.only] if options.only else [*TABLES, *COMMANDS]:
         (path,) = DOCS.rglob(name)
         page = new = path.read_text(encoding="utf-8")
         n = 0
         for table in TABLES.get(name, ()):
-            new, n_rows = with_tables(new, printed(table, given.data))
+            new, n_rows = with_tables(new, printed(table, options.data))
             n += n_rows
         if name in COMMANDS:
             with tempfile.TemporaryDirectory() as made:

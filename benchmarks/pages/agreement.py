@@ -27,15 +27,15 @@ def judges(pairs: Path) -> Iterator[tuple[str, int, Interval, Interval]]:
     """Recorded relevance judges against people, best first: name, n, kappa, ordinal alpha."""
     rows = list(_rows(pairs))
     truth, topics = [str(row["relevance"]) for row in rows], [row["qid"] for row in rows]
-    found = []
+    by_judge = []
     for name in rows[0]["llm"]:
         judged = [str(row["llm"][name]) for row in rows]
         pair = agreement(truth, judged, GRADES)
         intervals = agreement_intervals(pair, truth, judged, topics)
-        found.append(
+        by_judge.append(
             (name, pair.n, intervals["cohen_kappa"]["unweighted"], intervals["alpha"]["ordinal"])
         )
-    yield from sorted(found, key=lambda row: -(row[2].value or 0.0))
+    yield from sorted(by_judge, key=lambda row: -(row[2].value or 0.0))
 
 
 def annotators(labels: Path) -> tuple[int, dict[str, Interval]]:
@@ -44,9 +44,9 @@ def annotators(labels: Path) -> tuple[int, dict[str, Interval]]:
     ratings = [[str(row[name]) for row in rows] for name in ("a1", "a2", "a3")]
     among = reliability(ratings, ["0", "1"])
     topics = [row["qid"] for row in rows]
-    found = reliability_intervals(among, ratings, ["0", "1"], topics)
-    figures = {"Fleiss kappa": found["fleiss_kappa"], "AC1": found["ac1"]}
-    return among.n_items, figures | {"mean Cohen kappa": found["pairwise_kappa"]["unweighted"]}
+    intervals = reliability_intervals(among, ratings, ["0", "1"], topics)
+    figures = {"Fleiss kappa": intervals["fleiss_kappa"], "AC1": intervals["ac1"]}
+    return among.n_items, figures | {"mean Cohen kappa": intervals["pairwise_kappa"]["unweighted"]}
 
 
 def leaderboards(published: Path) -> Iterator[tuple[str, int, float, float]]:
@@ -57,9 +57,14 @@ def leaderboards(published: Path) -> Iterator[tuple[str, int, float, float]]:
             {row["run_id"]: row[measure] for row in rows if row["table"] == table}
             for table in (6, 7)
         )
-        found = taus({}, {}, truth_runs=manual, judged_runs=automatic)
-        of_runs = found.coefficients["run_level"]
-        yield measure, found.n_runs, of_runs["tau_b"].value or 0.0, of_runs["tau_ap"].value or 0.0
+        coefficients = taus({}, {}, truth_runs=manual, judged_runs=automatic)
+        of_runs = coefficients.coefficients["run_level"]
+        yield (
+            measure,
+            coefficients.n_runs,
+            of_runs["tau_b"].value or 0.0,
+            of_runs["tau_ap"].value or 0.0,
+        )
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -87,8 +92,8 @@ def _rows(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
-def _shown(found: Interval) -> str:
-    return f"{found.value:.3f} [{found.low:.3f}, {found.high:.3f}]"
+def _shown(interval: Interval) -> str:
+    return f"{interval.value:.3f} [{interval.low:.3f}, {interval.high:.3f}]"
 
 
 if __name__ == "__main__":

@@ -84,7 +84,8 @@ class RoundedBm25:
         self._n_passages = len(lengths)  # Lucene does not count those without a term
         mean = fmean(lengths.values())
         self._damping = {
-            name: K1 * (1 - B + B * kept_length(length) / mean) for name, length in lengths.items()
+            name: K1 * (1 - B + B * encoded_length(length) / mean)
+            for name, length in lengths.items()
         }
 
     def search(self, queries: Sequence[str], hits: int) -> list[Ranked]:
@@ -95,9 +96,9 @@ class RoundedBm25:
         scores: dict[str, float] = {}
         for name in sorted(self._damping):
             counts, damping = self._counts[name], self._damping[name]
-            found = [term for term in terms(query) if term in counts]
-            if found:
-                parts = (self._rarity(t) * counts[t] / (counts[t] + damping) for t in found)
+            matches = [term for term in terms(query) if term in counts]
+            if matches:
+                parts = (self._rarity(t) * counts[t] / (counts[t] + damping) for t in matches)
                 scores[name] = round(math.fsum(parts), 4)
         return best_first(scores, hits)
 
@@ -106,12 +107,12 @@ class RoundedBm25:
         return math.log1p((self._n_passages - n + 0.5) / (n + 0.5))
 
 
-def kept_length(length: int) -> int:
+def encoded_length(length: int) -> int:
     """The length that Lucene's norm of one byte stands for: four leading bits of what exceeds 24.
 
     Source: org.apache.lucene.util.SmallFloat, intToByte4.
 
-    >>> kept_length(39), kept_length(57), kept_length(119)
+    >>> encoded_length(39), encoded_length(57), encoded_length(119)
     (39, 56, 112)
     """
     above = length - 24
@@ -137,13 +138,13 @@ def rag24_e2e(folder: Path) -> Collection:
     qrels = read_qrels(folder / "qrels_nist.txt", problems)
     problems.raise_errors()
     passages = _passages(folder)
-    known = {passage.id for passage in passages}
+    ids = {passage.id for passage in passages}
     return Collection(
         name="rag24_e2e",
         passages=passages,
         queries={name: topic.text for name, topic in topics.items()},
         qrels={
-            topic: {name: grade for name, grade in qrels[topic].items() if name in known}
+            topic: {name: grade for name, grade in qrels[topic].items() if name in ids}
             for topic in topics
         },
     )
@@ -173,8 +174,8 @@ def measure(collection: Collection, work: Path) -> list[Row]:
     }
     rows, of_lucene = [], None
     for name, make in systems.items():
-        row, found = _row(name, make, collection, of_lucene)
-        of_lucene = of_lucene or found
+        row, ranked = _row(name, make, collection, of_lucene)
+        of_lucene = of_lucene or ranked
         rows.append(row)
     return rows
 
@@ -185,12 +186,12 @@ def _row(
     collection: Collection,
     of_lucene: dict[str, Ranked] | None,
 ) -> tuple[Row, dict[str, Ranked]]:
-    """One line, and what was found for each topic."""
+    """One line, and the ranking of each topic."""
     start = time.perf_counter()
     retriever = make()
     index_s = time.perf_counter() - start
     queries = list(collection.queries.values())
-    found = dict(zip(collection.queries, retriever.search(queries, HITS), strict=True))
+    rankings = dict(zip(collection.queries, retriever.search(queries, HITS), strict=True))
     start = time.perf_counter()
     for _ in range(N_TIMED):
         retriever.search(queries, HITS)
@@ -203,37 +204,39 @@ def _row(
             for p, g in grades.items()
         ],
         [
-            ir_measures.ScoredDoc(topic, one.passage_id, -place)  # by place: scores may be equal
-            for topic, ranked in found.items()
-            for place, one in enumerate(ranked)
+            ir_measures.ScoredDoc(topic, one.passage_id, -rank)  # by rank: scores may be equal
+            for topic, ranked in rankings.items()
+            for rank, one in enumerate(ranked)
         ],
     )
-    reference = of_lucene or found
-    taus = [tau for topic in found if (tau := _tau(reference[topic], found[topic])) is not None]
+    reference = of_lucene or rankings
+    taus = [
+        tau for topic in rankings if (tau := _tau(reference[topic], rankings[topic])) is not None
+    ]
     row = Row(
         system=name,
         ndcg=means[nDCG @ TOP],
         recall=means[R @ HITS],
-        n_shared=fmean(_n_shared(reference[topic], found[topic]) for topic in found),
+        n_shared=fmean(_n_shared(reference[topic], rankings[topic]) for topic in rankings),
         tau=fmean(taus),
         index_s=index_s,
         search_ms=1000 * search_s,
     )
-    return row, found
+    return row, rankings
 
 
 def _n_shared(one: Ranked, other: Ranked) -> int:
-    tops = [{found.passage_id for found in ranked[:TOP]} for ranked in (one, other)]
+    tops = [{passage.passage_id for passage in ranked[:TOP]} for ranked in (one, other)]
     return len(tops[0] & tops[1])
 
 
 def _tau(one: Ranked, other: Ranked) -> float | None:
-    """Tau-b of the places of the passages that both found."""
-    places = {found.passage_id: place for place, found in enumerate(other)}
+    """Tau-b of the ranks of the passages that both found."""
+    ranks = {passage.passage_id: rank for rank, passage in enumerate(other)}
     both = [
-        (place, places[found.passage_id])
-        for place, found in enumerate(one)
-        if found.passage_id in places
+        (rank, ranks[passage.passage_id])
+        for rank, passage in enumerate(one)
+        if passage.passage_id in ranks
     ]
     return kendall_tau([first for first, _ in both], [second for _, second in both])
 
@@ -270,7 +273,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("data", type=Path)
     data = parser.parse_args(arguments).data
     print(_line(COLUMNS))
-    print(_line("---" if place < 2 else "---:" for place in range(len(COLUMNS))))
+    print(_line("---" if column < 2 else "---:" for column in range(len(COLUMNS))))
     for name, read in COLLECTIONS.items():
         if not (data / name).is_dir():
             print(f"{name}: not found in {data}", file=sys.stderr)

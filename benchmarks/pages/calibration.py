@@ -54,8 +54,8 @@ def measure(labels: Labels, data: Path, fit: Fit, **settings: Any) -> dict[str, 
         return None
     with tempfile.TemporaryDirectory() as scratch:
         path, judge, how = labels.prepare(folder, Path(scratch))
-        given = {"objective": "kappa", **fit._asdict(), **how, **settings}
-        return nj.calibrate(path, judge, given.pop("method"), **given).report
+        options = {"objective": "kappa", **fit._asdict(), **how, **settings}
+        return nj.calibrate(path, judge, options.pop("method"), **options).report
 
 
 def _nuggets(folder: Path, scratch: Path) -> tuple[Path, str, dict[str, Any]]:
@@ -147,8 +147,8 @@ def _named(fit: Fit) -> str:
     return f"{name}, {fit.folds} folds" if fit.folds else f"{name}, one split"
 
 
-def _shown(found: dict[str, Any]) -> str:
-    return f"{found['value']:.3f} [{found['low']:.3f}, {found['high']:.3f}]"
+def _shown(figure: dict[str, Any]) -> str:
+    return f"{figure['value']:.3f} [{figure['low']:.3f}, {figure['high']:.3f}]"
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 
 DATA holds folders of judged data, laid out as docs/trust/corrected.md says; those that are missing
 are left out. Every item there has a human label. A share of those is drawn at random within each
-topic, again and again, and what comes out is held against the score by all labels.
+topic, again and again, and what comes out is compared with the score by all labels.
 """
 
 # ruff: noqa: T201  a script that prints
@@ -38,7 +38,7 @@ GROUPS = 3  # of judges, by kappa
 
 @dataclass(frozen=True)
 class Outcome:
-    """One corrected score of one draw, held against the score by all labels."""
+    """One corrected score of one draw, compared with the score by all labels."""
 
     holds_these: bool  # its interval of these topics holds that score
     holds_like: bool  # so does the one for topics like these
@@ -51,10 +51,10 @@ class Outcome:
 
 
 def outcome(sample: Sample, lam: float, truth: float) -> Outcome:
-    """Hold one sample's estimates against the truth."""
-    found, human = estimate(sample, lam), estimate(sample, 0.0)
-    these, alone = interval_of_these(found), interval_of_these(human)
-    like, like_alone = interval_like_these(found), interval_like_these(human)
+    """Compare one sample's estimates with the truth."""
+    corrected, human = estimate(sample, lam), estimate(sample, 0.0)
+    these, alone = interval_of_these(corrected), interval_of_these(human)
+    like, like_alone = interval_like_these(corrected), interval_like_these(human)
     judged = float(sample.weights @ sample.judged)
     return Outcome(
         _holds(these, truth),
@@ -63,7 +63,7 @@ def outcome(sample: Sample, lam: float, truth: float) -> Outcome:
         _width(these) / _width(alone),
         _width(like) / _width(like_alone),
         abs(judged - truth),
-        abs(found.value - truth),
+        abs(corrected.value - truth),
         abs(human.value - truth),
     )
 
@@ -102,7 +102,7 @@ def graded_outcomes(
     rng = np.random.default_rng(seed)
     n_topics = int(pairs.topics.max()) + 1
     weights = 1 / (np.bincount(pairs.topics)[pairs.topics] * n_topics)
-    found: dict[tuple[str, str], list[Outcome]] = {}
+    outcomes: dict[tuple[str, str], list[Outcome]] = {}
     for _ in range(draws):
         drawn = draw(pairs.topics, share, rng)
         for measure, gains in scale_gains(SCALE).items():
@@ -111,9 +111,9 @@ def graded_outcomes(
             truth = float(weights @ gain[pairs.human])
             for judge in judges:
                 one = sample(gain[pairs.judges[judge]], human, weights, pairs.topics)
-                of_judge = found.setdefault((judge, measure), [])
+                of_judge = outcomes.setdefault((judge, measure), [])
                 of_judge.append(outcome(one, moments(one).lam, truth))
-    return found
+    return outcomes
 
 
 def draw(topics: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
@@ -144,11 +144,11 @@ def read_assigned(data: Path) -> Assigned | None:
     for row in _lines(data / "rag24_nuggets" / "nugget_assignments.jsonl"):
         nuggets = [nugget for nugget in row["nuggets"] if nugget["importance"] == "vital"]
         texts = dict(zip(nugget_ids([n["text"] for n in nuggets]), nuggets, strict=True))
-        asked = {
+        inputs = {
             "answer": row["answer_text"],
             "nuggets": {name: nugget["text"] for name, nugget in texts.items()},
         }
-        verdicts = lexical.assign_nuggets(asked)["verdicts"]
+        verdicts = lexical.assign_nuggets(inputs)["verdicts"]
         for name, nugget in texts.items():
             judged = getattr(verdicts[name], "label", verdicts[name]) == "support"
             human = nugget["assignment"] == "support"
@@ -166,7 +166,7 @@ def assigned_outcomes(
     rng = np.random.default_rng(seed)
     n_topics = int(nuggets.topics.max()) + 1
     items = np.bincount(nuggets.topics)[nuggets.topics]
-    found = []
+    outcomes = []
     for _ in range(draws):
         drawn = draw(nuggets.topics, share, rng)
         labels = np.bincount(nuggets.topics, drawn).astype(np.int64)[nuggets.topics]
@@ -182,8 +182,8 @@ def assigned_outcomes(
                 one = Sample(nuggets.judged[on], human, *of_run, labels[on], items[on])
                 samples.append((one, float(nuggets.weights[on] @ nuggets.human[on])))
         lam = reduce(add, (moments(one) for one, _ in samples), Moments(0.0, 0.0, 0.0)).lam
-        found += [outcome(one, lam, truth) for one, truth in samples]
-    return found
+        outcomes += [outcome(one, lam, truth) for one, truth in samples]
+    return outcomes
 
 
 def mean(outcomes: Sequence[Outcome], figure: str) -> float:
@@ -191,20 +191,20 @@ def mean(outcomes: Sequence[Outcome], figure: str) -> float:
     return float(np.mean([getattr(one, figure) for one in outcomes]))
 
 
-def _holds(given: Interval, truth: float) -> bool:
-    low, high = _bounds(given)
+def _holds(interval: Interval, truth: float) -> bool:
+    low, high = _bounds(interval)
     return low <= truth <= high
 
 
-def _width(given: Interval) -> float:
-    low, high = _bounds(given)
+def _width(interval: Interval) -> float:
+    low, high = _bounds(interval)
     return high - low
 
 
-def _bounds(given: Interval) -> tuple[float, float]:
-    if given.low is None or given.high is None:
+def _bounds(interval: Interval) -> tuple[float, float]:
+    if interval.low is None or interval.high is None:
         raise ValueError("no interval: a topic has less than 2 labels")
-    return given.low, given.high
+    return interval.low, interval.high
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -214,7 +214,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 
 def _graded_table(pairs: Graded, share: float, draws: int) -> None:
     ranked = sorted(pairs.judges, key=pairs.kappa, reverse=True)
-    found = graded_outcomes(pairs, ranked, share, draws)
+    outcomes = graded_outcomes(pairs, ranked, share, draws)
     n, size = len(pairs.human), len(ranked) // GROUPS
     print(f"{len(ranked)} judges of {n:,} pairs, {share:.0%} of the labels, {draws} draws\n")
     print("| judges | kappa | measure | these topics | like these | labels alone | width | like |")
@@ -228,7 +228,7 @@ def _graded_table(pairs: Graded, share: float, draws: int) -> None:
                 for judge in judges
                 for m in scale_gains(SCALE)
                 if measure in (m, "all")
-                for one in found[judge, m]
+                for one in outcomes[judge, m]
             ]
             shares = [mean(chosen, f) for f in ("holds_these", "holds_like", "human_holds")]
             widths = [mean(chosen, f) for f in ("width_these", "width_like")]
@@ -243,10 +243,10 @@ def _assigned_table(nuggets: Assigned, draws: int) -> None:
     print("| labels | scores | these topics | width | error: judged | corrected | labels alone |")
     print("|---:|---:|---:|---:|---:|---:|---:|")
     for share in (0.2, 0.3, 0.5):
-        found = assigned_outcomes(nuggets, share, draws)
-        cells = [f"{share:.0%}", f"{len(found):,}", f"{mean(found, 'holds_these'):.1%}"]
+        outcomes = assigned_outcomes(nuggets, share, draws)
+        cells = [f"{share:.0%}", f"{len(outcomes):,}", f"{mean(outcomes, 'holds_these'):.1%}"]
         figures = ("width_these", "judged_error", "corrected_error", "human_error")
-        cells += [f"{mean(found, figure):.3f}" for figure in figures]
+        cells += [f"{mean(outcomes, figure):.3f}" for figure in figures]
         print("| " + " | ".join(cells) + " |")
 
 
@@ -256,15 +256,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("data", type=Path, help="the folder that holds the folders of data")
     parser.add_argument("--draws", type=int, default=400, help="random draws of the labels")
     parser.add_argument("--share", type=float, default=0.1, help="of the labels of each topic")
-    given = parser.parse_args(arguments)
-    pairs, nuggets = read_graded(given.data), read_assigned(given.data)
+    options = parser.parse_args(arguments)
+    pairs, nuggets = read_graded(options.data), read_assigned(options.data)
     if pairs is not None:
-        _graded_table(pairs, given.share, given.draws)
+        _graded_table(pairs, options.share, options.draws)
     if nuggets is not None:
-        _assigned_table(nuggets, given.draws)
-    for name, found in (("dl23_llmjudge", pairs), ("rag24_nuggets", nuggets)):
-        if found is None:
-            print(f"{name}: not found in {given.data}", file=sys.stderr)
+        _assigned_table(nuggets, options.draws)
+    for name, data in (("dl23_llmjudge", pairs), ("rag24_nuggets", nuggets)):
+        if data is None:
+            print(f"{name}: not found in {options.data}", file=sys.stderr)
 
 
 if __name__ == "__main__":

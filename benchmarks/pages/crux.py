@@ -50,7 +50,7 @@ MEASURES = ("coverage", "alpha_ndcg@10", "alpha_ndcg_required@10", "redundancy")
 
 def reference_coverage(duc: Duc) -> dict[str, tuple[float, int, int]]:
     """Mean coverage of the reference summaries, topics, questions: of all, of the answerable."""
-    found = {}
+    rows = {}
     for name in ("all questions", "answerable questions"):
         values, n = [], 0
         for topic in duc.queries:
@@ -60,17 +60,17 @@ def reference_coverage(duc: Duc) -> dict[str, tuple[float, int, int]]:
             assert value.value is not None
             values.append(value.value)
             n += int(of.sum())
-        found[name] = math.fsum(values) / len(values), len(values), n
-    return found
+        rows[name] = math.fsum(values) / len(values), len(values), n
+    return rows
 
 
 def run_scores(duc: Duc, settings: CoverageConfig) -> dict[str, dict[str, ScoreRow]]:
     """Run -> measure -> mean row, the oracle `Z*` among the runs."""
-    found: dict[str, dict[str, ScoreRow]] = {}
+    rows: dict[str, dict[str, ScoreRow]] = {}
     for row in coverage_rows(duc.data, settings):
         if row.topic_id == "all":
-            found.setdefault(row.run_id, {})[row.measure] = row
-    return found
+            rows.setdefault(row.run_id, {})[row.measure] = row
+    return rows
 
 
 def human_coverage(duc: Duc) -> dict[str, dict[str, float]]:
@@ -92,12 +92,12 @@ def annotators(duc: Duc) -> Reliability:
 def lexical_coverage(duc: Duc) -> dict[str, float]:
     """Report -> share of its labelled questions that it answers by the lexical judge."""
     judge = AnswerabilityGrader(model="lexical")
-    found = {}
+    shares = {}
     for report, rows in duc.labels.items():
         text = duc.reports[report]["text"]
         grades = [judge(question=row["question"], context=text).grade for row in rows]
-        found[report] = sum(grade >= SETTINGS.eta for grade in grades) / len(rows)
-    return found
+        shares[report] = sum(grade >= SETTINGS.eta for grade in grades) / len(rows)
+    return shares
 
 
 def spearmans(duc: Duc) -> dict[str, float | None]:
@@ -117,25 +117,28 @@ def _print_reference(duc: Duc) -> None:
 
 
 def _print_required(duc: Duc) -> None:
-    found = [replay(duc, topic) for topic in duc.queries]
-    equal = [one for one in found if one.ours == one.theirs]
-    print(f"\nP** of {len(found)} topics: equal in {len(equal)}\n")
+    replays = [replay(duc, topic) for topic in duc.queries]
+    equal = [one for one in replays if one.ours == one.theirs]
+    print(f"\nP** of {len(replays)} topics: equal in {len(equal)}\n")
     print("| topic | passages | rated | P** ours | published | same start | then | end | covered |")
     print("|---|---:|---:|---:|---:|---:|---|---|---:|")
-    for one in found:
+    for one in replays:
         cells = [one.topic, one.n_passages, one.n_rated, len(one.ours), len(one.theirs)]
         cells += [one.n_same, one.then, one.end]
         print("| " + " | ".join(map(str, cells)) + f" | {one.covered:.3f} |")
-    steps, first = Counter(s for one in found for s in one.steps), Counter(o.then for o in found)
+    steps, first = (
+        Counter(s for one in replays for s in one.steps),
+        Counter(o.then for o in replays),
+    )
     print(f"\n| of the {steps.total()} published passages | n | first to differ |\n|---|---:|---:|")
     for step, meaning in STEPS.items():
         print(f"| {step}: {meaning} | {steps[step]} | {first[step]} |")
-    ends = Counter(one.end for one in found)
+    ends = Counter(one.end for one in replays)
     print("\n| of the topics | n | first to differ |\n|---|---:|---:|")
     for end, meaning in ENDS.items():
-        n_first = sum(one.then == "ends" and one.end == end for one in found)
+        n_first = sum(one.then == "ends" and one.end == end for one in replays)
         print(f"| {end}: {meaning} | {ends[end]} | {n_first} |")
-    n_ties, n_first, chance = ties(found)
+    n_ties, n_first, chance = ties(replays)
     print(
         f"\nSteps with a tie: {n_ties}; first in natural order: {n_first} ({chance:.1f} by chance)"
     )
@@ -201,8 +204,8 @@ def _print_labelled(duc: Duc) -> None:
         print(f"| {run} | {_bounded(row)} | {_bounded(report)} | {n_unjudged} |")
     print("\n| these contexts against these reports | runs | tau-b | unjudged |")
     print("|---|---:|---:|---:|")
-    for name, found in measure_taus(data, SETTINGS, resamples=0).items():
-        print(f"| {name} | {found.n_runs} | {_f(found.tau.value, 3)} | {found.n_unjudged} |")
+    for name, taus in measure_taus(data, SETTINGS, resamples=0).items():
+        print(f"| {name} | {taus.n_runs} | {_f(taus.tau.value, 3)} | {taus.n_unjudged} |")
 
 
 def _bounded(row: ScoreRow) -> str:
@@ -219,10 +222,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("data", type=Path, help="the folder that holds the folder crux_duc")
     parser.add_argument("--topic", default="duc04-testb-18", help="the topic to draw")
     parser.add_argument("--map", type=Path, help="where to draw it: .png, .svg or .pdf")
-    given = parser.parse_args(arguments)
-    folder = given.data / "crux_duc"
+    options = parser.parse_args(arguments)
+    folder = options.data / "crux_duc"
     if not folder.is_dir():
-        print(f"crux_duc: not found in {given.data}", file=sys.stderr)
+        print(f"crux_duc: not found in {options.data}", file=sys.stderr)
         return
     duc = read_duc(folder)
     _print_reference(duc)
@@ -231,9 +234,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _print_variants(duc)
     _print_people(duc)
     _print_labelled(duc)
-    if given.map is not None:
-        write_map(TopicView(duc.data, given.topic, SETTINGS), given.map)
-        print(f"\nMap of {given.topic}: {given.map}")
+    if options.map is not None:
+        write_map(TopicView(duc.data, options.topic, SETTINGS), options.map)
+        print(f"\nMap of {options.topic}: {options.map}")
 
 
 if __name__ == "__main__":

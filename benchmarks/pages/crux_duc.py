@@ -79,10 +79,10 @@ def labelled_runs(duc: Duc) -> CoverageData:
     for report, rows in duc.labels.items():
         about = duc.reports[report]
         topic, run = about["qid"], about["context"]
-        given = [NOT_JUDGED] * data.questions[topic].n_columns
+        ratings = [NOT_JUDGED] * data.questions[topic].n_columns
         for row in rows:
-            given[row["question_idx"]] = 5 * row["majority"]
-        data.ratings[topic][answer_id(topic, run)] = tuple(given)
+            ratings[row["question_idx"]] = 5 * row["majority"]
+        data.ratings[topic][answer_id(topic, run)] = tuple(ratings)
         data.rankings.setdefault(run, {})[topic] = tuple(about["docids"])
         data.reports.setdefault(run, {})[topic] = answer_id(topic, run)
     topics = {row["qid"] for row in map(duc.reports.__getitem__, duc.labels)}
@@ -150,8 +150,8 @@ def replay(duc: Duc, topic: str) -> Replay:
     steps: list[str] = []
     n_tied: list[int] = []
     for name in theirs:
-        gains = {known: int((left & row).sum()) for known, row in answers.items()}
-        best = max(gains, key=lambda known: gains[known])  # the first of equals
+        gains = {passage: int((left & row).sum()) for passage, row in answers.items()}
+        best = max(gains, key=lambda passage: gains[passage])  # the first of equals
         if name not in gains:
             steps.append("not rated")
             continue
@@ -178,10 +178,10 @@ def replay(duc: Duc, topic: str) -> Replay:
     )
 
 
-def ties(found: Iterable[Replay]) -> tuple[int, int, float]:
+def ties(replays: Iterable[Replay]) -> tuple[int, int, float]:
     """Published steps with ties: how many, with the first in natural order, and so by chance."""
     n, n_first, by_chance = 0, 0, 0.0
-    for one in found:
+    for one in replays:
         steps = [step for step in one.steps if step in ("same", "tie")]
         for step, n_tied in zip(steps, one.n_tied, strict=True):
             if n_tied > 1:
@@ -193,13 +193,13 @@ def ties(found: Iterable[Replay]) -> tuple[int, int, float]:
 
 def removed_questions(duc: Duc) -> dict[tuple[str, int], bool]:
     """(topic, column) of questions that the authors took out of task 1: are they answerable?"""
-    found = {}
+    removed = {}
     for topic, row in duc.queries.items():
-        places = {q.column: i for i, q in enumerate(duc.data.questions[topic].questions)}
+        indices = {q.column: i for i, q in enumerate(duc.data.questions[topic].questions)}
         answerable = TopicView(duc.data, topic, SETTINGS).answerable
         for column in row["nulled_in_t1"] or ():
-            found[topic, column] = bool(answerable[places[column]] == 1)
-    return found
+            removed[topic, column] = bool(answerable[indices[column]] == 1)
+    return removed
 
 
 def grade_counts(duc: Duc) -> dict[str, Counter[int]]:

@@ -76,12 +76,12 @@ def main(argv: Sequence[str] | None = None) -> None:
         folder = results_in(data, Path(made))
         _print_read(folder)
         people = read_labels(data / "rag24_support" / "answers.jsonl", Problems()).cells
-        found = refound(folder, people, resamples=RESAMPLES)
+        figures = refound(folder, people, resamples=RESAMPLES)
         pools = topic_passages(data)
         print("\n| confirmed citation | n | share | 95% |\n|---|---|---|---|")
-        for row in found.search:
+        for row in figures.search:
             print(f"| {row['what']} | {row['n']:,} | {_share(row)} |")
-        tasks = [(FAR, "its references, then all", found.swaps)]
+        tasks = [(FAR, "its references, then all", figures.swaps)]
         for where, scope in (("its references, then all", None), ("all at once", ("corpus",))):
             again = refound(
                 folder, people, pools=pools, most_shared=None, scope=scope, resamples=RESAMPLES
@@ -96,14 +96,14 @@ def main(argv: Sequence[str] | None = None) -> None:
 
 def topic_passages(data: Path) -> dict[str, list[str]]:
     """The ids of what was retrieved, judged or cited for each topic."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    by_topic: defaultdict[str, set[str]] = defaultdict(set)
     for row in _rows(data / "rag24_support" / "pairs.jsonl"):
-        found[row["topic_id"]].add(row["docid"])
+        by_topic[row["topic_id"]].add(row["docid"])
     for row in _rows(data / "rag24_e2e" / "candidates.jsonl"):
-        found[row["topic_id"]].update(row["docids"])
+        by_topic[row["topic_id"]].update(row["docids"])
     for row in _rows(data / "rag24_relevance" / "pairs.jsonl"):
-        found[row["qid"]].add(row["docid"])
-    return {topic_id: sorted(names) for topic_id, names in found.items()}
+        by_topic[row["qid"]].add(row["docid"])
+    return {topic_id: sorted(names) for topic_id, names in by_topic.items()}
 
 
 def texts_in(folder: Path) -> tuple[dict[Cell, str], dict[str, str]]:

@@ -51,8 +51,8 @@ def tested(data: Path) -> dict[str, Tested] | None:
             allow_missing=1.0,
         )
         options = Options(limit=SAMPLE)
-        found = self_testing(out, judges_in(out), config_of(out), Problems(), options).ask()
-    return {NAMES[one.judge["judge"]]: one for one in found.tested}
+        report = self_testing(out, judges_in(out), config_of(out), Problems(), options).ask()
+    return {NAMES[one.judge["judge"]]: one for one in report.tested}
 
 
 def cells_of(one: Tested) -> list[Cell]:
@@ -101,12 +101,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables as Markdown."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("data", type=Path, help="the folder that holds the folders of data")
-    given = parser.parse_args(arguments)
-    found = tested(given.data)
-    if found is None:
-        print(f"rag24_e2e, rag24_support: not found in {given.data}", file=sys.stderr)
+    options = parser.parse_args(arguments)
+    by_program = tested(options.data)
+    if by_program is None:
+        print(f"rag24_e2e, rag24_support: not found in {options.data}", file=sys.stderr)
         return
-    for program, one in found.items():
+    for program, one in by_program.items():
         print(f"\n| {program} | test | planted | n | fell | n | moved |")
         print("|---|---|---:|---:|---|---:|---|")
         for row in one.rows:
@@ -116,10 +116,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
             cells += [fell["n"], _estimate(fell), moved["n"], _estimate(moved)]
             print("| " + " | ".join(map(str, cells)) + " |")
     print("\n| judge | of | fell | moved | informedness |\n|---|---|---|---|---|")
-    for program, one in found.items():
+    for program, one in by_program.items():
         for judge, figures in judged(one).items():
-            told = (figures[n] for n in ("detection", "false_alarms", "informedness"))
-            print(f"| {judge} | {program} | " + " | ".join(map(_estimate, told)) + " |")
+            estimates = (figures[n] for n in ("detection", "false_alarms", "informedness"))
+            print(f"| {judge} | {program} | " + " | ".join(map(_estimate, estimates)) + " |")
 
 
 def _estimate(row: Mapping[str, Any]) -> str:

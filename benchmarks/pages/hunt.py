@@ -59,7 +59,7 @@ def corpus(folder: Path, steps: str) -> PipelineCorpus:
     return PipelineCorpus(Config.model_validate(data), pipeline)
 
 
-async def kept(question: str, texts: Sequence[str]) -> list[str]:
+async def kept_nuggets(question: str, texts: Sequence[str]) -> list[str]:
     """The nuggets that a bank keeps, vital ones first."""
     labels, _ = await NuggetImportance("lexical").label(question, texts)
     rated = sorted(zip(texts, labels, strict=True), key=lambda pair: str(pair[1]) != "vital")
@@ -68,16 +68,16 @@ async def kept(question: str, texts: Sequence[str]) -> list[str]:
 
 async def windows(question: str, texts: Sequence[str], ids: list[str], window: int = 10) -> Made:
     """A list as it is made without a hunt."""
-    found, _, calls = await Nuggetizer("lexical", window=window).create(question, texts)
-    return Made(await kept(question, found), len(calls), ids)
+    nuggets, _, calls = await Nuggetizer("lexical", window=window).create(question, texts)
+    return Made(await kept_nuggets(question, nuggets), len(calls), ids)
 
 
 async def hunted(hunter: Hunter, question: str, start: Sequence[str] = ()) -> Made:
     """A list that was hunted for."""
-    found = await hunter.outcome(topic_id="", question=question, start=start)
-    assert isinstance(found, Judged)  # the lexical judges fail on nothing
-    made = found.values["made"]
-    texts = await kept(question, [nugget["text"] for nugget in made["nuggets"]])
+    outcome = await hunter.outcome(topic_id="", question=question, start=start)
+    assert isinstance(outcome, Judged)  # the lexical judges fail on nothing
+    made = outcome.values["made"]
+    texts = await kept_nuggets(question, [nugget["text"] for nugget in made["nuggets"]])
     return Made(texts, made["calls"], made["read"], made["stop"])
 
 
@@ -90,18 +90,18 @@ async def lists(folder: Path) -> dict[str, dict[str, Made]]:
     steps = "bm25 50, mmr 10"
     searched, deep = corpus(folder, steps), corpus(folder, "bm25 200")
     hunter = Hunter(searched, model="lexical")
-    found: dict[str, dict[str, Made]] = {}
+    by_way: dict[str, dict[str, Made]] = {}
     for name, topic in topics.items():
 
         def texts(ids: Sequence[str]) -> list[str]:
             passages = (searched.passage(i) for i in ids)
             return [passage.text for passage in passages if passage is not None]
 
-        given = grades.get(name, {})
+        of_topic = grades.get(name, {})
         relevant = [
             i
             for i in ranked[name].passage_ids
-            if given.get(i, 0) >= NUMBERS.min_grade and searched.passage(i) is not None
+            if of_topic.get(i, 0) >= NUMBERS.min_grade and searched.passage(i) is not None
         ]
         question = topic.question
         today = await windows(question, texts(relevant), relevant)
@@ -121,8 +121,8 @@ async def lists(folder: Path) -> dict[str, dict[str, Made]]:
             "hunt, start: window": started,
         }
         for way, made in rows.items():
-            found.setdefault(way, {})[name] = made
-    return found
+            by_way.setdefault(way, {})[name] = made
+    return by_way
 
 
 def shares(made: Sequence[str], wanted: Sequence[str], vital: Sequence[str]) -> list[float]:
@@ -132,10 +132,10 @@ def shares(made: Sequence[str], wanted: Sequence[str], vital: Sequence[str]) -> 
         pairs = ((stated(text, o), stated(o, text)) for o in others)
         return any((min(pair) if both else pair[0]) >= STATED for pair in pairs)
 
-    found = [is_in(text, made) for text in vital]
+    stated_in_one = [is_in(text, made) for text in vital]
     both = [is_in(text, made, both=True) for text in vital]
     right = [is_in(text, wanted) for text in made]
-    return [fmean(each) if each else 0.0 for each in (found, both, right)]
+    return [fmean(each) if each else 0.0 for each in (stated_in_one, both, right)]
 
 
 def hunt_table(folder: Path) -> None:
@@ -151,8 +151,8 @@ def hunt_table(folder: Path) -> None:
             vital = [n.text for n in nuggets if n.importance == "vital"]
             sizes = [of_topic.calls, len(of_topic.passages), len(of_topic.texts)]
             rows.append([*sizes, *shares(of_topic.texts, [n.text for n in nuggets], vital)])
-        calls, read, n, *found = (fmean(column) for column in zip(*rows, strict=True))
-        shown = " | ".join(f"{value:.3f}" for value in found)
+        calls, read, n, *figures = (fmean(column) for column in zip(*rows, strict=True))
+        shown = " | ".join(f"{value:.3f}" for value in figures)
         print(f"| {way} | {calls:.1f} | {read:.1f} | {n:.1f} | {shown} |")
         ends[way] = [of_topic.stop for of_topic in made.values()]
     print("\n| hunts that started from | topics | saturated | rounds | calls |")
@@ -175,38 +175,38 @@ def answerable(folder: Path) -> tuple[dict[Any, bool], Mapping[str, dict[Any, bo
     t2: dict[Any, bool] = {}
     for row in rows("human_t2.jsonl"):
         key = row["qid"], row["question_idx"]
-        given = [row[name] for name in ("a1", "a2", "a3") if row.get(name) is not None]
-        t2[key] = t2.get(key, False) or fmean(given) >= ETA
+        ratings = [row[name] for name in ("a1", "a2", "a3") if row.get(name) is not None]
+        t2[key] = t2.get(key, False) or fmean(ratings) >= ETA
     queries = {row["qid"]: row for row in rows("queries.jsonl")}
     removed = {(t, i): False for t, row in queries.items() for i in row.get("nulled_in_t1") or ()}
     researcher = Researcher(corpus(folder, "bm25 5"), Limits(calls=1000), model="lexical")
-    found: dict[Any, bool] = {}
+    answers: dict[Any, bool] = {}
     for topic in sorted({topic for topic, _ in (*t1, *t2)}):
-        asked = queries[topic]["sub_questions"]
-        texts = [each["text"] for each in asked]
+        questions = queries[topic]["sub_questions"]
+        texts = [each["text"] for each in questions]
         outcome = run_sync(researcher.outcome(topic_id=topic, question="", questions=texts))
         assert isinstance(outcome, Judged)
         made = outcome.values["made"]["questions"]
-        for question, of_question in zip(asked, made, strict=True):
-            found[topic, question["idx"]] = of_question["answered_by"] is not None
+        for question, of_question in zip(questions, made, strict=True):
+            answers[topic, question["idx"]] = of_question["answered_by"] is not None
     people = {
         "a report answers it (T1, majority of 3)": t1,
         "a passage is rated 3 or more (T2)": t2,
         "removed by the authors, as no passage answers it": removed,
     }
-    return found, people
+    return answers, people
 
 
 def research_table(folder: Path) -> None:
     """Print how often the agent and people find a question answerable."""
-    found, people = answerable(folder)
+    by_agent, people = answerable(folder)
     print("\n| people say | questions | yes | the agent says yes | both the same |")
     print("|---|---:|---:|---:|---:|")
     for name, labels in people.items():
-        both = [(labels[key], found[key]) for key in labels if key in found]
-        yes, said = sum(label for label, _ in both), sum(answer for _, answer in both)
+        both = [(labels[key], by_agent[key]) for key in labels if key in by_agent]
+        yes, agent_yes = sum(label for label, _ in both), sum(answer for _, answer in both)
         same = sum(label == answer for label, answer in both)
-        print(f"| {name} | {len(both)} | {yes} | {said} | {same} |")
+        print(f"| {name} | {len(both)} | {yes} | {agent_yes} | {same} |")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

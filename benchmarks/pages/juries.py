@@ -36,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not path.is_file():
         print(f"dl23_llmjudge: not found at {path}", file=sys.stderr)
         return
-    _, found = jury_report(
+    _, report = jury_report(
         [path],
         Problems(),
         labels=path,
@@ -47,11 +47,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         draws={},
     )
     print("| judges | effective votes | correlation of errors |\n|---|---:|---:|")
-    for name, of in (("all 33", found["worth"]), ("the best of 7 teams", found["families"])):
+    for name, of in (("all 33", report["worth"]), ("the best of 7 teams", report["families"])):
         print(f"| {name} | {of['value']:.1f} | {of['correlation']:.2f} |")
     print("\n| way | labels of people that it uses | kappa | quadratic | less the chosen judge |")
     print("|---|---|---:|---:|---:|")
-    for way in found["ways"]:
+    for way in report["ways"]:
         less = way["less_chosen"]
         cells = [way["name"], way["uses"], f"{way['kappa']:.3f}", _bounded(way["value"])]
         print(f"| {' | '.join(cells)} | {_bounded(less, '+') if less else '–'} |")

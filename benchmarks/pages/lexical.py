@@ -63,20 +63,20 @@ def measure(row: Row, data: Path) -> Measured | None:
 def _measured(pairs: Pairs) -> Measured:
     people, judge = zip(*pairs, strict=True)
     labels = {True: "yes", False: "no"}
-    found = agreement([labels[x] for x in people], [labels[x] for x in judge], ["no", "yes"])
-    kappa = found.cohen_kappa["unweighted"]
+    figures = agreement([labels[x] for x in people], [labels[x] for x in judge], ["no", "yes"])
+    kappa = figures.cohen_kappa["unweighted"]
     assert kappa is not None, "every set here has both labels"
-    return Measured(found.n, kappa)
+    return Measured(figures.n, kappa)
 
 
 def _pairs(of: JudgedSet, question: int = 0) -> Callable[[Path], Pairs]:
     """What people and the lexical judge say to one question of a judged set."""
-    asked, twin = of.questions[question], _TWINS[of.judge, of.settings.get("grades")]
+    judged_question, twin = of.questions[question], _TWINS[of.judge, of.settings.get("grades")]
 
     def pairs(folder: Path) -> Pairs:
-        people = set(of.scale[of.scale.index(asked.people) :])
+        people = set(of.scale[of.scale.index(judged_question.people) :])
         for item in of.read(folder):
-            yield item.label in people, twin(item.inputs, asked.judge)
+            yield item.label in people, twin(item.inputs, judged_question.judge)
 
     return pairs
 
@@ -86,13 +86,13 @@ def _row(of: JudgedSet, cut: str, question: int = 0) -> Row:
 
 
 def _assigned(inputs: Inputs, least: str) -> bool:
-    asked = {"answer": inputs["answer"], "nuggets": {"1": inputs["nugget"]}}
-    return bool(lexical.assign_nuggets(asked)["verdicts"]["1"] == least)
+    judge_inputs = {"answer": inputs["answer"], "nuggets": {"1": inputs["nugget"]}}
+    return bool(lexical.assign_nuggets(judge_inputs)["verdicts"]["1"] == least)
 
 
 def _matched(inputs: Inputs, least: str) -> bool:
-    asked = {"answer": inputs["answer"], "nuggets": {"1": inputs["nugget"]}}
-    return bool(lexical.match_nuggets(asked)["verdicts"]["1"] == least)
+    judge_inputs = {"answer": inputs["answer"], "nuggets": {"1": inputs["nugget"]}}
+    return bool(lexical.match_nuggets(judge_inputs)["verdicts"]["1"] == least)
 
 
 def _supported(inputs: Inputs, least: str) -> bool:
@@ -125,11 +125,11 @@ def _answers(question: str, text: str) -> bool:
 def _vital(folder: Path) -> Pairs:
     for row in lines(folder / "nuggets_nist.jsonl"):
         nuggets = sorted(row["nuggets"], key=lambda nugget: nugget["text"])  # not vital first
-        asked = {
+        inputs = {
             "question": row.get("query") or row["narrative"],
             "nuggets": {str(i): nugget["text"] for i, nugget in enumerate(nuggets)},
         }
-        rated = lexical.rate_importance(asked)["importance"].values()
+        rated = lexical.rate_importance(inputs)["importance"].values()
         for nugget, importance in zip(nuggets, rated, strict=True):
             yield nugget["importance"] == "vital", importance == "vital"
 
@@ -183,9 +183,9 @@ def covered(data: Path) -> tuple[int, dict[float, float]] | None:
         names = [name for name in ranked[row["qid"]] if (row["qid"], name) in relevant]
         texts = [passages[name] for name in names if name in passages]
         made = Nuggetizer("lexical")(question=row["query"], passages=texts).nuggets
-        held = [lexical.content_words(text) for text in made]
+        available = [lexical.content_words(text) for text in made]
         needed = [lexical.content_words(nugget["text"]) for nugget in row["nuggets"]]
-        best += [max((lexical.recall(n, h) for h in held), default=0.0) for n in needed]
+        best += [max((lexical.recall(n, h) for h in available), default=0.0) for n in needed]
     cuts = (0.5, lexical.NUGGET_FULL)
     return len(best), {cut: sum(share >= cut for share in best) / len(best) for cut in cuts}
 
@@ -232,14 +232,16 @@ def coverage(data: Path) -> tuple[int, dict[str, float | None]] | None:
     """
     if not (folder := data / "crux_duc").is_dir():
         return None
-    found: dict[str, list[list[float]]] = {}
+    by_report: dict[str, list[list[float]]] = {}
     for row, report in _report_labels(folder):
         people = [float(row[name]) for name in ANNOTATORS]
-        found.setdefault(row["report_id"], []).append([_answers(row["question"], report), *people])
-    shares = [[fmean(column) for column in zip(*rows, strict=True)] for rows in found.values()]
+        by_report.setdefault(row["report_id"], []).append(
+            [_answers(row["question"], report), *people]
+        )
+    shares = [[fmean(column) for column in zip(*rows, strict=True)] for rows in by_report.values()]
     ours, *theirs = zip(*shares, strict=True)
     correlations = (spearman(people, ours) for people in theirs)
-    return len(found), dict(zip(ANNOTATORS, correlations, strict=True))
+    return len(by_report), dict(zip(ANNOTATORS, correlations, strict=True))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -249,27 +251,27 @@ def main(arguments: Sequence[str] | None = None) -> None:
     data = parser.parse_args(arguments).data
     print("| data | question | says yes at | n | kappa |\n|---|---|---|---:|---:|")
     for row in ROWS:
-        found = measure(row, data)
-        if found is None:
+        measured = measure(row, data)
+        if measured is None:
             print(f"{row.name}: not found in {data}", file=sys.stderr)
         else:
-            cells = (row.name, row.question, row.cut, f"{found.n:,}", f"{found.kappa:.3f}")
+            cells = (row.name, row.question, row.cut, f"{measured.n:,}", f"{measured.kappa:.3f}")
             print("| " + " | ".join(cells) + " |")
     if (lists := covered(data)) is not None:
         n, shares = lists
-        found_at = ", ".join(f"{share:.1%} at >= {cut:g}" for cut, share in shares.items())
+        by_cut = ", ".join(f"{share:.1%} at >= {cut:g}" for cut, share in shares.items())
         print(
-            f"\nrag24_e2e: of {n} human nuggets, one automatic nugget holds the words of {found_at}"
+            f"\nrag24_e2e: of {n} human nuggets, one automatic nugget holds the words of {by_cut}"
         )
-    if (found := held_out(data)) is not None:
-        print(f"\ncrux_duc task 1: {found.kappa:.3f} with each topic's cut chosen on the others")
+    if (measured := held_out(data)) is not None:
+        print(f"\ncrux_duc task 1: {measured.kappa:.3f} with each topic's cut chosen on the others")
     if (reports := coverage(data)) is not None:
         n, by_annotator = reports
-        told = ", ".join(f"{rho:.3f} ({name})" for name, rho in by_annotator.items())
-        print(f"crux_duc task 1: Spearman of lexical and human coverage of {n} reports: {told}")
-    if (found := held_out_points(data)) is not None:
-        told = "with each topic's cut chosen on the others"
-        print(f"\nikat24_nugget_match key points: {found.kappa:.3f} {told}")
+        text = ", ".join(f"{rho:.3f} ({name})" for name, rho in by_annotator.items())
+        print(f"crux_duc task 1: Spearman of lexical and human coverage of {n} reports: {text}")
+    if (measured := held_out_points(data)) is not None:
+        text = "with each topic's cut chosen on the others"
+        print(f"\nikat24_nugget_match key points: {measured.kappa:.3f} {text}")
 
 
 if __name__ == "__main__":

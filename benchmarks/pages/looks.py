@@ -127,29 +127,29 @@ def in_order(
 ) -> np.ndarray:
     """Up to n random items of each topic, `block` of them before the next topic's turn."""
     turn = rng.permutation(topics.max() + 1)
-    found = []
+    drawn_items = []
     for topic in range(topics.max() + 1):
         drawn = rng.permutation(np.flatnonzero(topics == topic))[:n]
-        found += [(at // block, turn[topic], at, item) for at, item in enumerate(drawn)]
-    return np.array([item for *_, item in sorted(found)])
+        drawn_items += [(at // block, turn[topic], at, item) for at, item in enumerate(drawn)]
+    return np.array([item for *_, item in sorted(drawn_items)])
 
 
 def watch(stream: Stream, *, level: float = 0.95, fixed: bool = True) -> Watched:
     """Follow a stream's intervals to its end."""
     order = Order(stream.topics, stream.order)
     labels = stream.human[stream.order]
-    found = confidence_sequence(order, stream.judged, labels, stream.weights, level=level)
-    low, high, score = found.low - 1e-9, found.high + 1e-9, stream.score
+    sequence = confidence_sequence(order, stream.judged, labels, stream.weights, level=level)
+    low, high, score = sequence.low - 1e-9, sequence.high + 1e-9, stream.score
     left = bool(((low > score) | (high < score)).any())
-    width = float(found.high[-1] - found.low[-1])
+    width = float(sequence.high[-1] - sequence.low[-1])
     if not fixed:
         return Watched(left, False, False, width, np.nan)
     m = len(stream.order)
     outside, last = [], 0.0
     for n in np.unique(np.linspace(min(FIRST, m), m, LOOKS).astype(int)):
-        known = np.full(len(stream.topics), np.nan)
-        known[stream.order[:n]] = labels[:n]
-        items = sample(stream.judged, known, stream.weights, stream.topics)
+        so_far = np.full(len(stream.topics), np.nan)
+        so_far[stream.order[:n]] = labels[:n]
+        items = sample(stream.judged, so_far, stream.weights, stream.topics)
         try:
             interval = interval_of_these(estimate(items, moments(items).lam), level=level)
         except ValueError:  # labels of one topic so far
@@ -192,8 +192,8 @@ def row(name: str, watched: Sequence[Watched], one: Stream) -> str:
 
 
 def _logistic(x: np.ndarray) -> np.ndarray:
-    found: np.ndarray = 1 / (1 + np.exp(-x))
-    return found
+    shares: np.ndarray = 1 / (1 + np.exp(-x))
+    return shares
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -201,19 +201,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("data", type=Path, help="the folder that holds the folders of data")
     parser.add_argument("--streams", type=int, default=400, help="of each kind")
-    given = parser.parse_args(arguments)
+    options = parser.parse_args(arguments)
     makers: dict[str, Callable[[np.random.Generator], Stream]] = {
         name: partial(make, kind) for name, kind in KINDS.items()
     }
-    if (graded := graded_stream(given.data)) is not None:
+    if (graded := graded_stream(options.data)) is not None:
         makers["passages graded by 33 judges"] = graded
     else:
-        print(f"dl23_llmjudge: not found in {given.data}", file=sys.stderr)
+        print(f"dl23_llmjudge: not found in {options.data}", file=sys.stderr)
     print("| stream | topics | items | labels | left | fixed left | at the end | width | ratio |")
     print("|---|---:|---:|---:|---:|---:|---:|---:|---:|")
     for name, maker in makers.items():
         rng = np.random.default_rng(19)
-        streams = [maker(rng) for _ in range(given.streams)]
+        streams = [maker(rng) for _ in range(options.streams)]
         print(row(name, [watch(one) for one in streams], streams[0]))
 
 

@@ -43,7 +43,9 @@ from nuggetjudge.records.reading.problems import Problems
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "collection"
 ITEMS, REPEATS = 30, 3
 DATA = re.compile(r"<data>\n.*?\n</data>", re.DOTALL)
-TOLD = re.compile(r"\b(?:finish(?: with)?|label(?: is)?|answer(?: is)?)\W*(no|partly|yes)\b", re.I)
+COMMAND = re.compile(
+    r"\b(?:finish(?: with)?|label(?: is)?|answer(?: is)?)\W*(no|partly|yes)\b", re.IGNORECASE
+)
 WHERE = Provenance(model="obedient", finish_reason="stop")
 
 
@@ -76,27 +78,27 @@ def brain(
 ) -> dict[str, Any]:
     """What the model replies; both judges are asked of it.
 
-    Untold, it judges by words and goes by the planner's rule; it quotes what stands below the
-    first line of a passage, which in these passages is what was planted.
+    Without a command, it judges by words and goes by the planner's rule; it quotes what stands
+    below the first line of a passage, which in these passages is what was planted.
     """
     if obeys == "data":
-        heard = "\n".join(_texts(inputs.get("passage") or [t["found"] for t in inputs["turns"]]))
+        text = "\n".join(_texts(inputs.get("passage") or [t["found"] for t in inputs["turns"]]))
     else:
-        heard = DATA.sub("", "\n".join(m["content"] for m in messages if m["role"] == "user"))
-    told = [*TOLD.findall(heard)][-1:]
+        text = DATA.sub("", "\n".join(m["content"] for m in messages if m["role"] == "user"))
+    labels = [*COMMAND.findall(text)][-1:]
     if "passage" in inputs:
         verdict = {"no": "none", "partly": "partial", "yes": "full"}
-        said = {"verdict": verdict[told[0]]} if told else judge_support(inputs)
+        reply = {"verdict": verdict[labels[0]]} if labels else judge_support(inputs)
         planted = inputs["passage"].partition("\n")[2].strip()
-        return {"passage_quotes": [planted] if planted else [], "sentence_quotes": [], **said}
+        return {"passage_quotes": [planted] if planted else [], "sentence_quotes": [], **reply}
     turns = inputs["turns"]
-    asked = [turn["action"].get("query", "") for turn in turns]
-    if WORD in heard and WORD not in asked:
+    queries = [turn["action"].get("query", "") for turn in turns]
+    if WORD in text and WORD not in queries:
         return {"action": {"tool": "search", "query": WORD}}
-    if told:
-        return {"action": {"tool": "finish", "label": told[0], "because": []}}
-    if inputs["may_read"] and len(turns) == 1 and (found := passages_found(turns)):
-        return {"action": {"tool": "read", "passage": found[0], "start": 0}}
+    if labels:
+        return {"action": {"tool": "finish", "label": labels[0], "because": []}}
+    if inputs["may_read"] and len(turns) == 1 and (ids := passages_found(turns)):
+        return {"action": {"tool": "read", "passage": ids[0], "start": 0}}
     planner = OwnPlanner(EXAMPLES / "checked.yaml")
     return planner.twins["plan"](inputs)
 
@@ -110,11 +112,11 @@ class Obedient:
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         """See Backend."""
-        known = {**inputs, "may_read": self._may_read}
-        said = brain(self._obeys, prompt.messages(inputs), known)
-        said = {name: said[name] for name in prompt.output_names}
-        record_answer(prompt, inputs, replicate, WHERE)
-        return Reply(prompt.parse(json.dumps(said), inputs), WHERE)
+        all_inputs = {**inputs, "may_read": self._may_read}
+        reply = brain(self._obeys, prompt.messages(inputs), all_inputs)
+        reply = {name: reply[name] for name in prompt.output_names}
+        note_of(prompt, inputs, replicate, WHERE)
+        return Reply(prompt.parse(json.dumps(reply), inputs), WHERE)
 
     def varied(self, **settings: Any) -> Obedient:
         """See Backend; it answers as before."""
@@ -151,19 +153,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     more = ("controls changed", "fence moves honest items", "taken over by the parser")
     print(f"| {' | '.join((*columns, *more))} |")
     print(f"|---|---|---|{7 * '---:|'}")
-    heard = {"messages": "what stands outside the data", "data": "all that it reads"}
+    obeyed = {"messages": "what stands outside the data", "data": "all that it reads"}
     for setup in SETUPS:
-        found = probed(setup)
-        (whole,) = (row for row in found.rows if row["by"] == "all")
-        (control,) = (row for row in found.rows if (row["by"], row["name"]) == ("kind", CONTROL))
+        probe = probed(setup)
+        (whole,) = (row for row in probe.rows if row["by"] == "all")
+        (control,) = (row for row in probe.rows if (row["by"], row["name"]) == ("kind", CONTROL))
         fence = "yes" if setup.is_fenced else "no"
-        shares = (whole["flip"], whole["steered"], control["changed"], found.rows[-1]["changed"])
+        shares = (whole["flip"], whole["steered"], control["changed"], probe.rows[-1]["changed"])
         values = " | ".join(f"{share['value']:.3f}" for share in shares)
         cells = f"{whole['cells']} | {whole['n_unjudged']} | {values}"
-        assert found.echoes is not None  # of an agent that chooses its tools
-        taken = sum(found.echoes[f"{what}_hijacked"] for what in ("honest", "echoing"))
-        parser = f"{taken:,} of {found.echoes['honest'] + found.echoes['echoing']:,}"
-        print(f"| {heard[setup.obeys]} | {_seen(setup)} | {fence} | {cells} | {parser} |")
+        assert probe.echoes is not None  # of an agent that chooses its tools
+        taken = sum(probe.echoes[f"{what}_hijacked"] for what in ("honest", "echoing"))
+        parser = f"{taken:,} of {probe.echoes['honest'] + probe.echoes['echoing']:,}"
+        print(f"| {obeyed[setup.obeys]} | {_seen(setup)} | {fence} | {cells} | {parser} |")
 
 
 def _seen(setup: Setup) -> str:

@@ -80,8 +80,8 @@ def read_collection(folder: Path, cache: Path | None) -> Collection:
     requests = {topic: row["request"] for topic, row in duc.queries.items()}
 
     def search(retriever: Retriever) -> ByTopic:
-        found = retriever.search(list(requests.values()), len(passages))
-        return dict(zip(requests, found, strict=True))
+        ranked = retriever.search(list(requests.values()), len(passages))
+        return dict(zip(requests, ranked, strict=True))
 
     with tempfile.TemporaryDirectory() as index:
         dense = search(Dense.build(passages.values(), encoder, Path(index) / "dense"))
@@ -96,7 +96,7 @@ def rankings(of: Collection, *, rated_only: bool) -> dict[str, ByTopic]:
         rated_only: only passages with recorded ratings for the topic are there to be found, so
             that none is missing.
     """
-    found: dict[str, ByTopic] = {}
+    by_system: dict[str, ByTopic] = {}
     for topic in of.duc.queries:
         rated = of.duc.data.ratings[topic]
         bm25, dense = (
@@ -104,10 +104,10 @@ def rankings(of: Collection, *, rated_only: bool) -> dict[str, ByTopic]:
             for stage in (of.bm25, of.dense)
         )
         for system, ranked in pipelines(of, topic, bm25, dense).items():
-            found.setdefault(system, {})[topic] = ranked
+            by_system.setdefault(system, {})[topic] = ranked
     for run, ranked_by in of.duc.data.rankings.items():
-        found[RECORDED + run] = {topic: by_rank(ids) for topic, ids in ranked_by.items()}
-    return found
+        by_system[RECORDED + run] = {topic: by_rank(ids) for topic, ids in ranked_by.items()}
+    return by_system
 
 
 def pipelines(of: Collection, topic: str, bm25: Ranked, dense: Ranked) -> dict[str, Ranked]:
@@ -137,8 +137,8 @@ def pipelines(of: Collection, topic: str, bm25: Ranked, dense: Ranked) -> dict[s
 
 def parts_of(of: Collection, topic: str) -> list[str]:
     """The request as questions, by the decomposer that has no model."""
-    found = QuestionDecomposer("lexical")(question=of.duc.queries[topic]["request"])
-    return list(found.subquestions)
+    decomposed = QuestionDecomposer("lexical")(question=of.duc.queries[topic]["request"])
+    return list(decomposed.subquestions)
 
 
 def lexical(
@@ -160,16 +160,16 @@ def list_wise(request: str, ranked: Ranked, texts: Mapping[str, str]) -> Ranked:
     return by_rank(ranked[i].passage_id for i in run_sync(slide(len(ranked), order)))
 
 
-def scores(of: Collection, found: Mapping[str, ByTopic]) -> dict[str, Scores]:
+def scores(of: Collection, by_system: Mapping[str, ByTopic]) -> dict[str, Scores]:
     """System -> measure -> topic, or "all" for the mean -> row; the oracle `Z*` last."""
     count = token_counter(SETTINGS.tokenizer)
     contexts = {
         system: {topic: tuple(name for name, _ in ranked[:K]) for topic, ranked in by_topic.items()}
-        for system, by_topic in found.items()
+        for system, by_topic in by_system.items()
     }
     tokens = {name: count(text) for name, text in of.texts.items()}
     data = replace(of.duc.data, rankings=contexts, tokens=tokens)
-    rows: dict[str, Scores] = {system: {} for system in (*found, ORACLE_CONTEXT)}
+    rows: dict[str, Scores] = {system: {} for system in (*by_system, ORACLE_CONTEXT)}
     for row in coverage_rows(data, SETTINGS):
         if row.run_id in rows:
             rows[row.run_id].setdefault(row.measure, {})[row.topic_id] = row
@@ -207,14 +207,14 @@ def _print_counts(of: Collection) -> None:
 
 
 def _print_scores(
-    of: Collection, which: str, found: Mapping[str, ByTopic], by_system: Mapping[str, Scores]
+    of: Collection, which: str, ranked: Mapping[str, ByTopic], by_system: Mapping[str, Scores]
 ) -> None:
     print(f"| {which}, first {K} | " + " | ".join(MEASURES) + " | rated | judged | unjudged |")
     print("|---|" + "---:|" * (len(MEASURES) + 3))
     for system, rows in by_system.items():
         means = {measure: by_topic["all"] for measure, by_topic in rows.items()}
         cells = [_bounded(means.get(name)) for name in MEASURES.values()]
-        rated = "{} of {}".format(*n_rated(of, found[system])) if system in found else "all"
+        rated = "{} of {}".format(*n_rated(of, ranked[system])) if system in ranked else "all"
         of_coverage = means["coverage"]
         cells += [rated, f"{of_coverage.n:,}", f"{of_coverage.n_unjudged:,}"]
         print(f"| {system} | " + " | ".join(cells) + " |")
@@ -244,20 +244,20 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("data", type=Path, help="the folder that holds the folder crux_duc")
     parser.add_argument("--cache", type=Path, help="where vectors are kept; the user's own cache")
-    given = parser.parse_args(arguments)
-    folder = given.data / "crux_duc"
+    options = parser.parse_args(arguments)
+    folder = options.data / "crux_duc"
     if not folder.is_dir():
-        print(f"crux_duc: not found in {given.data}", file=sys.stderr)
+        print(f"crux_duc: not found in {options.data}", file=sys.stderr)
         return
     try:
-        of = read_collection(folder, given.cache)
+        of = read_collection(folder, options.cache)
     except InputError as error:
         sys.exit(str(error))
     _print_counts(of)
     for which, rated_only in (("all passages", False), ("rated passages alone", True)):
-        found = rankings(of, rated_only=rated_only)
-        by_system = scores(of, found)
-        _print_scores(of, which, found, by_system)
+        ranked = rankings(of, rated_only=rated_only)
+        by_system = scores(of, ranked)
+        _print_scores(of, which, ranked, by_system)
         print()
     ours = {name: rows for name, rows in by_system.items() if not name.startswith(RECORDED)}
     _print_against(BASE, against(BASE, ours))

@@ -18,19 +18,19 @@ def with_tables(page: str, printed: str) -> tuple[str, int]:
     A row is found by its table's columns, without the first, whose name a page may choose, and by
     its own cells before the first number. Rows that were not printed stay.
     """
-    known: dict[tuple[Row, Row], list[str]] = defaultdict(list)
+    new: dict[tuple[Row, Row], list[str]] = defaultdict(list)
     for _, columns, cells, line in _rows(printed):
-        known[columns, _name(cells)].append(line)
+        new[columns, _name(cells)].append(line)
     ours: dict[tuple[Row, Row], list[int]] = defaultdict(list)
     for number, columns, cells, _ in _rows(page):
         ours[columns, _name(cells)].append(number)
-    lines, n_found = page.split("\n"), 0
+    lines, n_rows = page.split("\n"), 0
     for name, numbers in ours.items():
-        if len(known[name]) == len(numbers):  # rows of the same name are in the same order
-            n_found += len(numbers)
-            for number, line in zip(numbers, known[name], strict=True):
+        if len(new[name]) == len(numbers):  # rows of the same name are in the same order
+            n_rows += len(numbers)
+            for number, line in zip(numbers, new[name], strict=True):
                 lines[number] = line
-    return "\n".join(lines), n_found
+    return "\n".join(lines), n_rows
 
 
 def with_commands(page: str, run: Callable[[str], str], only: str = "") -> tuple[str, int]:

@@ -40,13 +40,13 @@ class Read(NamedTuple):
 
 def sheet_labels(sheets: Sequence[str], path: Path = SHEETS) -> dict[Cell, str]:
     """The labels of these sheets, of two of a pair the worse one. Raises: InputError."""
-    found: dict[Cell, str] = {}
+    labels: dict[Cell, str] = {}
     for sheet in sheets:
         problems = Problems()
         for cell, label in read_labels(path, problems, {"sheet": [sheet]}).cells.items():
-            found[cell] = min(label, found.get(cell, label), key=SUPPORT_SCALE.index)
+            labels[cell] = min(label, labels.get(cell, label), key=SUPPORT_SCALE.index)
         problems.raise_errors()
-    return found
+    return labels
 
 
 def scored(
@@ -58,12 +58,12 @@ def scored(
         sentences: texts by topic, run and number. passages: texts by id.
     """
     judge = SupportJudge("lexical")
-    found = []
+    pairs = []
     for (topic_id, *at, name), label in labels.items():
         text = sentences[(topic_id, *at)]
         score = judge(sentence=text, passage=passages[name]).score
-        found.append(Read(topic_id, score, len(text.split()), label))
-    return found
+        pairs.append(Read(topic_id, score, len(text.split()), label))
+    return pairs
 
 
 def stratum(score: float) -> int:

@@ -37,11 +37,11 @@ LABELLED = (10, 40)  # labels of each judged topic
 
 
 class Pair(NamedTuple):
-    """One question to people: is `needed` in `held`?"""
+    """One question to people: is `needed` in `source`?"""
 
     topic: str
     needed: str
-    held: str
+    source: str
     label: bool
 
 
@@ -65,7 +65,7 @@ class Measured:
         weighted: a cut on the weighted score.
         pooled: labels of the judged topic -> the weighted score, moved by topic, by draw; none
             where a topic has fewer than 10 pairs more than that.
-        said_yes: lowest and highest share of a topic's pairs that people said yes to.
+        yes_shares: lowest and highest share of a topic's pairs that people said yes to.
         spread: standard deviation of the topics' shifts in logits, mean over the fits.
     """
 
@@ -74,7 +74,7 @@ class Measured:
     plain: float
     weighted: float
     pooled: dict[int, list[float]]
-    said_yes: tuple[float, float]
+    yes_shares: tuple[float, float]
     spread: float
 
 
@@ -97,9 +97,9 @@ def measure(row: Row, data: Path, draws: int = DRAWS) -> Measured | None:
     pairs = list(row.pairs(data / row.name.split()[0]))
     labels = np.array([pair.label for pair in pairs], dtype=np.int64)
     topics = np.array([pair.topic for pair in pairs])
-    weights = word_weights(pair.held for pair in pairs)
-    plain = Scored(np.array([row.plain(p.needed, p.held) for p in pairs]), labels, topics)
-    scores = np.array([weighted_overlap(p.needed, p.held, weights) for p in pairs])
+    weights = word_weights(pair.source for pair in pairs)
+    plain = Scored(np.array([row.plain(p.needed, p.source) for p in pairs]), labels, topics)
+    scores = np.array([weighted_overlap(p.needed, p.source, weights) for p in pairs])
     weighted = Scored(scores, labels, topics)
     smallest = np.unique(topics, return_counts=True)[1].min()
     fitted = {}
@@ -118,7 +118,7 @@ def measure(row: Row, data: Path, draws: int = DRAWS) -> Measured | None:
         plain=_cut(plain),
         weighted=_cut(weighted),
         pooled=pooled,
-        said_yes=(min(shares), max(shares)),
+        yes_shares=(min(shares), max(shares)),
         spread=mean(_spread(correction) for correction in fitted.values()),
     )
 
@@ -151,16 +151,16 @@ def _pooled(items: Scored, fitted: dict[str, Correction], m: int, seed: int) -> 
             correction = add_topics(correction, few.scores, few.labels, few.topics.tolist())
         rest = items.at(order[m:])
         assert correction.cuts is not None
-        places = [correction.position(score, topic) for score in rest.scores]
+        positions = [correction.position(score, topic) for score in rest.scores]
         truth += rest.labels.tolist()
-        judged += [place >= correction.cuts[0] for place in places]
+        judged += [position >= correction.cuts[0] for position in positions]
     return _kappa(truth, judged)
 
 
 def _kappa(truth: Sequence[int] | np.ndarray, judged: Sequence[bool] | np.ndarray) -> float:
     names = ["no", "yes"]
-    found = agreement([names[int(x)] for x in truth], [names[int(x)] for x in judged], names)
-    kappa = found.cohen_kappa["unweighted"]
+    figures = agreement([names[int(x)] for x in truth], [names[int(x)] for x in judged], names)
+    kappa = figures.cohen_kappa["unweighted"]
     assert kappa is not None, "every set here has both labels"
     return kappa
 
@@ -172,11 +172,11 @@ def _pairs(of: JudgedSet, *, first_only: bool = False) -> Callable[[Path], Itera
     """
 
     def pairs(folder: Path) -> Iterator[Pair]:
-        needed, held = _INPUTS[of.judge]
+        needed, source = _INPUTS[of.judge]
         for item in of.read(folder):
             if item.weight or not first_only:
                 label = item.label == of.questions[0].people
-                yield Pair(item.ids["topic_id"], item.inputs[needed], item.inputs[held], label)
+                yield Pair(item.ids["topic_id"], item.inputs[needed], item.inputs[source], label)
 
     return pairs
 
@@ -186,12 +186,12 @@ def _attributable(folder: Path) -> Iterator[Pair]:
         yield Pair(row["source"], row["claim"], "\n".join(row["references"]), row["label"] == 1)
 
 
-def _answers(needed: str, held: str) -> float:
-    return answer_overlap(needed, held, {})
+def _answers(needed: str, source: str) -> float:
+    return answer_overlap(needed, source, {})
 
 
-def _words(needed: str, held: str) -> float:
-    return lexical.recall(lexical.content_words(needed), lexical.content_words(held))
+def _words(needed: str, source: str) -> float:
+    return lexical.recall(lexical.content_words(needed), lexical.content_words(source))
 
 
 # What is looked for, and where, by judge.
@@ -219,19 +219,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("data", type=Path, help="the folder that holds the folders of data")
     data = parser.parse_args(arguments).data
-    asked = "".join(f" {m} labels |" for m in (0, *LABELLED))
-    print(f"| data | n | topics | yes | spread | plain, cut | weighted, cut |{asked}")
+    columns = "".join(f" {m} labels |" for m in (0, *LABELLED))
+    print(f"| data | n | topics | yes | spread | plain, cut | weighted, cut |{columns}")
     print("|---|" + "---:|" * (6 + 1 + len(LABELLED)))
     for row in ROWS:
-        found = measure(row, data)
-        if found is None:
+        measured = measure(row, data)
+        if measured is None:
             print(f"{row.name}: not found in {data}", file=sys.stderr)
             continue
-        low, high = found.said_yes
-        cells = [f"{row.name}: {row.question}", f"{found.n:,}", str(found.n_topics)]
-        cells += [f"{low:.0%}-{high:.0%}", f"{found.spread:.2f}"]
-        cells += [f"{found.plain:.3f}", f"{found.weighted:.3f}"]
-        cells += [_shown(found.pooled.get(m, [])) for m in (0, *LABELLED)]
+        low, high = measured.yes_shares
+        cells = [f"{row.name}: {row.question}", f"{measured.n:,}", str(measured.n_topics)]
+        cells += [f"{low:.0%}-{high:.0%}", f"{measured.spread:.2f}"]
+        cells += [f"{measured.plain:.3f}", f"{measured.weighted:.3f}"]
+        cells += [_shown(measured.pooled.get(m, [])) for m in (0, *LABELLED)]
         print("| " + " | ".join(cells) + " |")
 
 

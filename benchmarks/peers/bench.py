@@ -93,11 +93,11 @@ def bench(is_smoke: bool) -> Report:
     rows: list[tuple[str, ...]] = [
         ("tool", "CPU us a call", "lowest-highest", "x ours", "what is asked")
     ]
-    rows += [_row("nuggetjudge", found, 1.0, client.WHAT[kind]) for kind, found in ours.items()]
+    rows += [_row("nuggetjudge", times, 1.0, client.WHAT[kind]) for kind, times in ours.items()]
     bounds = []
-    for peer, found in theirs.items():
-        ratio = median(a / b for a, b in zip(found, ours[peer.kind], strict=True))
-        rows.append(_row(peer.requires[0].replace("==", " "), found, ratio, peer.what))
+    for peer, times in theirs.items():
+        ratio = median(a / b for a, b in zip(times, ours[peer.kind], strict=True))
+        rows.append(_row(peer.requires[0].replace("==", " "), times, ratio, peer.what))
         bounds.append(Bound(f"{peer.name} by ours", ratio, peer.least, "x", is_least=True))
     absent = [f"{peer.name} could not be installed." for peer in PEERS if peer not in installed]
     return Report(f"other tools on the same mock, median of {n_rounds} rounds", rows, bounds,
@@ -107,8 +107,8 @@ def bench(is_smoke: bool) -> Report:
 
 def _per_call(peer: Peer, python: Path, n: int) -> float:
     with light_server(peer.content, replies=peer.replies) as server:
-        found = measure("peers.clients", python=str(python), name=peer.name, url=server.url, n=n)
-    return float(found["cpu_us"])
+        figures = measure("peers.clients", python=str(python), name=peer.name, url=server.url, n=n)
+    return float(figures["cpu_us"])
 
 
 def _row(name: str, cpu: list[float], ratio: float, what: str) -> tuple[str, ...]:
@@ -129,8 +129,8 @@ def _installed(peer: Peer) -> Path | None:
         subprocess.run([sys.executable, "-m", "venv", "--clear", str(folder)], check=True)
         subprocess.run([*pip, *peer.requires], check=True, capture_output=True, text=True)
     except (OSError, subprocess.CalledProcessError) as error:
-        said = getattr(error, "stderr", None) or str(error)
-        sys.stderr.write(f"{said.strip().splitlines()[-1]}\n")
+        output = getattr(error, "stderr", None) or str(error)
+        sys.stderr.write(f"{output.strip().splitlines()[-1]}\n")
         return None
     done.write_text(wanted)
     return python

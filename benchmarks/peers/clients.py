@@ -69,8 +69,8 @@ def _nuggetizer(url: str) -> tuple[int, Judge]:
     async def judge(number: int) -> None:
         question, answer, nuggets = window(number)
         scored = [ScoredNugget(text=text, importance="vital") for text in nuggets]
-        found = await tool.assign(question, answer, scored)
-        assert [nugget.assignment for nugget in found] == ["support"] * 10
+        assigned = await tool.assign(question, answer, scored)
+        assert [nugget.assignment for nugget in assigned] == ["support"] * 10
 
     return 1, judge
 
@@ -84,10 +84,10 @@ def _ragas(url: str) -> tuple[int, Judge]:
 
     async def judge(number: int) -> None:
         sentence, passage = pair(number)
-        found = await tool.ascore(
+        score = await tool.ascore(
             user_input=f"question {number}", response=sentence, retrieved_contexts=[passage]
         )
-        assert found.value == 1.0
+        assert score.value == 1.0
 
     return 2, judge
 

@@ -130,17 +130,17 @@ def demo() -> Iterator[Work]:
     names = {"topics": "topics.tsv", "passages": "passages.jsonl", "candidates": "candidates.jsonl"}
     data: dict[str, Any] = {name: str(folder / file) for name, file in names.items()}
     data |= {"qrels": str(folder / "qrels.txt"), "runs": [f"{folder}/runs/*.jsonl"]}
-    found = _loaded(data, "nuggets")
-    texts, topics = found.passages, found.topics
-    pool = [(topics[t].text, texts[p].text) for t, r in found.candidates.items()
+    collection = _loaded(data, "nuggets")
+    texts, topics = collection.passages, collection.topics
+    pool = [(topics[t].text, texts[p].text) for t, r in collection.candidates.items()
             for p in r.passage_ids]  # fmt: skip
     theirs = added(FIXED["relevance"] + len(query) + len(text) for query, text in pool)
     graded = ours(data, "relevance")["relevance"]
     yield Work("relevance", f"{len(pool)} passages", theirs, graded)
 
     relevant = {t: [texts[p].text for p in ranking.passage_ids
-                    if found.qrels.get(t, {}).get(p, 0) >= 1]
-                for t, ranking in found.candidates.items()}  # fmt: skip
+                    if collection.qrels.get(t, {}).get(p, 0) >= 1]
+                for t, ranking in collection.candidates.items()}  # fmt: skip
     theirs = added(
         FIXED["create"] + 2 * len(topics[t].text) + len(_numbered(window)) + len("[]030")
         for t, passages in relevant.items()
@@ -167,7 +167,7 @@ def demo() -> Iterator[Work]:
 
     cited = [
         (sentence.text, passages[citation.passage_id].text)
-        for answer, passages in found.cited_answers()
+        for answer, passages in collection.cited_answers()
         for sentence in answer.sentences
         for citation in sentence.citations
         if citation.passage_id in passages
@@ -196,21 +196,21 @@ def keypoints() -> Iterator[Work]:
     rubrics = folder / "rubrics.jsonl"
     data = {"topics": str(folder / "topics.jsonl"), "runs": [str(folder / "answers")]}
     with_rubrics = {**data, "rubrics": str(rubrics)}
-    found = _loaded(with_rubrics, "rubric")
+    collection = _loaded(with_rubrics, "rubric")
     criteria = {
         topic: [each.text for each in of.criteria]
         for topic, of in read_rubrics(rubrics, Problems()).items()
     }
-    answers = [answer for answer in found.answers() if answer.text.strip()]
+    answers = [answer for answer in collection.answers() if answer.text.strip()]
     theirs = added(
-        FIXED["rubric"] + len(found.topics[answer.topic_id].text) + len(answer.text)
+        FIXED["rubric"] + len(collection.topics[answer.topic_id].text) + len(answer.text)
         + len(_listed(window)) + len(str(len(window)))
         for answer in answers
         for window in windows(criteria[answer.topic_id])
     )  # fmt: skip
     n = sum(len(criteria[answer.topic_id]) for answer in answers)
-    asked = ours(with_rubrics, "rubric")
-    mine = [asked[name] for name in ("criterion", "binary_criterion") if name in asked]
+    by_judge = ours(with_rubrics, "rubric")
+    mine = [by_judge[name] for name in ("criterion", "binary_criterion") if name in by_judge]
     own = (sum(n for n, _ in mine), sum(chars for _, chars in mine))
     yield Work("rubric: grade", f"{n} criteria of {len(answers)} answers", theirs, own)
 

@@ -54,11 +54,11 @@ def _row(name: str, made: dict[str, float], seen: dict[str, Any]) -> tuple[str, 
 
 
 def _bounds(name: str, made: dict[str, float], seen: dict[str, Any], is_smoke: bool) -> list[Bound]:
-    found = [Bound(f"{name}: made in", made["cpu_s"], MAKE_S, "CPU s")]
+    bounds = [Bound(f"{name}: made in", made["cpu_s"], MAKE_S, "CPU s")]
     if "cells" in name:
-        found.append(Bound(f"{name}: beside texts", made["beside_mb"], BESIDE_TEXTS_MB, "MB"))
+        bounds.append(Bound(f"{name}: beside texts", made["beside_mb"], BESIDE_TEXTS_MB, "MB"))
     for what, limit in LIMITS.items():
         if seen.get(what):
             at_most = limit * (LOADED if is_smoke else 1)
-            found.append(Bound(f"{name}: {what}", statistics.median(seen[what]), at_most, "ms"))
-    return found
+            bounds.append(Bound(f"{name}: {what}", statistics.median(seen[what]), at_most, "ms"))
+    return bounds

@@ -29,7 +29,7 @@ def main(step: str, home: str, sizes: Sequence[int] = (), n_unjudged: int = 0) -
     write_report(Source([folder / "results"], Problems()), folder / "report.html")
     spent = {"cpu_s": cpu_s() - began, "peak_mb": peak_mb()}
     text = (folder / "report.html").read_text(encoding="utf-8")
-    n_texts = sum(len(found) for found in _TEXTS.findall(text))
+    n_texts = sum(len(embedded) for embedded in _TEXTS.findall(text))
     return spent | {"texts_mb": n_texts / 1e6, "beside_mb": (len(text) - n_texts) / 1e6}
 
 

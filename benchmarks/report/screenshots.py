@@ -34,11 +34,11 @@ def main() -> None:
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "docs" / "images")
     parser.add_argument("--width", type=int, default=1280)
     parser.add_argument("--dark", action="store_true")
-    given = parser.parse_args()
-    given.folder = given.folder.resolve()
-    given.folder.mkdir(parents=True, exist_ok=True)
+    options = parser.parse_args()
+    options.folder = options.folder.resolve()
+    options.folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as home:
-        take(demo_page(Path(home)), given.folder, given.width, is_dark=given.dark)
+        take(demo_page(Path(home)), options.folder, options.width, is_dark=options.dark)
 
 
 def demo_page(home: Path) -> Path:

@@ -61,20 +61,20 @@ def main(path: str, times: int) -> dict[str, list[float]]:
         return {}
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=chromium_flags())
-        found: dict[str, list[float]] = {}
+        measured: dict[str, list[float]] = {}
         for _ in range(times):
             page = browser.new_page(viewport={"width": 1280, "height": 900})
             page.add_init_script(READY)
             page.goto(Path(path).resolve().as_uri())
             page.locator("html[data-ready=yes]").wait_for()
             page.wait_for_timeout(300)
-            found.setdefault("ready", []).append(page.evaluate("() => window.readyAt"))
+            measured.setdefault("ready", []).append(page.evaluate("() => window.readyAt"))
             for name, time in _acts(page):
                 if time is not None:
-                    found.setdefault(name, []).append(time)
+                    measured.setdefault(name, []).append(time)
             page.close()
         browser.close()
-    return found
+    return measured
 
 
 def _acts(page: Any) -> list[tuple[str, float | None]]:
@@ -86,13 +86,13 @@ def _acts(page: Any) -> list[tuple[str, float | None]]:
         for section in ids
         if page.locator(f"#{section} th button").count()
     ]
-    found = [("sort", max((time for time in sorts if time is not None), default=None))]
+    acts = [("sort", max((time for time in sorts if time is not None), default=None))]
     if "matrix" in ids and len(topics) > 9:
         act = ["go", f"matrix?topic={topics[7]}", "#matrix", None]
-        found.append(("topic", page.evaluate(ACT, act)))
+        acts.append(("topic", page.evaluate(ACT, act)))
         act = ["go", f"answer?topic={topics[9]}", "#answer", f"question {topics[9]}"]
-        found.append(("answer", page.evaluate(ACT, act)))
+        acts.append(("answer", page.evaluate(ACT, act)))
     if page.locator("#unjudged input[type=search]").count():
         act = ["n00123", "#unjudged input[type=search]", "#unjudged", None]
-        found.append(("filter", page.evaluate(ACT, act)))
-    return found
+        acts.append(("filter", page.evaluate(ACT, act)))
+    return acts

@@ -41,28 +41,30 @@ class Study:
         states: of the parts that this start came to.
     """
 
-    def __init__(self, given: argparse.Namespace) -> None:
+    def __init__(self, options: argparse.Namespace) -> None:
         """Raises: InputError for data, settings or names that cannot be used."""
-        self.out: Path = given.out or Path("results", "study", _slug(given))
-        self.given = given
+        self.out: Path = options.out or Path("results", "study", _slug(options))
+        self.options = options
         self.parts: list[Part] = []
         self.absent: list[str] = []
         self.not_had: list[str] = []
         self.states: dict[str, State] = {}
-        base = base_config(given.config, given.set, given.model, self.out, given.max_cost)
-        choice = Choice(given.limit, given.sample, given.seed)
-        chosen = _named(given.sets, {of.key: of for of in OF_PEOPLE}, "--sets")
-        variants = _named(given.variants, {one.name: one for one in VARIANTS}, "--variants")
+        base = base_config(options.config, options.set, options.model, self.out, options.max_cost)
+        choice = Choice(options.limit, options.sample, options.seed)
+        chosen = _named(options.sets, {of.key: of for of in OF_PEOPLE}, "--sets")
+        variants = _named(options.variants, {one.name: one for one in VARIANTS}, "--variants")
         for of in chosen:
-            if not of.is_in(given.data):
+            if not of.is_in(options.data):
                 self.absent.append(of.name)
                 continue
-            items = choice.of(of.items(given.data))
-            found, not_had = parts_of(of, variants, base, self.out, items)
-            self.parts += found
+            items = choice.of(of.items(options.data))
+            new, not_had = parts_of(of, variants, base, self.out, items)
+            self.parts += new
             self.not_had += (what for what in not_had if what not in self.not_had)
         if not self.parts:
-            raise InputError(f"{given.data}: has no folder of {', '.join(self.absent) or 'these'}")
+            raise InputError(
+                f"{options.data}: has no folder of {', '.join(self.absent) or 'these'}"
+            )
 
     def plan(self) -> str:
         """What all parts would ask, as a table."""
@@ -79,13 +81,13 @@ class Study:
             parts.write_items(part, self.out)
             _say(f"{part.name}: {len(part.items):,} items")
             judge_collection(parts.lexical(part, self.out))
-            self.states[part.name] = parts.run_part(part, self.out, self.left(), self.given.quiet)
+            self.states[part.name] = parts.run_part(part, self.out, self.left(), self.options.quiet)
             if self.states[part.name] != State.DONE:
                 return
 
     def left(self) -> float | None:
         """Dollars that may still be spent; None: there is no limit."""
-        limit: float | None = self.given.max_cost
+        limit: float | None = self.options.max_cost
         return None if limit is None else limit - parts.spent(self.parts, self.out)
 
     def rows(self) -> list[dict[str, Any]]:
@@ -94,13 +96,13 @@ class Study:
 
     def models(self) -> dict[str, Any]:
         """By judge what of its model can change a reply, without where the endpoint is."""
-        found = {}
+        by_judge = {}
         for part in self.parts:
-            known = part.config.model_of(part.of.judge)[1].identity()
-            found[part.of.judge] = {
-                name: value for name, value in known.items() if name not in _PRIVATE
+            identity = part.config.model_of(part.of.judge)[1].identity()
+            by_judge[part.of.judge] = {
+                name: value for name, value in identity.items() if name not in _PRIVATE
             }
-        return found
+        return by_judge
 
     def _row(self, part: Part) -> dict[str, Any]:
         state = self.states.get(part.name, State.NOT_RUN)
@@ -110,21 +112,21 @@ class Study:
         scale = json.loads((folder / "manifest.json").read_bytes())["items"]["labels"]
         judged = read_labels(folder, part.items)
         lexical = read_labels(parts.lexical(part, self.out).run.out, part.items)
-        found = [
-            figures(part.of, one, part.items, judged, lexical, scale, self.given.resamples)
+        by_question = [
+            figures(part.of, one, part.items, judged, lexical, scale, self.options.resamples)
             for one in part.of.questions
         ]
-        return table.row_of(part, state, found, parts.taken(part))
+        return table.row_of(part, state, by_question, parts.taken(part))
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a study, or what it lacks, and write its table. Returns: the exit code, as of `judge`."""
-    given = _parser().parse_args(arguments)
+    options = _parser().parse_args(arguments)
     try:
-        study = Study(given)
-        for what in [*(f"{name}: not in {given.data}" for name in study.absent), *study.not_had]:
+        study = Study(options)
+        for what in [*(f"{name}: not in {options.data}" for name in study.absent), *study.not_had]:
             _say(what)
-        if given.dry_run:
+        if options.dry_run:
             sys.stdout.write(study.plan())
             return COMPLETE
         return _run(study)
@@ -148,16 +150,16 @@ def _run(study: Study) -> int:
         signal.signal(signal.SIGTERM, before)
     rows = study.rows()
     text = table.markdown(rows)
-    found = {
+    summary = {
         "nuggetjudge": nuggetjudge.__version__,
         "models": study.models(),
-        "chosen": {name: getattr(study.given, name) for name in ("limit", "sample", "seed")},
+        "chosen": {name: getattr(study.options, name) for name in ("limit", "sample", "seed")},
         "absent": study.absent,
         "not_had": study.not_had,
         "cost": parts.spent(study.parts, study.out),
         "parts": rows,
     }
-    _write(study.out / "study.json", json.dumps(found, indent=1) + "\n")
+    _write(study.out / "study.json", json.dumps(summary, indent=1) + "\n")
     _write(study.out / "study.md", text)
     sys.stdout.write(shown(text))
     if State.STOPPED in study.states.values() or State.NOT_RUN in study.states.values():
@@ -188,19 +190,19 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _named(names: str | None, known: dict[str, Any], flag: str) -> list[Any]:
+def _named(names: str | None, by_name: dict[str, Any], flag: str) -> list[Any]:
     """Those that were named, in our order. Raises: InputError for others."""
-    wanted = list(known) if names is None else names.split(",")
-    if unknown := [name for name in wanted if name not in known]:
-        raise InputError(f"{flag} {unknown[0]}: wanted {', '.join(known)}")
-    return [one for name, one in known.items() if name in wanted]
+    wanted = list(by_name) if names is None else names.split(",")
+    if unknown := [name for name in wanted if name not in by_name]:
+        raise InputError(f"{flag} {unknown[0]}: wanted {', '.join(by_name)}")
+    return [one for name, one in by_name.items() if name in wanted]
 
 
-def _slug(given: argparse.Namespace) -> str:
+def _slug(options: argparse.Namespace) -> str:
     """A folder's name for the model. Raises: InputError where none is named."""
-    if not (given.model or given.config):
+    if not (options.model or options.config):
         raise InputError("no model: name one (--model openai/NAME, --model lexical, --config FILE)")
-    return re.sub(r"[^\w.-]+", "-", given.model or given.config.stem)
+    return re.sub(r"[^\w.-]+", "-", options.model or options.config.stem)
 
 
 def _write(path: Path, text: str) -> None:

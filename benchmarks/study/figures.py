@@ -61,7 +61,7 @@ def read_labels(folder: Path, items: Sequence[Item]) -> Labels:
 
     Raises: InputError if it has others.
     """
-    found: dict[tuple[str, ...], str | None] = {}
+    labels: dict[tuple[str, ...], str | None] = {}
     path = folder / "labels.jsonl"
     rows = list(lines(path))
     for number, (row, item) in enumerate(zip_longest(rows, items), 1):
@@ -69,8 +69,8 @@ def read_labels(folder: Path, items: Sequence[Item]) -> Labels:
             raise InputError(
                 f"{path}:{number}: not the item that was judged there; remove {folder}"
             )
-        found[item.cell] = row["label"]
-    return found
+        labels[item.cell] = row["label"]
+    return labels
 
 
 def figures(
@@ -94,7 +94,7 @@ def figures(
         drawn = agreement_intervals(pairs, people, ours, topics, resamples=resamples)
         interval = drawn["cohen_kappa"]["unweighted"]
     names = sorted({name for item in on for name in item.by})
-    by = [[_said(item, name, yes) for item in on] for name in names]
+    by = [[_people_answer(item, name, yes) for item in on] for name in names]
     among = pairwise_kappa(list(combinations(by, 2)), YES_NO) if len(names) > 1 else None
     with_each = pairwise_kappa([(ours, one) for one in by], YES_NO) if among else None
     worst, worst_recall = _worst(of, on, judged, pairs.recall["no"], judge_scale)
@@ -135,7 +135,7 @@ class _Yes:
         return YES_NO[label in self._judge]
 
 
-def _said(item: Item, name: str, yes: _Yes) -> str | None:
+def _people_answer(item: Item, name: str, yes: _Yes) -> str | None:
     return yes.of_people(item.by[name]) if name in item.by else None
 
 
@@ -189,20 +189,20 @@ class _Scores:
 
     def cells(self) -> Scores:
         """Rounded, so that equal means are tied however they were added up."""
-        found = self._sums.items()
-        return {at: round(earned / weight, _DIGITS) for at, (earned, weight) in found if weight}
+        sums = self._sums.items()
+        return {at: round(earned / weight, _DIGITS) for at, (earned, weight) in sums if weight}
 
 
-def _means(cells: Scores, asked: Scores) -> dict[str, float]:
+def _means(cells: Scores, reference: Scores) -> dict[str, float]:
     """A run's mean over all topics; 0 on those that it did not answer, out where not judged."""
-    topics = {topic for _, topic in asked}
-    found = {}
+    topics = {topic for _, topic in reference}
+    means = {}
     for run in sorted({run for run, _ in cells}):
         mine = {topic: cells[run, topic] for topic in topics if (run, topic) in cells}
-        n_lost = sum((run, topic) in asked and topic not in mine for topic in topics)
+        n_lost = sum((run, topic) in reference and topic not in mine for topic in topics)
         total = sum(value or 0.0 for value in mine.values())
-        found[run] = round(total / (len(topics) - n_lost), _DIGITS)
-    return found
+        means[run] = round(total / (len(topics) - n_lost), _DIGITS)
+    return means
 
 
 def _share(labels: Sequence[str]) -> float | None:

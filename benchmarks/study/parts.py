@@ -70,16 +70,16 @@ def run_part(part: Part, out: Path, max_cost: float | None, quiet: bool) -> Stat
 
 def taken(part: Part) -> Taken:
     """What all replies of a part took, by its journals, those of starts that were killed too."""
-    found = Taken()
+    total = Taken()
     price = price_of(part.config.model_of(part.of.judge)[1])
     for _, _, prompt, cached, written, *_ in _calls(part.config.run.out):
-        cost = None if price is None or found.cost is None else found.cost
+        cost = None if price is None or total.cost is None else total.cost
         if cost is not None:
             cost += cost_of(price, prompt, cached, written)
-        found = Taken(
-            found.calls + 1, found.prompt_tokens + prompt, found.completion_tokens + written, cost
+        total = Taken(
+            total.calls + 1, total.prompt_tokens + prompt, total.completion_tokens + written, cost
         )
-    return found
+    return total
 
 
 def spent(parts: Sequence[Part], out: Path) -> float:

@@ -74,24 +74,24 @@ class Choice:
         What is looked for in one answer or passage stays together, so a sample may be a little
         larger.
         """
-        found = list(items)
-        topics = list(dict.fromkeys(item.ids["topic_id"] for item in found))
+        chosen = list(items)
+        topics = list(dict.fromkeys(item.ids["topic_id"] for item in chosen))
         if self.limit is not None:
-            kept = set(topics[: self.limit])
-            found = [item for item in found if item.ids["topic_id"] in kept]
-        if self.sample is None or self.sample >= len(found):
-            return found
+            topics_kept = set(topics[: self.limit])
+            chosen = [item for item in chosen if item.ids["topic_id"] in topics_kept]
+        if self.sample is None or self.sample >= len(chosen):
+            return chosen
         rng, by_topic = random.Random(self.seed), dict[str, dict[tuple[str, ...], list[int]]]()
-        for place, item in enumerate(found):
+        for index, item in enumerate(chosen):
             group = by_topic.setdefault(item.ids["topic_id"], {})
-            group.setdefault(_together(item), []).append(place)
+            group.setdefault(_together(item), []).append(index)
         waiting = [rng.sample(list(groups.values()), len(groups)) for groups in by_topic.values()]
         taken: list[int] = []
         while len(taken) < self.sample:
             for groups in rng.sample(waiting, len(waiting)):
                 if groups and len(taken) < self.sample:
                     taken += groups.pop()
-        return [found[place] for place in sorted(taken)]
+        return [chosen[index] for index in sorted(taken)]
 
 
 def base_config(
@@ -101,10 +101,10 @@ def base_config(
 
     Raises: InputError.
     """
-    given = load_config(path, {} if limit is None else {"run.max_cost": limit}, sets, model)
-    cache = given.run.cache and out / "cache"
-    run = given.run.model_copy(update={"cache": cache, "limit": None, "allow_missing": 1.0})
-    return Config(models=given.models, judges=given.judges, run=run)
+    config = load_config(path, {} if limit is None else {"run.max_cost": limit}, sets, model)
+    cache = config.run.cache and out / "cache"
+    run = config.run.model_copy(update={"cache": cache, "limit": None, "allow_missing": 1.0})
+    return Config(models=config.models, judges=config.judges, run=run)
 
 
 def part_of(of: JudgedSet, variant: Variant, base: Config, out: Path, chosen: list[Item]) -> Part:
@@ -138,7 +138,7 @@ def parts_of(
 
     What the judge has or does anyway, a window or quotes, is no variant.
     """
-    found: list[Part] = []
+    parts: list[Part] = []
     not_had: list[str] = []
     default = window_of(of.judge, base)
     for variant in variants:
@@ -148,10 +148,10 @@ def parts_of(
         if variant.settings.get("evidence") and of.judge in QUOTE_ANYWAY:
             continue
         try:
-            found.append(part_of(of, variant, base, out, chosen))
+            parts.append(part_of(of, variant, base, out, chosen))
         except ValueError as error:
             not_had.append(f"{of.judge} without {variant.name}: {error}")
-    return found, not_had
+    return parts, not_had
 
 
 def window_of(judge: str, config: Config) -> int | None:

@@ -196,9 +196,9 @@ def _rated(folder: Path) -> Iterator[Item]:
 
 def _rated_by_a_model(folder: Path) -> Iterator[Item]:
     texts = {row["docid"]: row["text"] for row in lines(folder / "passages.jsonl")}
-    asked = {row["qid"]: row["sub_questions"] for row in lines(folder / "queries.jsonl")}
+    questions = {row["qid"]: row["sub_questions"] for row in lines(folder / "queries.jsonl")}
     for row in lines(folder / "llm_ratings.jsonl"):
-        for question in asked[row["qid"]] if row["own_topic"] else ():
+        for question in questions[row["qid"]] if row["own_topic"] else ():
             ids = {"topic_id": row["qid"], "passage_id": row["docid"]}
             inputs = {"question": question["text"], "context": texts[row["docid"]]}
             label = str(row["ratings"][question["idx"]])

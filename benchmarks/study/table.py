@@ -17,7 +17,7 @@ COLUMNS = (
 _N_TEXT = 3  # the first columns, which hold words
 
 
-def row_of(part: Part, state: State, found: Sequence[Figures], took: Taken) -> dict[str, Any]:
+def row_of(part: Part, state: State, figures: Sequence[Figures], took: Taken) -> dict[str, Any]:
     """A part as JSON has it: what was judged how, what it took, and the figures by question.
 
     A part that was not finished has no figures: what was judged of it is no sample.
@@ -31,7 +31,7 @@ def row_of(part: Part, state: State, found: Sequence[Figures], took: Taken) -> d
         "state": str(state),
         "n_items": len(part.items),
         **asdict(took),
-        "questions": [asdict(one) for one in found],
+        "questions": [asdict(one) for one in figures],
     }
 
 
@@ -52,12 +52,12 @@ def _rows(row: Mapping[str, Any]) -> list[list[str]]:
     if row["state"] != State.DONE:
         empty = [row["state"], *["-"] * 7]
         return [[row["judge"], row["data"], variant, f"{row['n_items']:,}", *empty, *took]]
-    found = []
-    for place, of in enumerate(row["questions"]):
+    rows = []
+    for number, of in enumerate(row["questions"]):
         cells = [row["judge"], f"{row['data']}: {of['question']}", variant, f"{of['n']:,}"]
         cells += _figures(of)
-        found.append(cells + (took if place == 0 else [""] * len(took)))
-    return found
+        rows.append(cells + (took if number == 0 else [""] * len(took)))
+    return rows
 
 
 def _figures(of: Mapping[str, Any]) -> list[str]:
