@@ -115,7 +115,7 @@ class Obedient:
         all_inputs = {**inputs, "may_read": self._may_read}
         reply = brain(self._obeys, prompt.messages(inputs), all_inputs)
         reply = {name: reply[name] for name in prompt.output_names}
-        note_of(prompt, inputs, replicate, WHERE)
+        record_answer(prompt, inputs, replicate, WHERE)
         return Reply(prompt.parse(json.dumps(reply), inputs), WHERE)
 
     def varied(self, **settings: Any) -> Obedient:

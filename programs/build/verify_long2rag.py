@@ -1,4 +1,4 @@
-"""`judge build long2rag DIR --verified SHEET`: what people said of key points is brought in."""
+"""`judge build long2rag DIR --verified SHEET`: people's verdicts on key points are applied."""
 
 from __future__ import annotations
 

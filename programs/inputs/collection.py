@@ -35,7 +35,7 @@ from .other_topics import against, nearest, note_others
 
 @dataclass
 class Collection:
-    """The data of a run. Answers are not held: `answers()` reads them again, topic by topic.
+    """The data of a run. Answers are not kept: `answers()` reads them again, topic by topic.
 
     `not_made`: why there is no answer, by run and topic, where that is no doing of the system; it
     is among no answers, and no other is missing so. `candidates_not_made`: the same, by topic.

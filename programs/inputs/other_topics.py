@@ -1,4 +1,4 @@
-"""Topics that one file names and another does not: said with the ids that are nearest to them."""
+"""Topics that one file names and another does not: reported with the nearest ids."""
 
 from __future__ import annotations
 

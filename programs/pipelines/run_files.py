@@ -46,7 +46,7 @@ class RunFiles:
         Args:
             lost: of each run the topics whose ranking could not be made, and why.
 
-        Raises: InputError for a place that cannot be written, ids and scores that no run can hold.
+        Raises: InputError for a path that cannot be written, ids and scores that no run can hold.
         """
         text = orjson.dumps(manifest, option=orjson.OPT_INDENT_2)
         parts = {
@@ -70,7 +70,7 @@ class RunFiles:
 def run_files(out: Path, names: Iterable[str], inputs: Iterable[Path]) -> RunFiles:
     """The files of runs: `out` itself (.run, .trec, .txt) for one, or a folder of all.
 
-    Raises: InputError for several runs and one file, a place that cannot be written, a file there
+    Raises: InputError for several runs and one file, a path that cannot be written, a file there
         that is one of the inputs, and a manifest there that is of another program.
     """
     names = list(names)

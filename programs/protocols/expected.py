@@ -19,7 +19,7 @@ EXPECTED_NUGGET_MEASURES = tuple(name + SUFFIX for name in NUGGET_MEASURES)
 
 
 def has_probabilities(row: Assignment | SupportLabels) -> bool:
-    """Whether the judge said how likely labels are, of any item of this answer."""
+    """Whether the judge gave probabilities of labels, of any item of this answer."""
     if isinstance(row, Assignment):
         return any(assigned.probabilities is not None for assigned in row.nuggets)
     return any(c.probabilities is not None for s in row.sentences for c in s.citations)

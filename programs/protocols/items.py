@@ -133,7 +133,7 @@ class Items(Program):
 
 @dataclass
 class ItemCollection(Collection):
-    """The items of a file. They are not held: `rows()` reads them again in the same order."""
+    """The items of a file. None is kept: `rows()` reads them again in the same order."""
 
     path: Path = Path()
     fields: dict[str, str] = field(default_factory=dict)

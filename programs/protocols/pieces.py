@@ -1,4 +1,4 @@
-"""What a program judged, piece by piece, from its files: read topic by topic, and not held."""
+"""What a program judged, piece by piece, from its files: read topic by topic, none kept."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def explanation(row: Explained) -> dict[str, Any]:
 def point_piece(
     row: OfAnswer, unit: str, point: str, text: str, label: str | None, **more: Any
 ) -> Piece:
-    """Of a point that an answer was held against; `more` are other fields of a Piece."""
+    """Of a point that an answer was compared with; `more` are other fields of a Piece."""
     cell = (row.topic_id, row.run_id, point)
     return Piece(row.run_id, row.topic_id, cell, unit, point, text, label, **more)
 

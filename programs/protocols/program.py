@@ -281,7 +281,7 @@ class Program(ABC):
         return None
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:
-        """All that it judged, answer by answer, with what its judges said.
+        """All that it judged, answer by answer, with the reasons of its judges.
 
         Args:
             lines: of its files, each by its name: of one topic.

@@ -49,7 +49,7 @@ class Worker:
         self._budget = Budget()
         self._slots = asyncio.Semaphore(config.run.concurrency)
         self._tasks: set[asyncio.Task[None]] = set()
-        self._n_held = 0
+        self._n_under_way = 0
         self._number = 0
         self._finished: list[tuple[int, Outcome]] = []
         self._error: BaseException | None = None
@@ -80,7 +80,7 @@ class Worker:
     async def exchange(
         self, stage: int, new: Sequence[tuple[int, Item]], allowance: Allowance
     ) -> Report:
-        """Take new items, and wait until some of those held are finished.
+        """Take new items, and wait until some of those under way are finished.
 
         Args:
             stage: number of the stage that they are of, which has begun.
@@ -93,7 +93,7 @@ class Worker:
             setattr(self._budget, name, limit)
         self._budget.is_shared = not allowance.is_alone
         self._budget.learn(allowance.seen)
-        self._n_held += len(new)
+        self._n_under_way += len(new)
         for number, item in new:
             task = asyncio.create_task(self._judge(self._ask, number, item))
             self._tasks.add(task)
@@ -127,14 +127,14 @@ class Worker:
             self._finished.append((number, outcome))
         except Exception as error:
             self._error = self._error or error
-        self._n_held -= 1
+        self._n_under_way -= 1
         self._look()
 
     def _look(self) -> None:
         """Whether there is something to report, and whether it can wait for more."""
         for event, is_so in (
             (self._some, self._finished or self._error),
-            (self._few_left, self._n_held < self._config.run.concurrency or self._error),
+            (self._few_left, self._n_under_way < self._config.run.concurrency or self._error),
         ):
             if is_so:
                 event.set()
