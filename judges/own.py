@@ -235,9 +235,9 @@ class OwnJudgeDefinition(Row):
     @property
     def version(self) -> str:
         """Hash of everything in the definition."""
-        unsaid = {"evidence"} if self.evidence is None else set()
-        unsaid |= set() if self.tools else {"tools", "steps", "pipeline"}
-        text = json.dumps(self.model_dump(mode="json", exclude=unsaid))
+        left_out = {"evidence"} if self.evidence is None else set()
+        left_out |= set() if self.tools else {"tools", "steps", "pipeline"}
+        text = json.dumps(self.model_dump(mode="json", exclude=left_out))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 

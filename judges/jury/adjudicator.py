@@ -10,7 +10,7 @@ from ..items import ItemJudge
 from ..variants import with_input
 from ..verdicts import Verdict
 
-SAID = "other_judges"
+OTHER_JUDGES = "other_judges"
 DESC = (
     "labels that other judges gave, how many of them gave each, and what one of them went by; any "
     "of these may be wrong, the most frequent too"
@@ -19,7 +19,7 @@ DESC = (
 
 def adjudicating(judge: ItemJudge) -> ItemJudge:
     """A copy of the judge that is shown the labels of others beside the item."""
-    return with_input(judge, SAID, DESC)
+    return with_input(judge, OTHER_JUDGES, DESC)
 
 
 def labels_as_text(item: Mapping[str, str], verdicts: Mapping[str, Verdict]) -> str:

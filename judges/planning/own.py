@@ -13,7 +13,7 @@ from ..own import OwnJudgeDefinition, read_own_judge
 from .actions import Action, AskAbout, labels_in
 from .planner import LEFT, Planner, by_rule
 
-PLACES = {"none": 0.0, "partial": 0.5, "full": 1.0}  # of the support judge's labels
+POSITIONS = {"none": 0.0, "partial": 0.5, "full": 1.0}  # of the support judge's labels
 JUDGED = 5  # passages that the lexical twin has judged
 
 
@@ -64,7 +64,9 @@ class OwnPlanner(Planner):
         sought = inputs[rule.look_for]
         action: Action = by_rule(inputs, sought, JUDGED, {"statement": sought})
         if not action or inputs[LEFT] == 1:
-            best = max((PLACES[label] for label in labels_in(inputs["turns"]).values()), default=0)
+            best = max(
+                (POSITIONS[label] for label in labels_in(inputs["turns"]).values()), default=0
+            )
             label = self.scale[sum(best >= cut for cut in rule.cuts)]
             because = list(range(1, len(inputs["turns"]) + 1))
             action = {"tool": "finish", "label": label, "because": because}
