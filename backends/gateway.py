@@ -152,7 +152,7 @@ class Gateway:
 
     def trust(self) -> None:
         """The model gave judgements before, elsewhere: its first ones here decide nothing."""
-        self._limiter.trial.passed()
+        self._limiter.probation.passed()
 
     async def aclose(self) -> None:
         """See Backend.aclose."""
@@ -180,12 +180,12 @@ class Gateway:
     ) -> Reply:
         in_flight: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._in_flight[key] = in_flight
-        job, trial = _Job(body), self._limiter.trial
+        job, probation = _Job(body), self._limiter.probation
         try:
             reply, line = await self._ask_until_valid(transport, job, prompt, inputs)
         except JudgeError as error:
             self._limiter.judgement_ended(lost=isinstance(error, EndpointLost))
-            trial.failed(error)
+            probation.failed(error)
             in_flight.set_exception(error)
             in_flight.exception()  # nobody has to be waiting for it
             raise
@@ -198,14 +198,14 @@ class Gateway:
             raise
         else:
             self._limiter.judgement_ended(lost=False)
-            trial.passed()
+            probation.passed()
             in_flight.set_result(reply)  # first: a full disk must not leave the twins waiting
             if self._cache is not None and not self._secrets.show_in(line.decode()):
                 self._cache.put(key, line, self.config.model)
             return reply
         finally:
             del self._in_flight[key]
-            trial.left(job)
+            probation.left(job)
 
     async def _ask_until_valid(
         self, transport: Transport, job: _Job, prompt: Prompt, inputs: Mapping[str, Any]
@@ -275,8 +275,8 @@ class Gateway:
         for attempt in range(1, self.config.retries + 2):
             if self.budget.reached:  # no need to stand in line to hear it
                 self.budget.check(job.need)
-            if not self._limiter.trial.is_over:
-                await self._limiter.trial.admit(job, is_first=not job.requests)
+            if not self._limiter.probation.is_over:
+                await self._limiter.probation.admit(job, is_first=not job.requests)
             await self._limiter.enter(job.tokens)
             completion: Completion | None = None
             billed: int | None = 0  # what is cancelled may be paid for

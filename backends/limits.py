@@ -18,8 +18,8 @@ MANY = 20  # judgements whose replies could not be read, and no other
 PATIENCE = 10  # judgements lost in a row, to errors and after all retries, before giving up
 
 
-class Trial:
-    """Whether a model gives any judgement at all, which its first ones tell.
+class Probation:
+    """Whether a model gives any judgement at all, which its first ones show.
 
     Over as soon as one was given. Until then FEW judgements that ended without a reply, after all
     retries, or MANY without a reply that could be read, end the run: once none is under way that
@@ -48,7 +48,7 @@ class Trial:
         while not (self.is_over or self._may_go(me, is_first=is_first)):
             self._under_way.discard(me)
             if self._is_enough and not self._under_way:
-                self._tell()
+                self._wake()
                 raise self._hopeless()
             await self._news.wait()
         self._under_way.add(me)
@@ -59,7 +59,7 @@ class Trial:
         """A judgement was given."""
         if not self.is_over:
             self.is_over = True
-            self._tell()
+            self._wake()
 
     def failed(self, error: JudgeError) -> None:
         """There was none. What concerns one question alone decides nothing."""
@@ -77,7 +77,7 @@ class Trial:
         if not self.is_over:
             self._under_way.discard(id(judgement))
             self._retried.discard(id(judgement))
-            self._tell()
+            self._wake()
 
     @property
     def _is_enough(self) -> bool:
@@ -89,7 +89,7 @@ class Trial:
         n_tried = len(self._retried) + self._n_failed
         return not self._is_enough and (is_first or n_tried < FEW)
 
-    def _tell(self) -> None:
+    def _wake(self) -> None:
         self._news.set()
         self._news = asyncio.Event()
 
@@ -122,7 +122,7 @@ class Limiter:
         self._open_at = 0.0
         self._lost_in_a_row = 0
         self._patience = patience
-        self.trial = Trial(config, is_over=patience == math.inf)
+        self.probation = Probation(config, is_over=patience == math.inf)
 
     async def enter(self, tokens: int) -> None:
         """Wait for a free slot, the rates and any pause.
