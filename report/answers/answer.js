@@ -1,7 +1,7 @@
 // One answer, sentence by sentence, with what was judged of it and why.
 
 import { count, el, num } from "../web/el.js";
-import { held } from "../web/held.js";
+import { snapshot } from "../web/snapshot.js";
 import { bind } from "../web/keys.js";
 import { get, go, link, section } from "../web/state.js";
 import { facts } from "./facts.js";
@@ -20,9 +20,9 @@ export function draw(view) {
   filled(view).then(
     (nodes) => {
       if (view.drawing !== drawing) return;
-      const back = held(root);
+      const restore = snapshot(root);
       root.replaceChildren(...nodes.flat(Infinity).filter(Boolean));
-      back();
+      restore();
       root.style.removeProperty("min-height");
       if (section() === view.id) root.querySelector("[aria-current=true]")?.scrollIntoView({ block: "nearest" });
     },
@@ -51,19 +51,19 @@ async function filled(view) {
   const index = await textIndex();
   const topics = head.topics.filter((topic) => Object.hasOwn(index.topics, topic) || Object.hasOwn(index.pages, topic));
   const topic = get("topic") || topics[0] || "";
-  const found = await answersTo(topic);
+  const texts = await answersTo(topic);
   view.shown = null;
   const choose = finder(id, "topic", "topic", topics.map((one) => [one, view.data.questions?.[one] ?? ""]), topic);
-  if (!found) return [el("div", { class: "controls" }, choose), elsewhere(index, topic), left(index)];
+  if (!texts) return [el("div", { class: "controls" }, choose), elsewhere(index, topic), left(index)];
   const measure = get("measure", head.measures[0]);
-  const worth = (run) => found.answers.get(run).scores.find(([name]) => name === measure)?.[1] ?? -1;
-  const order = [...found.answers.keys()].sort((a, b) => worth(b) - worth(a));
+  const worth = (run) => texts.answers.get(run).scores.find(([name]) => name === measure)?.[1] ?? -1;
+  const order = [...texts.answers.keys()].sort((a, b) => worth(b) - worth(a));
   const run = get("run") || order[0];
   const controls = el("div", { class: "controls" }, choose, finder(id, "run", "run", order.map((one) => [one, num(worth(one) < 0 ? null : worth(one))]), run));
-  const title = el("h3", {}, run, el("span", { class: "question" }, found.question ? ` · ${found.question}` : ` · ${topic}`));
-  if (!found.answers.has(run)) return [controls, title, el("p", { class: "nothing" }, `${run} has no answer to topic ${topic}.`), left(index)];
+  const title = el("h3", {}, run, el("span", { class: "question" }, texts.question ? ` · ${texts.question}` : ` · ${topic}`));
+  if (!texts.answers.has(run)) return [controls, title, el("p", { class: "nothing" }, `${run} has no answer to topic ${topic}.`), left(index)];
   view.shown = { order, run };
-  const answer = { ...found.answers.get(run), byWords: new Set(view.data.by_words) };
+  const answer = { ...texts.answers.get(run), byWords: new Set(view.data.by_words) };
   const at = order.indexOf(run);
   const near = (by, text) => (order[at + by] ? el("a", { href: link(id, { run: order[at + by], item: "", sentence: "" }) }, text) : null);
   return [

@@ -3,7 +3,7 @@
 import { count, el } from "../web/el.js";
 import { link } from "../web/state.js";
 import { KINDS, kindOf, look } from "./labels.js";
-import { said } from "./notes.js";
+import { notesOn } from "./notes.js";
 import { fact, worth } from "./parts.js";
 import { named } from "./reading.js";
 
@@ -18,14 +18,14 @@ export function facts({ id, data }, answer, item) {
     const of = whole.filter((one) => kind(one) === name);
     const isPenalty = name === "penalties";
     const isGood = (one) => (isPenalty ? one.label === "not_met" : isHit(one));
-    const place = (one) => {
+    const rank = (one) => {
       const [, importance, weight] = named(answer, one);
       return [importance === "vital" ? 0 : 1, isGood(one) ? 1 : 0, -Math.abs(weight ?? 0)];
     };
     const n = of.filter((one) => (isPenalty ? ["met", "partly"].includes(one.label) : isGood(one))).length;
     return [
       el("h4", {}, KINDS[name]?.title ?? name, el("small", {}, ` ${count(n)} of ${count(of.length)}${isPenalty ? " apply" : ""}`)),
-      el("ul", { class: "facts-of" }, of.map((one) => [place(one), one])
+      el("ul", { class: "facts-of" }, of.map((one) => [rank(one), one])
         .sort(([a], [b]) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2]).map(([, one]) => entry(id, answer, one, item))),
     ];
   });
@@ -36,5 +36,5 @@ function entry(id, answer, one, item) {
   const kind = kindOf(one.program, weight);
   const isChosen = one.item === item;
   const name = one.item ? el("a", { href: link(id, { item: isChosen ? "" : one.item, sentence: "" }), title: isChosen ? "show all quotes again" : "show where" }, text) : look(kind, one.label).word;
-  return el("li", { "aria-current": isChosen ? "true" : null }, el("div", { class: "what" }, worth(weight), fact(name, importance)), el("div", { class: "note" }, said(one, answer, kind)));
+  return el("li", { "aria-current": isChosen ? "true" : null }, el("div", { class: "what" }, worth(weight), fact(name, importance)), el("div", { class: "note" }, notesOn(one, answer, kind)));
 }

@@ -6,7 +6,7 @@ import { roving } from "../web/roving.js";
 import { download } from "../web/table.js";
 import { fact, mark, short } from "./parts.js";
 
-/** The table; `order` has the places of its runs. */
+/** The table; `order` has the indices of its runs. */
 export function grid(id, matrix, topic, order, kind) {
   const facts = sorted(matrix.facts(topic), get(`${id}.sort`));
   const of = new Map(order.map((run) => [run, matrix.counted(facts.map(({ codes }) => codes[run]))]));
@@ -43,8 +43,8 @@ function cell(matrix, topic, one, run) {
 
 function sorted(facts, by) {
   const sign = by.startsWith("-") ? -1 : 1;
-  const place = (one) => (by ? sign * (one.rate ?? 2 * sign) : one.importance === "vital" ? 0 : 1);
-  return facts.map((one) => [place(one), one]).sort(([a], [b]) => a - b).map(([, one]) => one);
+  const rank = (one) => (by ? sign * (one.rate ?? 2 * sign) : one.importance === "vital" ? 0 : 1);
+  return facts.map((one) => [rank(one), one]).sort(([a], [b]) => a - b).map(([, one]) => one);
 }
 
 function columns(matrix, order, of, by) {

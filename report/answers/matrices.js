@@ -57,8 +57,8 @@ export class Matrix {
   /** The facts of all topics, those that fewest runs state first, vital before okay. */
   missed() {
     const all = this.topics.flatMap(({ id }) => this.facts(id));
-    const place = (fact) => [fact.rate ?? 2, fact.importance === "vital" ? 0 : 1, -fact.n];
-    return all.map((fact) => [place(fact), fact])
+    const rank = (fact) => [fact.rate ?? 2, fact.importance === "vital" ? 0 : 1, -fact.n];
+    return all.map((fact) => [rank(fact), fact])
       .sort(([a], [b]) => a[0] - b[0] || a[1] - b[1] || a[2] - b[2])
       .map(([, fact]) => fact);
   }

@@ -30,7 +30,7 @@ export function draw(view) {
     const missing = get("topic") ? el("p", { class: "nothing" }, `Topic ${get("topic")} has none of these.`) : null;
     return [controls, missing, matrix.is_strip ? topics(id, matrix) : missed(view, matrix, kind)].flat().filter(Boolean);
   }
-  const order = ordered(matrix, data.order[measure].map((place) => head.runs[place]));
+  const order = ordered(matrix, data.order[measure].map((index) => head.runs[index]));
   const legend = el("ul", { class: "marks", "aria-label": "Marks" },
     matrix.looks.filter((look) => look.glyph).map((look) => el("li", {}, mark(look, look.word), ` ${look.word}`)));
   const name = el("h3", {}, topic.id, topic.question ? `: ${topic.question}` : "");
@@ -55,12 +55,12 @@ function sorting(id, measure, first) {
   ];
 }
 
-/** Places of the matrix's runs as they are named here, those that are not named last. */
+/** Indices of the matrix's runs as they are named here, those that are not named last. */
 function ordered(matrix, names) {
-  const places = new Map(matrix.runs.map((run, place) => [run, place]));
-  const first = names.filter((name) => places.has(name)).map((name) => places.get(name));
+  const indices = new Map(matrix.runs.map((run, index) => [run, index]));
+  const first = names.filter((name) => indices.has(name)).map((name) => indices.get(name));
   const known = new Set(first);
-  return [...first, ...matrix.runs.map((_, place) => place).filter((place) => !known.has(place))];
+  return [...first, ...matrix.runs.map((_, index) => index).filter((index) => !known.has(index))];
 }
 
 /** All topics: the facts by how few runs state them. */

@@ -1,4 +1,4 @@
-// What was said of an answer: a judgement's label, quotes, reason, what people say, and the passage.
+// The judgements of an answer: label, quotes, reason, labels of people, and the passage.
 
 import { el, num } from "../web/el.js";
 import { marked, sharedWords } from "../web/marked.js";
@@ -13,7 +13,7 @@ export function quoteClass({ byWords }, one) {
 }
 
 /** Label, reason, quotes and people's labels of one judgement. */
-export function said(one, answer, kind = one.program) {
+export function notesOn(one, answer, kind = one.program) {
   const seen = look(kind, one.label);
   const score = one.score === undefined ? "" : ` · score ${num(one.score, 2)}`;
   const isJudged = one.label !== undefined && one.label !== "uncited" && kind !== "uncited";
@@ -31,8 +31,8 @@ export function said(one, answer, kind = one.program) {
   ];
 }
 
-function quote([of, words, spans, place, isQuoted]) {
-  const isFound = spans.length || place;
+function quote([of, words, spans, offsets, isQuoted]) {
+  const isFound = spans.length || offsets;
   const why = isQuoted === false ? ` These words do not stand in the ${of || "text"}.` : isFound ? "" : ` Of the ${of || "text"}.`;
   return el("p", { class: isQuoted === false ? "unfound" : null }, `“${words}”`, why ? el("small", {}, why) : null);
 }
@@ -44,7 +44,7 @@ export function passage(one, { passages, byWords }, sentence) {
   if (!known && one.unjudged) return null;
   if (!known) return el("p", { class: "source" }, `${one.docid}: its text is not here.`);
   const [title, text] = known;
-  const quotes = (one.evidence ?? []).filter(([, , , place]) => place)
+  const quotes = (one.evidence ?? []).filter(([, , , offsets]) => offsets)
     .map(([, , , [start, end]]) => ({ start, end, ...(byWords.has(one.program) ? WORDS : { title: "quoted by the judge" }) }));
   const marks = quotes.length ? quotes : sharedWords(text, sentence ?? "");
   return el("details", { class: "passage" }, el("summary", {}, title ? `${title} ` : "", el("small", {}, one.docid)),

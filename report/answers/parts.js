@@ -28,10 +28,10 @@ export function finder(of, label, key, options, chosen, none = "") {
   const id = `${of}-${key}`;
   const input = el("input", { id, list: `${id}-list`, value: chosen, placeholder: none, onchange: () => {
     const wanted = input.value.trim();
-    const found = options.find(([value]) => value === wanted)
+    const option = options.find(([value]) => value === wanted)
       ?? options.find(([value, text]) => wanted && `${value} ${text}`.toLowerCase().includes(wanted.toLowerCase()));
-    if (found || !wanted) go(of, { [key]: found ? found[0] : "" });
-    input.setCustomValidity(found || !wanted ? "" : `There is no ${label} like this.`);
+    if (option || !wanted) go(of, { [key]: option ? option[0] : "" });
+    input.setCustomValidity(option || !wanted ? "" : `There is no ${label} like this.`);
     input.reportValidity();
   } });
   return el("label", {}, label, input,

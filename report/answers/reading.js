@@ -4,10 +4,10 @@ import { el } from "../web/el.js";
 import { link } from "../web/state.js";
 import { marked, sharedWords } from "../web/marked.js";
 import { kindOf, look } from "./labels.js";
-import { passage, quoteClass, said } from "./notes.js";
+import { notesOn, passage, quoteClass } from "./notes.js";
 import { mark, worth } from "./parts.js";
 
-/** The sentences; `item` is the chosen fact, `sentence` the chosen place. */
+/** The sentences; `item` is the chosen fact, `sentence` the chosen index. */
 export function reading(answer, item, sentence) {
   if (!answer.sentences.length)
     return el("p", { class: "nothing" }, "The text of this answer is not here: its file has changed, or is not where it was.");
@@ -37,7 +37,7 @@ export function reading(answer, item, sentence) {
 function row(answer, text, citations, at, about, item, sentence) {
   const isChosen = sentence === String(at);
   const notes = [
-    about.cited.map((one) => el("div", { class: "note" }, said(one, answer, one.program === "support" && one.docid === undefined ? "uncited" : one.program), passage(one, answer, text))),
+    about.cited.map((one) => el("div", { class: "note" }, notesOn(one, answer, one.program === "support" && one.docid === undefined ? "uncited" : one.program), passage(one, answer, text))),
     citations.length && !about.cited.length ? el("p", { class: "source" }, `cites ${citations.join(", ")}`) : null,
     about.facts.map((one) => {
       const [text, , weight] = named(answer, one);

@@ -6,7 +6,7 @@ import { link } from "../web/state.js";
 import { table } from "../web/table.js";
 import { mark } from "./parts.js";
 
-/** The table; `order` has the places of its runs. */
+/** The table; `order` has the indices of its runs. */
 export function strips(id, matrix, topic, order) {
   const given = matrix.strips(topic);
   const rows = order.filter((run) => given[run]).map((run) => {

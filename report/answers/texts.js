@@ -21,8 +21,8 @@ export async function answersTo(topic) {
   if (!opened.has(topic)) {
     const parts = await Promise.all(topics[topic].map(opening));
     const answers = new Map();
-    for (const { items, passages, answers: found } of parts)
-      for (const [run, answer] of Object.entries(found)) answers.set(run, { ...answer, items, passages });
+    for (const { items, passages, answers: ofPart } of parts)
+      for (const [run, answer] of Object.entries(ofPart)) answers.set(run, { ...answer, items, passages });
     if (opened.size > 8) opened.delete(opened.keys().next().value);
     opened.set(topic, { question: parts.find((part) => part.question)?.question ?? "", answers });
   }

@@ -88,13 +88,13 @@ function questions(id, { topics }, topic, part) {
   const lost = rows.filter((row) => row.answerable === 1 && row.n === 0);
   const none = rows.filter((row) => row.answerable === 0).length;
   const can = rows.filter((row) => row.answerable === 1).length;
-  const found = missing ? "is known to have retrieved" : "retrieved"; // a missing rating may be an answer
-  const said = lost.length
-    ? `No run ${found} an answer to ${count(lost.length)} of ${count(can, "answerable sub-question")}`
+  const verb = missing ? "is known to have retrieved" : "retrieved"; // a missing rating may be an answer
+  const missed = lost.length
+    ? `No run ${verb} an answer to ${count(lost.length)} of ${count(can, "answerable sub-question")}`
     : "Each answerable sub-question has a run that retrieved an answer";
   return [
     el("p", { class: "lead" }, all
-      ? `${said}${none ? `; ${count(none)} more ${none === 1 ? "has" : "have"} no answer in the pool` : ""}.` : ""),
+      ? `${missed}${none ? `; ${count(none)} more ${none === 1 ? "has" : "have"} no answer in the pool` : ""}.` : ""),
     table({
       id: `${id}.questions${part}`, of: id, caption: "Sub-questions of the topic", rows, order: "n",
       columns: [

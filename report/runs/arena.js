@@ -1,4 +1,4 @@
-// Battles of answers: strengths with intervals, who beat whom, and what the place of an answer did to verdicts.
+// Battles of answers: strengths with intervals, who beat whom, and what the position of an answer did to verdicts.
 
 import { count, el, num } from "../web/el.js";
 import { table } from "../web/table.js";
@@ -21,7 +21,7 @@ function ofFolder(id, folder, i, isNamed) {
   return [
     isNamed ? el("h3", {}, folder.folder) : null,
     standings(`${id}.runs${i || ""}`, id, folder, of),
-    el("ul", {}, said(folder).map((line) => el("li", {}, line))),
+    el("ul", {}, remarks(folder).map((line) => el("li", {}, line))),
     el("h3", {}, `Who beat whom${of}`),
     matrix(`${id}.won${i || ""}`, id, folder, of),
   ].filter(Boolean);
@@ -49,7 +49,7 @@ function bounded([value, low, high]) {
   return low === null ? round(value) : `${round(value)} [${round(low)} ${round(high)}]`;
 }
 
-function said({ n, n_unjudged: nUnjudged, n_splits: nSplits, n_both: nBoth, has_prior: hasPrior, position, cost }) {
+function remarks({ n, n_unjudged: nUnjudged, n_splits: nSplits, n_both: nBoth, has_prior: hasPrior, position, cost }) {
   const lines = [`${count(n, "battle")}; ${count(nSplits)} tied because their orders disagree (splits).`];
   if (nUnjudged)
     lines.push(`${count(nUnjudged, "battle")} not judged: in no count, and strengths have no bounds for them.`);
@@ -60,7 +60,7 @@ function said({ n, n_unjudged: nUnjudged, n_splits: nSplits, n_both: nBoth, has_
     const { value, low, high } = position.effect;
     lines.push(`Position: ${num(value)}${low === null ? "" : ` [${num(low)} ${num(high)}]`}: the share of verdicts for `
       + `the answer shown first (${count(position.n_first)}) minus that for the second (${count(position.n_second)}). `
-      + "0 is a judge to whom place means nothing.");
+      + "0 is a judge to whom position means nothing.");
   }
   if (cost) {
     const money = cost.dollars === null ? "money not known" : `$ ${cost.dollars.toPrecision(2)}`;

@@ -8,7 +8,7 @@ export const UNDEFINED = 3;
 
 const opened = new Map();
 
-/** The cells of a measure: `value(run, topic)` by their places, null where there is none, and `why(run, topic)`. */
+/** The cells of a measure: `value(run, topic)` by their indices, null where there is none, and `why(run, topic)`. */
 export function cellsOf(head, measure) {
   if (!opened.has(measure)) opened.set(measure, open(head, measure));
   return opened.get(measure);
@@ -25,8 +25,8 @@ function open(head, measure) {
   const why = (run, topic) => (at(run, topic) < values.length ? 0 : top - at(run, topic));
   const isThere = (run) => head.topics.some((_, topic) => why(run, topic) !== UNDEFINED);
   const means = (topic) => head.runs.some((_, run) => why(run, topic) !== UNDEFINED);
-  const places = (names, test) => names.map((_, place) => place).filter(test);
-  return { value, why, values, isOfAnswered, runs: places(head.runs, isThere), topics: places(head.topics, means) };
+  const indices = (names, test) => names.map((_, index) => index).filter(test);
+  return { value, why, values, isOfAnswered, runs: indices(head.runs, isThere), topics: indices(head.topics, means) };
 }
 
 /** What a cell counts in a mean: its value, 0 where the run did not answer, null where it is left out. */
@@ -35,7 +35,7 @@ export function counted(cells, run, topic) {
 }
 
 /** Why there is no value, in words. */
-export function said(why) {
+export function reasonText(why) {
   return { [UNANSWERED]: "not answered", [UNJUDGED]: "not judged", [UNDEFINED]: "means nothing here" }[why] ?? "";
 }
 

@@ -1,4 +1,4 @@
-// What the address chooses: a measure, runs, a topic; and what is said where it names none that is there.
+// What the address chooses: a measure, runs, a topic; and what is shown where it names none that is there.
 
 import { el } from "../web/el.js";
 import { get, go } from "../web/state.js";
@@ -15,19 +15,19 @@ export function nameOf(key, names) {
   return names.includes(wanted) ? wanted : "";
 }
 
-/** Sentences about what the address names and a section cannot show; `why` is said of known measures. */
+/** Sentences about what the address names and a section cannot show; `why` gives that of known measures. */
 export function unknown(head, available, why) {
-  const found = [];
+  const sentences = [];
   const measure = get("measure");
   if (measure && !available.includes(measure))
-    found.push(head.measures.includes(measure) ? why(measure) : `There is no measure ${measure} here.`);
+    sentences.push(head.measures.includes(measure) ? why(measure) : `There is no measure ${measure} here.`);
   for (const [key, noun, names] of [
     ["run", "run", head.runs],
     ["other", "run", head.runs],
     ["topic", "topic", head.topics],
   ])
-    if (get(key) && !names.includes(get(key))) found.push(`There is no ${noun} ${get(key)} here.`);
-  return found.map((text) => el("p", { class: "nothing" }, text));
+    if (get(key) && !names.includes(get(key))) sentences.push(`There is no ${noun} ${get(key)} here.`);
+  return sentences.map((text) => el("p", { class: "nothing" }, text));
 }
 
 /** Whether the page has this section. */

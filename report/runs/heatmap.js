@@ -2,7 +2,7 @@
 
 import { el, num } from "../web/el.js";
 import { say } from "../web/say.js";
-import { said, UNANSWERED, UNJUDGED } from "./cells.js";
+import { reasonText, UNANSWERED, UNJUDGED } from "./cells.js";
 
 const [MEANS, HEAD, ROW] = [56, 22, 18]; // pixels: of means, above, a row
 const [LEAST, MOST] = [4, 96]; // of a column
@@ -45,30 +45,30 @@ export function heatmap({ id, head, cells, measure, digits, runs, topics, open }
     const [x, y] = [state.names + state.at[1] * state.column, HEAD + state.at[0] * ROW];
     context.strokeRect(x - 1, y - 1, state.column + 1, ROW + 1);
   };
-  const tell = (isSaid) => {
+  const describe = (isSpoken) => {
     const [row, column] = state.at;
     const [{ run, name }, { topic, name: where }] = [runs[row], topics[column]];
     const value = cells.value(run, topic);
-    const text = `${name}, ${where}: ${value === null ? said(cells.why(run, topic)) : num(value, digits)}`;
+    const text = `${name}, ${where}: ${value === null ? reasonText(cells.why(run, topic)) : num(value, digits)}`;
     under.textContent = text;
-    if (isSaid) say(text);
+    if (isSpoken) say(text);
   };
-  const placeOf = (event) => {
+  const cellAt = (event) => {
     const column = Math.floor((event.offsetX - state.names) / state.column);
     const row = Math.floor((event.offsetY - HEAD) / ROW);
     return row >= 0 && row < runs.length && column >= 0 && column < topics.length ? [row, column] : null;
   };
   canvas.addEventListener("pointermove", (event) => {
-    const place = placeOf(event);
-    canvas.classList.toggle("over", place !== null);
-    if (!place || (state.isOn && place.join() === state.at.join())) return;
-    [state.at, state.isOn] = [place, true];
+    const hit = cellAt(event);
+    canvas.classList.toggle("over", hit !== null);
+    if (!hit || (state.isOn && hit.join() === state.at.join())) return;
+    [state.at, state.isOn] = [hit, true];
     point();
-    tell(false);
+    describe(false);
   });
   canvas.addEventListener("click", (event) => {
-    const place = placeOf(event);
-    if (place) open(runs[place[0]].run, topics[place[1]].topic);
+    const hit = cellAt(event);
+    if (hit) open(runs[hit[0]].run, topics[hit[1]].topic);
   });
   canvas.addEventListener("keydown", (event) => {
     const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
@@ -76,10 +76,10 @@ export function heatmap({ id, head, cells, measure, digits, runs, topics, open }
     else if (!by) return;
     else {
       const most_ = [runs.length - 1, topics.length - 1];
-      state.at = state.at.map((place, i) => Math.min(most_[i], Math.max(0, place + (state.isOn ? by[i] : 0))));
+      state.at = state.at.map((index, i) => Math.min(most_[i], Math.max(0, index + (state.isOn ? by[i] : 0))));
       state.isOn = true;
       point();
-      tell(true);
+      describe(true);
     }
     event.preventDefault();
   });
@@ -95,9 +95,9 @@ export function heatmap({ id, head, cells, measure, digits, runs, topics, open }
   const figure = el("figure", { id: `${id}-map` }, box, under);
   /** The map with the cursor on a run and a topic, by their names. */
   const chosen = (run, topic) => {
-    const places = [runs.findIndex(({ name }) => name === run), topics.findIndex(({ name }) => name === topic)];
-    state.at = places.map((place) => Math.max(0, place));
-    state.isOn = places.some((place) => place >= 0);
+    const indices = [runs.findIndex(({ name }) => name === run), topics.findIndex(({ name }) => name === topic)];
+    state.at = indices.map((index) => Math.max(0, index));
+    state.isOn = indices.some((index) => index >= 0);
     point();
     return figure;
   };

@@ -128,7 +128,7 @@ export function draw({ id, data, head }) {
     el("div", { class: "controls" }, choice(id, "measure", "Measure", available, measure)),
     ...unknown(head, available, () => ""),
     el("p", { class: "lead" }, sentence(board, measure, beside, data, has_)),
-    chosen ? el("p", { class: "lead" }, `${chosen}: `, places(head, chosen, measure)) : null,
+    chosen ? el("p", { class: "lead" }, `${chosen}: `, linksTo(head, chosen, measure)) : null,
     table({ id, of: id, caption: `Runs by ${measure}`, columns, rows, order: board.is_less_better ? "mean" : "-mean" }),
     board.oracles.length ? oracles(board, measure, digits) : null,
   ].filter(Boolean);
@@ -153,16 +153,16 @@ function byRun(board, name) {
 
 /** The runs that are not told apart from one of them, itself included; none where nothing was tested. */
 function alike({ rows, apart }, run) {
-  const found = new Set();
+  const equals = new Set();
   let pair = 0;
   if (apart)
     rows.forEach((one, i) =>
       rows.slice(i + 1).forEach((other) => {
         const isSame = apart[pair++] === "0";
-        if (isSame && (one.run_id === run || other.run_id === run)) found.add(one.run_id).add(other.run_id);
+        if (isSame && (one.run_id === run || other.run_id === run)) equals.add(one.run_id).add(other.run_id);
       }),
     );
-  return found;
+  return equals;
 }
 
 function sentence(board, measure, beside, data, has_) {
@@ -187,15 +187,15 @@ function sentence(board, measure, beside, data, has_) {
   return parts.join("");
 }
 
-function places(head, run, measure) {
+function linksTo(head, run, measure) {
   const known = [
     ["answer", "its answers"],
     ["matrix", "its facts"],
     ["topics", "its topics"],
     ["pairs", "against others"],
   ];
-  const found = known.filter(([section]) => has(head, section));
-  return found.flatMap(([section, words], i) => [
+  const present = known.filter(([section]) => has(head, section));
+  return present.flatMap(([section, words], i) => [
     i ? " · " : "",
     el("a", { href: link(section, { run, measure }) }, words),
   ]);

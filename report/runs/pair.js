@@ -3,33 +3,33 @@
 import { count, el, num, svg } from "../web/el.js";
 import { go, link } from "../web/state.js";
 import { table } from "../web/table.js";
-import { cellsOf, counted, said } from "./cells.js";
+import { cellsOf, counted, reasonText } from "./cells.js";
 import { has } from "./chosen.js";
 
-/** Place of a pair in the lists, and whether it stands there the other way round. */
+/** Index of a pair in the lists, and whether it stands there the other way round. */
 export function pairOf(n, i, j) {
   const [a, b] = i < j ? [i, j] : [j, i];
-  return { place: (a * (2 * n - a - 1)) / 2 + (b - a - 1), sign: i < j ? 1 : -1 };
+  return { index: (a * (2 * n - a - 1)) / 2 + (b - a - 1), sign: i < j ? 1 : -1 };
 }
 
-/** What the tests say of the first of two runs, by their places, less the second. */
+/** The tests of the first of two runs, by their indices, less the second. */
 export function figures(given, i, j) {
-  const { place, sign } = pairOf(given.runs.length, i, j);
-  const [low, high] = [given.low[place], given.high[place]]
+  const { index, sign } = pairOf(given.runs.length, i, j);
+  const [low, high] = [given.low[index], given.high[index]]
     .map((x) => (x === null ? null : sign * x))
     .sort((a, b) => a - b);
-  const [wins, losses] = [given.wins[place], given.losses[place]];
+  const [wins, losses] = [given.wins[index], given.losses[index]];
   return {
-    difference: given.difference[place] === null ? null : sign * given.difference[place],
+    difference: given.difference[index] === null ? null : sign * given.difference[index],
     low,
     high,
-    p: given.p[place],
-    p_holm: given.p_holm[place],
-    p_hsd: given.p_hsd[place],
+    p: given.p[index],
+    p_holm: given.p_holm[index],
+    p_hsd: given.p_hsd[index],
     wins: sign > 0 ? wins : losses,
-    ties: given.ties[place],
+    ties: given.ties[index],
     losses: sign > 0 ? losses : wins,
-    apart: { 1: "yes", 0: "no" }[given.is_told_apart[place]] ?? "not known",
+    apart: { 1: "yes", 0: "no" }[given.is_told_apart[index]] ?? "not known",
   };
 }
 
@@ -40,7 +40,7 @@ export function chance(p) {
 
 /** What stands below the table of all pairs: the two that are chosen, by topic. */
 export function detail(id, head, given, measure, first, second) {
-  const found = figures(given, given.runs.indexOf(first), given.runs.indexOf(second));
+  const tests = figures(given, given.runs.indexOf(first), given.runs.indexOf(second));
   const cells = cellsOf(head, measure);
   const [a, b] = [head.runs.indexOf(first), head.runs.indexOf(second)];
   const rows = cells.topics.map((topic) => {
@@ -54,12 +54,12 @@ export function detail(id, head, given, measure, first, second) {
     };
   });
   const widest = Math.max(0.001, ...rows.map((row) => Math.abs(row.by ?? 0)));
-  const corrected = given.runs.length > 2 ? `, Holm ${chance(found.p_holm)}, HSD ${chance(found.p_hsd)}` : "";
+  const corrected = given.runs.length > 2 ? `, Holm ${chance(tests.p_holm)}, HSD ${chance(tests.p_hsd)}` : "";
   const interval =
-    found.low === null ? "no interval" : `95% interval ${num(found.low, 3, true)} to ${num(found.high, 3, true)}`;
+    tests.low === null ? "no interval" : `95% interval ${num(tests.low, 3, true)} to ${num(tests.high, 3, true)}`;
   const verdict =
-    { yes: "told apart", no: "not told apart" }[found.apart] ?? "whether they can be told apart is not known";
-  const why = (row, side) => (row.why[side] ? said(row.why[side]) : "");
+    { yes: "told apart", no: "not told apart" }[tests.apart] ?? "whether they can be told apart is not known";
+  const why = (row, side) => (row.why[side] ? reasonText(row.why[side]) : "");
   const shown = (value, words) => (value === null ? words || "–" : words ? `${num(value)} (${words})` : num(value));
   const to = has(head, "matrix") ? "matrix" : has(head, "answer") ? "answer" : id;
   return [
@@ -67,8 +67,8 @@ export function detail(id, head, given, measure, first, second) {
     el(
       "p",
       { class: "lead" },
-      `${num(found.difference, 3, true)} ${measure}, ${interval}; p ${chance(found.p)}${corrected}: ${verdict}. ` +
-        `Higher on ${count(found.wins, "topic")}, equal on ${count(found.ties)}, lower on ${count(found.losses)}. `,
+      `${num(tests.difference, 3, true)} ${measure}, ${interval}; p ${chance(tests.p)}${corrected}: ${verdict}. ` +
+        `Higher on ${count(tests.wins, "topic")}, equal on ${count(tests.ties)}, lower on ${count(tests.losses)}. `,
       el(
         "button",
         { type: "button", class: "quiet", onclick: () => go(id, { run: second, other: first }) },

@@ -66,10 +66,10 @@ function matrix(id, given, measure) {
   const head = runs.map((run, j) => el("th", { scope: "col", title: run, "aria-label": run }, String(j + 1)));
   const cell = (i, j) => {
     if (i === j) return el("td", { class: "itself" }, "");
-    const { place, sign } = pairOf(runs.length, i, j);
-    const difference = given.difference[place];
+    const { index, sign } = pairOf(runs.length, i, j);
+    const difference = given.difference[index];
     const value = difference === null ? null : sign * difference;
-    const isApart = given.is_told_apart[place] === "1";
+    const isApart = given.is_told_apart[index] === "1";
     const mark = isApart ? (value > 0 ? "▲" : "▼") : "";
     const name = `${runs[i]} less ${runs[j]}: ${num(value, 3, true)}${isApart ? ", told apart" : ""}`;
     return el(

@@ -3,7 +3,7 @@
 import { count, el, num } from "../web/el.js";
 import { get, go, link } from "../web/state.js";
 import { again, download, ordered, table } from "../web/table.js";
-import { cellsOf, counted, said, spread, UNANSWERED, UNDEFINED, UNJUDGED } from "./cells.js";
+import { cellsOf, counted, reasonText, spread, UNANSWERED, UNDEFINED, UNJUDGED } from "./cells.js";
 import { choice, has, measureOf, unknown } from "./chosen.js";
 import { heatmap, sample } from "./heatmap.js";
 
@@ -73,7 +73,7 @@ export function draw(view) {
         ["run", ...sorted.topics.map((one) => one.name)],
         ...sorted.runs.map(({ run, name }) => [
           name,
-          ...sorted.topics.map(({ topic }) => cells.value(run, topic) ?? said(cells.why(run, topic))),
+          ...sorted.topics.map(({ topic }) => cells.value(run, topic) ?? reasonText(cells.why(run, topic))),
         ]),
       ]),
     ),
@@ -96,7 +96,7 @@ function described(head, data, cells, measure) {
 function describe(head, data, cells, measure, topic, of) {
   const values = cells.runs.map((run) => of(run, topic));
   const best = cells.runs.reduce(
-    (found, run, i) => (values[i] !== null && (found === null || values[i] > values[found]) ? i : found),
+    (first, run, i) => (values[i] !== null && (first === null || values[i] > values[first]) ? i : first),
     null,
   );
   const name = head.topics[topic];
@@ -142,7 +142,7 @@ function legend(cells, digits) {
     "p",
     { class: "legend" },
     entries.map(([, words], i) => [sample({ share: i / 2 }), words ? ` ${words} ` : " "]),
-    whys.map((why) => [sample({ why }), ` ${said(why)} `]),
+    whys.map((why) => [sample({ why }), ` ${reasonText(why)} `]),
   );
 }
 

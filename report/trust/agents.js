@@ -106,8 +106,8 @@ function item(data, at, row) {
         + `them.`), command);
     return root;
   }
-  const place = el("div", {}, el("p", { class: "nothing" }, "Opening the steps …"));
-  root.append(place);
-  inflated(data.steps[row]).then((text) => place.replaceChildren(steps(JSON.parse(text)), command));
+  const box = el("div", {}, el("p", { class: "nothing" }, "Opening the steps …"));
+  root.append(box);
+  inflated(data.steps[row]).then((text) => box.replaceChildren(steps(JSON.parse(text)), command));
   return root;
 }

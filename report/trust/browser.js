@@ -34,8 +34,8 @@ export function browser({ id, name = id, caption, columns, n, by, searched, show
     controls.append(node);
     return [column, node.querySelector("select")];
   });
-  const found = el("output", {});
-  controls.append(found);
+  const tally = el("output", {});
+  controls.append(tally);
   const detail = el("div", {});
   const below = el("div", {});
   const rows = list({
@@ -57,8 +57,8 @@ export function browser({ id, name = id, caption, columns, n, by, searched, show
     for (const [column, select] of selects) select.value = get(key(column));
     if (filter !== asked[0]) {
       filtered = chosen(n, wanted, get(key("text")), searched.filter((one) => columns[one]).map((one) => columns[one]));
-      found.textContent = filtered.length === n ? count(n, "row") : `${count(filtered.length)} of ${count(n, "row")}`;
-      if (asked[0]) say(found.textContent);
+      tally.textContent = filtered.length === n ? count(n, "row") : `${count(filtered.length)} of ${count(n, "row")}`;
+      if (asked[0]) say(tally.textContent);
     }
     if (filter !== asked[0] || by !== asked[1]) {
       const column = columns[by.replace(/^-/, "")];

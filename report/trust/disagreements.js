@@ -9,7 +9,7 @@ import { choice, labelled, linked } from "./label.js";
 
 export const keys = ["disagreements.of"];
 
-const SAID = ["rationale", "other_rationale", "quote", "other_quote", "votes", "other_votes"];
+const REASONS = ["rationale", "other_rationale", "quote", "other_quote", "votes", "other_votes"];
 
 /** See page.js. */
 export function bound(view) {
@@ -86,14 +86,14 @@ function widest({ scale }) {
   return 96 + 13 * Math.max(...scale.map((label) => label.length));
 }
 
-/** One item: what was judged, and what both said of it. */
+/** One item: what was judged, and both labels with their reasons. */
 function item(one, columns, row, isRun) {
   const at = (name) => columns[name]?.at(row) ?? null;
-  const texts = one.texts.filter((name) => !SAID.includes(name) && at(name) !== null);
+  const texts = one.texts.filter((name) => !REASONS.includes(name) && at(name) !== null);
   const [first, second] = one.names;
   const quotes = (prefix) => at(`${prefix}quote`)?.split(" | ") ?? [];
   const all = [...quotes(""), ...quotes("other_")];
-  const said = (label, prefix) => [
+  const sideOf = (label, prefix) => [
     labelled(label, one.scale, one.is_ordered),
     quotes(prefix).map((quote) => el("div", {}, el("q", {}, quote))),
     at(`${prefix}rationale`) === null ? null : el("div", {}, at(`${prefix}rationale`)),
@@ -105,8 +105,8 @@ function item(one, columns, row, isRun) {
   return el("article", { class: "item", "aria-label": "The item" },
     el("dl", {},
       texts.slice(0, 1).map(text),
-      pair(first, said(at("label"), "")),
-      pair(second, said(at("other_label"), "other_"), at("score") === null ? null : el("div", {},
+      pair(first, sideOf(at("label"), "")),
+      pair(second, sideOf(at("other_label"), "other_"), at("score") === null ? null : el("div", {},
         `score ${num(at("score"), 2)}`),
         isSilent ? el("div", {}, "It gave no reason and no words of the text.") : null),
       texts.slice(1).map(text),
@@ -125,7 +125,7 @@ function marked(text, quotes) {
 
 /** A sheet of `judge next`'s layout without either label, for people to label again. */
 function sheet(one, columns, rows) {
-  const texts = one.texts.filter((name) => !SAID.includes(name));
+  const texts = one.texts.filter((name) => !REASONS.includes(name));
   return download("sheet.csv", () => [
     [...one.keys, ...texts, "label", "annotator", "rationale", "chosen_by"],
     ...Array.from(rows, (row) => [...[...one.keys, ...texts].map((name) => columns[name].at(row)), null, null, null,

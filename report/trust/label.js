@@ -1,4 +1,4 @@
-// A label as glyph, tone and word; the tone goes by its place on its scale.
+// A label as glyph, tone and word; the tone goes by its rank on its scale.
 
 import { el } from "../web/el.js";
 import { go, link } from "../web/state.js";
@@ -7,9 +7,9 @@ const GLYPHS = { none: "✗", part: "◐", full: "✓" };
 
 /** Where a label stands on its scale, worst to best: none, part or full; "" where labels have no order. */
 export function tone(label, scale, isOrdered = true) {
-  const place = scale.indexOf(label);
-  if (!isOrdered || place < 0) return "";
-  return place === 0 ? "none" : place === scale.length - 1 ? "full" : "part";
+  const rank = scale.indexOf(label);
+  if (!isOrdered || rank < 0) return "";
+  return rank === 0 ? "none" : rank === scale.length - 1 ? "full" : "part";
 }
 
 /** The label, drawn; numbers are their own glyph. */

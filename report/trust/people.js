@@ -64,12 +64,12 @@ function figures(id, side) {
   });
 }
 
-function interval(found, width = 140) {
-  if (!found || found.value === null || found.value === undefined) return "";
-  const mark = range({ value: found.value, interval: found.low === null ? null : [found.low, found.high] },
-    [Math.min(0, found.value, found.low ?? 0), 1], width);
+function interval(estimate, width = 140) {
+  if (!estimate || estimate.value === null || estimate.value === undefined) return "";
+  const mark = range({ value: estimate.value, interval: estimate.low === null ? null : [estimate.low, estimate.high] },
+    [Math.min(0, estimate.value, estimate.low ?? 0), 1], width);
   return el("span", { class: width < 100 ? "beside narrow" : "beside" }, mark,
-    found.low === null ? null : el("small", {}, `${num(found.low)} to ${num(found.high)}`));
+    estimate.low === null ? null : el("small", {}, `${num(estimate.low)} to ${num(estimate.high)}`));
 }
 
 function confusion({ scale, confusion: rows, is_ordered: isOrdered }, at) {

@@ -28,12 +28,12 @@ export function chosen(n, wanted, text = "", searched = []) {
   }
   const part = text.trim().toLowerCase();
   if (part) {
-    const found = new Uint8Array(n);
+    const isMatch = new Uint8Array(n);
     for (const one of searched) {
       const [is, { codes }] = [hits(one, part), one];
-      if (is) for (let row = 0; row < n; row++) found[row] |= is[codes[row]];
+      if (is) for (let row = 0; row < n; row++) isMatch[row] |= is[codes[row]];
     }
-    for (let row = 0; row < n; row++) isIn[row] &= found[row];
+    for (let row = 0; row < n; row++) isIn[row] &= isMatch[row];
   }
   const rows = new Uint32Array(n);
   let length = 0;
@@ -76,14 +76,14 @@ function hits(column, part) {
 export function sorted(rows, { values, codes }, isDescending) {
   const n = values.length;
   const isNone = n && values[n - 1] === null ? 1 : 0;
-  const place = Uint32Array.from(values, (_,
+  const rankOf = Uint32Array.from(values, (_,
     code) => (isDescending && code < n - isNone ? n - isNone - 1 - code : code));
   const starts = new Uint32Array(n + 1);
-  for (let i = 0; i < rows.length; i++) starts[place[codes[rows[i]]] + 1]++;
+  for (let i = 0; i < rows.length; i++) starts[rankOf[codes[rows[i]]] + 1]++;
   for (let i = 1; i < starts.length; i++) starts[i] += starts[i - 1];
-  const found = new Uint32Array(rows.length);
-  for (let i = 0; i < rows.length; i++) found[starts[place[codes[rows[i]]]]++] = rows[i];
-  return found;
+  const ordered = new Uint32Array(rows.length);
+  for (let i = 0; i < rows.length; i++) ordered[starts[rankOf[codes[rows[i]]]]++] = rows[i];
+  return ordered;
 }
 
 /** How many of the rows have each value, as [value, n], in order, without those that none has. */

@@ -7,12 +7,12 @@ const [WIDTH, HEIGHT, LEFT, BELOW, ABOVE, RIGHT] = [440, 256, 44, 36, 28, 16];
 function frame({ x, y, xLabel, yLabel, label }) {
   const across = (v) => LEFT + ((v - x[0]) / (x[1] - x[0] || 1)) * (WIDTH - LEFT - RIGHT);
   const up = (v) => HEIGHT - BELOW - ((v - y[0]) / (y[1] - y[0] || 1)) * (HEIGHT - BELOW - ABOVE);
-  const said = (v) => String(Math.round(v * 100) / 100).replace(/^0\./, ".");
+  const tick = (v) => String(Math.round(v * 100) / 100).replace(/^0\./, ".");
   const parts = [
     svg("line", { class: "axis", x1: LEFT, x2: WIDTH - RIGHT, y1: up(y[0]), y2: up(y[0]) }),
     svg("line", { class: "axis", x1: LEFT, x2: LEFT, y1: ABOVE, y2: HEIGHT - BELOW }),
-    ...ticks(x).map((v) => svg("text", { x: across(v), y: HEIGHT - BELOW + 16, "text-anchor": "middle" }, said(v))),
-    ...ticks(y).map((v) => svg("text", { x: LEFT - 8, y: up(v) + 4, "text-anchor": "end" }, said(v))),
+    ...ticks(x).map((v) => svg("text", { x: across(v), y: HEIGHT - BELOW + 16, "text-anchor": "middle" }, tick(v))),
+    ...ticks(y).map((v) => svg("text", { x: LEFT - 8, y: up(v) + 4, "text-anchor": "end" }, tick(v))),
     svg("text", { x: (LEFT + WIDTH - RIGHT) / 2, y: HEIGHT - 4, "text-anchor": "middle" }, xLabel),
     svg("text", { x: 0, y: 10 }, yLabel),
   ];
@@ -25,12 +25,12 @@ function ticks([low, high]) {
   const rough = (high - low) / 4 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].find((n) => n * power >= rough) * power;
-  const found = [];
-  for (let v = Math.ceil(low / step) * step; v <= high + step / 1e6; v += step) found.push(v);
-  return found;
+  const values = [];
+  for (let v = Math.ceil(low / step) * step; v <= high + step / 1e6; v += step) values.push(v);
+  return values;
 }
 
-/** Lines over 0, 1, 2 ...: `lines` are { name, values, isOwn, first }; `first` is the place of the first value.
+/** Lines over 0, 1, 2 ...: `lines` are { name, values, isOwn, first }; `first` is the index of the first value.
  *
  * y: [low, high]; xLabel, yLabel: of the axes; label: for who does not see it.
  */

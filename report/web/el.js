@@ -58,10 +58,10 @@ function setLink(element, address) {
 
 /** Text as nodes, with what cannot be seen as a marked escape. */
 export function shown(text) {
-  const found = document.createDocumentFragment();
+  const fragment = document.createDocumentFragment();
   if (!UNSEEN.test(text)) {
-    found.append(text);
-    return found;
+    fragment.append(text);
+    return fragment;
   }
   let plain = "";
   for (const character of text) {
@@ -69,17 +69,17 @@ export function shown(text) {
       plain += character;
       continue;
     }
-    found.append(plain);
+    fragment.append(plain);
     plain = "";
     const mark = document.createElement("span");
     mark.className = "escape";
     const code = character.codePointAt(0).toString(16);
     mark.textContent = code.length > 2 ? `\\u${code.padStart(4, "0")}` : `\\x${code.padStart(2, "0")}`;
     mark.title = "a character that cannot be seen";
-    found.append(mark);
+    fragment.append(mark);
   }
-  found.append(plain);
-  return found;
+  fragment.append(plain);
+  return fragment;
 }
 
 /** A name that breaks between its parts where a line ends. */

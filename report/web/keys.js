@@ -42,9 +42,9 @@ addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.altKey || event.metaKey || isTyping(event.target) || !areOn()) return;
   if (event.key === "Shift" || document.querySelector("dialog[open]")) return;
   const key = first ? `${first} ${event.key}` : event.key;
-  const place = (event.target instanceof Element && event.target.closest("section")?.id) || section();
-  const found = bound.get(`${key}@${place}`) ?? bound.get(key);
+  const sectionId = (event.target instanceof Element && event.target.closest("section")?.id) || section();
+  const binding = bound.get(`${key}@${sectionId}`) ?? bound.get(key);
   const isFirst = !first && [...bound.keys()].some((name) => name.startsWith(`${event.key} `));
   first = isFirst ? event.key : "";
-  if (found && found.action(event) !== false) event.preventDefault();
+  if (binding && binding.action(event) !== false) event.preventDefault();
 });

@@ -16,7 +16,7 @@ const BEYOND = 8; // rows that are drawn above and below what is seen
 export function list({ caption, columns, onsort, onmove, onopen }) {
   let rows = new Uint32Array(0);
   let page = 0;
-  let place = -1;
+  let index = -1;
   const style = { "grid-template-columns": columns.map(({ width }) => width).join(" ") };
   const head = el("div", { role: "row", class: "row head", style });
   const body = el("div", { role: "rowgroup", class: "rows" });
@@ -41,19 +41,19 @@ export function list({ caption, columns, onsort, onmove, onopen }) {
   };
   const line = (i, top) => {
     const row = rows[i];
-    const isAt = i === place;
+    const isAt = i === index;
     return el("div", {
       role: "row", class: "row", "aria-rowindex": i + 2, "aria-selected": String(isAt),
         style: { ...style, top: `${top}px` },
-      tabindex: isAt || (place < 0 && i === page * PAGE) ? "0" : "-1",
+      tabindex: isAt || (index < 0 && i === page * PAGE) ? "0" : "-1",
       onclick: () => onmove(row), ondblclick: () => onopen(row),
     }, columns.map((one) => el("div", { role: "gridcell", class: one.isNumber ? "number" : null }, one.cell(row))));
   };
   const chosenNode = () => body.querySelector('[tabindex="0"]');
   const reach = () => {
-    if (place < 0) return;
-    if (Math.floor(place / PAGE) !== page) turn(Math.floor(place / PAGE));
-    const top = (place - page * PAGE) * HEIGHT;
+    if (index < 0) return;
+    if (Math.floor(index / PAGE) !== page) turn(Math.floor(index / PAGE));
+    const top = (index - page * PAGE) * HEIGHT;
     const seen = grid.clientHeight - head.offsetHeight;
     if (top < grid.scrollTop) grid.scrollTop = top;
     else if (top + HEIGHT > grid.scrollTop + seen) grid.scrollTop = top + HEIGHT - seen;
@@ -81,7 +81,7 @@ export function list({ caption, columns, onsort, onmove, onopen }) {
     show(next, by = "", at = -1) {
       const isSame = next === rows;
       rows = next;
-      place = at < 0 ? -1 : rows.indexOf(at);
+      index = at < 0 ? -1 : rows.indexOf(at);
       head.replaceChildren(...columns.map((one) => {
         const isBy = one.key && by.replace(/^-/, "") === one.key;
         const isDown = isBy && by.startsWith("-");
@@ -96,19 +96,19 @@ export function list({ caption, columns, onsort, onmove, onopen }) {
       const edge = grid.offsetHeight - grid.clientHeight; // with the bar by which a narrow one scrolls
       grid.style.setProperty("height", `${Math.min(11, rows.length + 1) * HEIGHT + edge}px`);
       empty.hidden = rows.length > 0;
-      if (!isSame) turn(Math.max(0, Math.floor(place / PAGE)));
+      if (!isSame) turn(Math.max(0, Math.floor(index / PAGE)));
       reach();
       drawn();
     },
     /** Move to the next row (1) or the one before (-1). */
     step(by) {
       if (!rows.length) return;
-      place = Math.min(rows.length - 1, Math.max(0, place + by));
-      onmove(rows[place]);
+      index = Math.min(rows.length - 1, Math.max(0, index + by));
+      onmove(rows[index]);
     },
     /** Open the row that is chosen. */
     open() {
-      if (place >= 0) onopen(rows[place]);
+      if (index >= 0) onopen(rows[index]);
     },
   };
 }

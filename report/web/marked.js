@@ -1,4 +1,4 @@
-// Text with some of its parts marked. Places are code points, as Python counts them.
+// Text with some of its parts marked. Offsets are code points, as Python counts them.
 
 import { el, shown } from "./el.js";
 
@@ -8,9 +8,9 @@ export function marked(text, marks) {
   const cut = (start, end) => points.slice(start, end).join("");
   const ends = new Set([0, points.length]);
   for (const { start, end } of marks) ends.add(Math.min(start, points.length)).add(Math.min(end, points.length));
-  const places = [...ends].sort((a, b) => a - b);
-  return places.slice(1).map((end, i) => {
-    const start = places[i];
+  const borders = [...ends].sort((a, b) => a - b);
+  return borders.slice(1).map((end, i) => {
+    const start = borders[i];
     const over = marks.filter((mark) => mark.start <= start && end <= mark.end);
     if (!over.length) return shown(cut(start, end));
     const titles = [...new Set(over.map(({ title }) => title).filter(Boolean))];
@@ -25,9 +25,9 @@ export function sharedWords(text, other) {
   const known = new Set((other.match(words) ?? []).map((word) => word.toLowerCase()));
   let point = 0;
   let unit = 0;
-  return [...text.matchAll(words)].filter(([word]) => known.has(word.toLowerCase())).map((found) => {
-    point += [...text.slice(unit, found.index)].length;
-    unit = found.index;
-    return { start: point, end: point + [...found[0]].length, class: "words", title: "shared words, not the judge's reason" };
+  return [...text.matchAll(words)].filter(([word]) => known.has(word.toLowerCase())).map((match) => {
+    point += [...text.slice(unit, match.index)].length;
+    unit = match.index;
+    return { start: point, end: point + [...match[0]].length, class: "words", title: "shared words, not the judge's reason" };
   });
 }

@@ -1,7 +1,7 @@
 // The page as a whole: navigation, sections, keys, what is drawn anew when the address changes.
 
 import { count, el, freshen } from "./el.js";
-import { held } from "./held.js";
+import { snapshot } from "./snapshot.js";
 import { inflated } from "./inflate.js";
 import { areOn, bind, bindings, turn } from "./keys.js";
 import { go, link, listen, section } from "./state.js";
@@ -46,7 +46,7 @@ export async function start(modules) {
       const nodes = view.data.missing ? nothing(view.data) : drawn(module, view);
       const isTitle = view.data.title === head.title;
       const heading = el(isTitle ? "h1" : "h2", { id: `${id}-title` }, view.data.title ?? title);
-      place(view.root, [heading, ...[nodes].flat()]);
+      replaceNodes(view.root, [heading, ...[nodes].flat()]);
     };
     view.link.addEventListener("click", () => bringUp(view.root));
     navigation.append(view.link);
@@ -73,12 +73,12 @@ export async function start(modules) {
   listen((changed, isNew) => {
     const about = (view) => [...changed].filter((key) => view.keys.has(key) || key.startsWith(`${view.id}.`));
     const concerned = views.map((view) => [view, about(view)]).filter(([, own]) => own.length);
-    const back = concerned.map(([view]) => held(view.root)); // all before any is drawn: each would lay out the page
+    const restores = concerned.map(([view]) => snapshot(view.root)); // all before any is drawn: each would lay out the page
     for (const [view, own] of concerned) {
       const left = retabled(view.root, own);
       if (left.length && !modules[view.id].changed?.(view, left)) view.draw();
     }
-    for (const one of back) one();
+    for (const one of restores) one();
     show(isNew);
   });
   show(true);
@@ -86,7 +86,7 @@ export async function start(modules) {
 }
 
 /** Put nodes into a section; those that are there already are not moved, for that would draw them again. */
-function place(root, nodes) {
+function replaceNodes(root, nodes) {
   const wanted = new Set(nodes);
   for (const child of [...root.childNodes]) if (!wanted.has(child)) child.remove();
   let next = root.firstChild;
@@ -105,7 +105,7 @@ function drawn(module, view) {
   }
 }
 
-/** What stands in the place of a section that has nothing to draw. */
+/** What stands instead of a section that has nothing to draw. */
 function nothing({ missing, command }) {
   return [el("p", { class: "nothing" }, missing), command ? el("pre", {}, el("code", {}, command)) : null].filter(Boolean);
 }

@@ -2,12 +2,12 @@
 
 /** Let arrows move between the links of a table's body; Home and End go to the ends of a row. */
 export function roving(table) {
-  const found = () => [...table.querySelectorAll("tbody tr")]
+  const linkRows = () => [...table.querySelectorAll("tbody tr")]
     .map((row) => [...row.querySelectorAll("td a")]).filter((links) => links.length);
-  found().flat().forEach((link, i) => link.setAttribute("tabindex", i ? "-1" : "0"));
+  linkRows().flat().forEach((link, i) => link.setAttribute("tabindex", i ? "-1" : "0"));
   table.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.altKey || event.metaKey) return;
-    const rows = found();
+    const rows = linkRows();
     const y = rows.findIndex((links) => links.includes(event.target));
     if (y < 0) return;
     const x = rows[y].indexOf(event.target);

@@ -44,15 +44,15 @@ export function table({ id, of, caption, columns, rows, order = "", find = "", l
     const wanted = get(`${id}.sort`, order);
     const by = valued.find((column) => column.key === wanted.replace(/^-/, ""));
     const words = get(`${id}.find`).trim();
-    const found = find && words ? filtered(rows, valued, words) : rows;
-    sorted = by ? ordered(found, by.value, wanted.startsWith("-")) : found;
+    const matching = find && words ? filtered(rows, valued, words) : rows;
+    sorted = by ? ordered(matching, by.value, wanted.startsWith("-")) : matching;
     const last = Math.max(0, Math.ceil(sorted.length / limit) - 1);
     const page = Math.min(last, Math.max(0, (Number(get(`${id}.page`)) || 1) - 1));
     heads.forEach(({ point }, i) => point(columns[i] === by ? wanted : ""));
     body.replaceChildren(...sorted.slice(page * limit, (page + 1) * limit).map(drawn));
     if (last) inner.setAttribute("aria-rowcount", String(sorted.length + 1));
     else inner.removeAttribute("aria-rowcount");
-    field?.show(found.length, rows.length);
+    field?.show(matching.length, rows.length);
     turning.show({ page, last, limit, n: sorted.length });
     mark();
   };

@@ -1,15 +1,15 @@
-// What a reader holds while a section is drawn anew: the focus, what is selected, how far tables are scrolled.
+// What a redrawn section has to give back: the focus, what is selected, how far tables are scrolled.
 
 const FOCUSABLE = "a[href], button, input, select, textarea, [tabindex]";
 
-/** Remember what is held in `root`; call what is returned when it has been drawn anew.
+/** Remember the state of `root`; call what is returned when it has been drawn anew to restore it.
  *
- * What has the focus is found again by its id or name, otherwise by its place among what can have it.
+ * What has the focus is found again by its id or name, otherwise by its index among what can have it.
  */
-export function held(root) {
+export function snapshot(root) {
   const active = document.activeElement;
   const isInside = active !== root && root.contains(active);
-  const place = isInside ? [...root.querySelectorAll(FOCUSABLE)].indexOf(active) : -1;
+  const index = isInside ? [...root.querySelectorAll(FOCUSABLE)].indexOf(active) : -1;
   const isText = isInside && active.matches("input:not([type]), input[type=text], input[type=search]");
   const selection = isText ? [active.selectionStart, active.selectionEnd] : null;
   const scrolls = [...root.querySelectorAll(".scroll")].map((one) => [one, one.scrollLeft, one.scrollTop]);
@@ -20,7 +20,7 @@ export function held(root) {
       if (isMoved) [now[i].scrollLeft, now[i].scrollTop] = [left, top];
     });
     if (!isInside || active.isConnected) return;
-    const again = named(root, active) ?? root.querySelectorAll(FOCUSABLE)[place] ?? root;
+    const again = named(root, active) ?? root.querySelectorAll(FOCUSABLE)[index] ?? root;
     again.focus({ preventScroll: true });
     if (selection && again.setSelectionRange) again.setSelectionRange(...selection);
   };
