@@ -25,7 +25,7 @@ def cell_run_aliases(
     truth: Iterable[Cell], judged: Iterable[Cell], key_names: Sequence[str]
 ) -> dict[str, str]:
     """As `run_aliases`, of the runs of cells with these ids; none where cells name no run."""
-    positions = _places(key_names)
+    positions = _run_positions(key_names)
     runs = [{cell[at] for cell in cells for at in positions} for cells in (truth, judged)]
     return run_aliases(*runs)
 
@@ -34,7 +34,7 @@ def renamed(cell: Cell, key_names: Sequence[str], names: Mapping[str, str]) -> C
     """A cell with these ids, its runs under another name where `names` has one."""
     if not names:
         return cell
-    positions = _places(key_names)
+    positions = _run_positions(key_names)
     return tuple(names.get(id, id) if at in positions else id for at, id in enumerate(cell))
 
 
@@ -48,6 +48,6 @@ def with_run_names(file: LabelFile, names: Mapping[str, str]) -> LabelFile:
     return replace(file, **moved) if names else file
 
 
-def _places(key_names: Sequence[str]) -> list[int]:
+def _run_positions(key_names: Sequence[str]) -> list[int]:
     """Where the names of runs stand among the ids of a cell."""
     return [at for at, name in enumerate(key_names) if name in ("run_id", "opponent_id")]
