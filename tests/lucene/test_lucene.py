@@ -72,7 +72,7 @@ def test_the_length_kept_is_that_of_lucenes_own_byte():
     kept = start_java().autoclass("org.apache.lucene.util.SmallFloat")
     for length in [*range(600), 5000, 70_001]:
         wanted = kept.byte4ToInt(kept.intToByte4(length))
-        assert table.kept_length(length) == wanted
+        assert table.encoded_length(length) == wanted
 
 
 @pytest.mark.parametrize("feedback", ["none", "rm3", "rocchio"])
