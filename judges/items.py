@@ -141,7 +141,7 @@ class ItemJudge(ExplainingJudge):
         verdict, _ = await self.verdict(**inputs, **self.optional_inputs(optional))
         return self.prediction(verdict)
 
-    def prediction(self, verdicts: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+    def prediction(self, outcome: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
         """What a call of the judge returns.
 
         Of one verdict: `label`, `score`, `probabilities`, `evidence`, `is_quoted`, `rationale`, and
@@ -153,24 +153,24 @@ class ItemJudge(ExplainingJudge):
             more: further fields.
         """
         name = self.output.removesuffix("s")
-        if isinstance(verdicts, Verdict):
+        if isinstance(outcome, Verdict):
             return dspy.Prediction(
-                **{"label": verdicts.label, name: self.answer_type(verdicts.label)},
-                score=verdicts.score,
-                probabilities=verdicts.probabilities,
-                evidence=_listed(verdicts),
-                is_quoted=verdicts.is_quoted,
-                rationale=verdicts.rationale,
+                **{"label": outcome.label, name: self.answer_type(outcome.label)},
+                score=outcome.score,
+                probabilities=outcome.probabilities,
+                evidence=_listed(outcome),
+                is_quoted=outcome.is_quoted,
+                rationale=outcome.rationale,
                 **more,
             )
-        labels = [each.label for each in verdicts]
+        labels = [each.label for each in outcome]
         return dspy.Prediction(
             **{"verdicts": labels, f"{name}s": [self.answer_type(label) for label in labels]},
-            scores=[each.score for each in verdicts],
-            probabilities=[each.probabilities for each in verdicts],
-            evidence=[_listed(each) for each in verdicts],
-            are_quoted=[each.is_quoted for each in verdicts],
-            rationales=[each.rationale for each in verdicts],
+            scores=[each.score for each in outcome],
+            probabilities=[each.probabilities for each in outcome],
+            evidence=[_listed(each) for each in outcome],
+            are_quoted=[each.is_quoted for each in outcome],
+            rationales=[each.rationale for each in outcome],
             **more,
         )
 

@@ -133,17 +133,17 @@ class Cascade(Several):
             )
         return verdicts, tuple(calls)
 
-    def prediction(self, verdicts: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+    def prediction(self, outcome: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
         """See ItemJudge: with how sure the first stage was, and what later ones replaced."""
-        if isinstance(verdicts, Verdict):
+        if isinstance(outcome, Verdict):
             names = ("label", "score", "votes", "confidence", "method", "superseded", "evidence")
-            return dspy.Prediction(**{name: getattr(verdicts, name) for name in names}, **more)
+            return dspy.Prediction(**{name: getattr(outcome, name) for name in names}, **more)
         return dspy.Prediction(
-            verdicts=[each.label for each in verdicts],
-            scores=[each.score for each in verdicts],
-            confidences=[each.confidence for each in verdicts],
-            methods=[each.method for each in verdicts],
-            superseded=[each.superseded for each in verdicts],
+            verdicts=[each.label for each in outcome],
+            scores=[each.score for each in outcome],
+            confidences=[each.confidence for each in outcome],
+            methods=[each.method for each in outcome],
+            superseded=[each.superseded for each in outcome],
             **more,
         )
 

@@ -142,18 +142,18 @@ class Jury(Several):
         calls += [call for _, call in outcomes if call is not None]
         return [verdict for verdict, _ in outcomes], tuple(calls)
 
-    def prediction(self, verdicts: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+    def prediction(self, outcome: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
         """See ItemJudge: with the votes, and of one item how far they lie apart."""
-        if not isinstance(verdicts, Verdict):
+        if not isinstance(outcome, Verdict):
             return dspy.Prediction(
-                verdicts=[verdict.label for verdict in verdicts],
-                scores=[verdict.score for verdict in verdicts],
-                votes=[verdict.votes for verdict in verdicts],
+                verdicts=[verdict.label for verdict in outcome],
+                scores=[verdict.score for verdict in outcome],
+                votes=[verdict.votes for verdict in outcome],
                 **more,
             )
-        codes = [self.scale.index(label) for label in (verdicts.votes or {}).values() if label]
+        codes = [self.scale.index(label) for label in (outcome.votes or {}).values() if label]
         spread = max(codes) - min(codes) if self.is_ordered else len(set(codes)) - 1
-        about = {"label": verdicts.label, "score": verdicts.score, "votes": verdicts.votes}
+        about = {"label": outcome.label, "score": outcome.score, "votes": outcome.votes}
         return dspy.Prediction(**about, spread=spread, **more)
 
     def prompts(self) -> dict[str, Prompt]:

@@ -89,12 +89,12 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
         judged, calls = await self.judged(items, topic_id)
         return judged, as_one(self.model_name, calls)
 
-    def prediction(self, verdicts: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+    def prediction(self, outcome: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
         """See ItemJudge: the grade, with the labels of the parts."""
-        of_item = super().prediction(verdicts, **more)
-        if isinstance(verdicts, Verdict):
+        of_item = super().prediction(outcome, **more)
+        if isinstance(outcome, Verdict):
             of_item = of_item.without(self.output)
-            of_item.grade, of_item.parts = int(verdicts.label), verdicts.parts
+            of_item.grade, of_item.parts = int(outcome.label), outcome.parts
         return of_item
 
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:

@@ -123,11 +123,11 @@ class Verified(Several):
         more = tuple(call for _, call in verified if call is not None)
         return [verdict for verdict, _ in verified], (*calls, *more)
 
-    def prediction(self, verdicts: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
+    def prediction(self, outcome: Verdict | Sequence[Verdict], **more: Any) -> dspy.Prediction:
         """See ItemJudge; with `votes`: None where a label was not verified."""
-        if isinstance(verdicts, Verdict):
-            return super().prediction(verdicts, votes=verdicts.votes, **more)
-        return super().prediction(verdicts, votes=[each.votes for each in verdicts], **more)
+        if isinstance(outcome, Verdict):
+            return super().prediction(outcome, votes=outcome.votes, **more)
+        return super().prediction(outcome, votes=[each.votes for each in outcome], **more)
 
     def prompts(self) -> dict[str, Prompt]:
         """See Judge: those of both."""
