@@ -72,8 +72,8 @@ def test_a_run_writes_labels_a_trace_and_its_calls_and_replays_to_the_same_bytes
         assert len(server.requests) == 2 * 4
         run_with(server, files, tmp_path / "again", **{"run.offline": True})
         assert len(server.requests) == 2 * 4
-    found = agree(files["human"], tmp_path / "out", Problems(), resamples=0)
-    assert found["calls"] == {"calls": 8, "judgements": 2}
+    agreement = agree(files["human"], tmp_path / "out", Problems(), resamples=0)
+    assert agreement["calls"] == {"calls": 8, "judgements": 2}
     trace = (tmp_path / "out" / "trace.jsonl").read_bytes()
     assert trace.count(b'"kind":"turn"') == 2 * 3
     assert (tmp_path / "again" / "trace.jsonl").read_bytes() == trace

@@ -78,8 +78,8 @@ def test_every_pair_meets_on_every_topic_in_both_orders_and_a_missing_answer_los
     assert [r["topic_id"] for r in rows if r["is_forfeit"]] == ["t4", "t4"]
     assert len(server.requests) == 2 * (12 - 2)
     # By hand: ann wins all 8, bob 4 of 8, cid none of 8.
-    found = scores(result)
-    assert [found[name, "win_rate"].value for name in RUNS] == [1.0, 0.5, 0.0]
+    values = scores(result)
+    assert [values[name, "win_rate"].value for name in RUNS] == [1.0, 0.5, 0.0]
     assert result.is_complete
 
 
@@ -102,9 +102,9 @@ def test_criteria_are_part_of_what_is_asked(run):
 
 def test_a_judge_that_prefers_the_first_answer_is_found_out_and_ranks_nobody(run):
     result, _ = run(brain=lambda body: {"verdict": "a"})
-    found = standings_in(result.folder)
-    assert found.position.effect.value == 1.0
-    assert found.n_splits == 10
+    standings = standings_in(result.folder)
+    assert standings.position.effect.value == 1.0
+    assert standings.n_splits == 10
     assert {r["label"] for r in rows_of(result) if not r["is_forfeit"]} == {"tie"}
     assert result.manifest["counts"]["battles whose orders disagree (ties)"] == 10
 
@@ -144,8 +144,8 @@ def test_a_dry_run_counts_the_calls_of_every_design(data, run):
     for design in ("balanced", "active"):
         given = {"program": ["arena"], "arena.design": design, **data}
         sets = ["models.default.api_base=http://127.0.0.1:9/v1"]  # which is not asked
-        found = forecast(load_config(None, given, sets, "hosted_vllm/mock"))
-        assert [(one.judge, one.calls) for one in found.judges] == [("battle", 20)]
+        plan = forecast(load_config(None, given, sets, "hosted_vllm/mock"))
+        assert [(one.judge, one.calls) for one in plan.judges] == [("battle", 20)]
 
 
 def test_one_run_alone_is_refused(data, tmp_path):
@@ -159,15 +159,15 @@ def test_one_run_alone_is_refused(data, tmp_path):
 @pytest.mark.parametrize(("n_runs", "n_topics"), [(4, 6), (5, 7), (3, 9), (6, 5)])
 def test_each_beginning_of_the_balanced_order_has_pairs_and_topics_equally_often(n_runs, n_topics):
     field = Field([f"t{i}" for i in range(n_topics)], [f"r{i}" for i in range(n_runs)])
-    found = list(field.in_turn(3))
-    assert len(set(found)) == len(found) == n_topics * n_runs * (n_runs - 1) // 2
+    meetings = list(field.in_turn(3))
+    assert len(set(meetings)) == len(meetings) == n_topics * n_runs * (n_runs - 1) // 2
     pairs, topics = Counter(dict.fromkeys(field.pairs, 0)), Counter(dict.fromkeys(field.topics, 0))
-    for meeting in found:
+    for meeting in meetings:
         pairs[meeting[1:]] += 1
         topics[meeting.topic_id] += 1
         for counts in (pairs, topics):
             assert max(counts.values()) - min(counts.values()) <= 1
-    assert list(field.in_turn(4)) != found
+    assert list(field.in_turn(4)) != meetings
 
 
 def test_the_active_design_asks_about_those_whose_order_is_open():
@@ -177,10 +177,10 @@ def test_the_active_design_asks_about_those_whose_order_is_open():
         gains[Meeting(topic, "a", "b")] = float(i % 2)
         gains |= {Meeting(topic, top, low): 1.0 for top in "ab" for low in "cd"}
         gains[Meeting(topic, "c", "d")] = 1.0
-    found = uncertain(field, gains, 10, 0)
-    assert {meeting[1:] for meeting in found} == {("a", "b")}
-    assert not set(found) & gains.keys()
-    assert len({meeting.topic_id for meeting in found}) == 10
+    meetings = uncertain(field, gains, 10, 0)
+    assert {meeting[1:] for meeting in meetings} == {("a", "b")}
+    assert not set(meetings) & gains.keys()
+    assert len({meeting.topic_id for meeting in meetings}) == 10
 
 
 def test_the_active_design_ends_when_all_have_met():
@@ -197,9 +197,9 @@ def test_a_folder_for_ragdoll_comes_back_with_the_same_labels(run, tmp_path):
         *("judgments.jsonl", "pairwise.csv", "coverage.csv", "leaderboard.csv"),
     }
     with results_at(tmp_path / "theirs") as theirs:
-        found = agree(theirs.path, result.folder, Problems())
-    assert (found["kind"], found["n"], found["accuracy"]) == ("battles", 10, 1.0)
-    assert found["n_judged_only"] == 2  # forfeits, which RAGDoll has not
+        agreement = agree(theirs.path, result.folder, Problems())
+    assert (agreement["kind"], agreement["n"], agreement["accuracy"]) == ("battles", 10, 1.0)
+    assert agreement["n_judged_only"] == 2  # forfeits, which RAGDoll has not
 
 
 def test_each_answer_shows_all_of_its_battles_whichever_run_stands_first(run):

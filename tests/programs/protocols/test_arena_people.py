@@ -34,10 +34,10 @@ def test_the_lexical_judge_agrees_with_people_as_the_page_says(shared_data, tmp_
     given = {"program": ["items"], "items.judge": "battle", "run.out": tmp_path / "out"}
     given["data.items"] = tmp_path / "items.jsonl"
     result = nj.run(load_config(None, given, (), "lexical"))
-    found = agree(tmp_path / "people.jsonl", result.folder, Problems())
-    assert (found["kind"], found["n"], found["is_ordered"]) == ("battles", 111, False)
-    assert found["accuracy"] == pytest.approx(0.559, abs=5e-4)
-    assert found["cohen_kappa"]["unweighted"] == pytest.approx(0.332, abs=5e-4)
-    assert found["annotators"]["among"]["pairwise_kappa"]["unweighted"] == pytest.approx(
+    agreement = agree(tmp_path / "people.jsonl", result.folder, Problems())
+    assert (agreement["kind"], agreement["n"], agreement["is_ordered"]) == ("battles", 111, False)
+    assert agreement["accuracy"] == pytest.approx(0.559, abs=5e-4)
+    assert agreement["cohen_kappa"]["unweighted"] == pytest.approx(0.332, abs=5e-4)
+    assert agreement["annotators"]["among"]["pairwise_kappa"]["unweighted"] == pytest.approx(
         0.492, abs=5e-4
     )

@@ -56,9 +56,9 @@ def answer_as_twins(body):
 
 def rows_of(folder: Path) -> list[SentenceEvidence]:
     problems = Problems()
-    found = list(read_sentence_evidence(folder / "evidence.jsonl", problems))
+    rows = list(read_sentence_evidence(folder / "evidence.jsonl", problems))
     problems.raise_errors()
-    return found
+    return rows
 
 
 def test_each_claim_has_a_line_and_spans_stand_in_their_texts(results):
@@ -84,10 +84,10 @@ def test_support_is_asked_once_and_its_official_scores_do_not_change(results, tm
     alone = run(tmp_path / "alone", "support")
     official = {(r.run_id, r.topic_id, r.measure): r.value for r in alone.scores}
     both = [json.loads(line) for line in (results / "scores.jsonl").read_text().splitlines()]
-    found = {(r["run_id"], r["topic_id"], r["measure"]): r["value"] for r in both}
-    assert official.items() <= found.items()
-    repaired = found["miscited", "all", "support_precision_repaired"]
-    assert repaired > found["miscited", "all", "support_precision"]
+    scores = {(r["run_id"], r["topic_id"], r["measure"]): r["value"] for r in both}
+    assert official.items() <= scores.items()
+    repaired = scores["miscited", "all", "support_precision_repaired"]
+    assert repaired > scores["miscited", "all", "support_precision"]
 
 
 def test_an_unjudged_sentence_widens_the_bounds_and_is_never_not_found():
@@ -178,14 +178,14 @@ def test_what_free_steps_cannot_do_is_refused_before_anything_is_asked(settings,
 
 
 def test_a_trace_has_places_of_quoted_words_and_not_the_words(results):
-    found = [
+    parts = [
         part
         for step in steps_of(results)
         if isinstance(step.get("out"), dict)
         for part in step["out"].get("evidence", ())
     ]
-    assert found
-    assert {tuple(part) for part in found} == {("of", "start", "end")}
+    assert parts
+    assert {tuple(part) for part in parts} == {("of", "start", "end")}
 
 
 def test_a_line_that_was_edited_is_named(tmp_path):
@@ -199,8 +199,8 @@ def test_a_line_that_was_edited_is_named(tmp_path):
 
 def test_what_people_confirmed_is_found_again(results):
     labels = read_labels(LABELS, Problems()).cells
-    found = refound(results, labels, resamples=0)
-    rows = {row["what"]: row for row in [*found.search, *found.swaps]}
+    report = refound(results, labels, resamples=0)
+    rows = {row["what"]: row for row in [*report.search, *report.swaps]}
     assert rows["in the best 10"]["value"] == 1.0
     assert rows["of these: the right one in the best 3"]["value"] >= 0.8
     read = precision_rows(
@@ -220,11 +220,11 @@ def test_a_swap_that_carries_the_sentence_too_is_not_among_those_to_be_mended(tm
     labels = read_labels(LABELS, Problems()).cells
     carrying = {cell[0]: cell[3] for cell, label in labels.items() if label == "full"}
     pools = {topic_id: [name, f"{name}-too"] for topic_id, name in carrying.items()}
-    found = refound(
+    report = refound(
         tmp_path / "out", labels, pools=pools, most_shared=None, scope=["corpus"], resamples=0
     )
-    flagged, *mended = found.swaps
-    assert flagged["n"] == found.counts["swaps planted"]
+    flagged, *mended = report.swaps
+    assert flagged["n"] == report.counts["swaps planted"]
     assert 0 < flagged["value"] < 1
     of_these = round(flagged["n"] * flagged["value"])
     assert {(row["n"], row["n_unjudged"]) for row in mended} == {(of_these, 0)}
@@ -262,11 +262,11 @@ def test_the_bounds_hold_on_the_judged_answers_of_trec_2024(tmp_path):
     data = Path(os.environ["NUGGETJUDGE_DATA"])
     folder = page.results_in(data, tmp_path)
     people = read_labels(data / "rag24_support" / "answers.jsonl", Problems()).cells
-    found = refound(folder, people, resamples=0)
-    search = {row["what"]: row for row in found.search}
+    report = refound(folder, people, resamples=0)
+    search = {row["what"]: row for row in report.search}
     assert search["in the best 10"]["n"] == 1539
     assert search["in the best 10"]["value"] >= 0.94
-    exact, best = (row["value"] for row in found.swaps[2:])
+    exact, best = (row["value"] for row in report.swaps[2:])
     assert exact >= 0.45
     assert best >= 0.83
     pools = page.topic_passages(data)

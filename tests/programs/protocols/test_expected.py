@@ -27,22 +27,22 @@ def means(path):
 
 
 def test_probabilities_give_a_second_score(tmp_path):
-    found = means(assignments(tmp_path / "a.jsonl", [SURE, SURE]))
-    assert found["V"] == found["V_strict"] == 1
-    assert found["V_expected"] == pytest.approx(0.9)
-    assert found["V_strict_expected"] == pytest.approx(0.8)
+    scores = means(assignments(tmp_path / "a.jsonl", [SURE, SURE]))
+    assert scores["V"] == scores["V_strict"] == 1
+    assert scores["V_expected"] == pytest.approx(0.9)
+    assert scores["V_strict_expected"] == pytest.approx(0.8)
 
 
 def test_a_label_without_probabilities_counts_as_certain(tmp_path):
-    found = means(assignments(tmp_path / "a.jsonl", [SURE, None]))
-    assert found["V_strict_expected"] == pytest.approx(0.9)
-    found = means(assignments(tmp_path / "a.jsonl", [SURE, {"perhaps": 1.0}]))
-    assert found["V_strict_expected"] == pytest.approx(0.9)
+    scores = means(assignments(tmp_path / "a.jsonl", [SURE, None]))
+    assert scores["V_strict_expected"] == pytest.approx(0.9)
+    scores = means(assignments(tmp_path / "a.jsonl", [SURE, {"perhaps": 1.0}]))
+    assert scores["V_strict_expected"] == pytest.approx(0.9)
 
 
 def test_without_probabilities_there_is_no_second_score(tmp_path):
-    found = means(assignments(tmp_path / "a.jsonl", [None, None]))
-    assert not any(name.endswith("_expected") for name in found)
+    scores = means(assignments(tmp_path / "a.jsonl", [None, None]))
+    assert not any(name.endswith("_expected") for name in scores)
 
 
 def test_citations_with_probabilities_have_one_too(tmp_path):
@@ -52,9 +52,9 @@ def test_citations_with_probabilities_have_one_too(tmp_path):
     uncited = {"run_id": "r", "topic_id": "t", "sentence": 1, "citation": None, "rank": None}
     uncited |= {"label": "none", "weight": 0.0}
     path.write_text("".join(json.dumps(r) + "\n" for r in (row, uncited)), encoding="utf-8")
-    found = means(path)
-    assert (found["support_precision"], found["support_precision_expected"]) == (1, 0.5)
-    assert (found["support_recall"], found["support_recall_expected"]) == (0.5, 0.25)
+    scores = means(path)
+    assert (scores["support_precision"], scores["support_precision_expected"]) == (1, 0.5)
+    assert (scores["support_recall"], scores["support_recall_expected"]) == (0.5, 0.25)
 
 
 def test_answers_whose_nuggets_failed_stay_unjudged_in_the_expected_scores(tmp_path):

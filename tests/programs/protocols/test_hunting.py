@@ -58,13 +58,13 @@ def test_the_bank_says_where_each_nugget_stands_and_is_read_again(hunted: nj.Res
 
 
 def test_the_folder_says_why_each_hunt_ended_and_what_each_round_brought(hunted: nj.Result) -> None:
-    told = rows(hunted.folder / "hunt.jsonl")
-    assert [row["topic_id"] for row in told] == ["demo-bridges", "demo-sourdough"]
-    assert {row["stop"] for row in told} <= {"nothing_new", "rounds"}
-    n_saturated = sum(row["stop"] == "nothing_new" for row in told)
+    hunts = rows(hunted.folder / "hunt.jsonl")
+    assert [row["topic_id"] for row in hunts] == ["demo-bridges", "demo-sourdough"]
+    assert {row["stop"] for row in hunts} <= {"nothing_new", "rounds"}
+    n_saturated = sum(row["stop"] == "nothing_new" for row in hunts)
     first, second = hunt_lines(hunted.folder)
     assert first.startswith(f"{n_saturated} of 2 topics saturated")
-    n_first = sum(row["new"][0] for row in told)
+    n_first = sum(row["new"][0] for row in hunts)
     assert f": {n_first} + " in second
     bank = {row["qid"]: row["nuggets"] for row in rows(hunted.folder / "nuggets.jsonl")}
     for row in rows(hunted.folder / "pool.jsonl"):

@@ -97,10 +97,10 @@ def test_labels_are_written_with_their_ids_in_the_order_of_the_items(run):
 
 def test_scores_are_those_of_a_hand_count(run):
     result = run()
-    found = {
+    scores = {
         (r.run_id, r.topic_id): (r.value, r.n) for r in result.scores if r.measure == "groundedness"
     }
-    assert found == {
+    assert scores == {
         ("a", "t1"): (0.75, 2),  # yes and partly
         ("a", "t2"): (1.0, 1),
         ("a", "all"): (0.875, 3),
@@ -184,13 +184,13 @@ def test_probabilities_give_expected_scores_too(run, tmp_path):
     labels = rows(folder / "labels.jsonl")
     labels[0]["probabilities"] = {"no": 0.0, "partly": 0.5, "yes": 0.5}
     write(folder / "labels.jsonl", labels)
-    found = {
+    scores = {
         (r.run_id, r.topic_id): r.value
         for r in score_path(folder, Problems())
         if r.measure == "groundedness_expected"
     }
     # t1 of a: 0.75 by probabilities and partly, which is certain.
-    assert found == {
+    assert scores == {
         ("a", "t1"): 0.625,
         ("a", "t2"): 1.0,
         ("a", "all"): 0.8125,
@@ -218,14 +218,14 @@ def test_labels_without_gains_have_shares_alone(run, server, own):
     result = run()
     assert {r.measure for r in result.scores} == {"share_no", "share_partly", "share_yes"}
     assert mean(result, "a", "share_yes").value == 0.75
-    found = agree(
+    agreement = agree(
         write(own.parent / "human.jsonl", result.judgements["labels"]),
         result.folder,
         Problems(),
         resamples=0,
     )
-    assert found["cohen_kappa"] == {"unweighted": 1.0, "linear": None, "quadratic": None}
-    assert found["alpha"] == {"nominal": 1.0, "ordinal": None, "interval": None}
+    assert agreement["cohen_kappa"] == {"unweighted": 1.0, "linear": None, "quadratic": None}
+    assert agreement["alpha"] == {"nominal": 1.0, "ordinal": None, "interval": None}
 
 
 @pytest.mark.parametrize(
@@ -325,7 +325,7 @@ run: {{cache: false}}
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         (item("t1", "a", "0"), "5: item t1 a 0 stands in line 1 too, wanted once"),
         ({"topic_id": "t3", "claim": "c", "source": "s"}, "5: its ids are topic_id, those of"),
@@ -336,15 +336,15 @@ run: {{cache: false}}
         (item("t3", "a run", "0"), "5: run_id is 'a run'"),
     ],
 )
-def test_what_is_wrong_with_an_item_is_told_with_its_line(run, items, server, line, told):
+def test_what_is_wrong_with_an_item_is_told_with_its_line(run, items, server, line, message):
     write(items, [*rows(items), line])
-    with pytest.raises(InputError, match=rf"items.jsonl:{told}"):
+    with pytest.raises(InputError, match=rf"items.jsonl:{message}"):
         run()
     assert not server.requests
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"judge": None}, "no judge of items"),
         ({"items": None}, "no items"),
@@ -354,8 +354,8 @@ def test_what_is_wrong_with_an_item_is_told_with_its_line(run, items, server, li
         ({"model": "lexical"}, "own.yaml: it has no `lexical:` section, so it needs a model"),
     ],
 )
-def test_what_is_missing_is_told_before_anything_is_asked(run, server, settings, told):
-    with pytest.raises(InputError, match=told):
+def test_what_is_missing_is_told_before_anything_is_asked(run, server, settings, message):
+    with pytest.raises(InputError, match=message):
         run(**settings)
     assert not server.requests
 
@@ -395,7 +395,7 @@ def demo(tmp_path_factory):
 
 def test_people_and_the_judge_are_compared_on_the_scale_of_the_definition(demo):
     folder, labels = demo
-    found = agree(labels, folder, Problems(), resamples=0)
+    agreement = agree(labels, folder, Problems(), resamples=0)
     human, judged = (
         {
             (r["topic_id"], r["run_id"], str(r["sentence_id"]), r["passage_id"]): r["label"]
@@ -403,22 +403,22 @@ def test_people_and_the_judge_are_compared_on_the_scale_of_the_definition(demo):
         }
         for of in (rows(labels), rows(folder / "labels.jsonl"))
     )
-    assert found["scale"] == ["no", "partly", "yes"]
-    assert found["n"] == len(human) == 102
+    assert agreement["scale"] == ["no", "partly", "yes"]
+    assert agreement["n"] == len(human) == 102
     equal = sum(human[cell] == judged[cell] for cell in human) / len(human)
-    assert found["accuracy"] == pytest.approx(equal)
+    assert agreement["accuracy"] == pytest.approx(equal)
 
 
 def test_scores_are_corrected_in_the_measures_of_the_judge(demo):
     folder, labels = demo
-    found = corrected_scores(folder, labels, Problems(), measures=["groundedness"])
+    corrected = corrected_scores(folder, labels, Problems(), measures=["groundedness"])
     gain = {"no": 0.0, "partly": 0.5, "yes": 1.0}
     by_topic = {}
     for row in rows(labels):
         if row["run_id"] == "complete":
             by_topic.setdefault(row["topic_id"], []).append(gain[row["label"]])
     truth = sum(sum(gains) / len(gains) for gains in by_topic.values()) / 5
-    (score,) = [s for s in found.scores if s.run_id == "complete"]
+    (score,) = [s for s in corrected.scores if s.run_id == "complete"]
     # Every item has a human label, so the correction ends at what people said.
     assert score.corrected.value == pytest.approx(truth)
 
@@ -443,7 +443,7 @@ def test_two_judges_of_items_are_compared_with_the_texts_that_they_read(demo, tm
     )
     other = tmp_path / "strict"
     nj.run(program="items", items=labels, judge=own, model="lexical", out=other)
-    found = compare(folder, other, Problems(), way="judges", resamples=10)
+    comparison = compare(folder, other, Problems(), way="judges", resamples=10)
     changed = [
         one["sentence_id"]
         for one, two in zip(
@@ -451,8 +451,8 @@ def test_two_judges_of_items_are_compared_with_the_texts_that_they_read(demo, tm
         )
         if one["label"] != two["label"]
     ]
-    assert found["n_flips"] == len(changed) > 0
-    flip = found["flips"][0]
+    assert comparison["n_flips"] == len(changed) > 0
+    flip = comparison["flips"][0]
     texts = {(r["claim"], r["source"]) for r in rows(labels)}
     assert (flip["claim"], flip["source"]) in texts
 
@@ -467,8 +467,8 @@ def test_the_next_labels_come_with_the_inputs_of_the_judge(demo):
 
 def test_runs_of_items_are_compared_by_topic(demo):
     folder, _ = demo
-    found = compare(folder, None, Problems(), measures=["groundedness"], resamples=10)
-    means = {run["run_id"]: run["mean"] for run in found["measures"]["groundedness"]["runs"]}
+    comparison = compare(folder, None, Problems(), measures=["groundedness"], resamples=10)
+    means = {run["run_id"]: run["mean"] for run in comparison["measures"]["groundedness"]["runs"]}
     scores = score_path(folder, Problems())
     assert means == pytest.approx(
         {r.run_id: r.value for r in scores if (r.topic_id, r.measure) == ("all", "groundedness")}

@@ -84,17 +84,17 @@ def test_of_labels_without_order_all_that_differ_are_equally_worth_asking(pair):
 
 def test_labels_ordered_by_name_alone_have_no_figure_of_distance(tmp_path):
     words = ["good", "poor", "average", "good", "poor", "average"]
-    said = ["good", "average", "average", "good", "poor", "poor"]
+    labels = ["good", "average", "average", "good", "poor", "poor"]
     human = labels_file(tmp_path / "human.jsonl", words)
-    found = agree(human, labels_file(tmp_path / "judged.jsonl", said), Problems())
-    assert found["is_ordered"] is False
+    agreement = agree(human, labels_file(tmp_path / "judged.jsonl", labels), Problems())
+    assert agreement["is_ordered"] is False
     # 4 of 6 agree; by chance 1/3, as both gave each label twice.
     kappa = pytest.approx((4 / 6 - 1 / 3) / (2 / 3))
-    assert found["cohen_kappa"] == {"unweighted": kappa, "linear": None, "quadratic": None}
-    assert found["intervals"]["alpha"]["ordinal"]["value"] is None
-    assert found["intervals"]["alpha"]["nominal"]["value"] is not None
+    assert agreement["cohen_kappa"] == {"unweighted": kappa, "linear": None, "quadratic": None}
+    assert agreement["intervals"]["alpha"]["ordinal"]["value"] is None
+    assert agreement["intervals"]["alpha"]["nominal"]["value"] is not None
     named = [
-        labels_file(tmp_path / n, x, annotator=[n] * 6) for n, x in (("a", words), ("b", said))
+        labels_file(tmp_path / n, x, annotator=[n] * 6) for n, x in (("a", words), ("b", labels))
     ]
     human.write_text("".join(path.read_text(encoding="utf-8") for path in named), encoding="utf-8")
     alone = agree(human, None, Problems())
@@ -110,11 +110,11 @@ def test_labels_of_a_known_scale_keep_their_figures_of_distance(tmp_path):
         labels_file(tmp_path / name, labels)
         for name, labels in (("human", [2, 3, 3, 2, 2, 3]), ("judged", [1, 2, 2, 2, 1, 2]))
     ]
-    found = agree(*paths, Problems())
-    assert (found["is_ordered"], found["scale"]) == (True, ["1", "2", "3"])
-    found = agree(*paths[::-1], Problems())
-    assert found["scale"] == ["1", "2", "3"]  # and not 2, 3, 1
-    assert found["cohen_kappa"]["linear"] is not None
+    agreement = agree(*paths, Problems())
+    assert (agreement["is_ordered"], agreement["scale"]) == (True, ["1", "2", "3"])
+    agreement = agree(*paths[::-1], Problems())
+    assert agreement["scale"] == ["1", "2", "3"]  # and not 2, 3, 1
+    assert agreement["cohen_kappa"]["linear"] is not None
 
 
 def test_names_of_labels_and_annotators_do_not_take_figures_away(tmp_path):
@@ -125,22 +125,22 @@ def test_names_of_labels_and_annotators_do_not_take_figures_away(tmp_path):
     human.write_text(
         human.read_text(encoding="utf-8") + second.read_text(encoding="utf-8"), encoding="utf-8"
     )
-    said = ["linear", "ordinal", "linear", "linear", "ordinal", "other"]
-    found = agree(human, folder(tmp_path / "judged", said, is_ordered=False), Problems())
+    labels = ["linear", "ordinal", "linear", "linear", "ordinal", "other"]
+    agreement = agree(human, folder(tmp_path / "judged", labels, is_ordered=False), Problems())
     # Of 3 judged linear 2 are, and both that are were found.
-    assert found["precision"] == {"linear": pytest.approx(2 / 3), "ordinal": 1.0, "other": 1.0}
-    assert found["recall"]["linear"] == 1.0
-    assert found["truth_counts"]["ordinal"] == 2
-    assert found["one_vs_rest"]["ordinal"] == 1.0
-    assert found["intervals"]["one_vs_rest"]["ordinal"]["value"] == 1.0
+    assert agreement["precision"] == {"linear": pytest.approx(2 / 3), "ordinal": 1.0, "other": 1.0}
+    assert agreement["recall"]["linear"] == 1.0
+    assert agreement["truth_counts"]["ordinal"] == 2
+    assert agreement["one_vs_rest"]["ordinal"] == 1.0
+    assert agreement["intervals"]["one_vs_rest"]["ordinal"]["value"] == 1.0
     # 5 of 6 agree; by chance 2/6 (3 + 2 + 1)/6 = 1/3.
     kappa = pytest.approx((5 / 6 - 1 / 3) / (2 / 3))
-    assert found["cohen_kappa"] == {"unweighted": kappa, "linear": None, "quadratic": None}
-    lost = found["intervals"]["cohen_kappa"]["linear"]
+    assert agreement["cohen_kappa"] == {"unweighted": kappa, "linear": None, "quadratic": None}
+    lost = agreement["intervals"]["cohen_kappa"]["linear"]
     assert (lost["value"], lost["low"], lost["high"], lost["n_topics"]) == (None, None, None, 2)
-    assert found["alpha"]["ordinal"] is found["alpha"]["interval"] is None
-    assert found["alpha"]["nominal"] is not None
-    among, judge = found["annotators"]["among"], found["annotators"]["judge"]
+    assert agreement["alpha"]["ordinal"] is agreement["alpha"]["interval"] is None
+    assert agreement["alpha"]["nominal"] is not None
+    among, judge = agreement["annotators"]["among"], agreement["annotators"]["judge"]
     assert (among["pairwise_kappa"]["unweighted"], among["pairwise_kappa"]["linear"]) == (1, None)
     assert among["alpha"] == {"nominal": 1.0, "ordinal": None, "interval": None}
     assert (judge["unweighted"], judge["quadratic"], judge["n_pairs"]) == (kappa, None, 2)

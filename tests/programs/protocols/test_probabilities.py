@@ -21,8 +21,8 @@ def brain(body):
         return Reply('{"verdict": "full"}', probabilities=CITED)
     numbers = list(asked["nuggets"])
     labels = dict.fromkeys(numbers, "not_support") | {numbers[0]: "support"}
-    told = dict.fromkeys(numbers, OTHER) | {numbers[0]: FIRST}
-    return Reply(json.dumps({"verdicts": labels}), probabilities=told)
+    probabilities = dict.fromkeys(numbers, OTHER) | {numbers[0]: FIRST}
+    return Reply(json.dumps({"verdicts": labels}), probabilities=probabilities)
 
 
 @pytest.fixture
@@ -39,8 +39,8 @@ def run(server, tmp_path):
             "run.cache": tmp_path / "cache",
             "data.nuggets": DEMO / "nuggets.jsonl",
         }
-        told = (f"models.default.api_base={server.base_url}", "models.default.logprobs=true")
-        config = load_config(DEMO / "judge.yaml", given, [*told, *sets], "hosted_vllm/mock")
+        settings = (f"models.default.api_base={server.base_url}", "models.default.logprobs=true")
+        config = load_config(DEMO / "judge.yaml", given, [*settings, *sets], "hosted_vllm/mock")
         return nj.run(config)
 
     return judged

@@ -19,15 +19,15 @@ CANDIDATES = {"t1": ranking("t1", "a", "b", "c"), "t2": ranking("t2", "d", "e")}
 
 def test_whole_grades_give_values_without_bounds_between():
     grades = {"t1": {"a": 0, "b": 3, "c": 2}, "t2": {"d": 3, "e": 0}}
-    found = cells(grades, CANDIDATES)
+    scores = cells(grades, CANDIDATES)
     # AP(rel=2): relevant at ranks 2 and 3: (1/2 + 2/3) / 2; and at rank 1.
-    first, second, mean = (found[t, "AP(rel=2)"] for t in ("t1", "t2", "all"))
+    first, second, mean = (scores[t, "AP(rel=2)"] for t in ("t1", "t2", "all"))
     assert first.value == pytest.approx((1 / 2 + 2 / 3) / 2)
     assert second.value == 1.0
     assert mean.value == pytest.approx((first.value + 1) / 2)
     assert (first.n, first.n_unjudged, first.low, first.high) == (3, 0, first.value, first.value)
     assert (mean.n, mean.n_unjudged, mean.n_topics) == (5, 0, 2)
-    assert found["t1", "P(rel=2)@10"].value == pytest.approx(0.2)
+    assert scores["t1", "P(rel=2)@10"].value == pytest.approx(0.2)
 
 
 def test_an_unjudged_passage_is_taken_out_and_never_counts_as_not_relevant():
@@ -39,8 +39,8 @@ def test_an_unjudged_passage_is_taken_out_and_never_counts_as_not_relevant():
 
 def test_a_topic_without_any_grade_has_bounds_and_no_value():
     grades = {"t1": {"a": None, "b": None, "c": None}, "t2": {"d": 3, "e": 0}}
-    found = cells(grades, CANDIDATES)
-    row, mean = found["t1", "nDCG@10"], found["all", "nDCG@10"]
+    scores = cells(grades, CANDIDATES)
+    row, mean = scores["t1", "nDCG@10"], scores["all", "nDCG@10"]
     assert (row.value, row.n, row.n_unjudged, row.low, row.high) == (None, 0, 3, 0.0, 1.0)
     assert (mean.value, mean.low, mean.high, mean.n_topics) == (1.0, 0.5, 1.0, 1)
 

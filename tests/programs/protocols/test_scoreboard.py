@@ -27,11 +27,11 @@ def test_a_topic_without_an_answer_counts_zero():
     board.add("a", "t1", whole(0.9))
     board.add("a", "t2", whole(0.6))
     board.add("b", "t3", whole(1.0))
-    found = cells(board)
-    assert found["a", "all", "m"].value == pytest.approx(0.5)
-    assert found["b", "all", "m"].value == pytest.approx(1 / 3)
-    assert ("a", "t3", "m") not in found
-    assert found["a", "all", "m"].n_topics == 3
+    scores = cells(board)
+    assert scores["a", "all", "m"].value == pytest.approx(0.5)
+    assert scores["b", "all", "m"].value == pytest.approx(1 / 3)
+    assert ("a", "t3", "m") not in scores
+    assert scores["a", "all", "m"].n_topics == 3
 
 
 def test_without_given_topics_a_run_has_to_answer_those_that_any_run_answered():
@@ -52,9 +52,9 @@ def test_a_run_that_answered_nothing_scores_zero_and_does_not_vanish():
 def test_length_is_a_mean_over_answered_topics_only():
     board = Scoreboard(["t1", "t2"])
     board.add("a", "t1", nugget_values(["support"] * 2, VITAL, 10))
-    found = cells(board)
-    assert found["a", "all", "length"].value == 10
-    assert found["a", "all", "V_strict"].value == 0.5
+    scores = cells(board)
+    assert scores["a", "all", "length"].value == 10
+    assert scores["a", "all", "V_strict"].value == 0.5
 
 
 def test_an_unjudged_topic_is_left_out_of_the_mean_and_bounded():
@@ -71,10 +71,13 @@ def test_a_topic_on_which_a_measure_means_nothing_for_anybody_is_no_topic_for_it
     board = Scoreboard(["t1", "t2"])
     board.add("a", "t1", nugget_values(["support"], ["vital"], 10))
     board.add("a", "t2", nugget_values(["support"], ["okay"], 10))  # no vital nugget: V is 0/0
-    found = cells(board)
-    assert (found["a", "t2", "V_strict"].value, found["a", "t2", "A_strict"].value) == (None, 1.0)
-    assert (found["a", "all", "V_strict"].value, found["a", "all", "V_strict"].n_topics) == (1.0, 1)
-    assert found["a", "all", "A_strict"].n_topics == 2
+    scores = cells(board)
+    assert (scores["a", "t2", "V_strict"].value, scores["a", "t2", "A_strict"].value) == (None, 1.0)
+    assert (scores["a", "all", "V_strict"].value, scores["a", "all", "V_strict"].n_topics) == (
+        1.0,
+        1,
+    )
+    assert scores["a", "all", "A_strict"].n_topics == 2
 
 
 def test_who_did_not_answer_a_topic_on_which_a_measure_means_nothing_loses_nothing_by_it():
@@ -82,9 +85,15 @@ def test_who_did_not_answer_a_topic_on_which_a_measure_means_nothing_loses_nothi
     board.add("a", "t1", nugget_values(["support"], ["vital"], 10))
     board.add("a", "t2", nugget_values(["support"], ["okay"], 10))
     board.add("b", "t1", nugget_values(["support"], ["vital"], 10))
-    found = cells(board)
-    assert (found["b", "all", "V_strict"].value, found["b", "all", "V_strict"].n_topics) == (1.0, 1)
-    assert (found["b", "all", "A_strict"].value, found["b", "all", "A_strict"].n_topics) == (0.5, 2)
+    scores = cells(board)
+    assert (scores["b", "all", "V_strict"].value, scores["b", "all", "V_strict"].n_topics) == (
+        1.0,
+        1,
+    )
+    assert (scores["b", "all", "A_strict"].value, scores["b", "all", "A_strict"].n_topics) == (
+        0.5,
+        2,
+    )
 
 
 def test_a_topic_left_out_of_a_measure_costs_nobody_there_and_counts_elsewhere():
@@ -94,9 +103,9 @@ def test_a_topic_left_out_of_a_measure_costs_nobody_there_and_counts_elsewhere()
         board.add("a", topic, {"support": Value(1.0, 1, 0, 1.0, 1.0)})
     board.add("a", "t1", {"A": Value(0.5, 2, 0, 0.5, 0.5)})
     board.add("b", "t1", {"support": Value(1.0, 1, 0, 1.0, 1.0), "A": Value(1.0, 2, 0, 1.0, 1.0)})
-    found = cells(board)
-    assert [found[run, "all", "A"].value for run in ("a", "b")] == [0.5, 1.0]
-    assert [found[run, "all", "support"].value for run in ("a", "b")] == [1.0, 0.5]
+    scores = cells(board)
+    assert [scores[run, "all", "A"].value for run in ("a", "b")] == [0.5, 1.0]
+    assert [scores[run, "all", "support"].value for run in ("a", "b")] == [1.0, 0.5]
 
 
 def test_rows_do_not_depend_on_the_order_of_adding():
@@ -144,14 +153,14 @@ def test_what_was_not_made_is_unjudged_in_every_measure_and_for_its_run_alone():
     for run in "ab":
         board.add(run, "t1", whole(0.6) | {LENGTH: Value(9.0, 0, 0, 9.0, 9.0)})
     board.add("c", "t2", whole(1.0))  # so that t2 counts
-    found = cells(board)
-    lost, mean = found["a", "t2", "m"], found["a", "all", "m"]
+    scores = cells(board)
+    lost, mean = scores["a", "t2", "m"], scores["a", "all", "m"]
     assert (lost.value, lost.low, lost.high, lost.n_unjudged) == (None, 0.0, 1.0, 1)
     assert (mean.value, mean.low, mean.high, mean.n_unjudged, mean.n_topics) == (
         0.6, 0.3, 0.8, 1, 1,
     )  # fmt: skip
-    assert (found["b", "all", "m"].value, found["b", "all", "m"].high) == (0.3, 0.3)
-    length = found["a", "all", LENGTH]
+    assert (scores["b", "all", "m"].value, scores["b", "all", "m"].high) == (0.3, 0.3)
+    length = scores["a", "all", LENGTH]
     assert (length.value, length.low, length.high, length.n_unjudged) == (9.0, None, None, 1)
 
 
@@ -182,11 +191,11 @@ def test_judgements_that_could_change_any_value_of_a_topic_leave_the_values_and_
     board.leave_open(["m"], {"t1": 2})
     board.add("a", "t1", whole(0.5) | {"other": Value(0.5, 1, 0, 0.5, 0.5)})
     board.ensure_runs(["silent"])
-    found = cells(board)
-    row, silent = found["a", "all", "m"], found["silent", "all", "m"]
+    scores = cells(board)
+    row, silent = scores["a", "all", "m"], scores["silent", "all", "m"]
     assert (row.value, row.low, row.high, row.n_unjudged) == (0.5, 0.0, 1.0, 2)
     assert (silent.value, silent.low, silent.high, silent.n_unjudged) == (0.0, 0.0, 1.0, 2)
-    assert found["a", "all", "other"].high == 0.5
+    assert scores["a", "all", "other"].high == 0.5
 
 
 def test_a_topic_left_out_is_not_brought_back_by_what_was_not_made():

@@ -154,8 +154,8 @@ def test_titles_come_from_the_data_where_labels_have_ids_alone(tmp_path, data):
     ]  # fmt: skip
     path = write_jsonl(tmp_path / "labels.jsonl", rows)
     given = DataConfig(passages=[data["passages"]])
-    found = read_examples(path, RelevanceJudge("lexical"), Problems(), data=given)
-    titles = {item.ids["passage_id"]: item.inputs.get("title") for item in found.items}
+    examples = read_examples(path, RelevanceJudge("lexical"), Problems(), data=given)
+    titles = {item.ids["passage_id"]: item.inputs.get("title") for item in examples.items}
     assert titles == {"p1": WITH, "p2": None, "p3": None}
 
 

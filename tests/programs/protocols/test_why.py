@@ -37,17 +37,17 @@ def answers(body):
 
     Of a window it quotes for the first item alone; of the others words that nobody wrote.
     """
-    asked, found = input_of(body), {}
+    asked, reply = input_of(body), {}
     for name, part in schema_of(body)["properties"].items():
         keys = list(part.get("properties", ()))
         if name == "reasoning":
-            found[name] = dict.fromkeys(keys, "So.") if keys else "So."
+            reply[name] = dict.fromkeys(keys, "So.") if keys else "So."
         elif name.endswith("_quotes"):
             there = [" ".join(asked[name.removesuffix("_quotes")].split()[:3])]
-            found[name] = {key: there if key == "1" else ["not so"] for key in keys} or there
+            reply[name] = {key: there if key == "1" else ["not so"] for key in keys} or there
         else:
-            found[name] = dict.fromkeys(keys, "support") if keys else "full"
-    return found
+            reply[name] = dict.fromkeys(keys, "support") if keys else "full"
+    return reply
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def model(server):
     return {"model": "openai/mock", "api_base": server.base_url}
 
 
-def said(folder):
+def file_bytes(folder):
     """Everything in the folder that does not say when or by what it was made."""
     return {
         path.name: path.read_bytes()
@@ -87,23 +87,23 @@ def test_rows_say_why_and_it_is_scored_as_before(server, model, tmp_path):
     judge = why.manifest["judges"]["support"]
     assert (judge["evidence"], judge["reasoning"]) == (["passage", "sentence"], True)
     assert "evidence" not in plain.manifest["judges"]["support"]
-    before = said(tmp_path / "why")
+    before = file_bytes(tmp_path / "why")
     again = score_path(tmp_path / "why", Problems())
     assert [row.value for row in again] == [row.value for row in why.scores]
-    assert said(tmp_path / "why") == before
+    assert file_bytes(tmp_path / "why") == before
 
 
 def test_what_a_journal_holds_comes_out_byte_for_byte_without_asking_again(server, model, tmp_path):
     out = tmp_path / "out"
     settings = {**NUGGETS, "model": model, "out": out, "cache": False, "explain": True}
     nj.run(**settings)
-    before, n_asked = said(out), len(server.requests)
+    before, n_asked = file_bytes(out), len(server.requests)
     assert b'"rationale":"So."' in before["assignments.jsonl"]
     for path in out.iterdir():
         if path.is_file():
             path.unlink()
     nj.run(**settings)
-    assert said(out) == before
+    assert file_bytes(out) == before
     assert len(server.requests) == n_asked
     nj.run(
         **{**settings, "explain": False}, force=True
@@ -113,52 +113,52 @@ def test_what_a_journal_holds_comes_out_byte_for_byte_without_asking_again(serve
 
 def test_labels_without_the_quote_that_they_need_are_missing_one_by_one(server, model, tmp_path):
     wanted = {"judges.assigner.evidence": "required", "judges.assigner.window": 4}
-    found = nj.run(**NUGGETS, model=model, out=tmp_path / "out", **wanted)
-    given = [row["nuggets"] for row in found.judgements["assignments"]]
+    result = nj.run(**NUGGETS, model=model, out=tmp_path / "out", **wanted)
+    given = [row["nuggets"] for row in result.judgements["assignments"]]
     labels = [[nugget["assignment"] for nugget in nuggets] for nuggets in given]
     assert all(
         label == (None if i % 4 else "support") for of in labels for i, label in enumerate(of)
     )
     n_lost = sum(label is None for of in labels for label in of)
-    assert (found.n_unjudged, found.n_judged) == (n_lost, sum(map(len, labels)) - n_lost)
-    assert found.manifest["unjudged_by_reason"] == {"ungrounded": n_lost}
-    lost = found.unjudged[0]
+    assert (result.n_unjudged, result.n_judged) == (n_lost, sum(map(len, labels)) - n_lost)
+    assert result.manifest["unjudged_by_reason"] == {"ungrounded": n_lost}
+    lost = result.unjudged[0]
     assert (lost["reason"], lost["n"], lost["nuggets"]) == ("ungrounded", 1, given[0][1]["id"])
     assert "not in the text: 'not so'" in lost["detail"]
-    mean = next(row for row in found.scores if (row.topic_id, row.measure) == ("all", "A"))
+    mean = next(row for row in result.scores if (row.topic_id, row.measure) == ("all", "A"))
     assert mean.n_unjudged == n_lost
     assert mean.low < mean.value == 0.8 == mean.high  # one of five topics has no answer
 
 
 def test_wrong_quotes_are_counted_and_the_labels_stand(server, model, tmp_path):
-    found = nj.run(
+    result = nj.run(
         **NUGGETS, model=model, out=tmp_path / "out", **{"judges.assigner.evidence": True}
     )
     wrong = [
         part
-        for row in found.judgements["assignments"]
+        for row in result.judgements["assignments"]
         for nugget in row["nuggets"]
         for part in nugget["evidence"]
         if part.get("is_quoted") is False
     ]
     assert wrong[0] == {"of": "answer", "quote": "not so", "is_quoted": False}
-    assert found.manifest["counts"][WINDOW] == len(wrong)
-    assert found.n_unjudged == 0
+    assert result.manifest["counts"][WINDOW] == len(wrong)
+    assert result.n_unjudged == 0
 
 
 def test_a_whole_call_without_a_quote_is_unjudged_with_its_cost(tmp_path):
     reply = {"passage_quotes": ["nobody"], "sentence_quotes": [], "verdict": "full"}
     with MockServer(lambda body: reply) as server:
         model = {"model": "openai/mock", "api_base": server.base_url}
-        found = nj.run(
+        result = nj.run(
             **SUPPORT, model=model, out=tmp_path / "out", **{"judges.support.evidence": "required"}
         )
-    assert found.n_judged == 0
-    assert {row["reason"] for row in found.unjudged} == {"ungrounded"}
-    assert found.manifest["tokens"]["completion"] > 0
-    assert [row["label"] for row in found.judgements["support"] if row["citation"]] == [
+    assert result.n_judged == 0
+    assert {row["reason"] for row in result.unjudged} == {"ungrounded"}
+    assert result.manifest["tokens"]["completion"] > 0
+    assert [row["label"] for row in result.judgements["support"] if row["citation"]] == [
         None
-    ] * found.n_unjudged
+    ] * result.n_unjudged
 
 
 # --- the lexical judge, for which nothing is asked
@@ -168,10 +168,10 @@ def test_a_run_without_a_model_has_evidence_unless_told_otherwise(tmp_path):
     with_it = nj.run(**SUPPORT, out=tmp_path / "with")
     without = nj.run(**SUPPORT, out=tmp_path / "without", **{"judges.support.evidence": False})
     assert [row.value for row in with_it.scores] == [row.value for row in without.scores]
-    found = list(quoted_pieces(tmp_path / "with", program("support")))
+    pieces = list(quoted_pieces(tmp_path / "with", program("support")))
     cited = with_it.judgements["support"]
-    assert len(found) == sum(row["label"] in ("full", "partial") for row in cited)
-    assert all(one.is_quoted for piece in found for one in piece.quoted)
+    assert len(pieces) == sum(row["label"] in ("full", "partial") for row in cited)
+    assert all(one.is_quoted for piece in pieces for one in piece.quoted)
     assert not list(quoted_pieces(tmp_path / "without", program("support")))
     assert "rationale" not in cited[0]
 
@@ -186,12 +186,12 @@ def test_each_program_shows_a_cell_with_its_words(tmp_path):
         runs=str(COLLECTION / "runs"),
         out=tmp_path / "out",
     )
-    found = dict(first_quoted(tmp_path / "out"))
-    assert list(found) == ["nuggets", "support", "keypoints"]
-    assert found["support"].label in ("full", "partial")
-    assert found["keypoints"].label == "yes"
-    assert {piece.topic_id for piece in found.values()} == {"demo-bridges"}
-    piece = found["nuggets"]
+    pieces = dict(first_quoted(tmp_path / "out"))
+    assert list(pieces) == ["nuggets", "support", "keypoints"]
+    assert pieces["support"].label in ("full", "partial")
+    assert pieces["keypoints"].label == "yes"
+    assert {piece.topic_id for piece in pieces.values()} == {"demo-bridges"}
+    piece = pieces["nuggets"]
     [text] = [
         row["answer_text"]
         for row in rows(tmp_path / "out" / "assignments.jsonl")
@@ -222,10 +222,10 @@ def test_ratings_keep_their_layout_and_their_quotes_stand_beside_them(tmp_path):
         paths[name].write_text(json.dumps(row) + "\n")
     run = tmp_path / "a.run"
     run.write_text("t Q0 t:d#0 1 1.0 a\n")
-    found = nj.run(
+    result = nj.run(
         program="coverage", **paths, retrieval=str(run), out=tmp_path / "out", explain=True
     )
-    [rated] = found.judgements["ratings"]
+    [rated] = result.judgements["ratings"]
     assert set(rated) == {"id", "docid", "rating"}
     first, second = rows(tmp_path / "out" / "rating_evidence.jsonl")
     assert (first["question_id"], first["label"]) == ("0", str(rated["rating"][0]))
@@ -278,13 +278,13 @@ def test_two_runs_with_and_without_reasons_are_compared(server, model, tmp_path)
     nj.run(**SUPPORT, model=model, out=out, cache=False, explain=True)
     path = out / "support.jsonl"
     path.write_text(path.read_text().replace('"label":"full"', '"label":"none"', 1))
-    found = compare_judges(tmp_path / "plain", out, Problems(), kind="support", resamples=0)
-    assert found["n_flips"] == 1
-    [flip] = found["flips"]
+    comparison = compare_judges(tmp_path / "plain", out, Problems(), kind="support", resamples=0)
+    assert comparison["n_flips"] == 1
+    [flip] = comparison["flips"]
     assert flip["rationale"] is None
     assert flip["other_rationale"] == "So."
     assert " | " in flip["other_quote"]
-    ratio = found["cost"]["ratio_per_judgement"]
+    ratio = comparison["cost"]["ratio_per_judgement"]
     assert ratio["calls"] == 1.0
     assert ratio["tokens"] > 1.1
 

@@ -22,7 +22,7 @@ COUNTED = {
     "uncited": (1 / 4, 4 / 4, 2 / 4, 1 / 4, 2 / 6, 1 / 4, 1 / 4),
     "half": (0, 1 / 4, 0, 1 / 4, 0, 1 / 2, 0),
 }
-SAID = {  # what the model of these tests finds, by accepted answer: a word of the sentence
+CUES = {  # what the model of these tests finds, by accepted answer: a word of the sentence
     "moving sea water": "moving", "the rising tide": "rising", "building is expensive": "expensive",
     "running is cheap": "cheap", "sihwa lake in korea": "sihwa", "migrating fish": "fish",
 }  # fmt: skip
@@ -35,7 +35,7 @@ def brain(body):
         wrong = "fish" in text or "rising" in text
         return {"verdict": "none" if wrong else "full"}
     given = {key: each.rpartition(": ")[2].lower() for key, each in asked["answers"].items()}
-    return {"verdicts": {k: "yes" if SAID[each] in text else "no" for k, each in given.items()}}
+    return {"verdicts": {k: "yes" if CUES[each] in text else "no" for k, each in given.items()}}
 
 
 @pytest.fixture
@@ -71,9 +71,9 @@ def lines(folder, name):
 def test_every_measure_comes_out_as_counted_by_hand(model, tmp_path, server):
     result = nj.run(config_of(tmp_path / "out", server if model == "a model" else None))
     assert result.is_complete
-    found = values(result)
+    scores = values(result)
     for run, counted in COUNTED.items():
-        assert [found[run, name] for name in SHOWN] == pytest.approx(counted), run
+        assert [scores[run, name] for name in SHOWN] == pytest.approx(counted), run
     assert score_path(result.folder, Problems()) == result.scores
 
 
@@ -102,13 +102,13 @@ def test_a_missing_answer_counts_only_where_it_could_change_the_fold(tmp_path, s
         else None
     )  # fmt: skip
     result = nj.run(config_of(tmp_path / "out", server))
-    low, high, found = (values(result, field) for field in ("low", "high", "value"))
+    low, high, score = (values(result, field) for field in ("low", "high", "value"))
     # Turbines and Sihwa Lake are supported elsewhere (OR): decided. The costs (AND) and the
     # animals, which only that sentence could name, are open: 2 of 2, 2 of 4, 4 of 4.
     at = ("careful", "question_coverage_supported")
-    assert (found[at], low[at], high[at]) == (1.0, 0.5, 1.0)
+    assert (score[at], low[at], high[at]) == (1.0, 0.5, 1.0)
     assert values(result, "n_unjudged")[at] == 2
-    assert found["careful", "sentence_support"] == 1.0
+    assert score["careful", "sentence_support"] == 1.0
     row = next(r for r in lines(result.folder, "answered.jsonl")
                if r["run_id"] == "careful" and r["aggregator"] == "AND")  # fmt: skip
     assert (row["label"], row["low"], row["high"]) == (None, "not_said", "supported")
@@ -124,12 +124,12 @@ def test_missing_support_leaves_open_what_carries_an_answer_and_not_that_it_is_s
         else None
     )  # fmt: skip
     result = nj.run(config_of(tmp_path / "out", server))
-    found, low, high = (values(result, field) for field in ("value", "low", "high"))
+    score, low, high = (values(result, field) for field in ("value", "low", "high"))
     assert low["careful", "question_coverage"] == high["careful", "question_coverage"] == 3 / 4
     at = ("careful", "question_coverage_supported")
-    assert (found[at], low[at], high[at]) == (pytest.approx(2 / 3), 2 / 4, 3 / 4)
+    assert (score[at], low[at], high[at]) == (pytest.approx(2 / 3), 2 / 4, 3 / 4)
     at = ("careful", "sentence_support")
-    assert (found[at], low[at], high[at]) == (1.0, 3 / 4, 1.0)
+    assert (score[at], low[at], high[at]) == (1.0, 3 / 4, 1.0)
     [view] = answers_of(result.folder, Problems(), run="careful")
     [open_] = [each for each in view.judged if each.label is None]
     assert open_.unjudged == "refused"  # that of the citation, which its own program asks
@@ -143,7 +143,7 @@ def test_a_report_that_is_too_long_is_kept_cut_or_rejected_as_its_track_does(tmp
     }
     runs = tmp_path / "long.jsonl"
     runs.write_text(json.dumps(row) + "\n")
-    found, counts = {}, {}
+    reports, counts = {}, {}
     cases = {"keep": 10, "cut": 10, "reject": 10, "none": None, "fits": 14, "characters": 40}
     for name, limit in cases.items():
         settings = {"argue.limit": limit}
@@ -153,11 +153,11 @@ def test_a_report_that_is_too_long_is_kept_cut_or_rejected_as_its_track_does(tmp
         result = nj.run(config_of(tmp_path / name, runs=runs, **settings))
         [report] = lines(result.folder, "reports.jsonl")
         of = values(result)
-        said, over = of["r", "question_coverage"], of["r", "over_length"]
-        found[name] = (report["words"], report["n_kept"], said, over)
+        coverage, over = of["r", "question_coverage"], of["r", "over_length"]
+        reports[name] = (report["words"], report["n_kept"], coverage, over)
         counts[name] = json.loads((result.folder / "manifest.json").read_text())["counts"]
     # Six and eight words; the first sentence answers one of four questions, the second none (AND).
-    assert found == {
+    assert reports == {
         "keep": (14, 2, 0.25, 1), "cut": (14, 1, 0.25, 1), "reject": (14, 0, 0, 1),
         "none": (14, 2, 0.25, 0), "fits": (14, 2, 0.25, 0), "characters": (14, 1, 0.25, 1),
     }  # fmt: skip
@@ -219,12 +219,12 @@ def test_reports_of_autojudge_that_miss_the_topic_answer_nothing(shared_data, tm
     topics = {"data.topics": kiddie / "topics" / "kiddie-topics.jsonl"}
     lists = tmp_path / "lists.jsonl"
     result = nj.run(config_of(tmp_path / "out", runs=kiddie / "runs", lists=lists, **topics))
-    said = {
+    coverage = {
         row.run_id: row.value
         for row in result.scores
         if row.measure == "question_coverage" and row.topic_id == "leaf"
     }
-    assert said == {
+    assert coverage == {
         "run1": pytest.approx(2 / 3),
         "run2": pytest.approx(2 / 3),
         "run3": 0,

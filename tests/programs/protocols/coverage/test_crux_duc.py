@@ -24,10 +24,10 @@ K = 10
 
 @pytest.fixture(scope="module")
 def folder(shared_data):
-    found = shared_data / "crux_duc"
-    if not found.is_dir():
+    path = shared_data / "crux_duc"
+    if not path.is_dir():
         pytest.skip(f"crux_duc not found in {shared_data}")
-    return found
+    return path
 
 
 @pytest.fixture(scope="module")
@@ -69,17 +69,17 @@ class Counted:
             ids = self.runs[run][topic][:K]
             if own_only:
                 ids = [name for name in ids if name.startswith(f"{topic}:")]
-            found = set().union(*(self.answers[topic][name] for name in ids)) & wanted
-            shares.append(len(found) / len(wanted))
+            answered = set().union(*(self.answers[topic][name] for name in ids)) & wanted
+            shares.append(len(answered) / len(wanted))
         return fsum(shares) / len(shares)
 
     @staticmethod
     def _run(path):
-        found = {}
+        rankings = {}
         for line in path.read_text(encoding="utf-8").splitlines():
             topic, _, name, rank, *_ = line.split()
-            found.setdefault(topic, []).append((int(rank), name))
-        return {topic: [name for _, name in sorted(ranked)] for topic, ranked in found.items()}
+            rankings.setdefault(topic, []).append((int(rank), name))
+        return {topic: [name for _, name in sorted(ranked)] for topic, ranked in rankings.items()}
 
 
 @pytest.fixture(scope="module")
@@ -88,15 +88,15 @@ def counted(folder):
 
 
 def test_reference_summaries_answer_their_questions(duc, counted):
-    found = crux.reference_coverage(duc)
+    coverage = crux.reference_coverage(duc)
     ratings = {t: row["llm_rating_of_reference_summary"] for t, row in counted.queries.items()}
     for name, wanted in (("all", counted.columns), ("answerable", counted.answerable)):
         shares = [sum(ratings[t][i] >= 3 for i in wanted[t]) / len(wanted[t]) for t in ratings]
-        mean, n_topics, n = found[f"{name} questions"]
+        mean, n_topics, n = coverage[f"{name} questions"]
         assert mean == pytest.approx(fsum(shares) / len(shares), abs=1e-12)
         assert (n_topics, n) == (len(ratings), sum(map(len, wanted.values())))
     # .9493 of all 50 topics in the authors' table; the 30 here are a part of them.
-    assert found["all questions"][0] == pytest.approx(0.9493, abs=0.02)
+    assert coverage["all questions"][0] == pytest.approx(0.9493, abs=0.02)
 
 
 @pytest.mark.parametrize("own_only", [False, True])
@@ -131,8 +131,8 @@ def test_alpha_ndcg_of_the_runs_is_that_of_ir_measures(duc, counted, own_only):
         }
         ours = {row.topic_id: row.value for row in rows if row.run_id == run}
         differences = [
-            abs(found.value - ours[found.query_id])
-            for found in ir_measures.iter_calc([measure], qrels, ranked)
+            abs(theirs.value - ours[theirs.query_id])
+            for theirs in ir_measures.iter_calc([measure], qrels, ranked)
         ]
         assert len(differences) == len(ours) - 1  # which have the mean too
         assert sum(difference < 1e-9 for difference in differences) >= 0.8 * len(differences)
@@ -153,8 +153,8 @@ def test_the_oracle_context_is_the_bound_of_the_runs(duc):
 
 
 def test_every_difference_from_the_published_required_passages_has_a_cause(duc, counted):
-    found = {topic: crux.replay(duc, topic) for topic in duc.queries}
-    for topic, one in found.items():
+    replays = {topic: crux.replay(duc, topic) for topic in duc.queries}
+    for topic, one in replays.items():
         assert one.theirs == tuple(counted.queries[topic]["oracle_docids_k3"])
         assert len(one.steps) == len(one.theirs)
         assert (one.then == "equal") == (one.ours == one.theirs)
@@ -175,13 +175,13 @@ def test_every_difference_from_the_published_required_passages_has_a_cause(duc, 
 
 
 def test_ours_are_the_greedy_choice_on_these_ratings(duc, counted):
-    def place(name):
+    def position(name):
         document, passage = name.rsplit(":", 1)[1].split("#")
         return int(document), int(passage)
 
     for topic, wanted in counted.answerable.items():
         left, taken, answers = set(wanted), [], counted.answers[topic]
-        own = sorted(counted.own(topic), key=place)
+        own = sorted(counted.own(topic), key=position)
         while left:
             taken.append(max(own, key=lambda name: len(answers[name] & left)))
             left -= answers[taken[-1]]
@@ -234,9 +234,9 @@ def test_annotators_agree_as_the_readme_says(duc, folder):
     assert (among.n_items, among.n_annotators) == (264, 3)
     assert among.fleiss_kappa == pytest.approx(0.5533, abs=5e-5)
     labels = rows(folder / "human_t1.jsonl")
-    found = crux.human_coverage(duc)
-    assert len(found) == 18
-    for report, by_person in found.items():
+    coverage = crux.human_coverage(duc)
+    assert len(coverage) == 18
+    for report, by_person in coverage.items():
         for who, share in by_person.items():
             given = [row[who] for row in labels if row["report_id"] == report]
             assert share == pytest.approx(sum(given) / len(given))
@@ -245,9 +245,13 @@ def test_annotators_agree_as_the_readme_says(duc, folder):
 def test_lexical_coverage_orders_reports_much_as_people_do(duc):
     from scipy.stats import spearmanr
 
-    found, people, ours = crux.spearmans(duc), crux.human_coverage(duc), crux.lexical_coverage(duc)
-    assert set(found) == {"majority", "a1", "a2", "a3"}
-    for who, rho in found.items():
+    spearmans, people, ours = (
+        crux.spearmans(duc),
+        crux.human_coverage(duc),
+        crux.lexical_coverage(duc),
+    )
+    assert set(spearmans) == {"majority", "a1", "a2", "a3"}
+    for who, rho in spearmans.items():
         expected = spearmanr([people[report][who] for report in ours], list(ours.values()))
         assert rho == pytest.approx(expected.statistic)
         assert rho > 0.6
@@ -255,8 +259,8 @@ def test_lexical_coverage_orders_reports_much_as_people_do(duc):
 
 def test_labelled_runs_are_in_the_order_of_their_contexts(duc, counted, folder):
     data = crux.labelled_runs(duc)
-    found = measure_taus(data, crux.SETTINGS, resamples=0)["coverage"]
-    assert (found.tau.value, found.n_runs) == (1.0, 3)
+    estimate = measure_taus(data, crux.SETTINGS, resamples=0)["coverage"]
+    assert (estimate.tau.value, estimate.n_runs) == (1.0, 3)
     (means,) = by_eta(data, crux.SETTINGS, [3])
     oracle, bm25 = means.contexts["oracle"], means.contexts["bm25"]
     assert oracle.n_unjudged > 0  # some of its passages are not in the recorded pool
@@ -316,6 +320,6 @@ def test_the_script_prints_what_the_page_shows(folder, tmp_path, capsys):
 
 def test_the_script_says_that_it_did_not_find_the_data(tmp_path, capsys):
     crux.main([str(tmp_path)])
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.startswith("crux_duc: not found in ")
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("crux_duc: not found in ")

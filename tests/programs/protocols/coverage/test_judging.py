@@ -83,7 +83,7 @@ GIVEN = ("topics", "questions", "passages", "ratings", "retrieval", "runs")
 
 
 def config_of(folder, *given, model="lexical", sets=(), **settings):
-    places = {
+    paths = {
         "topics": folder / "topics.jsonl",
         "questions": folder / "questions.jsonl",
         "passages": [folder / "passages.jsonl"],
@@ -92,7 +92,7 @@ def config_of(folder, *given, model="lexical", sets=(), **settings):
         "retrieval": [str(folder / "a.run"), str(folder / "b.run")],
         "runs": [str(folder / "answers.jsonl")],
     }
-    named = {f"data.{name}": places[name] for name in given or GIVEN}
+    named = {f"data.{name}": paths[name] for name in given or GIVEN}
     fixed = {"program": ["coverage"], "coverage.k": 2, "run.out": folder / "out"}
     return load_config(None, fixed | named | settings, ["run.cache=false", *sets], model)
 
@@ -108,7 +108,7 @@ def scores(result):
 def test_scores_of_contexts_and_reports_come_out_as_counted_by_hand(files):
     result = judged(files())
     assert result.is_complete
-    found = scores(result)
+    values = scores(result)
     wanted = {
         ("a", "coverage"): 2 / 3,
         ("a", "alpha_ndcg@2"): (1 + 1 / log2(3)) / (2 + 1.5 / log2(3)),  # best: t:0#0, x:0#0
@@ -125,7 +125,7 @@ def test_scores_of_contexts_and_reports_come_out_as_counted_by_hand(files):
         ("a", "report_density"): ((1 / 5) / (3 / 10)) ** 0.5,
         ("y*", "report_coverage"): 2 / 3,
     }
-    assert {cell: found[cell] for cell in wanted} == pytest.approx(wanted)
+    assert {cell: values[cell] for cell in wanted} == pytest.approx(wanted)
     assert score_path(result.folder, Problems()) == result.scores
 
 
@@ -149,21 +149,21 @@ def test_files_say_what_is_required_what_is_redundant_and_what_each_rank_adds(fi
 
 
 def test_passages_of_other_topics_answer_nothing_when_own_only(files):
-    found = scores(judged(files(), **{"coverage.own_only": True}))
-    assert found["b", "coverage"] == pytest.approx(2 / 3)
-    assert found["b", "redundancy"] == 0.0
+    values = scores(judged(files(), **{"coverage.own_only": True}))
+    assert values["b", "coverage"] == pytest.approx(2 / 3)
+    assert values["b", "redundancy"] == 0.0
 
 
 def test_a_context_may_be_as_long_as_the_required_passages(files):
-    found = scores(judged(files(), **{"coverage.k": "required"}))
-    assert found["a", "coverage"] == pytest.approx(2 / 3)
-    assert ("a", "alpha_ndcg@required") in found
+    values = scores(judged(files(), **{"coverage.k": "required"}))
+    assert values["a", "coverage"] == pytest.approx(2 / 3)
+    assert ("a", "alpha_ndcg@required") in values
 
 
 def test_what_an_answer_names_can_be_its_context(files):
     given = ("topics", "questions", "passages", "ratings", "runs")
-    found = scores(judged(files(), *given, **{"coverage.contexts": "answers"}))
-    assert found["a", "coverage"] == 1.0
+    values = scores(judged(files(), *given, **{"coverage.contexts": "answers"}))
+    assert values["a", "coverage"] == 1.0
 
 
 def brain(body):
@@ -264,21 +264,21 @@ def test_what_is_missing_is_said_before_anything_is_asked(files, given, settings
 
 
 def test_a_pool_passage_that_no_run_found_is_rated_too(files):
-    found = judged(files({}), "topics", "questions", "passages", "retrieval")
-    ratings = {row["docid"]: row["rating"] for row in found.judgements["ratings"]}
+    result = judged(files({}), "topics", "questions", "passages", "retrieval")
+    ratings = {row["docid"]: row["rating"] for row in result.judgements["ratings"]}
     assert ratings.keys() == PASSAGES.keys()  # t:0#0 to t:1#2 are the topic's own, b found x:0#0
-    pool = json.loads((found.folder / "pools.jsonl").read_text(encoding="utf-8"))["passage_ids"]
+    pool = json.loads((result.folder / "pools.jsonl").read_text(encoding="utf-8"))["passage_ids"]
     assert pool == ["t:0#0", "t:0#1", "t:1#2"]
 
 
 def test_without_a_pool_all_questions_can_count(files):
-    found = judged(files(), "topics", "questions", "runs", **{"coverage.answerable": "all"})
-    assert found.n_judged == len(QUESTIONS)
+    result = judged(files(), "topics", "questions", "runs", **{"coverage.answerable": "all"})
+    assert result.n_judged == len(QUESTIONS)
     given = ("topics", "questions", "ratings", "runs", "retrieval")
-    settings = {"coverage.answerable": "all", "run.out": found.folder.parent / "all"}
-    found = scores(judged(files(), *given, **settings))
-    assert found["a", "coverage"] == 2 / 4
-    assert found["a", "report_coverage"] == 1 / 4
+    settings = {"coverage.answerable": "all", "run.out": result.folder.parent / "all"}
+    values = scores(judged(files(), *given, **settings))
+    assert values["a", "coverage"] == 2 / 4
+    assert values["a", "report_coverage"] == 1 / 4
 
 
 def test_an_answer_that_names_nothing_has_an_empty_context_in_every_command(files):
@@ -340,12 +340,12 @@ def test_a_topic_that_a_run_did_not_rank_is_no_context_without_repetition(files)
 
 def test_runs_are_compared_on_topics_with_questions_and_without_the_oracles(files):
     result = two_topics(files())
-    found = compare_runs([result.folder], Problems())["measures"]["coverage"]
-    assert {row["run_id"]: row["mean"] for row in found["runs"]} == {
+    comparison = compare_runs([result.folder], Problems())["measures"]["coverage"]
+    assert {row["run_id"]: row["mean"] for row in comparison["runs"]} == {
         "a": pytest.approx(1 / 3),
         "b": 1.0,
     }
-    assert found["runs"][0]["n_topics"] == 2
+    assert comparison["runs"][0]["n_topics"] == 2
     path = result.folder / "scores.jsonl"
     both = agree_scores(path, path, Problems(), {"resamples": 0, "seed": 0, "level": 0.95})
     assert both["measures"]["coverage"]["run_scores"].keys() == {"a", "b"}

@@ -54,8 +54,8 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 def test_what_no_passage_answers_is_out_of_the_denominator_and_counted(tmp_path: Path) -> None:
     result = run(tmp_path / "d")
-    found = rows(result.folder / "research.jsonl")
-    assert [(row["question_id"], row["answered_by"]) for row in found] == [
+    researched = rows(result.folder / "research.jsonl")
+    assert [(row["question_id"], row["answered_by"]) for row in researched] == [
         ("0", "deck"), ("1", "damp"), (None, None),
     ]  # fmt: skip
     counted = result.manifest["counts"]

@@ -113,9 +113,9 @@ def test_recall_precision_and_f1_come_out_as_counted_by_hand(folder, server):
     assert cells["part", "KPP"] == pytest.approx(1 / 2)
     assert cells["part", "KPF"] == pytest.approx(2 / 5)
     assert (cells["empty", "KPR"], cells["empty", "KPP"], cells["empty", "KPF"]) == (0.0, None, 0.0)
-    found = means(result)  # nobody answered the other topic: recall 0 there, nothing imprecise
-    assert found["full", "KPR"].value == pytest.approx(1 / 2)
-    assert found["full", "KPP"].value == 1.0
+    scores = means(result)  # nobody answered the other topic: recall 0 there, nothing imprecise
+    assert scores["full", "KPR"].value == pytest.approx(1 / 2)
+    assert scores["full", "KPP"].value == 1.0
     assert score_path(result.folder, Problems()) == result.scores
 
 
@@ -177,8 +177,8 @@ def test_a_failed_entailment_is_no_miss(folder, server):
         return Refusal() if input_of(body).get("key_point") == POINTS["k3"] else None
 
     server.faults = no_rents
-    found = means(nj.run(config_of(folder, server, "keypoints", **{"run.limit": 1})))
-    row = found["full", "KPR"]
+    scores = means(nj.run(config_of(folder, server, "keypoints", **{"run.limit": 1})))
+    row = scores["full", "KPR"]
     assert (row.value, row.n, row.n_unjudged) == (1.0, 2, 1)
     assert (row.low, row.high) == (pytest.approx(2 / 3), 1.0)
 
@@ -208,8 +208,10 @@ def test_a_topic_with_an_empty_list_counts_nowhere(folder, server):
     assert score_path(result.folder, Problems()) == result.scores
     groups = [json.loads(line) for line in (result.folder / "groups.jsonl").open(encoding="utf-8")]
     assert "ports" not in {row["group"] for row in groups}
-    found = compare_runs([result.folder], Problems(), measures=["KPR"])["measures"]["KPR"]
-    assert {row["run_id"]: row["n_topics"] for row in found["runs"]} == dict.fromkeys(ANSWERS, 1)
+    comparison = compare_runs([result.folder], Problems(), measures=["KPR"])["measures"]["KPR"]
+    assert {row["run_id"]: row["n_topics"] for row in comparison["runs"]} == dict.fromkeys(
+        ANSWERS, 1
+    )
 
 
 def test_key_points_of_no_judged_topic_are_refused_and_of_some_are_listed(folder, server):
@@ -229,13 +231,13 @@ def test_key_points_of_no_judged_topic_are_refused_and_of_some_are_listed(folder
 
 def test_scores_corrected_by_labels_are_of_recall(folder, server):
     result = nj.run(config_of(folder, server, "keypoints"))
-    found = read_items(result.folder, "keypoints", Problems())
-    (measure,) = found.measures
+    items = read_items(result.folder, "keypoints", Problems())
+    (measure,) = items.measures
     assert measure.name == "KPR"
-    labels = [1.0 if label == "yes" else 0.0 for label in found.labels]
+    labels = [1.0 if label == "yes" else 0.0 for label in items.labels]
     of_full = [
         w * y
-        for w, y, run in zip(measure.weights, labels, found.runs, strict=True)
+        for w, y, run in zip(measure.weights, labels, items.runs, strict=True)
         if run == "full"
     ]
     assert sum(of_full) == pytest.approx(result.score("full", "KPR"))

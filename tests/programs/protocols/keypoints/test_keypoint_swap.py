@@ -58,8 +58,8 @@ def folders(tmp_path_factory):
 
 
 def test_kpr_of_each_run_under_each_model_is_the_hand_count(folders):
-    found = agree(*(folder / "scores.jsonl" for folder in folders), Problems(), resamples=0)
-    scores = found["measures"]["KPR"]["run_scores"]
+    agreement = agree(*(folder / "scores.jsonl" for folder in folders), Problems(), resamples=0)
+    scores = agreement["measures"]["KPR"]["run_scores"]
     assert scores.keys() == KPR.keys()
     for run, under in KPR.items():
         assert list(scores[run].values()) == pytest.approx([under["careful"], under["wordy"]])
@@ -77,9 +77,9 @@ def test_rank_agreement_is_kendalls_tau_by_measure(folders):
 
 
 def test_the_runs_that_swap_are_named_with_both_scores(folders):
-    found = compare(*folders, Problems())
-    assert (found["compared"], found["kind"]) == ("judges", "keypoints")
-    ranking = found["ranking"]["KPR"]
+    comparison = compare(*folders, Problems())
+    assert (comparison["compared"], comparison["kind"]) == ("judges", "keypoints")
+    ranking = comparison["ranking"]["KPR"]
     assert ranking["tau_b"] == pytest.approx(1 / 3)
     assert ranking["swaps"] == [["brief", "wander"]]
     assert [row["run_id"] for row in ranking["scores"]] == ["thorough", "brief", "wander"]
@@ -87,16 +87,16 @@ def test_the_runs_that_swap_are_named_with_both_scores(folders):
         under = KPR[row["run_id"]]
         pair = [row["score"], row["other_score"]]
         assert pair == pytest.approx([under["careful"], under["wordy"]])
-    assert set(found["ranking"]) == {"KPR"}  # each has claims of its own, so no KPP of both
+    assert set(comparison["ranking"]) == {"KPR"}  # each has claims of its own, so no KPP of both
 
 
 def test_every_flip_is_listed_with_both_labels_quotes_and_texts(folders):
-    found = compare(*folders, Problems())
-    counts = {(row["label"], row["other_label"]): row["n"] for row in found["flip_counts"]}
+    comparison = compare(*folders, Problems())
+    counts = {(row["label"], row["other_label"]): row["n"] for row in comparison["flip_counts"]}
     # wander: 9 that it does not state, 1 that it denies; thorough: `dredging`, `limit`; brief: 5.
     assert counts == {("neutral", "yes"): 11, ("yes", "neutral"): 5, ("no", "yes"): 1}
-    assert (found["agreement"]["n"], found["n_flips"]) == (44, 17)
-    first = found["flips"][0]
+    assert (comparison["agreement"]["n"], comparison["n_flips"]) == (44, 17)
+    first = comparison["flips"][0]
     answer = ANSWERS["wander", "sennick-lagoon"]
     assert first == {
         "topic_id": "sennick-lagoon",
@@ -138,12 +138,12 @@ def test_people_against_a_model_are_ranked_by_the_models_key_points(folders, tmp
     rows += ["corrin-ferry,brief,chain,no,a chain", "corrin-ferry,brief,speed,yes,half speed"]
     human = tmp_path / "human.csv"
     human.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    found = compare(human, folders[0], Problems())
-    (flip,) = found["flips"]
+    comparison = compare(human, folders[0], Problems())
+    (flip,) = comparison["flips"]
     assert (flip["quote"], flip["label"], flip["other_label"]) == ("a chain", "no", "yes")
     assert flip["other_quote"].startswith("A chain on the bed")
     # On the two that both labelled: one of two under people, both under the model.
-    assert found["ranking"]["KPR"]["scores"] == [
+    assert comparison["ranking"]["KPR"]["scores"] == [
         {"run_id": "brief", "score": 0.5, "other_score": 1.0}
     ]
 
@@ -152,8 +152,8 @@ def test_evidence_that_was_judged_is_no_quote(tmp_path):
     for name, label in (("one", "yes"), ("other", "no")):
         row = f'{{"item_id": "i1", "topic_id": "t", "label": "{label}", "evidence": "a page"}}\n'
         (tmp_path / f"{name}.jsonl").write_text(row, encoding="utf-8")
-    found = compare(tmp_path / "one.jsonl", tmp_path / "other.jsonl", Problems(), way="judges")
-    assert "quote" not in found["flips"][0]
+    comparison = compare(tmp_path / "one.jsonl", tmp_path / "other.jsonl", Problems(), way="judges")
+    assert "quote" not in comparison["flips"][0]
 
 
 def test_other_key_points_are_no_common_cells(folders, tmp_path):

@@ -12,8 +12,8 @@ NOT_EXTRACTED = None
 
 def kpf(labels, claims):
     texts = claims and tuple(Claim(text=str(i), label=label) for i, label in enumerate(claims))
-    found = ClaimSet(topic_id="t", run_id="r", claims=texts)
-    return KeyPointCell("t", "r", list(labels), found, is_precise=True).values()["KPF"]
+    claim_set = ClaimSet(topic_id="t", run_id="r", claims=texts)
+    return KeyPointCell("t", "r", list(labels), claim_set, is_precise=True).values()["KPF"]
 
 
 OPEN = {  # labels of the key points, of the claims, and how much is missing
@@ -32,8 +32,8 @@ CERTAIN = {
 
 @pytest.mark.parametrize(("labels", "claims", "n_missing"), OPEN.values(), ids=OPEN.keys())
 def test_a_value_that_may_be_none_has_the_widest_bounds(labels, claims, n_missing):
-    found = kpf(labels, claims)
-    assert (found.value, found.low, found.high, found.n_unjudged) == (None, 0.0, 1.0, n_missing)
+    value = kpf(labels, claims)
+    assert (value.value, value.low, value.high, value.n_unjudged) == (None, 0.0, 1.0, n_missing)
 
 
 @pytest.mark.parametrize(("labels", "claims", "value"), CERTAIN.values(), ids=CERTAIN.keys())
@@ -42,5 +42,5 @@ def test_a_value_that_nothing_can_take_away_stays(labels, claims, value):
 
 
 def test_where_the_answer_was_not_made_nothing_is_known():
-    found = KeyPointCell("t", "r", None, is_precise=True).values()
-    assert set(found.values()) == {Value(None, 0, 1, 0.0, 1.0)}
+    values = KeyPointCell("t", "r", None, is_precise=True).values()
+    assert set(values.values()) == {Value(None, 0, 1, 0.0, 1.0)}

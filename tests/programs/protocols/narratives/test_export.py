@@ -26,13 +26,13 @@ def results(tmp_path):
 
 def test_a_confidence_is_a_probability_a_share_of_votes_or_one(results):
     out = results / "grades.tsv"
-    found = qrels.write_folder(results, out, "mine")
+    counts = qrels.write_folder(results, out, "mine")
     assert out.read_text(encoding="utf-8").splitlines() == [
         "12 Q0 s1 3 0.75 mine",
         "12 Q0 s2 0 1 mine",
         "12 Q0 s3 4 0.666667 mine",
     ]
-    assert (found.n, found.n_sure, found.n_unjudged) == (3, 2, 1)
+    assert (counts.n, counts.n_sure, counts.n_unjudged) == (3, 2, 1)
     assert read_qrels(out, Problems()) == {"12": {"s1": 3, "s2": 0, "s3": 4}}
 
 

@@ -63,12 +63,12 @@ def means(rows):
 
 
 def test_a_topic_without_sub_narratives_counts_for_nobody_and_one_not_answered_is_0(results):
-    found = means(score_path(results, Problems()))
+    scores = means(score_path(results, Problems()))
     # r1 on t1: all of the one nugget of the first, half of the two of the second; vital: 1 of 2.
-    assert found["r1", "SN"].value == pytest.approx((1 + 0.5) / 2)
-    assert found["r1", "SN_vital"].value == 0.5
-    assert found["r2", "SN"].value == 0.0
-    assert {row.n_topics for row in found.values()} == {1}
+    assert scores["r1", "SN"].value == pytest.approx((1 + 0.5) / 2)
+    assert scores["r1", "SN_vital"].value == 0.5
+    assert scores["r2", "SN"].value == 0.0
+    assert {row.n_topics for row in scores.values()} == {1}
 
 
 def test_what_is_not_judged_leaves_the_sub_narrative_open(results):
@@ -76,9 +76,9 @@ def test_what_is_not_judged_leaves_the_sub_narrative_open(results):
     rows = [json.loads(line) for line in path.read_text().splitlines()]
     rows[0]["nuggets"][0]["assignment"] = None
     write(path, rows)
-    found = means(score_path(results, Problems()))["r1", "SN"]
-    assert (found.value, found.n_unjudged) == (0.5, 1)
-    assert (found.low, found.high) == (0.25, 0.75)
+    score = means(score_path(results, Problems()))["r1", "SN"]
+    assert (score.value, score.n_unjudged) == (0.5, 1)
+    assert (score.low, score.high) == (0.25, 0.75)
 
 
 def test_each_nugget_weighs_its_share_of_the_mean_so_that_it_can_be_corrected(results):
@@ -132,15 +132,15 @@ def test_the_nuggets_of_2025_are_scored_by_sub_narrative(shared_data, tmp_path):
         nuggets=path,
         runs=str(write(tmp_path / "runs.jsonl", runs)),
     )
-    found = means(score_path(tmp_path / "out", Problems()))
-    assert found["one_each", "SN"].n_topics == 13
+    scores = means(score_path(tmp_path / "out", Problems()))
+    assert scores["one_each", "SN"].n_topics == 13
     for measure in ("SN", "SN_strict", "SN_vital"):
-        assert found["one_each", measure].value > 2 * found["one", measure].value > 0
+        assert scores["one_each", measure].value > 2 * scores["one", measure].value > 0
 
 
 def test_the_page_has_the_sub_narrative_of_each_nugget(results):
     [matrix] = matrices(results, Problems())
-    found = matrix.as_json(str, {})
-    items = {topic["id"]: topic["items"] for topic in found["topics"]}
+    page_data = matrix.as_json(str, {})
+    items = {topic["id"]: topic["items"] for topic in page_data["topics"]}
     assert [[*row[1:]] for row in items["t1"]] == [list(nugget) for nugget in BANKS["t1"]]
     assert [[*row[1:]] for row in items["t2"]] == [["trains stop in snow", "vital"]]

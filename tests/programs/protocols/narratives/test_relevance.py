@@ -69,9 +69,9 @@ def test_agreement_has_the_grade_that_nobody_gave(run, tmp_path):
     out = run()
     lines = [f"{t} 0 {name} {grade}\n" for t in ("t1", "t2") for name, grade in GRADES.items()]
     (tmp_path / "human.qrels").write_text("".join(lines), encoding="utf-8")
-    found = agree(tmp_path / "human.qrels", out, Problems(), resamples=0)
-    assert found["scale"] == ["0", "1", "2", "3", "4"]
-    assert found["accuracy"] == 1.0
+    agreement = agree(tmp_path / "human.qrels", out, Problems(), resamples=0)
+    assert agreement["scale"] == ["0", "1", "2", "3", "4"]
+    assert agreement["accuracy"] == 1.0
 
 
 def test_people_are_asked_for_grades_of_the_scale_with_the_parts_before_them(run):
@@ -99,7 +99,7 @@ def test_fitting_reads_labels_of_the_scale_with_the_parts(data, tmp_path):
     passages = [{"docid": f"p{i}", "text": f"Tide {i}."} for i in range(10)]
     rows = [{"topic_id": t, "passage_id": name, "label": i % 5} for i, (t, name) in enumerate(ids)]
     path = write(tmp_path / "labels.jsonl", rows)
-    found = read_examples(
+    examples = read_examples(
         path,
         NarrativeRelevanceJudge("lexical"),
         Problems(),
@@ -107,8 +107,8 @@ def test_fitting_reads_labels_of_the_scale_with_the_parts(data, tmp_path):
             topics=data["topics"], passages=(write(tmp_path / "more.jsonl", passages),)
         ),
     )
-    assert found.scale == ("0", "1", "2", "3", "4")
-    assert {item.inputs["sub_narratives"].count("\n") for item in found.items} == {2}
+    assert examples.scale == ("0", "1", "2", "3", "4")
+    assert {item.inputs["sub_narratives"].count("\n") for item in examples.items} == {2}
 
 
 def test_each_needs_sub_narratives_and_says_of_which_topic(run, tmp_path):

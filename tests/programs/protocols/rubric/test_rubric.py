@@ -24,7 +24,7 @@ CRITERIA = [  # the criterion, its weight, its kind, and what the model says of 
     ("Blames the miller", -3, "binary", "met"),
     ("Tells of the mayor's hat", -1, "three_way", "partly"),
 ]
-SAID = {text: label for text, _, _, label in CRITERIA}
+LABELS = {text: label for text, _, _, label in CRITERIA}
 ANSWERS = {"full": "The mill burned.", "poor": "The miller did it.", "empty": ""}
 RUBRIC = {
     "qid": "mill",
@@ -42,8 +42,8 @@ def brain(body):
         made = {"text": f"Names {len(asked['known'])}", "weight": 2, "kind": "binary"}
         return {"criteria": [made, {"text": "Lies", "weight": -1, "kind": "three_way"}]}
     if asked["response"] == ANSWERS["full"]:
-        return {"verdicts": {i: SAID.get(text, "met") for i, text in asked["criteria"].items()}}
-    blames = {text for text in SAID if text.startswith("Blames")}
+        return {"verdicts": {i: LABELS.get(text, "met") for i, text in asked["criteria"].items()}}
+    blames = {text for text in LABELS if text.startswith("Blames")}
     return {
         "verdicts": {i: "met" if t in blames else "not_met" for i, t in asked["criteria"].items()}
     }
@@ -94,14 +94,14 @@ def values(result, topic="mill"):
 def test_the_scores_come_out_as_counted_by_hand(folder, server):
     result = nj.run(config_of(folder, server, "rubrics"))
     assert result.is_complete
-    found = values(result)  # the weights above 0 are 8
-    assert found["full", "rubric"] == (4 + 1 + 2 - 3 - 0.5) / 8
-    assert found["full", "rubric_strict"] == (4 + 2 - 3) / 8
-    assert found["full", "rubric_unclipped"] == (4 + 1 + 2 - 3 - 0.5) / 8
-    assert found["full", "rubric_earned"] == (4 + 1 + 2) / 8
-    assert (found["poor", "rubric"], found["poor", "rubric_unclipped"]) == (0.0, -3 / 8)
-    assert (found["empty", "rubric"], found["empty", "rubric_unclipped"]) == (0.0, 0.0)
-    assert values(result, "all") == found  # the other topic has no rubric, and is left out
+    scores = values(result)  # the weights above 0 are 8
+    assert scores["full", "rubric"] == (4 + 1 + 2 - 3 - 0.5) / 8
+    assert scores["full", "rubric_strict"] == (4 + 2 - 3) / 8
+    assert scores["full", "rubric_unclipped"] == (4 + 1 + 2 - 3 - 0.5) / 8
+    assert scores["full", "rubric_earned"] == (4 + 1 + 2) / 8
+    assert (scores["poor", "rubric"], scores["poor", "rubric_unclipped"]) == (0.0, -3 / 8)
+    assert (scores["empty", "rubric"], scores["empty", "rubric_unclipped"]) == (0.0, 0.0)
+    assert values(result, "all") == scores  # the other topic has no rubric, and is left out
     assert score_path(result.folder, Problems()) == result.scores
 
 
@@ -169,8 +169,8 @@ def test_probabilities_of_a_penalty_lower_the_expected_score(tmp_path):
          "probabilities": {"not_met": 0.75, "met": 0.25}},
     )  # fmt: skip
     rows = score_path(tmp_path / "verdicts.jsonl", Problems())
-    found = {r.measure: r.value for r in rows if r.topic_id == "t"}
-    assert (found["rubric"], found["rubric_expected"]) == (1.0, (4 - 0.5) / 4)
+    scores = {r.measure: r.value for r in rows if r.topic_id == "t"}
+    assert (scores["rubric"], scores["rubric_expected"]) == (1.0, (4 - 0.5) / 4)
 
 
 def test_corrected_scores_weigh_criteria_by_their_share_and_penalties_not_at_all(folder, server):
@@ -212,11 +212,11 @@ def test_the_example_scores_as_its_readme_counts():
     assert means["brief"] == pytest.approx([(12 / 18 + 5 / 8) / 2] * 4)
     assert means["wander"] == pytest.approx([0, 0, -1 / 36, 6 / 36])
     readme = (EXAMPLE / "README.md").read_text("utf-8")
-    for run, found in means.items():
+    for run, scores in means.items():
         written = re.search(
             rf"^\| both \| {run} \| ([-\d. |]+) \|$", readme.split("strictly")[1], re.M
         )
-        assert [float(x) for x in written[1].split(" | ")] == pytest.approx(found, abs=5e-5)
+        assert [float(x) for x in written[1].split(" | ")] == pytest.approx(scores, abs=5e-5)
 
 
 def test_what_is_written_for_ragdoll_is_read_as_the_same_results(folder, server):
@@ -231,9 +231,9 @@ def test_what_is_written_for_ragdoll_is_read_as_the_same_results(folder, server)
     header, cell = "qid,run_id,ternary_score,binary_score", "mill,full,0.9,0.375"
     (folder / "theirs" / "cell_scores.csv").write_text(f"{header}\n{cell}\n", encoding="utf-8")
     with results_at(folder / "theirs") as opened:
-        found = score_path(opened.path, Problems())
+        theirs = score_path(opened.path, Problems())
         kept = [row for row in ours.scores if row.topic_id == "mill"]
-        assert [row for row in found if row.topic_id == "mill"] == kept
+        assert [row for row in theirs if row.topic_id == "mill"] == kept
         assert opened.problems.counts()["other_metrics"] == 1  # 0.9 is not what they give
 
 
