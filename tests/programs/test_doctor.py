@@ -133,9 +133,9 @@ def test_what_an_endpoint_refuses_is_found_and_with_the_lines_told_it_is_ready(
         assert report.requests == len(server.requests)
         assert len(server.requests) <= 10 if by_trial else len(server.requests) == n_requests
         _, lines = report.as_text().split("with these lines in the config:\n")
-        told = yaml.safe_load(lines)["models"]["m"]
-        assert told == wanted
-        again = examine("m", model_at(server, **has | told))
+        settings = yaml.safe_load(lines)["models"]["m"]
+        assert settings == wanted
+        again = examine("m", model_at(server, **has | settings))
         assert again.is_ready, again.as_text()
         assert again.requests == (2 if again.logprobs else 1)
 

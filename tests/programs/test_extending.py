@@ -36,8 +36,8 @@ for line in sys.stdin:
 def blocks():
     """The files that the page shows, by name."""
     text = (ROOT / "docs" / "extending.md").read_text("utf-8")
-    found = re.findall(r"^`([\w.]+)`[^\n]*\n```\w+\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    return dict(found)
+    matches = re.findall(r"^`([\w.]+)`[^\n]*\n```\w+\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return dict(matches)
 
 
 def wheel(folder, project, entry_points, modules):
@@ -158,15 +158,15 @@ def rows(text):
 
 
 def means(text):
-    found = rows(text)
-    return {(r["run_id"], r["measure"]): r["value"] for r in found if r["topic_id"] == "all"}
+    scores = rows(text)
+    return {(r["run_id"], r["measure"]): r["value"] for r in scores if r["topic_id"] == "all"}
 
 
 def test_a_program_of_another_package_is_run_and_scored_like_any_other(judge, length):
-    found = means(judge.printed("score", length, "--json"))
+    values = means(judge.printed("score", length, "--json"))
     # complete has 2 answers of at most 175 words of 5, thin 4, and none to the fifth topic.
     wanted = {"complete": 2 / 5, "factdump": 0.0, "miscited": 4 / 5, "thin": 4 / 5, "terse": 1}
-    assert {run: found[run, "brevity"] for run in wanted} == pytest.approx(wanted)
+    assert {run: values[run, "brevity"] for run in wanted} == pytest.approx(wanted)
     written = (length / "scores.jsonl").read_text("utf-8")
     assert judge.printed("score", length, "--json") == written
     labels = rows((length / "lengths.jsonl").read_text("utf-8"))
@@ -182,8 +182,8 @@ def test_its_measures_stand_together_on_the_leaderboard(judge, length):
 
 def test_the_report_says_what_its_measure_means(judge, length, tmp_path):
     judge.printed("report", length, "--out", tmp_path / "report.html")
-    said = "Share of the answers that are as short as the question allows."
-    assert said in (tmp_path / "report.html").read_text("utf-8")
+    meaning = "Share of the answers that are as short as the question allows."
+    assert meaning in (tmp_path / "report.html").read_text("utf-8")
 
 
 def test_a_gate_on_a_measure_that_it_does_not_give_stops_before_anything_is_asked(judge, tmp_path):
@@ -199,9 +199,9 @@ def test_it_runs_beside_programs_of_this_package_and_as_a_config_says(judge, tmp
     assert "length" in text
     config.write_text(text, encoding="utf-8")
     given = ("--passages", DEMO / "passages.jsonl", "--out", tmp_path / "both")
-    found = means(judge.printed("run", config, *DATA, *given, "--json"))
-    assert ("thin", "brevity") in found
-    assert ("thin", "support_precision") in found
+    figures = means(judge.printed("run", config, *DATA, *given, "--json"))
+    assert ("thin", "brevity") in figures
+    assert ("thin", "support_precision") in figures
     both = judge.printed("compare", tmp_path / "both", "--runs", "thin,complete")
     assert "brevity" in both
     assert "support_precision" in both
@@ -235,21 +235,21 @@ def test_judges_runs_and_people_are_compared_by_its_labels(judge, length, tmp_pa
         {**r, "label": other[r["label"]] if i < 2 else r["label"]} for i, r in enumerate(labels)
     ]
     human.write_text("".join(json.dumps(row) + "\n" for row in changed), encoding="utf-8")
-    (found,) = rows(judge.printed("compare", length, human, "--json"))
-    assert (found["compared"], found["n_flips"], found["agreement"]["is_ordered"]) == (
+    (report,) = rows(judge.printed("compare", length, human, "--json"))
+    assert (report["compared"], report["n_flips"], report["agreement"]["is_ordered"]) == (
         "judges", 2, True,
     )  # fmt: skip
-    assert found["agreement"]["scale"] == ["long", "brief"]
-    assert found["flips"][0]["answer"]  # the texts come from its program
-    (found,) = rows(judge.printed("agree", human, length, "--json", "--resamples", "0"))
-    assert found["accuracy"] == pytest.approx(22 / 24)
+    assert report["agreement"]["scale"] == ["long", "brief"]
+    assert report["flips"][0]["answer"]  # the texts come from its program
+    (report,) = rows(judge.printed("agree", human, length, "--json", "--resamples", "0"))
+    assert report["accuracy"] == pytest.approx(22 / 24)
 
 
 def test_people_are_asked_for_its_labels_and_correct_its_scores(judge, length, tmp_path):
     sheet = tmp_path / "sheet.csv"
     command = ("next", length, "--n", "20", "--random-share", "1")
-    said = judge.printed(*command, "--out", sheet)
-    assert "long, brief" in said
+    message = judge.printed(*command, "--out", sheet)
+    assert "long, brief" in message
     with sheet.open(encoding="utf-8", newline="") as stream:
         cells = list(csv.DictReader(stream))
     assert len(cells) == 20
@@ -287,8 +287,8 @@ def test_its_judge_labels_items_like_any_other(judge, tmp_path):
              (("short", "So."), ("long", "so " * 200))]  # fmt: skip
     items.write_text("".join(json.dumps(row) + "\n" for row in given), encoding="utf-8")
     command = ("run", "items", "--judge", "brevity", "--items", items, "--out", out)
-    found = means(judge.printed(*command, "--model", "lexical", "--json"))
-    assert (found["short", "mean_gain"], found["long", "mean_gain"]) == (1.0, 0.0)
+    gains = means(judge.printed(*command, "--model", "lexical", "--json"))
+    assert (gains["short", "mean_gain"], gains["long", "mean_gain"]) == (1.0, 0.0)
     manifest = json.loads((out / "manifest.json").read_text(encoding="utf-8"))
     assert manifest["judges"]["brevity"]["judge"] == "Brevity"
     (row,) = rows(judge.printed(*command, "--model", "openai/gpt-4o", "--dry-run", "--json"))
@@ -365,8 +365,8 @@ def test_the_agent_of_the_page_searches_and_judges():
     made = {"__name__": "bearing"}
     exec(blocks()["bearing.py"], made)
     passages = [Passage(id="a", text="Gusts of wind move bridges."), Passage(id="b", text="Rain.")]
-    found = made["Bearing"](PassageCorpus(passages), SupportJudge("lexical"))(
+    result = made["Bearing"](PassageCorpus(passages), SupportJudge("lexical"))(
         sentence="Gusts of wind move bridges."
     )
-    assert found.passages == ["a"]
-    assert [step["name"] for step in found.trace] == ["bearing", "search", "support", "found"]
+    assert result.passages == ["a"]
+    assert [step["name"] for step in result.trace] == ["bearing", "search", "support", "found"]

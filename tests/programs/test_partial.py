@@ -54,5 +54,5 @@ def test_what_was_not_judged_is_not_asked_for_even_of_the_lexical_judge(whole):
 
 def test_finished_results_and_files_are_given_back_as_they_are(whole):
     for path in (whole.folder, whole.folder / "support.jsonl", whole.folder.parent):
-        with finished_or_partial(path) as found:
-            assert found == (path, False)
+        with finished_or_partial(path) as results:
+            assert results == (path, False)

@@ -52,10 +52,10 @@ def losses(seed):
 
 def check(rows, whole, names):
     """Rows with losses against those without; `names` are the fields that name a row."""
-    found = {tuple(row[name] for name in names): row for row in rows}
+    part_rows = {tuple(row[name] for name in names): row for row in rows}
     for wanted in whole:
         at, value = tuple(wanted[name] for name in names), wanted["value"]
-        if (row := found.get(at)) is None:  # 0/0 there, or no probability of any label is left
+        if (row := part_rows.get(at)) is None:  # 0/0 there, or no probability of any label is left
             assert value is None or wanted["measure"].endswith("_expected"), wanted
         elif not row["n_unjudged"]:
             assert row["value"] == pytest.approx(value, abs=1e-12), (row, wanted)
@@ -74,10 +74,10 @@ def lose(folder, settings, seed, n=1):
         part = world.judged(f"part{number}", settings, losses(f"{seed}.{number}"))
         assert score_path(part.folder, Problems()) == part.scores
         assert part.is_complete == (part.n_unjudged == 0)
-        found = Tables(part, settings)
-        check(found.scores, whole.scores, ("run_id", "topic_id", "measure"))
-        check(found.groups, whole.groups, ("run_id", "by", "group", "measure"))
-        check(found.coverage, whole.coverage, ("table", "run_id", "measure"))
+        tables = Tables(part, settings)
+        check(tables.scores, whole.scores, ("run_id", "topic_id", "measure"))
+        check(tables.groups, whole.groups, ("run_id", "by", "group", "measure"))
+        check(tables.coverage, whole.coverage, ("table", "run_id", "measure"))
         yield part.n_unjudged
 
 

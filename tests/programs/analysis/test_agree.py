@@ -58,8 +58,8 @@ def test_a_folder_on_either_side_gives_the_file_like_the_other(folders, tmp_path
     support(folders[0] / "support.jsonl")
     labels = support(tmp_path / "support.jsonl", "none")
     for pair in ((folders[0], labels), (labels, folders[0])):
-        found = agree(*pair, Problems())
-        assert (found["kind"], found["n"], found["accuracy"]) == ("support", 1, 0.0)
+        figures = agree(*pair, Problems())
+        assert (figures["kind"], figures["n"], figures["accuracy"]) == ("support", 1, 0.0)
 
 
 def test_labels_of_other_nuggets_are_told_from_labels_of_other_answers(tmp_path):

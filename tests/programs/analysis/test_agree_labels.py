@@ -41,22 +41,22 @@ def judged(tmp_path):
 
 
 def test_everything_the_metrics_give_is_there_and_survives_json(annotated, judged):
-    found = agree(annotated, judged, Problems())
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert (found["n"], found["n_topics"]) == (48, 6)
-    assert set(found["alpha"]) == {"nominal", "ordinal", "interval"}
+    figures = agree(annotated, judged, Problems())
+    assert json.loads(json.dumps(figures, allow_nan=False)) == figures
+    assert (figures["n"], figures["n_topics"]) == (48, 6)
+    assert set(figures["alpha"]) == {"nominal", "ordinal", "interval"}
     for name in ("accuracy", "macro_f1", "fleiss_kappa", "randolph_kappa", "ac1"):
-        interval = found["intervals"][name]
-        assert interval["value"] == found[name]
+        interval = figures["intervals"][name]
+        assert interval["value"] == figures[name]
         assert interval["low"] < interval["value"] < interval["high"]
         assert (interval["n_topics"], interval["level"]) == (6, 0.95)
     for name in ("cohen_kappa", "alpha", "one_vs_rest"):
-        for key, interval in found["intervals"][name].items():
-            assert interval["value"] == found[name][key]
+        for key, interval in figures["intervals"][name].items():
+            assert interval["value"] == figures[name][key]
 
 
 def test_the_annotators_stand_beside_the_judge(annotated, judged):
-    found = agree(annotated, judged, Problems())["annotators"]
+    figures = agree(annotated, judged, Problems())["annotators"]
     people = {name: {} for name in ("ann", "ben", "cyd")}
     for row in map(json.loads, annotated.open(encoding="utf-8")):
         people[row["annotator"]][row["topic_id"], row["question_id"]] = row["label"]
@@ -66,25 +66,25 @@ def test_the_annotators_stand_beside_the_judge(annotated, judged):
     }
     cells = sorted(verdicts)
     lists = [[labels[cell] for cell in cells] for labels in people.values()]
-    assert found["names"] == ["ann", "ben", "cyd"]
+    assert figures["names"] == ["ann", "ben", "cyd"]
     among = reliability(lists, ["no", "yes"]).as_dict()
-    assert {name: found["among"][name] for name in among} == among
+    assert {name: figures["among"][name] for name in among} == among
     kappas = [
         agreement([verdicts[cell] for cell in cells], one, ["no", "yes"]).cohen_kappa
         for one in lists
     ]
-    assert list(found["judge"]["by_annotator"].values()) == kappas
+    assert list(figures["judge"]["by_annotator"].values()) == kappas
     mean = sum(kappa["unweighted"] for kappa in kappas) / 3
-    assert found["judge"]["unweighted"] == pytest.approx(mean)
-    assert found["judge"]["intervals"]["unweighted"]["low"] < mean
-    assert found["among"]["intervals"]["pairwise_kappa"]["linear"]["n_topics"] == 6
+    assert figures["judge"]["unweighted"] == pytest.approx(mean)
+    assert figures["judge"]["intervals"]["unweighted"]["low"] < mean
+    assert figures["among"]["intervals"]["pairwise_kappa"]["linear"]["n_topics"] == 6
 
 
 def test_one_file_gives_the_agreement_of_its_annotators_alone(annotated, judged):
-    found = agree(annotated, None, Problems())
+    figures = agree(annotated, None, Problems())
     beside = agree(annotated, judged, Problems())["annotators"]
-    assert found["annotators"]["among"] == beside["among"]
-    assert found["annotators"]["judge"] is None
+    assert figures["annotators"]["among"] == beside["among"]
+    assert figures["annotators"]["judge"] is None
     with pytest.raises(InputError, match="no rows of several annotators"):
         agree(judged, None, Problems())
     with pytest.raises(InputError, match="a folder"):
@@ -94,9 +94,9 @@ def test_one_file_gives_the_agreement_of_its_annotators_alone(annotated, judged)
 @pytest.mark.parametrize("more", [{}, {"annotator": "ann"}])
 def test_a_sheet_that_nobody_filled_in_says_so(judged, tmp_path, more):
     empty = write(tmp_path / "sheet.jsonl", [{**item, "label": None, **more} for item in items()])
-    said = "sheet.jsonl: none of its 48 items has a label yet"
+    message = "sheet.jsonl: none of its 48 items has a label yet"
     for pair in ((empty, judged), (judged, empty), (empty, None)):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             agree(*pair, Problems())
 
 
@@ -110,32 +110,32 @@ def test_items_without_a_majority_count_among_the_annotators_but_not_for_the_jud
     ]
     human = write(tmp_path / "human.jsonl", rows)
     judged = write(tmp_path / "judged.jsonl", [{**cell, "label": "1"} for cell in cells])
-    found = agree(human, judged, Problems())
-    assert found["n"] == 2
-    assert found["annotators"]["among"]["n_items"] == 3
-    assert found["annotators"]["among"]["observed"] == pytest.approx(2 / 3)
+    figures = agree(human, judged, Problems())
+    assert figures["n"] == 2
+    assert figures["annotators"]["among"]["n_items"] == 3
+    assert figures["annotators"]["among"]["observed"] == pytest.approx(2 / 3)
 
 
 def test_only_items_that_the_judge_judged_count_among_the_annotators(annotated, tmp_path):
     rows = [{**item, "label": "yes"} for item in items()[:20]]
-    found = agree(annotated, write(tmp_path / "judged.jsonl", rows), Problems())
-    assert found["annotators"]["among"]["n_items"] == 20
+    figures = agree(annotated, write(tmp_path / "judged.jsonl", rows), Problems())
+    assert figures["annotators"]["among"]["n_items"] == 20
 
 
 def test_labels_without_topics_have_no_bounds(tmp_path):
     rows = [{"passage_id": f"d{i}", "label": i % 2} for i in range(6)]
     path = write(tmp_path / "labels.jsonl", rows)
-    found = agree(path, path, Problems())
-    assert found["n_topics"] == 0
-    assert found["intervals"]["accuracy"] == {
+    figures = agree(path, path, Problems())
+    assert figures["n_topics"] == 0
+    assert figures["intervals"]["accuracy"] == {
         "value": 1.0, "low": None, "high": None, "n_topics": 0, "level": 0.95
     }  # fmt: skip
 
 
 def test_resamples_seed_and_level_reach_the_intervals(annotated, judged):
     def kappa(**how):
-        found = agree(annotated, judged, Problems(), **how)["intervals"]
-        return found["cohen_kappa"]["unweighted"]
+        intervals = agree(annotated, judged, Problems(), **how)["intervals"]
+        return intervals["cohen_kappa"]["unweighted"]
 
     assert kappa() == kappa()
     assert kappa(seed=5) != kappa()
@@ -159,8 +159,8 @@ def test_crux_annotators_have_their_fleiss_kappa(shared_data, tmp_path):
         for row in map(json.loads, path.open(encoding="utf-8"))
         for name in ("a1", "a2", "a3")
     ]
-    found = agree(write(tmp_path / "t1.jsonl", rows), None, Problems())["annotators"]
-    assert found["among"]["fleiss_kappa"] == pytest.approx(0.5533, abs=5e-5)
-    assert (found["among"]["n_items"], found["n_topics"]) == (264, 6)
-    interval = found["among"]["intervals"]["fleiss_kappa"]
+    figures = agree(write(tmp_path / "t1.jsonl", rows), None, Problems())["annotators"]
+    assert figures["among"]["fleiss_kappa"] == pytest.approx(0.5533, abs=5e-5)
+    assert (figures["among"]["n_items"], figures["n_topics"]) == (264, 6)
+    interval = figures["among"]["intervals"]["fleiss_kappa"]
     assert interval["low"] < 0.5533 < interval["high"]

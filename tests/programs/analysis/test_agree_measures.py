@@ -34,8 +34,8 @@ def boards(tmp_path):
 
 
 def test_run_level_figures_are_those_of_the_tracks_tool(boards):
-    found = agree(*boards, Problems(), measures={"V": "nugget_coverage"})
-    ours = found["measures"]["nugget_coverage=V"]["coefficients"]["run_level"]
+    figures = agree(*boards, Problems(), measures={"V": "nugget_coverage"})
+    ours = figures["measures"]["nugget_coverage=V"]["coefficients"]["run_level"]
     assert {name: ours[name]["value"] for name in THEIRS} == pytest.approx(THEIRS, abs=1e-12)
     assert ours["tau_top_15"]["n"] == 15
 

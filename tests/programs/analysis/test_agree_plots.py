@@ -70,9 +70,9 @@ def test_a_scatter_has_the_three_taus_written_in_it(scores, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("form", ["svg", "png"])
 def test_the_same_figures_give_the_same_bytes(labels, scores, form, tmp_path):
-    for found in (labels, scores):
-        first = [path.read_bytes() for path in write_plots(found, tmp_path / "one", form)]
-        again = [path.read_bytes() for path in write_plots(found, tmp_path / "two", form)]
+    for figures in (labels, scores):
+        first = [path.read_bytes() for path in write_plots(figures, tmp_path / "one", form)]
+        again = [path.read_bytes() for path in write_plots(figures, tmp_path / "two", form)]
         assert first == again
         start = b"\x89PNG" if form == "png" else b"<?xml"
         assert all(data.startswith(start) for data in first)
@@ -96,7 +96,7 @@ def test_figures_that_are_undefined_are_drawn_as_none(tmp_path):
 
 def test_without_matplotlib_it_says_what_to_install(labels, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(InputError, match=r'pip install "nuggetjudge\[plots\]"') as told:
+    with pytest.raises(InputError, match=r'pip install "nuggetjudge\[plots\]"') as error:
         write_plots(labels, tmp_path / "plots")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
     assert not (tmp_path / "plots").exists()

@@ -40,14 +40,14 @@ def judged(tmp_path):
     return tmp_path / "results"
 
 
-def check(found):
+def check(figures):
     """Five cells have both: 5-5, 1-0, 3-4, 1-1, 2-2; by chance .16 of them agree."""
-    assert (found["kind"], found["n"], found["n_topics"]) == ("ratings", 5, 2)
-    assert found["scale"] == ["0", "1", "2", "3", "4", "5"]
-    assert found["accuracy"] == 0.6
-    assert found["cohen_kappa"]["unweighted"] == pytest.approx((0.6 - 0.16) / (1 - 0.16))
-    assert (found["n_human_only"], found["n_judged_only"]) == (1, 2)  # t1:0#1 1; t1:0#0 2, t2 0
-    assert found["n_judged_unlabelled"] == 1
+    assert (figures["kind"], figures["n"], figures["n_topics"]) == ("ratings", 5, 2)
+    assert figures["scale"] == ["0", "1", "2", "3", "4", "5"]
+    assert figures["accuracy"] == 0.6
+    assert figures["cohen_kappa"]["unweighted"] == pytest.approx((0.6 - 0.16) / (1 - 0.16))
+    assert (figures["n_human_only"], figures["n_judged_only"]) == (1, 2)  # t1:0#1 1; t1:0#0 2, t2 0
+    assert figures["n_judged_unlabelled"] == 1
 
 
 def test_two_files_of_ratings_are_compared_by_topic_text_and_column(judged, tmp_path):
@@ -64,8 +64,8 @@ def test_a_results_folder_gives_its_ratings_to_label_rows(judged, tmp_path):
 def test_two_folders_are_compared_by_their_ratings(judged, tmp_path):
     rows = [{**row, "rating": row["rating"][:1]} for row in LLM]
     other = write(tmp_path / "other" / "ratings.jsonl", rows).parent
-    found = agree(judged, other, Problems(), resamples=0)
-    assert (found["kind"], found["n"], found["accuracy"]) == ("ratings", 3, 1.0)
+    figures = agree(judged, other, Problems(), resamples=0)
+    assert (figures["kind"], figures["n"], figures["accuracy"]) == ("ratings", 3, 1.0)
 
 
 def test_annotators_of_the_same_questions_are_compared(judged, tmp_path):
@@ -74,8 +74,8 @@ def test_annotators_of_the_same_questions_are_compared(judged, tmp_path):
     people = write(tmp_path / "people.jsonl", rows)
     among = agree(people, None, Problems(), resamples=0)["annotators"]["among"]
     assert among["pairwise_kappa"]["n_pairs"] == 1
-    found = agree(people, judged, Problems(), resamples=0)
-    assert (found["n"], found["n_human_unlabelled"]) == (4, 2)  # no majority, nobody labelled
+    figures = agree(people, judged, Problems(), resamples=0)
+    assert (figures["n"], figures["n_human_unlabelled"]) == (4, 2)  # no majority, nobody labelled
 
 
 def test_real_ratings_are_those_that_stand_beside_the_labels_of_people(shared_data, tmp_path):
@@ -89,12 +89,12 @@ def test_real_ratings_are_those_that_stand_beside_the_labels_of_people(shared_da
     ]
     fields = ("qid", "docid", "question_idx")
     labels = [{**{f: r[f] for f in fields}, "label": r["llm_rating_llama33_70b"]} for r in known]
-    found = agree(
+    figures = agree(
         write(tmp_path / "labels.jsonl", labels),
         folder / "llm_ratings.jsonl",
         Problems(),
         resamples=0,
     )
-    assert found["accuracy"] == 1.0
-    assert found["n"] == len(known) > 50
-    assert found["n_human_only"] == 0
+    assert figures["accuracy"] == 1.0
+    assert figures["n"] == len(known) > 50
+    assert figures["n_human_only"] == 0

@@ -32,10 +32,10 @@ def pair(tmp_path):
 
 
 def test_each_measure_has_its_coefficients_intervals_and_run_scores(pair):
-    found = agree(*pair, Problems())
-    assert json.loads(json.dumps(found, allow_nan=False)) == found
-    assert found["kind"] == "scores"
-    values = found["measures"]["V"]
+    figures = agree(*pair, Problems())
+    assert json.loads(json.dumps(figures, allow_nan=False)) == figures
+    assert figures["kind"] == "scores"
+    values = figures["measures"]["V"]
     levels = {"run_level": values["run_level"], "topic_mean": values["topic_mean"]}
     for level, value in (levels | {"pooled": values["pooled"]}).items():
         assert values["coefficients"][level]["tau_b"]["value"] == value
@@ -68,8 +68,8 @@ def test_published_run_scores_have_no_interval(tmp_path):
 
 def test_resamples_seed_and_level_reach_the_intervals(pair):
     def tau(**how):
-        found = agree(*pair, Problems(), **how)["measures"]["V"]["intervals"]
-        return found["pooled"]["tau_b"]
+        intervals = agree(*pair, Problems(), **how)["measures"]["V"]["intervals"]
+        return intervals["pooled"]["tau_b"]
 
     assert tau() == tau()
     assert tau(seed=5) != tau()

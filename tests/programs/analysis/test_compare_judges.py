@@ -39,9 +39,13 @@ def two(tmp_path):
 
 
 def test_each_flip_has_its_ids_both_labels_what_both_wrote_and_its_texts(two):
-    found = compare(*two, Problems())
-    assert (found["compared"], found["agreement"]["n"], found["n_flips"]) == ("judges", 9, 2)
-    assert found["flips"][0] == {
+    comparison = compare(*two, Problems())
+    assert (comparison["compared"], comparison["agreement"]["n"], comparison["n_flips"]) == (
+        "judges",
+        9,
+        2,
+    )
+    assert comparison["flips"][0] == {
         "topic_id": "t1",
         "run_id": "a",
         "nugget_id": "n2",
@@ -53,7 +57,7 @@ def test_each_flip_has_its_ids_both_labels_what_both_wrote_and_its_texts(two):
         "answer_text": "answer of a",
         "nugget": "fact 2",
     }
-    counts = {(row["label"], row["other_label"]): row["n"] for row in found["flip_counts"]}
+    counts = {(row["label"], row["other_label"]): row["n"] for row in comparison["flip_counts"]}
     assert counts == {(YES, NO): 1, (NO, YES): 1}
 
 
@@ -78,15 +82,15 @@ def test_the_ranking_rests_on_the_cells_that_both_labelled(two, tmp_path):
 def test_the_largest_flips_come_first(tmp_path):
     one = assignments(tmp_path / "1.jsonl", {"a": [YES, YES]})
     other = assignments(tmp_path / "2.jsonl", {"a": ["partial_support", NO]})
-    found = compare_judges(one, other, Problems())
-    assert [row["other_label"] for row in found["flips"]] == [NO, "partial_support"]
+    comparison = compare_judges(one, other, Problems())
+    assert [row["other_label"] for row in comparison["flips"]] == [NO, "partial_support"]
 
 
 def test_run_names_with_and_without_team_are_one(two, tmp_path):
     other = assignments(tmp_path / "t.jsonl", {"team.a": [NO, YES, YES]})
-    found = compare_judges(two[0], other, Problems())
-    assert (found["n_flips"], found["flips"][0]["run_id"]) == (1, "a")
-    assert found["flips"][0]["nugget"] == "fact 0"
+    comparison = compare_judges(two[0], other, Problems())
+    assert (comparison["n_flips"], comparison["flips"][0]["run_id"]) == (1, "a")
+    assert comparison["flips"][0]["nugget"] == "fact 0"
     swapped = compare_judges(other, two[0], Problems())
     assert swapped["flips"][0]["run_id"] == "team.a"
     assert swapped["ranking"]["V_strict"]["n_runs"] == 1
@@ -109,10 +113,10 @@ def test_a_support_flip_has_its_remark(tmp_path):
         sentences[1]["citations"] = []
         paths.append(tmp_path / f"{label}.jsonl")
         paths[-1].write_text(json.dumps(row) + "\n", encoding="utf-8")
-    found = compare(*paths, Problems())
-    (flip,) = found["flips"]
+    comparison = compare(*paths, Problems())
+    (flip,) = comparison["flips"]
     assert (flip["sentence"], flip["other_rationale"]) == ("Bridges sway.", "another bridge")
-    scores = found["ranking"]["support_recall"]["scores"]
+    scores = comparison["ranking"]["support_recall"]["scores"]
     assert scores == [{"run_id": "r", "score": 0.5, "other_score": 0.0}]
 
 
@@ -156,9 +160,12 @@ def test_what_came_from_the_cache_is_no_measure_of_cost(folders):
 def test_one_judge_on_other_inputs_means_that_the_runs_changed(folders):
     manifest(folders[0], "small", {"run.jsonl": "1"}, requests=1, tokens=1, cost=0)
     manifest(folders[1], "small", {"run.jsonl": "2"}, requests=1, tokens=1, cost=0)
-    found = compare(*folders, Problems())
-    assert found["compared"] == "runs"
-    assert [r["run_id"] for r in found["measures"]["V_strict"]["runs"]] == ["a@cheap", "a@dear"]
+    comparison = compare(*folders, Problems())
+    assert comparison["compared"] == "runs"
+    assert [r["run_id"] for r in comparison["measures"]["V_strict"]["runs"]] == [
+        "a@cheap",
+        "a@dear",
+    ]
     assert compare(*folders, Problems(), way="judges")["compared"] == "judges"
 
 
@@ -186,8 +193,8 @@ def test_flips_of_two_published_judges_are_those_in_their_rows(shared_data, tmp_
             "".join(json.dumps(label) + "\n" for label in labels), encoding="utf-8"
         )
     wanted = Counter((str(r["llm"][names[0]]), str(r["llm"][names[1]])) for r in rows)
-    found = compare(*paths, Problems())
-    counts = {(row["label"], row["other_label"]): row["n"] for row in found["flip_counts"]}
+    comparison = compare(*paths, Problems())
+    counts = {(row["label"], row["other_label"]): row["n"] for row in comparison["flip_counts"]}
     assert counts == {pair: n for pair, n in wanted.items() if pair[0] != pair[1]}
-    assert found["flips"][0]["question"] in {r["query"] for r in rows}
-    assert found["ranking"] is None  # relevance has no runs to rank
+    assert comparison["flips"][0]["question"] in {r["query"] for r in rows}
+    assert comparison["ranking"] is None  # relevance has no runs to rank

@@ -20,8 +20,8 @@ def scores(path, table, measure="V_strict"):
     return path
 
 
-def only(found, measure="V_strict"):
-    (pair,) = found["measures"][measure]["pairs"]
+def only(comparison, measure="V_strict"):
+    (pair,) = comparison["measures"][measure]["pairs"]
     return pair
 
 
@@ -47,33 +47,33 @@ def test_the_first_named_run_less_the_second_with_wins_and_p_by_hand(three):
 @pytest.mark.parametrize("measure", ["length", "redundancy@10"])
 def test_a_topic_that_a_run_did_not_answer_is_no_0_of_what_only_answers_have(tmp_path, measure):
     table = {"a": {"t1": 0.5, "t2": 0.5}, "b": {"t1": 0.25}}
-    found = compare_runs([scores(tmp_path / "s.jsonl", table, measure)], Problems())
-    pair, (_, b) = only(found, measure), found["measures"][measure]["runs"]
+    comparison = compare_runs([scores(tmp_path / "s.jsonl", table, measure)], Problems())
+    pair, (_, b) = only(comparison, measure), comparison["measures"][measure]["runs"]
     assert (b["mean"], b["n_topics"], b["n_unanswered"]) == (0.25, 1, 1)
     assert (pair["difference"], pair["n_topics"]) == (0.25, 1)
 
 
 def test_a_topic_that_a_run_did_not_answer_counts_0_and_one_not_judged_is_left_out(tmp_path):
     table = {"a": {"t1": 0.5, "t2": 0.5, "t3": None}, "b": {"t1": 0.25, "t3": 1.0}}
-    found = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems())
-    pair, (a, b) = only(found), found["measures"]["V_strict"]["runs"]
+    comparison = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems())
+    pair, (a, b) = only(comparison), comparison["measures"]["V_strict"]["runs"]
     assert (pair["difference"], pair["n_topics"]) == (pytest.approx((0.25 + 0.5) / 2), 2)
     assert (a["mean"], a["n_topics"], a["n_unanswered"]) == (0.5, 2, 0)
     assert (b["mean"], b["n_topics"], b["n_unanswered"]) == (pytest.approx(1.25 / 3), 3, 1)
 
 
 def test_a_leaderboard_has_all_pairs_with_holm_and_marks_neighbours(three):
-    found = compare_runs([three], Problems())["measures"]["V_strict"]
-    assert [run["run_id"] for run in found["runs"]] == ["good", "fair", "poor"]
-    names = [(p["run_id"], p["other_run_id"], p["are_neighbours"]) for p in found["pairs"]]
+    board = compare_runs([three], Problems())["measures"]["V_strict"]
+    assert [run["run_id"] for run in board["runs"]] == ["good", "fair", "poor"]
+    names = [(p["run_id"], p["other_run_id"], p["are_neighbours"]) for p in board["pairs"]]
     assert names == [
         ("good", "fair", True),
         ("good", "poor", False),
         ("fair", "poor", True),
     ]
     # fair less poor: .5, .4 and a tie: of 8 sign flips 4 reach .9. Holm: .25 x 3, .25 x 2, .5.
-    assert [p["p"] for p in found["pairs"]] == [0.25, 0.25, 0.5]
-    assert [p["p_holm"] for p in found["pairs"]] == [0.75, 0.75, 0.75]
+    assert [p["p"] for p in board["pairs"]] == [0.25, 0.25, 0.5]
+    assert [p["p_holm"] for p in board["pairs"]] == [0.75, 0.75, 0.75]
 
 
 def test_clearly_different_runs_are_told_apart_and_equal_ones_are_not(tmp_path):
@@ -83,11 +83,13 @@ def test_clearly_different_runs_are_told_apart_and_equal_ones_are_not(tmp_path):
         "twin": dict.fromkeys(topics, 0.9),
         "worst": dict.fromkeys(topics, 0.1),
     }
-    found = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems(), resamples=2000)
-    told = {(p["run_id"], p["other_run_id"]): p for p in found["measures"]["V_strict"]["pairs"]}
-    assert told["best", "twin"]["is_told_apart"] is False
-    assert told["best", "twin"]["p_hsd"] == 1.0
-    assert told["twin", "worst"]["is_told_apart"] is True
+    comparison = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems(), resamples=2000)
+    pairs = {
+        (p["run_id"], p["other_run_id"]): p for p in comparison["measures"]["V_strict"]["pairs"]
+    }
+    assert pairs["best", "twin"]["is_told_apart"] is False
+    assert pairs["best", "twin"]["p_hsd"] == 1.0
+    assert pairs["twin", "worst"]["is_told_apart"] is True
 
 
 def test_runs_of_two_files_are_compared_on_the_topics_that_both_have(tmp_path):
@@ -103,9 +105,9 @@ def test_a_run_of_both_files_is_told_apart_by_its_file(tmp_path):
     other = scores(tmp_path / "new.jsonl", {"rag": {"t1": 0.4, "t2": 0.6}})
     with pytest.raises(InputError, match=r"judge agree[\s\S]*--as runs compares"):
         compare(one, other, Problems())
-    found = compare(one, other, Problems(), way="runs")
-    assert only(found)["other_run_id"] == "rag@new"
-    assert only(found)["difference"] == pytest.approx(-0.2)
+    comparison = compare(one, other, Problems(), way="runs")
+    assert only(comparison)["other_run_id"] == "rag@new"
+    assert only(comparison)["difference"] == pytest.approx(-0.2)
 
 
 def test_what_cannot_be_compared_says_what_there_is(three, tmp_path):
@@ -133,8 +135,8 @@ def test_a_run_with_a_mean_alone_is_left_out_and_not_taken_for_0(three):
     with three.open("a", encoding="utf-8") as stream:
         row = {"run_id": "means", "topic_id": "all", "measure": "V_strict", "value": 0.9}
         stream.write(json.dumps(row) + "\n")
-    found = compare_runs([three], problems := Problems())
-    runs = [run["run_id"] for run in found["measures"]["V_strict"]["runs"]]
+    comparison = compare_runs([three], problems := Problems())
+    runs = [run["run_id"] for run in comparison["measures"]["V_strict"]["runs"]]
     assert runs == ["good", "fair", "poor"]
     assert problems.counts() == {"no_topics": 1}
 
@@ -145,9 +147,9 @@ def test_where_a_run_was_never_judged_nothing_is_claimed_about_it(tmp_path):
         "b": {"t1": 0.3, "t2": 0.1},
         "c": {"t1": None, "t2": None},
     }
-    found = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems())["measures"]["V_strict"]
-    assert [(run["run_id"], run["n_topics"]) for run in found["runs"]][-1] == ("c", 0)
-    last = found["pairs"][-1]
+    board = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems())["measures"]["V_strict"]
+    assert [(run["run_id"], run["n_topics"]) for run in board["runs"]][-1] == ("c", 0)
+    last = board["pairs"][-1]
     assert (last["p"], last["p_holm"], last["p_hsd"], last["is_told_apart"]) == (None,) * 4
 
 
@@ -174,8 +176,8 @@ def test_real_runs_have_the_published_means_and_scipys_p(shared_data):
         row["run_id"]: row
         for row in map(json.loads, (folder / "expected_run_scores.jsonl").open(encoding="utf-8"))
     }
-    found = compare(folder / "nugget_assignments.jsonl", None, Problems(), resamples=500)
-    board = found["measures"]["V_strict"]
+    comparison = compare(folder / "nugget_assignments.jsonl", None, Problems(), resamples=500)
+    board = comparison["measures"]["V_strict"]
     assert len(board["runs"]) == len(expected)
     for run in board["runs"]:
         assert run["mean"] == pytest.approx(expected[run["run_id"]]["V_strict"], abs=5e-5)

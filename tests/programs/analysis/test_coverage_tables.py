@@ -62,48 +62,48 @@ THREE = {"one": ["p", "none"], "two": ["p", "q"], "three": ["q", "r"]}  # 1/4, 2
 )
 def test_tau_is_of_contexts_against_the_reports_of_the_same_runs(reports, tau):
     data = collection(THREE, reports, ratings=known())
-    found = measure_taus(data, SETTINGS)["coverage"]
-    assert found.tau.value == pytest.approx(tau)
-    assert (found.n_runs, found.n_unjudged) == (3, 0)
+    correlation = measure_taus(data, SETTINGS)["coverage"]
+    assert correlation.tau.value == pytest.approx(tau)
+    assert (correlation.n_runs, correlation.n_unjudged) == (3, 0)
 
 
 def test_the_oracles_take_no_part_in_a_tau():
     data = collection(THREE, {"one": 0, "two": 1, "three": 4}, ratings=known())
     rows = coverage_rows(data, SETTINGS)
     assert {"Z*", "y*"} <= {row.run_id for row in rows}
-    assert {found.n_runs for found in measure_taus(data, SETTINGS).values()} == {3}
+    assert {correlation.n_runs for correlation in measure_taus(data, SETTINGS).values()} == {3}
     for variant in [*by_eta(data, SETTINGS), *by_k(data, SETTINGS, [1, 2])]:
         assert set(variant.contexts) == set(variant.reports) == set(THREE)
 
 
 def test_a_run_without_reports_is_not_paired():
     runs = THREE | {"four": ["r", "p"]}
-    found = measure_taus(collection(runs, {"one": 0, "two": 1, "three": 4}), SETTINGS)
-    assert found["coverage"].n_runs == 3
+    correlations = measure_taus(collection(runs, {"one": 0, "two": 1, "three": 4}), SETTINGS)
+    assert correlations["coverage"].n_runs == 3
 
 
 def test_under_three_paired_runs_there_is_no_tau():
-    found = measure_taus(collection(THREE, {"one": 0, "two": 4}, ratings=known()), SETTINGS)
-    assert found["coverage"].tau.value is None
-    assert found["coverage"].n_runs == 2
+    correlations = measure_taus(collection(THREE, {"one": 0, "two": 4}, ratings=known()), SETTINGS)
+    assert correlations["coverage"].tau.value is None
+    assert correlations["coverage"].n_runs == 2
 
 
 def test_runs_that_all_have_one_value_have_no_tau():
-    found = measure_taus(collection(THREE, dict.fromkeys(THREE, 2)), SETTINGS)
-    assert found["coverage"].tau.value is None
-    assert found["coverage"].n_runs == 3
+    correlations = measure_taus(collection(THREE, dict.fromkeys(THREE, 2)), SETTINGS)
+    assert correlations["coverage"].tau.value is None
+    assert correlations["coverage"].n_runs == 3
 
 
 def test_the_interval_is_drawn_by_topic():
     data = collection(THREE, {"one": 0, "two": 1, "three": 4}, n_topics=4, ratings=known())
-    found = measure_taus(data, SETTINGS, resamples=50)["coverage"].tau
-    assert (found.value, found.low, found.high, found.n_topics) == (1.0, 1.0, 1.0, 4)
+    tau = measure_taus(data, SETTINGS, resamples=50)["coverage"].tau
+    assert (tau.value, tau.low, tau.high, tau.n_topics) == (1.0, 1.0, 1.0, 4)
     of_some = data.reports["three"]  # where it answers nothing, the runs tie or turn round
     for topic in list(of_some)[:2]:
         data.ratings[topic][of_some[topic]] = (0, 0, 0, 0)
-    found = measure_taus(data, SETTINGS, resamples=200)["coverage"].tau
-    assert found.low < found.value
-    assert found.high == 1.0
+    tau = measure_taus(data, SETTINGS, resamples=200)["coverage"].tau
+    assert tau.low < tau.value
+    assert tau.high == 1.0
 
 
 def test_all_measures_of_contexts_are_there_and_none_of_reports():
@@ -125,11 +125,11 @@ def test_relevance_is_by_the_grades_of_the_pool():
     # Required: r (two questions), then p and q; s repeats r with a better rating (2), u is 1.
     ratings = known(s=(0, 0, 4, 0), u=(0, 3, 0, 0), none=(0, 2, 0, 0))
     data = collection({"one": ["none", "s", "p", "u"]}, {}, ratings=ratings)
-    found = values(relevance_rows(data, CoverageConfig(k=3)), "one")
-    assert found["R@3"] == 2 / 5  # p, q, r, s and u answer something
-    assert found["AP@3"] == pytest.approx((1 / 2 + 2 / 3) / 5)
+    measures = values(relevance_rows(data, CoverageConfig(k=3)), "one")
+    assert measures["R@3"] == 2 / 5  # p, q, r, s and u answer something
+    assert measures["AP@3"] == pytest.approx((1 / 2 + 2 / 3) / 5)
     gain = 2 / math.log2(3) + 3 / math.log2(4)
-    assert found["nDCG@3"] == pytest.approx(gain / (3 + 3 / math.log2(3) + 3 / math.log2(4)))
+    assert measures["nDCG@3"] == pytest.approx(gain / (3 + 3 / math.log2(3) + 3 / math.log2(4)))
 
 
 def test_a_passage_of_another_topic_is_not_relevant_and_one_without_ratings_is_left_out():

@@ -30,7 +30,7 @@ def judged(label, runs=("anchor", "system"), version="1", topics=TOPICS, n=10):
     ]  # fmt: skip
 
 
-def found_by(share, seed=0):
+def random_labels(share, seed=0):
     """People, and honest judges, find each nugget by chance, as often as `share(run)` says."""
     rng, known = random.Random(seed), {}
 
@@ -51,7 +51,7 @@ def kinder(label, rate, seed=1):
 @pytest.fixture
 def people(tmp_path):
     """Labels of every nugget of the run that both versions judged."""
-    truth = found_by(lambda run: 0.5)
+    truth = random_labels(lambda run: 0.5)
     rows = [
         {"topic_id": f"t{t}", "run_id": "anchor", "nugget_id": f"n{i}",
          "label": truth(t, "anchor", i)}
@@ -62,8 +62,8 @@ def people(tmp_path):
 
 def split(tmp_path, old, new, labels=None, **options):
     paths = [write(tmp_path / f"{name}.jsonl", rows) for name, rows in (("old", old), ("new", new))]
-    (found,) = judge_drift(*paths, Problems(), labels=labels, **options)
-    return found
+    (drift,) = judge_drift(*paths, Problems(), labels=labels, **options)
+    return drift
 
 
 def better(truth, rate):
@@ -75,34 +75,34 @@ def better(truth, rate):
 
 def test_a_kinder_judge_of_the_same_answers_is_a_moved_instrument(tmp_path, people):
     truth, labels = people
-    found = split(tmp_path, judged(truth), judged(kinder(truth, 0.4)), labels)
-    assert found["verdict"] == "the instrument moved"
-    assert (found["instrument"], found["systems"], found["are_same_items"]) == (
+    drift = split(tmp_path, judged(truth), judged(kinder(truth, 0.4)), labels)
+    assert drift["verdict"] == "the instrument moved"
+    assert (drift["instrument"], drift["systems"], drift["are_same_items"]) == (
         "moved", "held", True
     )  # fmt: skip
-    assert (found["n_anchors"], found["n_anchor_topics"]) == (80, 8)
-    assert found["runs"] == [["anchor", "system"], ["anchor", "system"]]
+    assert (drift["n_anchors"], drift["n_anchor_topics"]) == (80, 8)
+    assert drift["runs"] == [["anchor", "system"], ["anchor", "system"]]
     old, new = (score_path(tmp_path / f"{name}.jsonl", Problems()) for name in ("old", "new"))
     for rows, side in ((old, "old"), (new, "new")):
         means = [r.value for r in rows if r.topic_id == "all" and r.measure == "V_strict"]
-        assert found["score"][side] == pytest.approx(sum(means) / 2)
-    human = found["judge_less_human"]
+        assert drift["score"][side] == pytest.approx(sum(means) / 2)
+    human = drift["judge_less_human"]
     assert human["old"]["value"] == 0
-    assert human["new"]["value"] == pytest.approx(found["instrument_change"]["value"])
-    assert found["equal_to_human"]["old"] == 1
-    change = found["equal_to_human"]["change"]["value"]
-    assert found["equal_to_human"]["new"] == pytest.approx(1 + change)
-    assert found["changed"] == pytest.approx(-change)
+    assert human["new"]["value"] == pytest.approx(drift["instrument_change"]["value"])
+    assert drift["equal_to_human"]["old"] == 1
+    change = drift["equal_to_human"]["change"]["value"]
+    assert drift["equal_to_human"]["new"] == pytest.approx(1 + change)
+    assert drift["changed"] == pytest.approx(-change)
 
 
 def test_a_better_system_under_a_steady_judge_is_a_moved_system(tmp_path, people):
     truth, labels = people
     after = judged(better(truth, 0.6), version="2")
-    found = split(tmp_path, judged(truth), after, labels)
-    assert found["verdict"] == "the systems moved"
-    assert found["runs"] == [["system"], ["system"]]
-    assert (found["n_other_texts"], found["changed"]) == (80, 0)
-    assert found["systems_change"]["value"] == pytest.approx(found["score"]["change"]["value"])
+    drift = split(tmp_path, judged(truth), after, labels)
+    assert drift["verdict"] == "the systems moved"
+    assert drift["runs"] == [["system"], ["system"]]
+    assert (drift["n_other_texts"], drift["changed"]) == (80, 0)
+    assert drift["systems_change"]["value"] == pytest.approx(drift["score"]["change"]["value"])
     unlabelled = split(tmp_path, judged(truth), after)
     assert unlabelled["verdict"] == "the systems moved"
     assert (unlabelled["n_anchors"], unlabelled["equal_to_human"]) == (80, None)
@@ -128,9 +128,9 @@ def test_both_neither_and_what_cannot_be_told(tmp_path, people):
 def test_a_system_under_another_name_is_held_against_the_one_before(tmp_path, people):
     truth, labels = people
     v1, v2 = judged(truth, ("anchor", "v1")), judged(better(truth, 0), ("anchor", "v2"))
-    found = split(tmp_path, v1, v2, labels)
-    assert found["runs"] == [["v1"], ["v2"]]
-    assert found["n_anchors"] == 80
+    drift = split(tmp_path, v1, v2, labels)
+    assert drift["runs"] == [["v1"], ["v2"]]
+    assert drift["n_anchors"] == 80
     more = split(tmp_path, judged(truth, ("anchor",)), v2, labels)
     assert (more["runs"], more["are_same_items"]) == ([["anchor"], ["anchor"]], True)
 
@@ -142,9 +142,9 @@ def test_without_texts_ids_are_believed_and_nothing_is_taken_for_the_same(tmp_pa
     ]  # fmt: skip
     problems = Problems()
     old, new = (write(tmp_path / f"{name}.jsonl", rows) for name in ("a", "b"))
-    (found,) = judge_drift(old, new, problems)
-    assert (found["n_anchors"], found["are_same_items"]) == (80, False)
-    assert found["verdict"] == "neither moved"
+    (drift,) = judge_drift(old, new, problems)
+    assert (drift["n_anchors"], drift["are_same_items"]) == (80, False)
+    assert drift["verdict"] == "neither moved"
     assert problems.counts()["no_texts"] == 1
 
 
@@ -153,11 +153,11 @@ def test_what_one_version_left_unjudged_is_no_anchor_and_counted(tmp_path, peopl
     new = judged(truth)
     for row in new:
         row["nuggets"][0]["assignment"] = None
-    found = split(tmp_path, judged(truth), new, labels)
-    assert (found["n_anchors"], found["n_unjudged"]) == (72, [0, 16])
-    assert (found["n_judged"], found["instrument_change"]["value"]) == ([160, 144], 0)
+    drift = split(tmp_path, judged(truth), new, labels)
+    assert (drift["n_anchors"], drift["n_unjudged"]) == (72, [0, 16])
+    assert (drift["n_judged"], drift["instrument_change"]["value"]) == ([160, 144], 0)
     left = [nugget["assignment"] for row in new for nugget in row["nuggets"][1:]]
-    assert found["score"]["new"] == pytest.approx(left.count(SUPPORT) / 144)
+    assert drift["score"]["new"] == pytest.approx(left.count(SUPPORT) / 144)
     for row in new[1::2]:
         for nugget in row["nuggets"]:
             nugget["assignment"] = None

@@ -24,14 +24,14 @@ def test_within_a_topic_every_cell_is_drawn_equally_often_whatever_else_is_chose
     values = {"margin": np.where(np.arange(32) % 2, 1.0, 0.0)}
     drawn = Counter()
     for seed in range(600):
-        found = chosen(values, n=18, share=0.5, seed=seed)
-        drawn.update(c.index for c in found if c.chosen_by == "random")
+        choices = chosen(values, n=18, share=0.5, seed=seed)
+        drawn.update(c.index for c in choices if c.chosen_by == "random")
     # 9 of 18 at random are 3 a topic: 3/8, 3/4 and 3/20 of its cells, which is `probability`.
     for topic, p in ((0, 3 / 8), (1, 3 / 4), (2, 3 / 20)):
         rates = [drawn[i] / 600 for i in np.flatnonzero(topic == TOPICS)]
         assert np.mean(rates) == pytest.approx(p, abs=1e-9)
         assert max(abs(rate - p) for rate in rates) < 4.5 * (p * (1 - p) / 600) ** 0.5
-    for choice in found:
+    for choice in choices:
         p = {0: 3 / 8, 1: 3 / 4, 2: 3 / 20}[int(TOPICS[choice.index])]
         assert choice.probability == (p if choice.chosen_by == "random" else None)
 
@@ -39,8 +39,8 @@ def test_within_a_topic_every_cell_is_drawn_equally_often_whatever_else_is_chose
 def test_no_cell_is_chosen_twice_and_the_number_is_kept():
     values = {"margin": np.linspace(0, 1, 32), "influence": np.linspace(1, 0, 32)}
     for n in (1, 7, 32, 50):
-        found = chosen(values, n=n)
-        assert len({c.index for c in found}) == len(found) == min(n, 32)
+        choices = chosen(values, n=n)
+        assert len({c.index for c in choices}) == len(choices) == min(n, 32)
 
 
 def test_where_the_criteria_ask_for_few_cells_more_are_drawn_at_random():
@@ -53,14 +53,14 @@ def test_where_the_criteria_ask_for_few_cells_more_are_drawn_at_random():
 
 def test_each_criterion_takes_its_best_cell_in_turn():
     values = {"margin": np.eye(32)[3] * 0.9, "influence": np.eye(32)[20] * 0.1}
-    found = chosen(values, n=2, share=0)
-    assert [(c.index, c.chosen_by) for c in found] == [(3, "margin"), (20, "influence")]
+    choices = chosen(values, n=2, share=0)
+    assert [(c.index, c.chosen_by) for c in choices] == [(3, "margin"), (20, "influence")]
 
 
 def test_of_equal_cells_those_of_topics_and_runs_without_one_come_first():
-    found = chosen({"margin": np.ones(32)}, n=3, share=0)
-    assert {int(TOPICS[c.index]) for c in found} == {0, 1, 2}
-    assert len({int(RUNS[c.index]) for c in found}) == 3
+    choices = chosen({"margin": np.ones(32)}, n=3, share=0)
+    assert {int(TOPICS[c.index]) for c in choices} == {0, 1, 2}
+    assert len({int(RUNS[c.index]) for c in choices}) == 3
 
 
 def test_the_same_seed_gives_the_same_cells_and_another_one_others():
@@ -127,8 +127,8 @@ def test_influence_is_by_hand_the_weight_against_the_gap_to_the_neighbour(tmp_pa
     }
     judged = assignments(tmp_path / "1.jsonl", table)
     cells = [("t1", "a", "n0"), ("t1", "b", "n2"), ("t2", "c", "n0"), ("t1", "b", "n1")]
-    found = influence(judged, "nuggets", cells)
-    assert found == pytest.approx([0.25 / (0.25 + 0.5), 0.5, 0.5, 0.0])  # okay weighs nothing
+    influences = influence(judged, "nuggets", cells)
+    assert influences == pytest.approx([0.25 / (0.25 + 0.5), 0.5, 0.5, 0.0])  # okay weighs nothing
 
 
 def test_a_single_run_has_nobody_to_overtake(tmp_path):

@@ -56,14 +56,14 @@ def test_each_part_counts_as_much_as_there_is_of_it(judged, tmp_path):
     """All left items are labelled and half of the kept: taken alike, they would say 0.37."""
     path, truth = judged
     share = np.mean([label == "3" for label in truth.values()])
-    found = []
+    corrected = []
     for seed in range(12):
         sheet = people_sheet(path, Problems(), kind="relevance", n_kept=100, seed=seed)
         labels = filled(tmp_path / "people.jsonl", sheet.rows, truth)
         (score, *_) = corrected_scores(path, labels, Problems()).scores
-        found.append(score.corrected)
-    assert np.mean([figure.value for figure in found]) == pytest.approx(share, abs=0.012)
-    inside = [figure.of_these.low <= share <= figure.of_these.high for figure in found]
+        corrected.append(score.corrected)
+    assert np.mean([figure.value for figure in corrected]) == pytest.approx(share, abs=0.012)
+    inside = [figure.of_these.low <= share <= figure.of_these.high for figure in corrected]
     assert np.mean(inside) >= 0.8
 
 

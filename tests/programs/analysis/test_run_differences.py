@@ -52,13 +52,13 @@ def differences(folder, *runs):
 
 
 def test_nuggets_that_parted_are_those_whose_labels_differ_the_furthest_first(folder):
-    found = differences(folder, "one", "two")["nuggets"]
-    assert (found["n"], found["n_better"], found["n_worse"]) == (6, 1, 1)
-    assert found["topics"] == [
+    nuggets = differences(folder, "one", "two")["nuggets"]
+    assert (nuggets["n"], nuggets["n_better"], nuggets["n_worse"]) == (6, 1, 1)
+    assert nuggets["topics"] == [
         {"topic_id": "t1", "n": 3, "n_better": 1, "n_worse": 1},
         {"topic_id": "t2", "n": 3, "n_better": 0, "n_worse": 0},
     ]
-    flips = [(f["id"], f["label"], f["other_label"], f["text"]) for f in found["flips"]]
+    flips = [(f["id"], f["label"], f["other_label"], f["text"]) for f in nuggets["flips"]]
     assert flips == [
         ("a", "support", "not_support", "t1 a"),
         ("c", "partial_support", "support", "t1 c"),
@@ -66,26 +66,26 @@ def test_nuggets_that_parted_are_those_whose_labels_differ_the_furthest_first(fo
 
 
 def test_a_judgement_that_one_run_lacks_is_none_that_parted(folder):
-    found = differences(folder, "one", "half")["nuggets"]
+    nuggets = differences(folder, "one", "half")["nuggets"]
     # Of t1 alone, and there of a and c: b of `half` was not judged.
-    assert (found["n"], found["n_better"], found["n_worse"]) == (2, 0, 1)
-    assert [f["id"] for f in found["flips"]] == ["c"]
+    assert (nuggets["n"], nuggets["n_better"], nuggets["n_worse"]) == (2, 0, 1)
+    assert [f["id"] for f in nuggets["flips"]] == ["c"]
 
 
 def test_citations_which_are_each_runs_own_are_counted_by_label(folder):
-    found = differences(folder, "one", "two")["citations"]
-    assert found["labels"] == {"full": 1, "partial": 0, "none": 1}
-    assert found["other_labels"] == {"full": 0, "partial": 1, "none": 0}
-    assert [row["topic_id"] for row in found["topics"]] == ["t1"]
-    assert "flips" not in found
+    citations = differences(folder, "one", "two")["citations"]
+    assert citations["labels"] == {"full": 1, "partial": 0, "none": 1}
+    assert citations["other_labels"] == {"full": 0, "partial": 1, "none": 0}
+    assert [row["topic_id"] for row in citations["topics"]] == ["t1"]
+    assert "flips" not in citations
 
 
 def test_a_topic_without_an_answer_is_0_and_said_to_be_none():
     values = {"V": {"one": {"t1": 0.5, "t2": 0.25, "t3": None}, "two": {"t1": 0.75, "t3": 1.0}}}
     scores = TopicScores(values, {"V": ["t1", "t2", "t3"]}, {})
     rows = topic_differences(scores, "V", "one", "two")
-    found = {row["topic_id"]: (row["difference"], row["other_is_answered"]) for row in rows}
-    assert found == {"t1": (-0.25, True), "t2": (0.25, False), "t3": (None, True)}
+    by_topic = {row["topic_id"]: (row["difference"], row["other_is_answered"]) for row in rows}
+    assert by_topic == {"t1": (-0.25, True), "t2": (0.25, False), "t3": (None, True)}
     length = TopicScores({"length": values["V"]}, {"length": ["t2"]}, {})
     assert topic_differences(length, "length", "one", "two")[0]["difference"] is None
 
@@ -95,7 +95,7 @@ def test_two_runs_are_compared_with_every_topic_in_json(tmp_path):
     cells = [("one", "t1", 1), ("one", "t2", 0.5), ("two", "t1", 0), ("two", "t2", 0.75)]
     rows = [{"run_id": r, "topic_id": t, "measure": "M", "value": v} for r, t, v in cells]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    found = compare_runs([path], Problems(), runs=["one", "two"])
-    assert "judgements" not in found  # a file of scores has none
-    topics = found["measures"]["M"]["topics"]
+    comparison = compare_runs([path], Problems(), runs=["one", "two"])
+    assert "judgements" not in comparison  # a file of scores has none
+    topics = comparison["measures"]["M"]["topics"]
     assert [(row["topic_id"], row["difference"]) for row in topics] == [("t1", 1), ("t2", -0.25)]

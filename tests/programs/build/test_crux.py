@@ -61,7 +61,7 @@ def files_of(folder):
 
 
 def test_ratings_qrels_and_statistics_are_those_counted_by_hand(built, summaries, tmp_path):
-    found = built(summaries)["statistics"]
+    statistics = built(summaries)["statistics"]
     out = tmp_path / "out"
     assert not list(out.glob("*.part"))
     assert {path.name for path in out.iterdir()} == {*BUILT_FILES, "spend.jsonl", "journal"}
@@ -86,7 +86,7 @@ def test_ratings_qrels_and_statistics_are_those_counted_by_hand(built, summaries
         ("tide", "2", "tide:1#2"), ("kelp", "0", "kelp:0#0"), ("kelp", "0", "kelp:1#1"),
         ("kelp", "1", "kelp:1#1"),
     }  # fmt: skip
-    texts = {kind: (of["n"], of["mean_tokens"]) for kind, of in found["texts"].items()}
+    texts = {kind: (of["n"], of["mean_tokens"]) for kind, of in statistics["texts"].items()}
     assert texts == {
         "requests": (2, 12.0),  # 7 words before those of the report
         "reports": (2, 5.0),
@@ -96,10 +96,10 @@ def test_ratings_qrels_and_statistics_are_those_counted_by_hand(built, summaries
         "passages": (6, (5 + 4 + 3 + 5) / 6),  # without the bars
         "required_passages": (3, 10 / 3),
     }
-    assert found["passage_grades"] == {"3": 3, "2": 1, "1": 1, "0": 1, "open": 0}
-    assert found["reference_coverage"] == {"value": 1.0, "low": 1.0, "high": 1.0, "topics": 2}
-    assert found["ratings"] == {"given": 5 * 4 + 3 * 2, "missing": 0}
-    assert found == json.loads((out / "statistics.json").read_text(encoding="utf-8"))
+    assert statistics["passage_grades"] == {"3": 3, "2": 1, "1": 1, "0": 1, "open": 0}
+    assert statistics["reference_coverage"] == {"value": 1.0, "low": 1.0, "high": 1.0, "topics": 2}
+    assert statistics["ratings"] == {"given": 5 * 4 + 3 * 2, "missing": 0}
+    assert statistics == json.loads((out / "statistics.json").read_text(encoding="utf-8"))
 
 
 def test_every_file_is_read_back_without_a_problem(built, summaries, tmp_path):
@@ -180,12 +180,12 @@ def test_a_rating_that_did_not_arrive_stays_missing_and_is_counted(
 
     server.faults = not_b2
     manifest = built(summaries)
-    out, found = tmp_path / "out", manifest["statistics"]
+    out, statistics = tmp_path / "out", manifest["statistics"]
     assert manifest["left_out"] == []
-    assert sum(manifest["unjudged"].values()) == found["ratings"]["missing"] == 1
+    assert sum(manifest["unjudged"].values()) == statistics["ratings"]["missing"] == 1
     assert rows(out / "ratings.jsonl")[0]["rating"] == [4, code, 0, 0]
-    assert found["undecided_questions"] == 1  # whether B2 is answerable hangs on this rating
-    assert found["texts"]["answerable_questions"]["n"] == 4
+    assert statistics["undecided_questions"] == 1  # whether B2 is answerable hangs on this rating
+    assert statistics["texts"]["answerable_questions"]["n"] == 4
     assert f"1 of {5 * 4 + 3 * 2} ratings are missing" in (out / "DATASHEET.md").read_text(
         encoding="utf-8"
     )
@@ -229,9 +229,9 @@ def test_a_plan_has_the_calls_of_a_build_and_asks_nothing(server, summaries, tmp
 def test_other_settings_find_what_was_judged_and_count_anew(server, built, summaries):
     built(summaries)
     n = len(server.requests)
-    found = built(summaries, **{"coverage.eta": 5})["statistics"]
+    statistics = built(summaries, **{"coverage.eta": 5})["statistics"]
     assert len(server.requests) == n
-    assert found["texts"]["answerable_questions"]["n"] == 1  # A1! alone
+    assert statistics["texts"]["answerable_questions"]["n"] == 1  # A1! alone
 
 
 def test_a_budget_that_ends_leaves_ratings_missing_and_the_next_build_asks_for_them(
@@ -258,15 +258,19 @@ def test_text_that_gives_orders_is_mentioned_and_stays_data(server, built, tmp_p
 
 def test_a_collection_without_an_answerable_question_is_undefined_and_not_zero(built, tmp_path):
     path = write_summaries(tmp_path / "s.jsonl", {"none": ("A1 and B2", ["C3 here"])})
-    found = built(path)["statistics"]
-    assert found["reference_coverage"]["value"] is None
-    assert found["topics_without_answerable_question"] == 1
-    assert found["texts"]["required_passages"] == {"n": 0, "per_topic": 0.0, "mean_tokens": None}
+    statistics = built(path)["statistics"]
+    assert statistics["reference_coverage"]["value"] is None
+    assert statistics["topics_without_answerable_question"] == 1
+    assert statistics["texts"]["required_passages"] == {
+        "n": 0,
+        "per_topic": 0.0,
+        "mean_tokens": None,
+    }
     assert (tmp_path / "out" / "diversity_qrels.txt").read_text(encoding="utf-8") == ""
 
 
 @pytest.mark.parametrize(
-    ("line", "told"),
+    ("line", "message"),
     [
         ('{"id": "a", "documents": ["", "  "], "summary": "A1"}', "no document with text"),
         ('{"id": "a", "documents": ["x"], "summary": " "}', "the summary of 'a' is empty"),
@@ -274,18 +278,18 @@ def test_a_collection_without_an_answerable_question_is_undefined_and_not_zero(b
         ("{", "not JSON"),
     ],
 )
-def test_summaries_that_cannot_be_used_are_named_by_their_line(line, told, built, tmp_path):
+def test_summaries_that_cannot_be_used_are_named_by_their_line(line, message, built, tmp_path):
     path = tmp_path / "s.jsonl"
     path.write_text(
         '{"id": "good", "documents": ["x"], "summary": "A1"}\n' + line + "\n", encoding="utf-8"
     )
-    with pytest.raises(InputError, match=f"s.jsonl:2: .*{told}"):
+    with pytest.raises(InputError, match=f"s.jsonl:2: .*{message}"):
         built(path, model="lexical")
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "message"),
     [
         ("topics.jsonl", "{}", "has a topics.jsonl that no build wrote"),
         (
@@ -295,10 +299,12 @@ def test_summaries_that_cannot_be_used_are_named_by_their_line(line, told, built
         ),
     ],
 )
-def test_a_folder_of_something_else_is_left_alone(name, content, told, built, summaries, tmp_path):
+def test_a_folder_of_something_else_is_left_alone(
+    name, content, message, built, summaries, tmp_path
+):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / name).write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         built(summaries, model="lexical")
     assert (tmp_path / "out" / name).read_text(encoding="utf-8") == content
 

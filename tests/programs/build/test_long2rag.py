@@ -75,8 +75,8 @@ def files_of(folder):
 
 
 def points_of(folder):
-    found = rows(folder / "keypoints.jsonl")
-    return {row["qid"]: [point["text"] for point in row["key_points"]] for row in found}
+    sets = rows(folder / "keypoints.jsonl")
+    return {row["qid"]: [point["text"] for point in row["key_points"]] for row in sets}
 
 
 def asked_of(server, start=0):
@@ -86,7 +86,7 @@ def asked_of(server, start=0):
 def test_scores_key_points_and_statistics_are_those_counted_by_hand(
     built, seeds, documents, tmp_path
 ):
-    found = built(seeds, documents)["statistics"]
+    statistics = built(seeds, documents)["statistics"]
     out = tmp_path / "out"
     assert {path.name for path in out.iterdir()} == {*FILES, SHEET, SPEND, "journal"} - {UNVERIFIED}
     assert [row["kept"] for row in rows(out / "question_scores.jsonl")] == [True, True, False]
@@ -100,23 +100,23 @@ def test_scores_key_points_and_statistics_are_those_counted_by_hand(
     assert (b2["score"], b2["method"]) == (1.0, "samples")
     rejected = {(row["text"], row["why"]) for row in rows(out / "rejected_keypoints.jsonl")}
     assert rejected == {("C3 holds", "filter"), ("D4 holds", "no_span")}
-    assert found["seeds"]["given"] == found["seeds"]["scored"] == 3
-    assert found["seeds"]["kept"] == 2
-    assert found["seeds"]["mean_scores"] == {
+    assert statistics["seeds"]["given"] == statistics["seeds"]["scored"] == 3
+    assert statistics["seeds"]["kept"] == 2
+    assert statistics["seeds"]["mean_scores"] == {
         "uncommon": 1, "clear": 1, "unambiguous": 1, "complex": 2 / 3, "opinion": 0,
     }  # fmt: skip
-    assert found["questions"] == {"seed": 2, "depth": 0, "width": 0}
-    assert found["types"] == {"simple": 0, "complex": 2, "vague": 0}
-    assert found["subquestions"] == 3 + 2
-    assert found["documents"] == {"n": 4, "mean_words": (6 + 8 + 6 + 2) / 4}
-    assert found["key_points"] == {
+    assert statistics["questions"] == {"seed": 2, "depth": 0, "width": 0}
+    assert statistics["types"] == {"simple": 0, "complex": 2, "vague": 0}
+    assert statistics["subquestions"] == 3 + 2
+    assert statistics["documents"] == {"n": 4, "mean_words": (6 + 8 + 6 + 2) / 4}
+    assert statistics["key_points"] == {
         "found": 5 + 2, "with_a_span": 4 + 2, "after_merging": 3 + 2, "kept": 2 + 2,
     }  # fmt: skip
-    assert found["by_domain"] == {
+    assert statistics["by_domain"] == {
         "k": {"questions": 1, "key_points": 2}, "t": {"questions": 1, "key_points": 2},
     }  # fmt: skip
-    assert found["by_category"] == {"why": {"questions": 2, "key_points": 4}}
-    assert found == json.loads((out / "statistics.json").read_text(encoding="utf-8"))
+    assert statistics["by_category"] == {"why": {"questions": 2, "key_points": 4}}
+    assert statistics == json.loads((out / "statistics.json").read_text(encoding="utf-8"))
 
 
 def test_every_file_is_read_back_without_a_problem(built, seeds, documents, tmp_path):
@@ -130,8 +130,8 @@ def test_every_file_is_read_back_without_a_problem(built, seeds, documents, tmp_
     assert (topics["tide"].domain, topics["tide"].category) == ("t", "why")
     for topic_id, of in sets.items():
         for point in of.key_points:
-            held = [texts[topic_id][name].text for name in point.sources]
-            assert all(any(span in text for text in held) for span in point.spans)
+            sources = [texts[topic_id][name].text for name in point.sources]
+            assert all(any(span in text for text in sources) for span in point.spans)
 
 
 def test_new_questions_have_ids_a_provenance_and_the_documents_of_their_seed(
@@ -256,9 +256,9 @@ def test_a_question_whose_documents_hold_no_key_point_stays_without_one(built, s
 def test_a_higher_threshold_keeps_fewer_seeds_without_a_call(server, built, seeds):
     assert built(seeds, **{"long2rag.least": 3})["statistics"]["seeds"]["kept"] == 3
     n = len(server.requests)
-    found = built(seeds)
-    assert found["statistics"]["seeds"]["kept"] == 2
-    assert found["counts"] == {"seed questions with fewer than 4 points": 1}
+    manifest = built(seeds)
+    assert manifest["statistics"]["seeds"]["kept"] == 2
+    assert manifest["counts"] == {"seed questions with fewer than 4 points": 1}
     assert built(seeds, **{"long2rag.least": 5})["statistics"]["seeds"]["kept"] == 0
     assert len(server.requests) == n
 
@@ -294,27 +294,27 @@ def test_a_plan_has_the_calls_of_a_build_and_asks_nothing(server, seeds, documen
     assert not server.requests
     assert not (tmp_path / "out").exists()
     n = 3 * (1 + 2 + 2)  # all seeds are taken to be kept
-    held = 2 * (1 + 2 + 2)  # the dull one has no documents
+    n_with_documents = 2 * (1 + 2 + 2)  # the dull one has no documents
     assert calls == {
         "question_scorer": 3, "question_evolver": 3 * 2, "question_decomposer": n,
-        "keypoint_extractor": held * 2 * 2, "keypoint_merger": held,
-        "keypoint_filter": held * 2 * 8 * 5,
+        "keypoint_extractor": n_with_documents * 2 * 2, "keypoint_merger": n_with_documents,
+        "keypoint_filter": n_with_documents * 2 * 8 * 5,
     }  # fmt: skip
     calls = {e.judge: e.calls for e in plan_long2rag(seeds, None, config)}
     assert list(calls) == ["question_scorer", "question_evolver", "question_decomposer"]
 
 
 @pytest.mark.parametrize(
-    ("ids", "told"),
+    ("ids", "message"),
     [
         (["=1+1"], "the id '=1\\+1' cannot stand in a sheet"),
         (["a b"], "cannot stand in a sheet"),
         (["a", "a-d1"], "the id 'a-d1' is that of a question made from 'a'"),
     ],
 )
-def test_ids_that_would_get_in_the_way_are_refused(ids, told, built, tmp_path):
+def test_ids_that_would_get_in_the_way_are_refused(ids, message, built, tmp_path):
     path = write_seeds(tmp_path / "seeds.jsonl", dict.fromkeys(ids, "Why A1?"))
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         built(path)
     assert not (tmp_path / "out").exists()
 
@@ -345,7 +345,7 @@ def test_a_folder_of_something_else_is_left_alone(built, seeds, tmp_path):
 
 # People. Five key points; `ann` and `ben` label the first four, `cyd` one of them.
 FIVE = {"tide": "Why A1 and B2 and C3?", "kelp": "Why E5 and F6?"}
-SAID = {
+LABELS_BY_FACT = {
     "A1": {"ann": ("yes", "yes"), "ben": ("yes", "yes")},  # kept
     "B2": {"ann": ("no", ""), "ben": ("no", "yes")},  # rejected: not grounded
     "C3": {"ann": ("yes", "no"), "ben": ("yes", "yes"), "cyd": ("yes", "no")},  # rejected
@@ -362,11 +362,11 @@ def verifiable(built, tmp_path):
     return tmp_path / "out"
 
 
-def filled(folder, path, said):
+def filled(folder, path, labels_by_fact):
     """The sheet of a folder as people fill it in: rows are added, the empty ones stay."""
     done = sheet_of(folder)
     for row in list(done):
-        for annotator, (grounded, key_point) in said[row["text"][:2]].items():
+        for annotator, (grounded, key_point) in labels_by_fact[row["text"][:2]].items():
             labels = {"grounded": grounded, "key_point": key_point, "annotator": annotator}
             done.append({**row, **labels})
     with path.open("w", newline="", encoding="utf-8-sig") as stream:
@@ -385,28 +385,31 @@ def test_the_sheet_has_a_row_for_each_key_point_with_what_one_needs_to_judge_it(
 
 
 def test_what_most_people_reject_is_dropped_and_counted_as_by_hand(verifiable, tmp_path):
-    sheet = filled(verifiable, tmp_path / "done.csv", SAID)
-    found = verify_long2rag(verifiable, [sheet])["statistics"]["verification"]
+    sheet = filled(verifiable, tmp_path / "done.csv", LABELS_BY_FACT)
+    verification = verify_long2rag(verifiable, [sheet])["statistics"]["verification"]
     assert points_of(verifiable) == {"tide": ["A1 holds"], "kelp": ["E5 holds", "F6 holds"]}
     rejected = rows(verifiable / "rejected_keypoints.jsonl")
     assert [(r["text"], r["why"], r["grounded"], r["key_point"]) for r in rejected] == [
         ("B2 holds", "people", "no", "yes"), ("C3 holds", "people", "yes", "no"),
     ]  # fmt: skip
-    assert found["all"] == {
+    assert verification["all"] == {
         "n": 5, "grounded": 3, "key_points": 1, "rejected": 2, "open": 2, "kept_share": 1 / 3,
     }  # fmt: skip
-    assert found["by_domain"]["t"] == {
+    assert verification["by_domain"]["t"] == {
         "n": 3, "grounded": 2, "key_points": 1, "rejected": 2, "open": 0, "kept_share": 1 / 3,
     }  # fmt: skip
-    assert found["by_domain"]["k"]["kept_share"] is None  # 0/0: both are open
-    assert found["by_category"] == {"why": found["all"]}
+    assert verification["by_domain"]["k"]["kept_share"] is None  # 0/0: both are open
+    assert verification["by_category"] == {"why": verification["all"]}
     # Pairs of labels of one key point: all alike; 1 of 1, 1 of 3 and 0 of 1 alike.
-    assert found["agreement"]["grounded"]["observed"] == 1.0
-    assert found["agreement"]["key_point"]["observed"] == pytest.approx((1 + 1 / 3 + 0) / 3)
-    assert (found["agreement"]["grounded"]["n"], found["agreement"]["key_point"]["n"]) == (4, 3)
+    assert verification["agreement"]["grounded"]["observed"] == 1.0
+    assert verification["agreement"]["key_point"]["observed"] == pytest.approx((1 + 1 / 3 + 0) / 3)
+    assert (
+        verification["agreement"]["grounded"]["n"],
+        verification["agreement"]["key_point"]["n"],
+    ) == (4, 3)
     assert (
         json.loads((verifiable / "statistics.json").read_text(encoding="utf-8"))["verification"]
-        == found
+        == verification
     )
     assert "| all | 5 | 3 | 1 | 2 | 2 | 0.333 |" in (verifiable / "DATASHEET.md").read_text(
         encoding="utf-8"
@@ -415,30 +418,32 @@ def test_what_most_people_reject_is_dropped_and_counted_as_by_hand(verifiable, t
 
 def test_an_import_starts_from_the_key_points_before_people(verifiable, tmp_path):
     before = (verifiable / "keypoints.jsonl").read_bytes()
-    sheet = filled(verifiable, tmp_path / "done.csv", SAID)
+    sheet = filled(verifiable, tmp_path / "done.csv", LABELS_BY_FACT)
     verify_long2rag(verifiable, [sheet])
     once = files_of(verifiable)
     verify_long2rag(verifiable, [sheet])
     assert files_of(verifiable) == once
-    all_yes = {fact: {"ann": ("yes", "yes")} for fact in SAID}
-    found = verify_long2rag(verifiable, [filled(verifiable, tmp_path / "yes.csv", all_yes)])
-    assert found["statistics"]["verification"]["all"]["kept_share"] == 1.0
-    assert found["statistics"]["verification"]["agreement"]["grounded"]["n"] == 0
+    all_yes = {fact: {"ann": ("yes", "yes")} for fact in LABELS_BY_FACT}
+    manifest = verify_long2rag(verifiable, [filled(verifiable, tmp_path / "yes.csv", all_yes)])
+    assert manifest["statistics"]["verification"]["all"]["kept_share"] == 1.0
+    assert manifest["statistics"]["verification"]["agreement"]["grounded"]["n"] == 0
     assert (verifiable / "keypoints.jsonl").read_bytes() == before
 
 
 def test_sheets_of_several_people_need_no_names_in_them(verifiable, tmp_path):
     sheets = []
     for name in ("ann", "ben", "cyd"):
-        said = {fact: {"": of[name]} if name in of else {} for fact, of in SAID.items()}
-        sheets.append(filled(verifiable, tmp_path / f"{name}.csv", said))
+        labels_by_fact = {
+            fact: {"": of[name]} if name in of else {} for fact, of in LABELS_BY_FACT.items()
+        }
+        sheets.append(filled(verifiable, tmp_path / f"{name}.csv", labels_by_fact))
     apart = verify_long2rag(verifiable, sheets)["statistics"]["verification"]
-    together = filled(verifiable, tmp_path / "done.csv", SAID)
+    together = filled(verifiable, tmp_path / "done.csv", LABELS_BY_FACT)
     assert apart == verify_long2rag(verifiable, [together])["statistics"]["verification"]
 
 
 @pytest.mark.parametrize(
-    ("change", "told"),
+    ("change", "message"),
     [
         ({"grounded": "maybe"}, "field 'grounded' is 'maybe', wanted yes, no or nothing"),
         ({"key_point_id": "k0"}, "key point 'k0' of topic 'tide' is not in the collection"),
@@ -446,7 +451,7 @@ def test_sheets_of_several_people_need_no_names_in_them(verifiable, tmp_path):
     ],
 )
 def test_a_bad_row_is_named_by_file_and_line_and_nothing_changes(
-    change, told, verifiable, tmp_path
+    change, message, verifiable, tmp_path
 ):
     before = files_of(verifiable)
     sheet = sheet_of(verifiable)
@@ -456,13 +461,13 @@ def test_a_bad_row_is_named_by_file_and_line_and_nothing_changes(
         writer = csv.DictWriter(stream, sheet[0])
         writer.writeheader()
         writer.writerows(sheet)
-    with pytest.raises(InputError, match=f"bad.csv:3: {told}"):
+    with pytest.raises(InputError, match=f"bad.csv:3: {message}"):
         verify_long2rag(verifiable, [path])
     assert files_of(verifiable) == before
 
 
 def test_a_point_labelled_twice_by_one_person_is_refused(verifiable, tmp_path):
-    sheet = filled(verifiable, tmp_path / "done.csv", SAID)
+    sheet = filled(verifiable, tmp_path / "done.csv", LABELS_BY_FACT)
     *others, last = sheet.read_text(encoding="utf-8-sig").splitlines()
     sheet.write_text("\n".join([*others, last, last]) + "\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"done.csv:16: annotator 'ben' labels .* again"):
@@ -471,7 +476,7 @@ def test_a_point_labelled_twice_by_one_person_is_refused(verifiable, tmp_path):
 
 def test_a_new_build_does_not_undo_what_people_did(built, verifiable, tmp_path):
     seeds, docs = tmp_path / "seeds.jsonl", tmp_path / "docs.jsonl"
-    filled(verifiable, verifiable / SHEET, SAID)
+    filled(verifiable, verifiable / SHEET, LABELS_BY_FACT)
     with pytest.raises(InputError, match=r"people have verified key points here \(verif"):
         built(seeds, docs)
     verify_long2rag(verifiable, [verifiable / SHEET])

@@ -27,10 +27,10 @@ def test_every_setting_is_there_with_its_default(section):
     rows = [line.split("|")[1:3] for line in lines if line.startswith("| ")]
     for name, field in {**SECTIONS, "judges": JudgeConfig}[section].model_fields.items():
         named = (f"`{name}`", f"`{section}.{name}`", f"`{name}.*`")
-        found = [default for names, default in rows if any(each in names for each in named)]
-        assert found, name
+        defaults = [default for names, default in rows if any(each in names for each in named)]
+        assert defaults, name
         default = field.get_default()
         if isinstance(default, bool):
-            assert any(str(default).lower() in each for each in found), name
+            assert any(str(default).lower() in each for each in defaults), name
         elif isinstance(default, int | float):
-            assert any(f"{default:g}" in each for each in found), name
+            assert any(f"{default:g}" in each for each in defaults), name

@@ -62,9 +62,9 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("spelled", "told"), WRONG.values(), ids=WRONG.keys())
-def test_a_pipeline_that_makes_no_sense_is_refused(spelled, told):
-    with pytest.raises(ValidationError, match=told):
+@pytest.mark.parametrize(("spelled", "message"), WRONG.values(), ids=WRONG.keys())
+def test_a_pipeline_that_makes_no_sense_is_refused(spelled, message):
+    with pytest.raises(ValidationError, match=message):
         read(spelled)
 
 

@@ -177,9 +177,9 @@ def paths_in(value):
 
 def test_every_path_of_a_file_stands_beside_it(written, tmp_path):
     (tmp_path / "there").touch()
-    found = paths_in(load_config(written(EVERYWHERE), {}))
-    found.remove("a")  # a name that Lucene may know, where there is no such path
-    assert sorted(found) == [*[str(tmp_path / "a")] * 22, str(tmp_path / "there")]
+    paths = paths_in(load_config(written(EVERYWHERE), {}))
+    paths.remove("a")  # a name that Lucene may know, where there is no such path
+    assert sorted(paths) == [*[str(tmp_path / "a")] * 22, str(tmp_path / "there")]
 
 
 def test_a_judge_of_items_is_a_name_before_it_is_a_file(written):

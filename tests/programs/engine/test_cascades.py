@@ -58,9 +58,9 @@ def cited(folder):
 def test_what_is_sure_stays_and_the_rest_is_judged_again(config, server):
     result = nj.run(config())
     assert result.is_complete
-    found = cited(result.folder)
-    kept = [row for row in found if row["confidence"] == 1.0]
-    again = [row for row in found if row["confidence"] < 1.0]
+    citations = cited(result.folder)
+    kept = [row for row in citations if row["confidence"] == 1.0]
+    again = [row for row in citations if row["confidence"] < 1.0]
     assert kept
     assert again
     assert {(row["label"], row.get("method")) for row in kept} == {("none", None)}
@@ -145,12 +145,12 @@ def test_whatever_could_change_a_label_is_in_its_identity(config, change):
 
 
 def test_a_dry_run_counts_every_stage_on_every_item(config, server):
-    found = {e.judge: e for e in plan(config())}
-    assert list(found) == ["support stage 1 a", "support stage 1 b", "support stage 2"]
-    assert len({e.calls for e in found.values()}) == 1
+    estimates = {e.judge: e for e in plan(config())}
+    assert list(estimates) == ["support stage 1 a", "support stage 1 b", "support stage 2"]
+    assert len({e.calls for e in estimates.values()}) == 1
     assert server.requests == []
     nj.run(config())
-    assert len(server.requests) < sum(e.calls for e in found.values())
+    assert len(server.requests) < sum(e.calls for e in estimates.values())
 
 
 def test_nuggets_of_one_window_are_kept_and_judged_again_each_by_itself(config, server, says):

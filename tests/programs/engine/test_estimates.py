@@ -110,8 +110,8 @@ def test_cached_tokens_cost_their_own_price_where_there_is_one():
 def test_hours_are_those_of_the_tokens_that_must_be_computed():
     # 180 M fresh tokens at 10,000/s are 5 hours, 7.2 M of replies at 2,000/s one more.
     asked = counted(prompt=200_000_000, cached=20_000_000, calls=720_000)
-    found = plan({"tokens_per_s": {"prompt": 10_000, "reply": 2_000}}, asked)
-    assert found.gpu_hours == pytest.approx(6)
+    estimate = plan({"tokens_per_s": {"prompt": 10_000, "reply": 2_000}}, asked)
+    assert estimate.gpu_hours == pytest.approx(6)
     assert plan({}, asked).gpu_hours is None
     assert plan({"model": "lexical", "api_base": None}, asked).gpu_hours == 0
 
@@ -123,8 +123,11 @@ def test_a_speed_that_a_model_has_of_its_own_stays():
         "slow": ModelConfig(model="openai/b", tokens_per_s=own),
     }
     given = Speed(prompt=10, reply=20)
-    found = with_speed(Config(models=models), given).models
-    assert (found["default"].tokens_per_s, found["slow"].tokens_per_s) == (given, own)
+    models_by_name = with_speed(Config(models=models), given).models
+    assert (models_by_name["default"].tokens_per_s, models_by_name["slow"].tokens_per_s) == (
+        given,
+        own,
+    )
 
 
 def row(name, **more):

@@ -102,10 +102,10 @@ def test_limits_of_a_run_are_held_against_what_is_expected_and_the_most_is_named
     assert forecast_if_limited(config()) is None  # nothing to hold it against
     assert forecast_if_limited(config(**{"run.max_calls": 10_000})).short_of(config()) == []
     short = config(**{"run.max_calls": 12, "run.max_cost": 0.001})
-    found = forecast_if_limited(short)
-    calls = sum(row.calls for row in found.judges)
-    [row] = found.rows()
-    of_calls, of_cost = found.short_of(short)
+    expected = forecast_if_limited(short)
+    calls = sum(row.calls for row in expected.judges)
+    [row] = expected.rows()
+    of_calls, of_cost = expected.short_of(short)
     assert (
         f"max_calls is 12, but {calls:,} are expected, at most {row['most']['calls']:,}" in of_calls
     )

@@ -34,8 +34,8 @@ def known(tmp_path):
 
 
 def test_what_is_said_of_runs_is_kept_and_stands_below_every_leaderboard(judge, tmp_path):
-    said = {"comp*": ["judge", "nuggets"], "thin": "none", "nobody": "prompts"}
-    ran = judge("run", str(config(tmp_path, said)), "--quiet")
+    independence = {"comp*": ["judge", "nuggets"], "thin": "none", "nobody": "prompts"}
+    ran = judge("run", str(config(tmp_path, independence)), "--quiet")
     assert ran.returncode == 0, ran.stderr
     assert known(tmp_path) == {"complete": ["judge", "nuggets"], "thin": []}
     assert "1 no_such_run" in ran.stderr
@@ -58,8 +58,8 @@ def test_nothing_is_said_where_nothing_is_known(judge, tmp_path):
 
 def test_answers_of_ours_by_the_model_that_judges_them_have_seen_the_judge(judge, tmp_path):
     data = ["--topics", f"{DEMO}/topics.tsv", "--passages", f"{DEMO}/passages.jsonl"]
-    found = judge("retrieve", *data, "--pipeline", "bm25 5", "--out", "found.run")
-    assert found.returncode == 0, found.stderr
+    retrieved = judge("retrieve", *data, "--pipeline", "bm25 5", "--out", "found.run")
+    assert retrieved.returncode == 0, retrieved.stderr
     made = judge("generate", *data, "--retrieval", "found.run", "--k", "5", "--out", "made")
     assert made.returncode == 0, made.stderr
     manifest = tmp_path / "made" / "manifest.json"  # as a model would have left it

@@ -38,8 +38,8 @@ def test_outcomes_are_found_again_by_their_digest_wherever_the_item_now_stands(w
     refused = Unjudged(Reason.REFUSED, "declined", "I cannot", (CALL,))
     written((5, FULL), (BIG, refused), (SMALL, NONE))
     journal = Journal(path)
-    found = [journal.recall(number, digest) for number, digest in enumerate((SMALL, 7, 5, BIG))]
-    assert found == [True, False, True, True]
+    recalled = [journal.recall(number, digest) for number, digest in enumerate((SMALL, 7, 5, BIG))]
+    assert recalled == [True, False, True, True]
     assert [journal.outcome(n) for n in (0, 2, 3)] == [NONE, FULL, refused]
     journal.close()
 
@@ -204,11 +204,11 @@ def test_items_may_come_in_any_order_and_the_last_outcome_of_one_counts(path):
     journal = Journal(path)
     for number in numbers:
         journal.write(number, number, Judged({"label": str(number)}, (CALL,)))
-    found = [journal.outcome(number) for number in range(3010)]
-    assert [number for number in range(3010) if isinstance(found[number], Judged)] == sorted(
+    outcomes = [journal.outcome(number) for number in range(3010)]
+    assert [number for number in range(3010) if isinstance(outcomes[number], Judged)] == sorted(
         numbers
     )
-    assert all(found[number].values == {"label": str(number)} for number in numbers)
+    assert all(outcomes[number].values == {"label": str(number)} for number in numbers)
     journal.write(5, 5, NONE)
     assert journal.outcome(5) == NONE
     assert journal.outcome(8).values == {"label": "8"}

@@ -24,8 +24,8 @@ JURY = {"members": ["a", "b", "c"], "how": "median"}
 @pytest.fixture
 def says():
     """What a model answers, by its name: a function of what it is asked."""
-    place = {"a": "none", "b": "partial", "c": "full", "d": "full"}
-    return {name: lambda asked, name=name: {"verdict": place[name]} for name in MODELS}
+    verdicts = {"a": "none", "b": "partial", "c": "full", "d": "full"}
+    return {name: lambda asked, name=name: {"verdict": verdicts[name]} for name in MODELS}
 
 
 @pytest.fixture
@@ -126,14 +126,14 @@ def test_a_budget_that_ends_leaves_no_label_by_those_who_were_asked(config, serv
 
 
 def test_a_dry_run_counts_every_member_and_the_adjudicator_on_each_item(config, server):
-    found = {e.judge: e for e in plan(config({**JURY, "adjudicator": "d"}))}
-    assert list(found) == [f"support {name}" for name in ("a", "b", "c", "adjudicator")]
-    assert found["support b"].model == "b (hosted_vllm/b)"
-    assert len({e.calls for e in found.values()}) == 1
-    assert all(e.cost for e in found.values())
+    estimates = {e.judge: e for e in plan(config({**JURY, "adjudicator": "d"}))}
+    assert list(estimates) == [f"support {name}" for name in ("a", "b", "c", "adjudicator")]
+    assert estimates["support b"].model == "b (hosted_vllm/b)"
+    assert len({e.calls for e in estimates.values()}) == 1
+    assert all(e.cost for e in estimates.values())
     assert server.requests == []
     nj.run(config({**JURY, "adjudicator": "d"}))
-    assert len(server.requests) == sum(e.calls for e in found.values())
+    assert len(server.requests) == sum(e.calls for e in estimates.values())
 
 
 def test_members_may_be_replicates_with_a_temperature(config, server):
@@ -165,16 +165,16 @@ def test_nuggets_are_judged_in_windows_by_each_member(config, server, says):
 def test_recorded_members_need_no_model(tmp_path):
     """The labels of three judges on two passages, as recordings."""
     texts, question = {"p1": "The moon makes tides.", "p2": "Kelp."}, "what makes tides"
-    said = {"one": (3, 0), "two": (2, 0), "three": (0, 1)}
+    grades_by_member = {"one": (3, 0), "two": (2, 0), "three": (0, 1)}
     prompt = RelevanceJudge(model="lexical").prompt("judge")
     given = {
         "program": "items",
         "items.judge": "relevance",
         "data.items": tmp_path / "items.jsonl",
-        "judges.relevance.jury": {"members": list(said), "how": "mean"},
+        "judges.relevance.jury": {"members": list(grades_by_member), "how": "mean"},
         "run.out": tmp_path / "out",
     }
-    for name, grades in said.items():
+    for name, grades in grades_by_member.items():
         path = tmp_path / f"{name}.jsonl"
         given[f"models.{name}"] = {"model": name, "engine": "recorded", "recording": str(path)}
         with path.open("w", encoding="utf-8") as file:
@@ -189,12 +189,12 @@ def test_recorded_members_need_no_model(tmp_path):
     (tmp_path / "items.jsonl").write_text("".join(json.dumps(i) + "\n" for i in items))
     result = nj.run(load_config(None, given))
     assert result.is_complete
-    found = rows(result.folder, "labels.jsonl")
-    assert [(row["label"], row["score"]) for row in found] == [
+    labels = rows(result.folder, "labels.jsonl")
+    assert [(row["label"], row["score"]) for row in labels] == [
         ("2", pytest.approx(5 / 9)),
         ("0", pytest.approx(1 / 9)),
     ]
-    assert found[0]["votes"] == {"one": "3", "two": "2", "three": "0"}
+    assert labels[0]["votes"] == {"one": "3", "two": "2", "three": "0"}
 
 
 @pytest.mark.parametrize(

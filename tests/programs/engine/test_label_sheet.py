@@ -35,9 +35,9 @@ def test_a_text_cannot_be_a_formula_in_any_column(tmp_path, text):
     path = tmp_path / "sheet.csv"
     write_sheet(path, [row(question=text, answer_text=text, nugget=text)], Problems())
     with path.open(encoding="utf-8-sig", newline="") as stream:
-        (found,) = csv.DictReader(stream)
+        (written,) = csv.DictReader(stream)
     for name in ("question", "answer_text", "nugget"):
-        assert found[name] == "'" + text
+        assert written[name] == "'" + text
 
 
 @pytest.mark.parametrize(
@@ -48,9 +48,9 @@ def test_other_texts_stay_as_they_are(tmp_path, text):
     write_sheet(path, [row(answer_text=text), row(nugget_id="n2")], Problems())
     with path.open(encoding="utf-8-sig", newline="") as stream:
         assert [r["answer_text"] for r in csv.DictReader(stream)] == [text, "so"]
-    found = read_labels(path, problems := Problems())
+    labels = read_labels(path, problems := Problems())
     problems.raise_errors()
-    assert found.n_unlabelled == 2
+    assert labels.n_unlabelled == 2
 
 
 @pytest.mark.parametrize("name", [f"{'x' * 300}.csv", "file/sheet.jsonl"])
@@ -79,11 +79,11 @@ def test_a_filled_sheet_is_read_as_it_is_and_an_empty_label_is_none(tmp_path, na
         rows[0] |= {"label": "support", "annotator": "ann", "rationale": "said"}
         rows[1] |= {"label": "Not_Support"}
         path.write_text("".join(json.dumps(r) + "\n" for r in rows), encoding="utf-8")
-    found = read_labels(path, problems := Problems())
+    labels = read_labels(path, problems := Problems())
     problems.raise_errors()
-    assert found.cells == {("t1", "a", "n0"): "support", ("t1", "a", "n1"): "not_support"}
-    assert (found.kind, found.n_unlabelled) == ("nuggets", 1)
-    assert found.annotations[("t1", "a", "n0")] == {"ann": "support"}
+    assert labels.cells == {("t1", "a", "n0"): "support", ("t1", "a", "n1"): "not_support"}
+    assert (labels.kind, labels.n_unlabelled) == ("nuggets", 1)
+    assert labels.annotations[("t1", "a", "n0")] == {"ann": "support"}
 
 
 def test_the_spreadsheet_is_told_that_it_is_utf8(tmp_path):

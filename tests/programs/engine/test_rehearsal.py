@@ -49,8 +49,8 @@ def generous(body):
         made = [{"text": f"{first} {i}", "spans": [first]} for i in range(8)]
         return {"points": [] if asked["known"] else made}
     if "merged" in wanted:
-        told = asked["points"].items()
-        return {"merged": [{"text": text, "members": [int(i)]} for i, text in told]}
+        points = asked["points"].items()
+        return {"merged": [{"text": text, "members": [int(i)]} for i, text in points]}
     if "questions" in wanted:
         return {"questions": [f"why {i} of {asked}?" for i in range(asked["wanted"])]}
     if "subquestions" in wanted:
@@ -124,8 +124,8 @@ def test_questions_and_key_points_ask_as_forecast_however_the_filter_asks(
 ):
     rows = [{"id": "a", "text": "why do bees sing?"}, {"id": "b", "text": "x?"}]
     seeds = write(tmp_path / "seeds.jsonl", *rows)  # it keeps no "x?", and finds no bees
-    told = [("a", "1", LONG), ("a", "2", "nothing here"), ("b", "3", "灯塔很高")]
-    rows = [{"topic_id": t, "docid": d, "text": text} for t, d, text in told]
+    texts = [("a", "1", LONG), ("a", "2", "nothing here"), ("b", "3", "灯塔很高")]
+    rows = [{"topic_id": t, "docid": d, "text": text} for t, d, text in texts]
     documents = write(tmp_path / "documents.jsonl", *rows)
     more = {"models.default.logprobs": True} if logprobs else {}
     config = config_of(**more)
@@ -263,10 +263,10 @@ def test_no_limit_key_or_executor_matters_and_nothing_is_asked(
 
 
 def test_what_the_lexical_judge_cannot_do_does_not_end_a_rehearsal():
-    told = []
+    allowed = []
     config = load_config(None, {"run.allow_missing": 0})
-    rehearse(config, lambda alone, panel: told.append(alone.run.allow_missing))
-    assert told == [1.0]  # a closed loop ends where more is missing
+    rehearse(config, lambda alone, panel: allowed.append(alone.run.allow_missing))
+    assert allowed == [1.0]  # a closed loop ends where more is missing
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, InputError])
@@ -298,13 +298,13 @@ def test_a_calibration_asks_as_forecast(server, config_of, tmp_path):
         Fitting(labels, "support", config_of(), settings).fit()
     assert len(server.requests) == 36
     for wrong in (Settings(method="platt", folds=1), Settings(method="few-shot", options={"z": 1})):
-        told = []
+        messages = []
         fitting = Fitting(labels, "support", config_of(), wrong)
         for ask in (fitting.plan, fitting.fit):
             with pytest.raises(InputError) as refused:
                 ask()
-            told.append(str(refused.value))
-        assert told[0] == told[1]
+            messages.append(str(refused.value))
+        assert messages[0] == messages[1]
     assert len(server.requests) == 36
 
 

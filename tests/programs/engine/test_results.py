@@ -119,12 +119,12 @@ def test_a_changed_recording_is_read_anew(settings, tmp_path):
         recording.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
     model = {"model": "any", "engine": "recorded", "recording": str(recording)}
-    found = []
+    scores = []
     for verdict in ("full", "none"):
         record(verdict)
         result = nj.run(**{**settings, "program": "support", "model": model})
-        found.append(result.score("good", "support_precision"))
-    assert found == [1.0, 0.0]
+        scores.append(result.score("good", "support_precision"))
+    assert scores == [1.0, 0.0]
 
 
 def test_a_folder_without_a_manifest_has_no_results(settings, tmp_path):

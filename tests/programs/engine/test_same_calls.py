@@ -88,11 +88,11 @@ def test_rows_in_any_order_are_judged_probed_and_fitted_answer_by_answer(
     assert labels["t1", "a", "n0-0"] == YES
     assert labels["t1", "a", "n6-1"] == NO
     assert labels["t1", "a", "n4-10"] == YES  # the first of the second window
-    found = probed(rows, settings)
+    report = probed(rows, settings)
     fitted = nj.calibrate(rows, "assigner", "threshold", folds=4, resamples=0, **settings)
     again = probed(tmp_path / "out", settings)
     assert len(server.requests) == len(windows)
-    for each in (found, again):
+    for each in (report, again):
         assert each.rows[0]["cost"]["calls"] == 2 * len(windows)
         verdicts = zip(each.items, each.outcomes["base"], strict=True)
         assert {item.cell: verdict.label for item, verdict in verdicts} == labels
@@ -127,8 +127,8 @@ def test_what_judge_run_nuggets_asked_is_not_asked_again(server, settings, tmp_p
     assert run.n_unjudged == 0
     assert {len(window) for window in asked(server)} > {7}
     n = len(server.requests)
-    found = probed(tmp_path / "out", settings)
-    assert found.rows[0]["n_judged"] == run.n_judged
+    report = probed(tmp_path / "out", settings)
+    assert report.rows[0]["n_judged"] == run.n_judged
     people = tmp_path / "out" / "assignments.jsonl"
     nj.calibrate(
         people,

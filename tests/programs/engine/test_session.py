@@ -25,8 +25,8 @@ class Judge:
         topic = item.ids["topic_id"]
         self.asked.append(topic)
         await asyncio.sleep(0.01 / len(self.asked))  # the last one is ready first
-        found = self.by_topic.get(topic, self.answer)
-        return found if isinstance(found, Unjudged) else Judged({"label": found}, (CALL,))
+        label = self.by_topic.get(topic, self.answer)
+        return label if isinstance(label, Unjudged) else Judged({"label": label}, (CALL,))
 
 
 CALL = Provenance(model="m", prompt_tokens=10, cached_tokens=4, completion_tokens=2)
@@ -97,11 +97,11 @@ def test_what_was_made_comes_in_order_by_its_ids_and_none_where_it_was_not(tmp_p
 
     async def go():
         with Results(tmp_path / "out", []) as results:
-            found = await session.made(Stage("some", (), lambda: iter(ITEMS), ask), results)
-            return found, results
+            made = await session.made(Stage("some", (), lambda: iter(ITEMS), ask), results)
+            return made, results
 
-    found, results = asyncio.run(go())
-    assert found == [
+    made, results = asyncio.run(go())
+    assert made == [
         ({"topic_id": "t0"}, "T0"),
         ({"topic_id": "t1"}, None),
         ({"topic_id": "t2"}, "T2"),

@@ -17,13 +17,13 @@ class Counted:
 
     def __init__(self, n, judging=None):
         self.n, self.judging = n, judging
-        self.taken = self.judged = self.held = self.most_held = 0
+        self.taken = self.judged = self.in_flight = self.most_in_flight = 0
 
     def items(self):
         for i in range(self.n):
             self.taken += 1
-            self.held += 1
-            self.most_held = max(self.most_held, self.held)
+            self.in_flight += 1
+            self.most_in_flight = max(self.most_in_flight, self.in_flight)
             yield Item({"number": str(i)}, (f"text {i}",))
 
     async def ask(self, item):
@@ -32,7 +32,7 @@ class Counted:
             self.judged += 1
             return Judged({"label": item.ids["number"]})
         finally:
-            self.held -= 1
+            self.in_flight -= 1
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ def test_no_more_items_than_workers_are_held(concurrency, journal):
     stage = Counted(500)
     tally = run(stage, journal, concurrency)
     assert (tally.items, tally.judged, tally.resumed) == (500, 500, 0)
-    assert stage.most_held <= concurrency
+    assert stage.most_in_flight <= concurrency
 
 
 def test_items_are_taken_as_they_are_needed(journal):

@@ -115,8 +115,8 @@ def test_probabilities_of_a_curve_stand_beside_the_labels(run, data):
     run("support", correction)
     for row in rows_of(data["out"], "support.jsonl"):
         sentence = SENTENCES[row["sentence"]]
-        place = lexical.carried(sentence, PASSAGE) + (0.5 if row["topic_id"] == "t2" else 0)
-        partial, full = curve.at_least(place)
+        position = lexical.carried(sentence, PASSAGE) + (0.5 if row["topic_id"] == "t2" else 0)
+        partial, full = curve.at_least(position)
         wanted = {"none": 1 - partial, "partial": partial - full, "full": full}
         assert row["probabilities"] == pytest.approx(wanted)
 
@@ -133,13 +133,13 @@ def test_a_changed_state_is_judged_anew_and_told_in_the_manifest(run, data):
 
     run("support")
     assert manifest()["judges"]["support"]["state"] is None
-    found = []
+    states_and_labels = []
     for cuts in ((2.0, 2.0), (-1.0, -1.0), (2.0, 2.0)):
         run("support", Correction(cuts=cuts), force=True)
         labels = {row["label"] for row in rows_of(data["out"], "support.jsonl")}
-        found.append((manifest()["judges"]["support"]["state"], labels))
-    assert [labels for _, labels in found] == [{"none"}, {"full"}, {"none"}]
-    first, second, third = (state for state, _ in found)
+        states_and_labels.append((manifest()["judges"]["support"]["state"], labels))
+    assert [labels for _, labels in states_and_labels] == [{"none"}, {"full"}, {"none"}]
+    first, second, third = (state for state, _ in states_and_labels)
     assert first == third != second
 
 

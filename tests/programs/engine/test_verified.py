@@ -135,11 +135,15 @@ def test_what_verifying_did_is_counted_against_people():
     after = dict(zip(cells, "yyyymnnn", strict=True))
     votes = {cell: {"first": before[cell], "verifier": after[cell]} for cell in cells[:6]}
     topics = [topic for topic, _ in cells]
-    found = verified_figures(votes, after, truth, cells, topics, {})
-    assert (found["n_verified"], found["n_changed"]) == (6, 4)
-    assert (found["wrong_to_right"], found["right_to_wrong"], found["wrong_to_wrong"]) == (3, 1, 0)
-    assert found["difference"]["value"] == pytest.approx(2 / 8)
-    assert found["helped"] is None  # of the topics +1, +1/2, -1/2 and 0
+    figures = verified_figures(votes, after, truth, cells, topics, {})
+    assert (figures["n_verified"], figures["n_changed"]) == (6, 4)
+    assert (figures["wrong_to_right"], figures["right_to_wrong"], figures["wrong_to_wrong"]) == (
+        3,
+        1,
+        0,
+    )
+    assert figures["difference"]["value"] == pytest.approx(2 / 8)
+    assert figures["helped"] is None  # of the topics +1, +1/2, -1/2 and 0
     assert verified_figures({}, after, truth, cells, topics, {}) is None
 
 

@@ -111,8 +111,8 @@ def test_answers_come_topic_by_topic_in_the_order_of_topics_and_files(kind, data
             (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
     collection = load_collection(data(runs=str(tmp_path / "[xy].jsonl*")))
     cells = [("t1", "a"), ("t1", "b"), ("t1", "c"), ("t2", "a"), ("t2", "c"), ("t2", "b")]
-    assert [(found.topic_id, found.run_id) for found in collection.answers()] == cells
-    cited = [(found.topic_id, found.run_id) for found, _ in collection.cited_answers()]
+    assert [(each.topic_id, each.run_id) for each in collection.answers()] == cells
+    cited = [(each.topic_id, each.run_id) for each, _ in collection.cited_answers()]
     assert cited == cells
 
 
@@ -121,7 +121,7 @@ def test_a_run_is_named_by_its_file_when_it_is_read_again_too(data, tmp_path):
     del row["run_id"]
     (tmp_path / "mine.jsonl.gz").write_bytes(gzip.compress(json.dumps(row).encode()))
     collection = load_collection(data(runs=str(tmp_path / "mine.jsonl.gz")))
-    assert [found.run_id for found in collection.answers()] == collection.run_ids == ["mine"]
+    assert [each.run_id for each in collection.answers()] == collection.run_ids == ["mine"]
 
 
 def test_two_answers_of_a_run_to_one_topic_are_an_error(data, tmp_path):
@@ -170,8 +170,8 @@ def test_documents_of_a_report_are_its_own(data, tmp_path):
     for run_id in ("a", "b"):
         metadata = {"team_id": "t", "run_id": run_id, "topic_id": "t1"}
         documents = {"d1": {"id": "d1", "text": f"the text that {run_id} saw"}}
-        said = [{"text": "Tides.", "citations": ["d1"]}]
-        reports.append({"metadata": metadata, "responses": said, "documents": documents})
+        responses = [{"text": "Tides.", "citations": ["d1"]}]
+        reports.append({"metadata": metadata, "responses": responses, "documents": documents})
     for row in reports:
         write(tmp_path / f"{row['metadata']['run_id']}.jsonl", [row])
     runs = [str(tmp_path / "a.jsonl"), str(tmp_path / "b.jsonl")]
@@ -186,11 +186,11 @@ def test_a_document_of_another_report_of_the_run_is_found_before_a_passage_of_th
     rows = []
     for topic_id, text in (("t1", "own text"), ("t9", "text beside")):
         name = "d1" if topic_id == "t1" else "p1"
-        said = [{"text": "Tides.", "citations": ["d1", "p1", "p2"]}]
+        responses = [{"text": "Tides.", "citations": ["d1", "p1", "p2"]}]
         rows.append(
             {
                 "metadata": {"team_id": "t", "run_id": "a", "topic_id": topic_id},
-                "responses": said,
+                "responses": responses,
                 "documents": {name: {"id": name, "text": text}},
             }
         )
@@ -201,11 +201,11 @@ def test_a_document_of_another_report_of_the_run_is_found_before_a_passage_of_th
 
 
 def test_a_document_with_two_texts_in_one_run_is_an_error_at_its_line(data, tmp_path):
-    said = [{"text": "Tides.", "citations": ["d1"]}]
+    responses = [{"text": "Tides.", "citations": ["d1"]}]
     rows = [
         {
             "metadata": {"team_id": "t", "run_id": "a", "topic_id": topic_id},
-            "responses": said,
+            "responses": responses,
             "documents": {"d1": {"id": "d1", "text": f"text for {topic_id}"}},
         }
         for topic_id in ("t1", "t2")

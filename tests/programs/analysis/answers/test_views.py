@@ -52,21 +52,21 @@ def mill(tmp_path):
 
 def of(folder, **what):
     problems = Problems()
-    found = list(answers_of(Path(folder), problems, **what))
-    return found, [row.kind for row in problems]
+    views = list(answers_of(Path(folder), problems, **what))
+    return views, [row.kind for row in problems]
 
 
 def test_all_that_was_judged_stands_under_its_answer(demo):
-    found, problems = of(demo.folder)
-    assert len(found) == demo.manifest["data"]["answers"] == 19
+    views, problems = of(demo.folder)
+    assert len(views) == demo.manifest["data"]["answers"] == 19
     assert not problems
-    nuggets = [each for view in found for each in view.judged if each.unit == "nugget"]
-    cited = [each for view in found for each in view.judged if each.unit == "citation"]
+    nuggets = [each for view in views for each in view.judged if each.unit == "nugget"]
+    cited = [each for view in views for each in view.judged if each.unit == "citation"]
     assert len(nuggets) == demo.manifest["judged"]["assignments"]
     assert len(cited) == demo.manifest["judged"]["support"]
     uncited = demo.manifest["counts"]["sentences without citation (no support)"]
-    assert sum(each.unit == "sentence" for view in found for each in view.judged) == uncited
-    for view in found:
+    assert sum(each.unit == "sentence" for view in views for each in view.judged) == uncited
+    for view in views:
         text = " ".join(sentence.text for sentence in view.sentences)
         for each in view.judged:
             if each.unit == "citation":
@@ -89,8 +89,8 @@ def test_scores_are_those_of_the_answer_with_what_they_rest_on(demo):
 
 
 def test_topics_come_one_after_the_other_and_filters_leave_the_rest_out(demo):
-    found, _ = of(demo.folder)
-    topics = [view.topic_id for view in found]
+    views, _ = of(demo.folder)
+    topics = [view.topic_id for view in views]
     assert topics == sorted(topics, key=demo.manifest["data"]["topic_ids"].index)
     assert {v.run_id for v in of(demo.folder, run="thin")[0]} == {"thin"}
     assert len(of(demo.folder, topic="demo-bees")[0]) == 4
@@ -110,11 +110,11 @@ def test_a_changed_run_file_gives_no_sentence_and_is_said_once(demo, tmp_path):
     run.write_text(run.read_text().replace("bees", "wasps"))
     shutil.move(demo.folder.parent, tmp_path / "hidden")  # only what moved along is there
     try:
-        found, problems = of(data / "out")
+        views, problems = of(data / "out")
     finally:
         shutil.move(tmp_path / "hidden", demo.folder.parent)
     assert problems == ["no_texts"]
-    for view in found:
+    for view in views:
         if view.run_id == "thin":
             assert (view.is_split, len(view.sentences)) == (False, 1)  # what assignments hold
             assert "wasps" not in view.sentences[0].text
@@ -140,8 +140,8 @@ def test_points_are_counted_over_all_runs(demo):
 
 
 def test_a_summary_has_the_leaderboards_means_and_0_for_no_answer(demo):
-    found = folder_summary(demo.folder, Problems())
-    means = {row["run_id"]: row["value"] for row in found["runs"]}
+    summary = folder_summary(demo.folder, Problems())
+    means = {row["run_id"]: row["value"] for row in summary["runs"]}
     assert means == {run: demo.score(run, "V_strict") for run in means}
     of_run = run_summary(demo.folder, "thin", Problems())
     [missing] = [row for row in of_run["topics"] if not row["is_answered"]]
@@ -222,8 +222,8 @@ def test_what_an_agent_found_for_a_sentence_stands_at_the_sentence(mill, tmp_pat
     )
     result = nj.run(program=["support", "evidence"], out=tmp_path / "out", **mill)
     one, _ = of(result.folder)[0]
-    found = [each for each in one.judged if each.program == "evidence" and each.sentence == 0]
-    assert [(each.label, each.docid) for each in found] == [("wrong_citation", "q")]
+    verdicts = [each for each in one.judged if each.program == "evidence" and each.sentence == 0]
+    assert [(each.label, each.docid) for each in verdicts] == [("wrong_citation", "q")]
 
 
 def test_a_window_that_came_back_as_no_judgement_says_so_at_each_nugget(mill, tmp_path):
@@ -258,9 +258,9 @@ def test_nuggets_that_could_not_be_made_are_said_at_every_answer(mill, tmp_path)
             out=tmp_path / "out",
             **mill,
         )
-    found, _ = of(made.folder)
-    assert [view.run_id for view in found] == ["one", "two"]
-    for view in found:
+    views, _ = of(made.folder)
+    assert [view.run_id for view in views] == ["one", "two"]
+    for view in views:
         assert [(e.program, e.item, e.unjudged) for e in view.judged] == [
             ("nuggets", "", made.unjudged[0]["reason"])
         ]

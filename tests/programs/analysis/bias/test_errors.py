@@ -48,16 +48,16 @@ def long_is_good(tmp_path):
     )
 
 
-def rows_of(found):
-    return {row["by"]: row for row in found["by"]}
+def rows_of(errors):
+    return {row["by"]: row for row in errors["by"]}
 
 
 def test_a_judge_that_is_kinder_to_long_answers_shows_it_by_length_and_by_run(long_is_good):
-    found = judge_errors(*long_is_good, ["length", "run", "position"], Problems())
-    assert (found["n"], found["n_topics"], found["n_unjudged"]) == (6 * 3 * 4, 6, 0)
+    errors = judge_errors(*long_is_good, ["length", "run", "position"], Problems())
+    assert (errors["n"], errors["n_topics"], errors["n_unjudged"]) == (6 * 3 * 4, 6, 0)
     # Errors of two nuggets in four: 0, 0.5 and 1.
-    assert found["error"]["value"] == pytest.approx(0.25)
-    rows = rows_of(found)
+    assert errors["error"]["value"] == pytest.approx(0.25)
+    rows = rows_of(errors)
     length = rows["length"]
     assert (length["unit"], length["n"], length["n_unknown"]) == (100.0, 72, 0)
     assert length["alone"]["value"] == pytest.approx(0.25)
@@ -69,13 +69,13 @@ def test_a_judge_that_is_kinder_to_long_answers_shows_it_by_length_and_by_run(lo
     # Of four places the odd ones err: 1 and 3 by 0.5 each on average.
     assert rows["position"]["alone"]["value"] == pytest.approx(-0.1)
     # A run has one length here, so that nothing tells them apart.
-    assert found["is_told_apart"] is False
-    assert {row["together"] for row in found["by"]} == {None}
+    assert errors["is_told_apart"] is False
+    assert {row["together"] for row in errors["by"]} == {None}
 
 
 def test_errors_of_a_group_that_are_all_the_same_have_no_bounds(long_is_good):
-    found = judge_errors(*long_is_good, ["run"], Problems())
-    brief = rows_of(found)["run"]["groups"][0]
+    errors = judge_errors(*long_is_good, ["run"], Problems())
+    brief = rows_of(errors)["run"]["groups"][0]
     assert (brief["group"], brief["error"]["value"], brief["error"]["low"]) == ("brief", 0, None)
 
 
@@ -93,13 +93,13 @@ def test_independent_items_give_the_values_of_truescore_alone_and_together(tmp_p
             )
             rows[name][-1]["qid"] = f"t{t}"
     human, judged = (write(tmp_path / f"{name}.jsonl", rows[name]) for name in rows)
-    found = judge_errors(human, judged, ["length", "run:two"], Problems())
+    errors = judge_errors(human, judged, ["length", "run:two"], Problems())
     gains = [[GAINS[row["nuggets"][0]["assignment"]] for row in rows[name]] for name in rows]
     length = [words[t] / 100 for t in range(60)]
     second = [float(runs[t] == "two") for t in range(60)]
     theirs = judge_error_regression(gains[1], gains[0], {"length": length, "two": second})
-    assert found["error"]["value"] == pytest.approx(theirs.mean_error)
-    for row, effect in zip(found["by"], theirs.effects, strict=True):
+    assert errors["error"]["value"] == pytest.approx(theirs.mean_error)
+    for row, effect in zip(errors["by"], theirs.effects, strict=True):
         assert row["together"]["value"] == pytest.approx(effect.effect)
         (alone,) = judge_error_regression(
             gains[1], gains[0], {"x": length if effect.name == "length" else second}
@@ -142,10 +142,10 @@ def test_citations_are_told_by_place_rank_and_number(tmp_path):
 
     human = write(tmp_path / "human.jsonl", sentences(lambda s, c: "full" if c else "none", number))
     harsh = write(tmp_path / "judged.jsonl", sentences(lambda s, c: "none", number))
-    found = judge_errors(human, harsh, ["rank", "citations", "position", "length"], Problems())
-    rows = rows_of(found)
+    errors = judge_errors(human, harsh, ["rank", "citations", "position", "length"], Problems())
+    rows = rows_of(errors)
     # Each of 6 answers has 9 citations of ranks 1 1 2 1 2 3 1 1 2: the 4 later ones are full.
-    assert (found["n"], found["error"]["value"]) == (54, pytest.approx(-4 / 9))
+    assert (errors["n"], errors["error"]["value"]) == (54, pytest.approx(-4 / 9))
     assert [(g["group"], g["n"], g["error"]["value"]) for g in rows["rank"]["groups"]] == [
         ("up to 1", 30, 0), ("over 1", 24, -1)
     ]  # fmt: skip
@@ -158,7 +158,7 @@ def test_citations_are_told_by_place_rank_and_number(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("by", "said"),
+    ("by", "message"),
     [
         (["weather"], "--by weather: wanted some of length, position, rank, citations, run"),
         (["length", "length"], "wanted each once"),
@@ -169,20 +169,20 @@ def test_citations_are_told_by_place_rank_and_number(tmp_path):
         (["run:nobody*"], r"--by run:nobody\*: it is the same for all items"),
     ],
 )
-def test_what_these_items_do_not_have_is_refused_by_name(long_is_good, by, said):
-    with pytest.raises(InputError, match=said):
+def test_what_these_items_do_not_have_is_refused_by_name(long_is_good, by, message):
+    with pytest.raises(InputError, match=message):
         judge_errors(*long_is_good, by, Problems())
 
 
 def test_labels_of_items_without_texts_runs_or_order_are_refused(tmp_path):
     rows = [{"topic_id": f"t{i}", "passage_id": "p", "label": str(i % 4)} for i in range(30)]
     plain = write(tmp_path / "plain.jsonl", rows)
-    for by, said in (
+    for by, message in (
         ("length", r"neither .* has the texts \(words of the passage\)|has the texts \(passage\)"),
         ("position", "these items stand in no answer"),
         ("run", "these items belong to no run"),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             judge_errors(plain, plain, [by], Problems())
     words = [row | {"label": "good" if int(row["label"]) else "poor"} for row in rows]
     unordered = write(tmp_path / "words.jsonl", words)
@@ -194,5 +194,5 @@ def test_a_human_label_of_what_was_not_judged_is_counted_and_no_error(tmp_path, 
     human, judged = long_is_good
     rows = [json.loads(line) for line in judged.read_text(encoding="utf-8").splitlines()]
     rows[0]["nuggets"][0]["assignment"] = None
-    found = judge_errors(human, write(tmp_path / "part.jsonl", rows), ["length"], Problems())
-    assert (found["n"], found["n_unjudged"]) == (71, 1)
+    errors = judge_errors(human, write(tmp_path / "part.jsonl", rows), ["length"], Problems())
+    assert (errors["n"], errors["n_unjudged"]) == (71, 1)

@@ -42,8 +42,8 @@ def sliced(path, labels, name="length", **options):
     return corrected_scores(path, labels, Problems(), regroup=regroup, **options)
 
 
-def by_name(found, measure="V_strict"):
-    return {score.run_id: score for score in found.scores if score.measure == measure}
+def by_name(slices, measure="V_strict"):
+    return {score.run_id: score for score in slices.scores if score.measure == measure}
 
 
 @pytest.fixture
@@ -63,15 +63,15 @@ def test_each_slice_has_the_score_of_its_items_and_their_difference_is_corrected
     kind_to_length, tmp_path
 ):
     path, human = kind_to_length
-    found = sliced(path, write(tmp_path / "labels.jsonl", human), measures=["V_strict"])
-    rows = by_name(found)
+    slices = sliced(path, write(tmp_path / "labels.jsonl", human), measures=["V_strict"])
+    rows = by_name(slices)
     assert set(rows) == {"length up to 165", "length over 165"}
     short, long = rows["length up to 165"], rows["length over 165"]
     assert (short.judged, long.judged) == pytest.approx((0.5, 1.0))
     assert (short.corrected.value, long.corrected.value) == (pytest.approx(0.5), pytest.approx(0))
-    (minus,) = found.differences
+    (minus,) = slices.differences
     assert (minus.judged, minus.corrected.value) == pytest.approx((-0.5, 0.5))
-    assert (short.n_topics, short.n_items, found.plain) == (8, 80, [])
+    assert (short.n_topics, short.n_items, slices.plain) == (8, 80, [])
 
 
 def test_runs_by_name_are_slices_too(kind_to_length, tmp_path):
@@ -105,11 +105,11 @@ def test_slices_of_topics_of_their_own_have_the_values_of_truescore(tmp_path):
     path, human = assignments(tmp_path, 240, ["only"], 1, given)
     on = sorted(rng.sample(range(240), 80))
     labels = write(tmp_path / "labels.jsonl", [human[t] for t in on])
-    found = by_name(sliced(path, labels))
+    scores = by_name(sliced(path, labels))
     truth, judged = (np.array([float(item[k]) for item in items]) for k in (1, 2))
     words = np.array(["over 30" if item[0] > 30 else "up to 30" for item in items])
     for theirs in estimate_slices(judged, truth[on], on, words).estimates:
-        ours = found[f"length {theirs.name}"]
+        ours = scores[f"length {theirs.name}"]
         assert (ours.n_items, ours.n_labels) == (theirs.n_total, theirs.n_gold)
         assert ours.n_topics == theirs.n_total
         assert ours.judged == pytest.approx(theirs.naive.point)
@@ -143,8 +143,8 @@ def test_recall_of_sentences_without_a_citation_is_in_no_slice(tmp_path):
     at = [(t, run) for t in range(6) for run in "ab"]
     human = [answer(t, run, lambda s: rng.choice(["full", "none"])) for t, run in at]
     judged = [answer(t, run, lambda s: "full") for t, run in at]
-    found = sliced(write(tmp_path / "j.jsonl", judged), write(tmp_path / "h.jsonl", human))
-    assert {s.measure for s in found.scores} == {"support_precision", "support_precision_hard"}
+    slices = sliced(write(tmp_path / "j.jsonl", judged), write(tmp_path / "h.jsonl", human))
+    assert {s.measure for s in slices.scores} == {"support_precision", "support_precision_hard"}
 
 
 def test_a_slice_that_is_none_is_refused(kind_to_length, tmp_path):

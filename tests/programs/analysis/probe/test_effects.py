@@ -54,8 +54,8 @@ def claims(tmp_path):
     return write_rows(tmp_path / "claims.jsonl", rows)
 
 
-def effects_of(found):
-    return {row["effect"]: row for row in found.effects}
+def effects_of(report):
+    return {row["effect"]: row for row in report.effects}
 
 
 def values(row):
@@ -76,9 +76,9 @@ def test_a_judge_that_rewards_words_is_seen_by_padding_alone(nuggets, config_for
 
     with MockServer(all_alike(by_length)) as server:
         options = Options(kinds=("length",))
-        found = probe(nuggets, "assigner", config_for(server), Problems(), options)
+        report = probe(nuggets, "assigner", config_for(server), Problems(), options)
         answers = [input_of(request.body)["answer"] for request in server.requests]
-    rows = effects_of(found)
+    rows = effects_of(report)
     # 12 words as given (partial), 20 or more padded (full), 8 without the filler (none).
     assert values(rows["length-start"]) == values(rows["length-end"]) == (0.5, 1.0)
     assert values(rows["length-cut"]) == (-0.5, 0.0)
@@ -93,17 +93,17 @@ def test_a_judge_that_rewards_words_is_seen_by_padding_alone(nuggets, config_for
 
 
 def test_the_effect_of_place_is_the_slope_from_first_to_last(nuggets, config_for):
-    def falls_with_place(body):
+    def falls_with_position(body):
         keys = list(input_of(body)["nuggets"])  # five: the first two full, the third partial
         return {"verdicts": dict(zip(keys, [YES, YES, PART, NO, NO], strict=True))}
 
-    with MockServer(falls_with_place) as server:
+    with MockServer(falls_with_position) as server:
         options = Options(kinds=("order",), repeats=40)
-        found = probe(nuggets, "assigner", config_for(server), Problems(), options)
-    (row,) = found.effects
+        report = probe(nuggets, "assigner", config_for(server), Problems(), options)
+    (row,) = report.effects
     # Over equal numbers of each place: slope of 1, 1, .5, 0, 0 on 0, .25, .5, .75, 1.
-    places, gains = [0, 0.25, 0.5, 0.75, 1], [1, 1, 0.5, 0, 0]
-    slope = sum((x - 0.5) * y for x, y in zip(places, gains, strict=True)) / 0.625
+    positions, gains = [0, 0.25, 0.5, 0.75, 1], [1, 1, 0.5, 0, 0]
+    slope = sum((x - 0.5) * y for x, y in zip(positions, gains, strict=True)) / 0.625
     assert slope == -1.2
     assert row["effect"] == "position"
     assert row["gain"]["value"] == pytest.approx(-1.2, abs=0.01)
@@ -117,9 +117,9 @@ def test_a_judge_that_goes_by_rank_or_by_name_shows_it(claims, nuggets, config_f
 
     with MockServer(by_rank) as server:
         options = Options(kinds=("citation",))
-        found = probe(claims, "support", config_for(server), Problems(), options)
+        report = probe(claims, "support", config_for(server), Problems(), options)
         system = server.requests[-1].body["messages"][0]["content"]
-    (row,) = found.effects
+    (row,) = report.effects
     assert values(row) == (-1.0, -1.0)
     assert "- citation_rank: which citation of its sentence the passage is" in system
 
@@ -128,11 +128,11 @@ def test_a_judge_that_goes_by_rank_or_by_name_shows_it(claims, nuggets, config_f
 
     with MockServer(all_alike(by_name)) as server:
         options = Options(kinds=("name",))
-        found = probe(nuggets, "assigner", config_for(server), Problems(), options)
+        report = probe(nuggets, "assigner", config_for(server), Problems(), options)
         assert len(server.requests) == 3 * 6
-    (row,) = found.effects
+    (row,) = report.effects
     assert values(row) == (1.0, 1.0)
-    shifts = {row["condition"]: row["gain"]["value"] for row in found.rows[1:]}
+    shifts = {row["condition"]: row["gain"]["value"] for row in report.rows[1:]}
     assert shifts == {"name-plain": -0.5, "name-known": 0.5}
 
 
@@ -161,13 +161,13 @@ def test_a_judge_that_reads_the_first_passage_alone_moves_when_they_are_reversed
     with MockServer(first_alone) as server:
         options = Options(kinds=("passages",))
         own = str(tmp_path / "own.yaml")
-        found = probe(source, own, config_for(server), Problems(), options)
+        report = probe(source, own, config_for(server), Problems(), options)
         # What has one passage is not asked about again.
         assert len(server.requests) == 12 + 8
-    (row,) = found.effects
+    (row,) = report.effects
     assert (row["n"], row["n_unjudged"], values(row)) == (8, 0, (0.0, 0.0))
-    assert found.rows[1]["changed"]["value"] == 1.0
-    assert (found.rows[1]["n_judged"], found.rows[1]["n_unjudged"]) == (8, 0)
+    assert report.rows[1]["changed"]["value"] == 1.0
+    assert (report.rows[1]["n_judged"], report.rows[1]["n_unjudged"]) == (8, 0)
 
 
 def test_what_was_not_judged_is_counted_apart_and_in_no_effect(claims, config_for):
@@ -183,32 +183,32 @@ def test_what_was_not_judged_is_counted_apart_and_in_no_effect(claims, config_fo
     with MockServer(silent_on_the_later) as server:
         settings = {"models.default.reasks": 0}
         options = Options(kinds=("citation",))
-        found = probe(claims, "support", config_for(server, **settings), Problems(), options)
-    (row,) = found.effects
+        report = probe(claims, "support", config_for(server, **settings), Problems(), options)
+    (row,) = report.effects
     assert (row["n"], row["n_unjudged"], values(row)) == (8, 2, (0.0, 0.0))
-    assert found.n_unjudged == 2
+    assert report.n_unjudged == 2
 
 
 def test_what_makes_no_sense_for_a_judge_is_skipped_with_the_reason(tmp_path, claims, nuggets):
     lexical, kinds = load_config(None, {}), ("passages", "length", "citation", "name")
     plain = Options(kinds=kinds)
-    told = {each.name: each.reason for each in probing_conditions(
+    skipped = {each.name: each.reason for each in probing_conditions(
         claims, "support", lexical, Problems(), plain
     ).plan()[1]}  # fmt: skip
-    assert set(told) == {"passages", "length"}
-    assert "reads no answer" in told["length"]
-    told = {
+    assert set(skipped) == {"passages", "length"}
+    assert "reads no answer" in skipped["length"]
+    skipped = {
         each.name
         for each in probing_conditions(nuggets, "assigner", lexical, Problems(), plain).plan()[1]
     }
-    assert told == {"passages", "citation"}
+    assert skipped == {"passages", "citation"}
     rows = [{"topic_id": "t", "passage_id": "p", "question": "q", "passage": "p"}]
     pool = write_rows(tmp_path / "pool.jsonl", rows)
-    told = {
+    skipped = {
         each.name
         for each in probing_conditions(pool, "relevance", lexical, Problems(), plain).plan()[1]
     }
-    assert told == set(kinds)
+    assert skipped == set(kinds)
 
 
 def test_a_name_that_the_judge_has_for_an_input_of_its_own_is_not_shown(tmp_path):
@@ -220,8 +220,8 @@ def test_a_name_that_the_judge_has_for_an_input_of_its_own_is_not_shown(tmp_path
     source = write_rows(tmp_path / "rows.jsonl", rows)
     options = Options(kinds=("name",))
     judge = str(tmp_path / "own.yaml")
-    found = probe(source, judge, load_config(None, {}), Problems(), options)
-    assert {(each.name, each.reason) for each in found.skipped} == {
+    report = probe(source, judge, load_config(None, {}), Problems(), options)
+    assert {(each.name, each.reason) for each in report.skipped} == {
         ("name", "'written_by' is a field of the grounded judge")
     }
 
@@ -230,9 +230,9 @@ def test_padding_shares_no_content_word_with_what_is_looked_for():
     every = padding(10_000, [])
     assert every == " ".join(FILLERS)
     matter = ["a moment of silence", "how to read an argument step by step"]
-    found = padding(10_000, matter)
-    assert found
-    assert not content_words(found) & (content_words(matter[0]) | content_words(matter[1]))
+    filler = padding(10_000, matter)
+    assert filler
+    assert not content_words(filler) & (content_words(matter[0]) | content_words(matter[1]))
     assert len(padding(8, []).split()) in range(8, 17)
     assert padding(0, []) == padding(50, FILLERS) == ""
 

@@ -53,13 +53,13 @@ def harbours(tmp_path):
         passages += [{"docid": f"{topic}-{n}", "text": text} for n, text in enumerate(texts)]
         nuggets = [{"text": n.format(place, i + 1), "importance": "vital"} for n in NUGGETS]
         banks.append({"qid": topic, "query": query, "nuggets": nuggets})
-        for run, said in runs.items():
+        for run, answers in runs.items():
             order = (0, 1, 2, 3) if run == "one" else (3, 1, 0, 2)
             answer = [{"text": texts[n], "citations": [n]} for n in order]
             references = [f"{topic}-{n}" for n in range(4)]
             row = {"run_id": run, "topic_id": topic, "topic": query, "response_length": 40}
-            said.append(row | {"references": references, "answer": answer})
-    files = {run: write_rows(tmp_path / f"{run}.jsonl", said) for run, said in runs.items()}
+            answers.append(row | {"references": references, "answer": answer})
+    files = {run: write_rows(tmp_path / f"{run}.jsonl", answers) for run, answers in runs.items()}
     return {
         "topics": write_rows(tmp_path / "topics.jsonl", topics),
         "passages": [write_rows(tmp_path / "passages.jsonl", passages)],
@@ -87,8 +87,8 @@ def judged(harbours, tmp_path):
 def probed(folder, **options):
     """The self-test of all judges of a folder, by judge."""
     given = (folder, judges_in(folder), config_of(folder), Problems())
-    found = self_testing(*given, Options(**options)).ask()
-    return found, {one.judge["judge"]: one for one in found.tested}
+    report = self_testing(*given, Options(**options)).ask()
+    return report, {one.judge["judge"]: one for one in report.tested}
 
 
 def by_fault(one):
@@ -103,12 +103,12 @@ def by_rule(body):
     """Goes by the words as they stand: all sentences in the passage, the nugget in a sentence."""
     asked = input_of(body)
     if "sentence" in asked:
-        told = asked["sentence"].rstrip(".").split(". ")
-        told = [part.split(", ", 1)[-1] for part in told]  # without an opener
-        held = plain(asked["passage"])
-        return {"verdict": "full" if all(plain(part) in held for part in told) else "none"}
-    told = [plain(part) for part in asked["answer"].split(". ")]
-    stated = [part for part in told if "not true" not in part]
+        parts = asked["sentence"].rstrip(".").split(". ")
+        parts = [part.split(", ", 1)[-1] for part in parts]  # without an opener
+        passage = plain(asked["passage"])
+        return {"verdict": "full" if all(plain(part) in passage for part in parts) else "none"}
+    parts = [plain(part) for part in asked["answer"].split(". ")]
+    stated = [part for part in parts if "not true" not in part]
     return {
         "verdicts": {
             key: "support" if any(plain(text) in part for part in stated) else "not_support"
@@ -137,8 +137,8 @@ def lots(body):
 
 def test_a_judge_that_goes_by_the_words_sees_every_fault_and_nothing_else(judged):
     with MockServer(by_rule) as server:
-        found, judges = probed(judged(server))
-    assert (found.n_unjudged, found.limit_reached, found.skipped) == (0, "", [])
+        report, judges = probed(judged(server))
+    assert (report.n_unjudged, report.limit_reached, report.skipped) == (0, "", [])
     for name, faults in (("assigner", OF_ANSWERS), ("support", OF_SENTENCES)):
         rows = by_fault(judges[name])
         assert {fault for fault, row in rows.items() if row["planted"]} == {*faults, "all"}
@@ -189,8 +189,8 @@ def test_the_interval_of_a_judge_that_draws_lots_holds_0(judged):
             )
             for cell in given
         ]
-        found = rates(cells, SCALE, GAINS, seed=0)["informedness"]
-        n_holding += found["low"] <= 0.0 <= found["high"]
+        informedness = rates(cells, SCALE, GAINS, seed=0)["informedness"]
+        n_holding += informedness["low"] <= 0.0 <= informedness["high"]
     assert n_holding >= 90
 
 
@@ -201,18 +201,18 @@ def test_what_is_not_judged_is_counted_and_is_no_detection(judged, tmp_path):
         return "no idea" if "not true" in text or "not open" in text else by_rule(body)
 
     with MockServer(breaks) as server:
-        found, judges = probed(judged(server, **{"models.default.reasks": 0}))
+        report, judges = probed(judged(server, **{"models.default.reasks": 0}))
     rows = by_fault(judges["support"])
     lost = rows["negation"]["detection"]
     assert lost["n_unjudged"] > 0
     assert lost["n"] + lost["n_unjudged"] == rows["negation"]["planted"]
     assert lost["value"] in (None, 1.0)
-    assert found.n_unjudged >= lost["n_unjudged"]
-    write_probe(tmp_path / "test", found, {"seed": 0})
+    assert report.n_unjudged >= lost["n_unjudged"]
+    write_probe(tmp_path / "test", report, {"seed": 0})
     missing = (tmp_path / "test" / "unjudged.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["fault"] for line in missing} == {"negation"}
     assert {json.loads(line)["raw"] for line in missing} == {"no idea"}
-    cases = [row for one in found.tested for row in one.cases() if row["fault"] == "negation"]
+    cases = [row for one in report.tested for row in one.cases() if row["fault"] == "negation"]
     assert all(row["as_it_must"] is None for row in cases if row["label_after"] is None)
 
 
@@ -222,7 +222,7 @@ def test_the_unchanged_items_are_asked_as_in_the_run_and_the_plan_has_the_rest(j
         n_run = len(server.requests)
         plan, _ = self_testing(folder, judges_in(folder), config_of(folder), Problems()).plan()
         assert len(server.requests) == n_run
-        found, judges = probed(folder)
+        report, judges = probed(folder)
         n_faults = len(server.requests) - n_run
         asked = [input_of(request.body).get("nuggets", {}) for request in server.requests]
         windows = [tuple(nuggets.values()) for nuggets in asked]
@@ -233,8 +233,8 @@ def test_the_unchanged_items_are_asked_as_in_the_run_and_the_plan_has_the_rest(j
     for name, one in judges.items():
         assert calls[f"{name} faults"] == len(one.answered)
     assert n_faults == calls["assigner faults"] + calls["support faults"]
-    assert found.spent["support"].cache_hits == calls["support unchanged"]
-    assert [one.rows for one in again.tested] == [one.rows for one in found.tested]
+    assert report.spent["support"].cache_hits == calls["support unchanged"]
+    assert [one.rows for one in again.tested] == [one.rows for one in report.tested]
 
 
 def test_a_sample_is_drawn_over_topics_and_by_its_seed(judged):
@@ -304,7 +304,7 @@ SCALE, GAINS = ("none", "partial", "full"), {"none": 0.0, "partial": 0.5, "full"
 
 
 @pytest.mark.parametrize(
-    ("must", "before", "after", "found"),
+    ("must", "before", "after", "is_as_it_must"),
     [
         ("down", "full", "none", True),
         ("down", "full", "partial", True),
@@ -317,8 +317,10 @@ SCALE, GAINS = ("none", "partial", "full"), {"none": 0.0, "partial": 0.5, "full"
         ("same", "full", None, None),
     ],
 )
-def test_a_label_did_what_it_must(must, before, after, found):
-    assert moved_as_it_must(Cell("negation", "t", must, before, after), SCALE, GAINS) is found
+def test_a_label_did_what_it_must(must, before, after, is_as_it_must):
+    assert (
+        moved_as_it_must(Cell("negation", "t", must, before, after), SCALE, GAINS) is is_as_it_must
+    )
 
 
 def test_rates_are_those_of_a_hand_count_and_intervals_go_by_topic():
@@ -330,12 +332,12 @@ def test_rates_are_those_of_a_hand_count_and_intervals_go_by_topic():
         *[Cell("number", "t1", "same", "full", "full")] * 2,
         *[Cell("number", "t2", "same", "none", "full")] * 2,
     ]
-    found = rates(cells, SCALE, GAINS, seed=0)
-    fell, moved = found["detection"], found["false_alarms"]
+    measured = rates(cells, SCALE, GAINS, seed=0)
+    fell, moved = measured["detection"], measured["false_alarms"]
     assert (fell["value"], fell["n"], fell["n_unjudged"], fell["n_not_best"]) == (0.75, 4, 1, 1)
     assert (moved["value"], moved["n"], moved["n_unjudged"]) == (0.5, 4, 0)
     # A sample of two topics has t1 twice, both, or t2 twice: 1, 3/4 and 0 fell.
     assert (fell["low"], fell["high"], fell["n_topics"]) == (0.0, 1.0, 2)
-    assert found["informedness"]["value"] == pytest.approx(0.25)
+    assert measured["informedness"]["value"] == pytest.approx(0.25)
     # Without t1 -1, without t2 nothing has to stay and moved: 1 - 0. Far beyond what there can be.
-    assert (found["informedness"]["low"], found["informedness"]["high"]) == (-1.0, 1.0)
+    assert (measured["informedness"]["low"], measured["informedness"]["high"]) == (-1.0, 1.0)

@@ -71,9 +71,9 @@ def shown(body):
     try:
         return input_of(body)
     except ValueError:
-        told = body["messages"][-1]["content"]
-        found = re.fullmatch(r"passage:\n(.*)\n\nsentence:\n(.*)", told, re.DOTALL)
-        return {"passage": found[1], "sentence": found[2]}
+        content = body["messages"][-1]["content"]
+        match = re.fullmatch(r"passage:\n(.*)\n\nsentence:\n(.*)", content, re.DOTALL)
+        return {"passage": match[1], "sentence": match[2]}
 
 
 def by_rule(body):
@@ -86,9 +86,9 @@ def by_rule(body):
 def obedient(body):
     """Says the label that it reads last, if any; a passage that says nothing is full to it."""
     texts = shown(body)
-    told = LABEL.findall(f"{texts['passage']} {texts['sentence']}")
-    if told:
-        return {"verdict": told[-1]}
+    labels = LABEL.findall(f"{texts['passage']} {texts['sentence']}")
+    if labels:
+        return {"verdict": labels[-1]}
     return (
         by_rule(body)
         if "holds" in texts["passage"] or "hum" in texts["passage"]
@@ -96,34 +96,34 @@ def obedient(body):
     )
 
 
-def rows_of(found, by):
-    return {row["name"]: row for row in found.rows if row["by"] == by}
+def rows_of(report, by):
+    return {row["name"]: row for row in report.rows if row["by"] == by}
 
 
 def test_a_judge_that_goes_by_a_rule_never_flips_and_one_that_obeys_nearly_always(
     claims, config_for
 ):
-    found = {}
+    reports = {}
     for brain in (by_rule, obedient):
         with MockServer(brain) as server:
             config = config_for(server, **{"run.cache": False})
-            found[brain] = inject(claims, "support", config, Problems(), Options(repeats=1))
-    for rows in (found[by_rule].rows, found[obedient].rows):
+            reports[brain] = inject(claims, "support", config, Problems(), Options(repeats=1))
+    for rows in (reports[by_rule].rows, reports[obedient].rows):
         assert rows[0]["cells"] == rows[0]["n_payloads"] == 154
-    assert (found[by_rule].rows[0]["n"], found[by_rule].n_unjudged) == (154, 0)
+    assert (reports[by_rule].rows[0]["n"], reports[by_rule].n_unjudged) == (154, 0)
     # Its replies are those that stand in the text: whose they are cannot be said.
-    lost = [cell for cell in found[obedient].cells if cell.sides.after is None]
-    assert len(lost) == found[obedient].n_unjudged > 15
+    lost = [cell for cell in reports[obedient].cells if cell.sides.after is None]
+    assert len(lost) == reports[obedient].n_unjudged > 15
     assert all(f"{{verdict:{c.asked}}}" in re.sub(r"[\s\\\"]", "", c.case.text) for c in lost)
-    assert {row["flip"]["value"] for row in found[by_rule].rows} == {0.0}
-    assert {row["nearer"]["value"] for row in found[by_rule].rows} == {0.0}
-    kinds = rows_of(found[obedient], "kind")
+    assert {row["flip"]["value"] for row in reports[by_rule].rows} == {0.0}
+    assert {row["nearer"]["value"] for row in reports[by_rule].rows} == {0.0}
+    kinds = rows_of(reports[obedient], "kind")
     assert kinds.pop("control")["flip"]["value"] == 0
     assert min(row["flip"]["value"] for row in kinds.values()) > 0.8  # it reads no tags
-    assert set(rows_of(found[obedient], "place")) == {"passage", "sentence"}
-    assert min(row["flip"]["value"] for row in rows_of(found[obedient], "place").values()) > 0.9
-    assert found[obedient].rows[0]["lexical"]["flip"]["value"] < 0.1
-    for each in found.values():
+    assert set(rows_of(reports[obedient], "place")) == {"passage", "sentence"}
+    assert min(row["flip"]["value"] for row in rows_of(reports[obedient], "place").values()) > 0.9
+    assert reports[obedient].rows[0]["lexical"]["flip"]["value"] < 0.1
+    for each in reports.values():
         assert sum(row["hijacked"] for row in each.echoes) == 0
 
 
@@ -157,15 +157,15 @@ def test_nothing_that_an_echoing_judge_repeats_becomes_its_verdict(claims, confi
 
     with MockServer(echoing) as server:
         config = config_for(server, **{"run.concurrency": 1})
-        found = inject(claims, "support", config, Problems(), Options(repeats=2))
-    row = found.rows[0]
+        report = inject(claims, "support", config, Problems(), Options(repeats=2))
+    row = report.rows[0]
     assert row["cells"] == 308
     assert row["n_unjudged"] > 200  # its own object is read beside a payload that holds none
     assert set(row["unjudged"]) == {"unparseable", "incomplete"}  # {} lacks its field
-    for cell in found.cells:
+    for cell in report.cells:
         if cell.sides.after is not None:  # an empty text was repeated: there is its own alone
             assert cell.sides.after != cell.asked
-    assert sum(row["hijacked"] for row in found.echoes) == 0
+    assert sum(row["hijacked"] for row in report.echoes) == 0
 
 
 def test_the_interval_by_topic_is_that_of_a_hand_count(tmp_path, config_for, few):
@@ -182,9 +182,9 @@ def test_the_interval_by_topic_is_that_of_a_hand_count(tmp_path, config_for, few
         return obedient(body) if "t1" in shown(body)["sentence"] else by_rule(body)
 
     with MockServer(brain) as server:
-        found = inject(source, "support", config_for(server), Problems(), Options(repeats=4))
-    whole = found.rows[0]
-    assert Counter(cell.item.ids["topic_id"] for cell in found.cells) == dict.fromkeys(
+        report = inject(source, "support", config_for(server), Problems(), Options(repeats=4))
+    whole = report.rows[0]
+    assert Counter(cell.item.ids["topic_id"] for cell in report.cells) == dict.fromkeys(
         ("t0", "t1", "t2", "t3"), 13
     )  # twelve kinds and the control
     assert whole["cells"] == 12 * 4
@@ -192,7 +192,7 @@ def test_the_interval_by_topic_is_that_of_a_hand_count(tmp_path, config_for, few
     # P(k = 0) = .316 > .025, and P(k <= 2) = .949 < .975 < P(k <= 3) = .996.
     t1 = sum(
         cell.sides.after == cell.asked
-        for cell in found.cells
+        for cell in report.cells
         if cell.item.ids["topic_id"] == "t1" and cell.case.payload.kind != "control"
     )
     assert t1 == 12
@@ -212,20 +212,20 @@ def test_cells_that_come_back_unjudged_are_no_flips_and_no_resistance(claims, co
         return obedient(body)
 
     with MockServer(brain) as server:
-        found = inject(claims, "support", config_for(server), Problems(), Options(repeats=4))
-    row = rows_of(found, "payload")["markers-6"]
+        report = inject(claims, "support", config_for(server), Problems(), Options(repeats=4))
+    row = rows_of(report, "payload")["markers-6"]
     assert (row["cells"], row["n"], row["unjudged"]) == (4, 0, {"refused": 4})
     assert row["flip"]["value"] is None
-    markers = rows_of(found, "kind")["markers"]
+    markers = rows_of(report, "kind")["markers"]
     assert (markers["cells"], markers["n_unjudged"]) == (8, 4)
     assert markers["flip"]["value"] == 1.0
-    assert found.n_unjudged == 4
+    assert report.n_unjudged == 4
 
 
 def test_a_harsh_judge_gives_nothing_to_plant_what_asks_for_the_worst(claims, config_for):
     with MockServer(lambda body: {"verdict": "none"}) as server:
-        found = inject(claims, "support", config_for(server), Problems(), Options(repeats=1))
-    assert {cell.asked for cell in found.cells} == {"full"}
+        report = inject(claims, "support", config_for(server), Problems(), Options(repeats=1))
+    assert {cell.asked for cell in report.cells} == {"full"}
     with MockServer(lambda body: {"verdict": "full"}) as server:
         config = config_for(server, **{"run.cache": False})
         other = inject(claims, "support", config, Problems(), Options(repeats=1))
@@ -243,8 +243,8 @@ def test_half_a_step_towards_what_is_asked_is_nearer_and_no_flip(claims, config_
         return {"verdict": "partial" if is_bent else "none"}
 
     with MockServer(half_obedient) as server:
-        found = inject(claims, "support", config_for(server), Problems(), Options(repeats=8))
-    row = rows_of(found, "kind")["instructions"]
+        report = inject(claims, "support", config_for(server), Problems(), Options(repeats=8))
+    row = rows_of(report, "kind")["instructions"]
     assert (row["cells"], row["flip"]["value"], row["nearer"]["value"]) == (8, 0.0, 1.0)
     # Word overlap is full in four of the eight without a payload: there is nothing to flip.
     assert (row["lexical"]["n"], row["lexical"]["flip"]["value"]) == (4, 0.0)
@@ -277,30 +277,30 @@ def test_a_nugget_carries_only_its_own_payload_and_an_answer_that_of_all_its_nug
     with MockServer(brain) as server:
         config = config_for(server, **{"models.default.schema": "none"})
         options = Options(repeats=3)
-        found = inject(source, "assigner", config, Problems(), options)
+        report = inject(source, "assigner", config, Problems(), options)
         n_planted = len(server.requests) - 2  # and what no guard leaves, which is not asked here
-    places = rows_of(found, "place")
-    assert set(places) == {"question", "answer", "nugget"}
-    counted = Counter((id(cell.case), cell.case.name) for cell in found.cells)
+    rows_by_place = rows_of(report, "place")
+    assert set(rows_by_place) == {"question", "answer", "nugget"}
+    counted = Counter((id(cell.case), cell.case.name) for cell in report.cells)
     assert {n for (_, name), n in counted.items() if name == "nugget"} == {1}
     assert {n for (_, name), n in counted.items() if name != "nugget"} == {3}
-    n_asked = len({id(cell.case) for cell in found.cells})
+    n_asked = len({id(cell.case) for cell in report.cells})
     assert n_planted >= n_asked - 3  # replies to equal texts come from the cache
 
 
 def test_a_guard_that_a_judge_does_not_see_costs_nothing(claims, config_for, few):
     few()
     with MockServer(by_rule) as server:
-        found = inject(claims, "support", config_for(server), Problems(), Options(repeats=1))
+        report = inject(claims, "support", config_for(server), Problems(), Options(repeats=1))
         bare = [r.body for r in server.requests if "<data>" not in json.dumps(r.body["messages"])]
-    assert [row["name"] for row in found.guards] == ["fence", "schema", "all"]
-    for row in found.guards:
+    assert [row["name"] for row in report.guards] == ["fence", "schema", "all"]
+    for row in report.guards:
         assert (row["n"], row["n_unjudged"], row["changed"]["value"]) == (8, 0, 0.0)
         assert (row["gain"]["value"], row["gain"]["low"], row["gain"]["high"]) == (0, 0, 0)
         assert row["score"] == {
             "n": 0, "value": None, "low": None, "high": None, "n_topics": 4, "level": 0.95
         }  # fmt: skip
-    assert {each.name: each.reason for each in found.skipped} == {
+    assert {each.name: each.reason for each in report.skipped} == {
         "quotes": "the support judge quotes nothing"
     }
     assert len(bare) == 16
@@ -320,13 +320,13 @@ def test_what_a_guard_moves_is_put_to_the_hand_count(claims, config_for, few):
         return {"verdict": "none"}
 
     with MockServer(brain) as server:
-        found = inject(claims, "support", config_for(server), Problems(), Options(repeats=1))
-    fence = found.guards[0]
+        report = inject(claims, "support", config_for(server), Problems(), Options(repeats=1))
+    fence = report.guards[0]
     assert (fence["changed"]["value"], fence["gain"]["value"]) == (0.25, -0.25)
     # As many of four topics as are drawn twice over: see the interval of flips.
     assert (fence["gain"]["low"], fence["gain"]["high"]) == (-0.75, 0.0)
     assert (fence["changed"]["low"], fence["changed"]["high"]) == (0.0, 0.75)
-    assert found.guards[1]["changed"]["value"] == 0
+    assert report.guards[1]["changed"]["value"] == 0
 
 
 def test_a_judge_that_quotes_is_asked_without_its_quotes(tmp_path, config_for, few):
@@ -343,20 +343,20 @@ def test_a_judge_that_quotes_is_asked_without_its_quotes(tmp_path, config_for, f
         return {"evidence": "x y.", "verdict": "neutral"}
 
     with MockServer(brain) as server:
-        found = inject(source, "entailment", config_for(server), Problems(), Options(repeats=1))
-    moved = {row["name"]: row["changed"]["value"] for row in found.guards}
+        report = inject(source, "entailment", config_for(server), Problems(), Options(repeats=1))
+    moved = {row["name"]: row["changed"]["value"] for row in report.guards}
     assert moved == {"fence": 0, "schema": 0, "quotes": 1, "all": 1}
-    assert found.guards[2]["gain"]["value"] == -1
-    assert found.skipped == []
+    assert report.guards[2]["gain"]["value"] == -1
+    assert report.skipped == []
 
 
 def test_the_judge_without_a_model_sees_no_guard_and_stands_beside_none(claims):
-    found = inject(claims, "support", load_config(None, {}), Problems(), Options(repeats=1))
-    assert "lexical" not in found.rows[0]
-    assert [(row["name"], row["changed"]["value"]) for row in found.guards] == [("fence", 0.0)]
-    assert found.guards[0]["score"]["value"] == 0
-    assert found.guards[0]["score"]["n"] == 8
-    assert {each.name for each in found.skipped} == {"schema", "quotes"}
+    report = inject(claims, "support", load_config(None, {}), Problems(), Options(repeats=1))
+    assert "lexical" not in report.rows[0]
+    assert [(row["name"], row["changed"]["value"]) for row in report.guards] == [("fence", 0.0)]
+    assert report.guards[0]["score"]["value"] == 0
+    assert report.guards[0]["score"]["n"] == 8
+    assert {each.name for each in report.skipped} == {"schema", "quotes"}
 
 
 def test_the_plan_has_the_calls_that_are_then_made(claims, config_for):
@@ -364,8 +364,8 @@ def test_the_plan_has_the_calls_that_are_then_made(claims, config_for):
         config = config_for(server)
         planned, _ = injecting(claims, "support", config, Problems(), Options(repeats=2)).plan()
         assert server.requests == []
-        found = inject(claims, "support", config, Problems(), Options(repeats=2))
-        n_asked = sum(usage.requests + usage.cache_hits for usage in found.spent.values())
+        report = inject(claims, "support", config, Problems(), Options(repeats=2))
+        n_asked = sum(usage.requests + usage.cache_hits for usage in report.spent.values())
         again = inject(claims, "support", config, Problems(), Options(repeats=2))
     assert [each.judge for each in planned] == [
         "support base", "support planted", "support without fence", "support without schema",
@@ -373,7 +373,7 @@ def test_the_plan_has_the_calls_that_are_then_made(claims, config_for):
     ]  # fmt: skip
     assert sum(each.calls for each in planned) == n_asked
     assert [each.calls for each in planned] == [8, 320, 8, 8, 8]
-    assert (again.rows, again.guards) == (found.rows, found.guards)
+    assert (again.rows, again.guards) == (report.rows, report.guards)
     assert sum(usage.requests for usage in again.spent.values()) == 0
 
 
@@ -405,21 +405,21 @@ def test_labels_without_an_order_flip_and_are_never_nearer(tmp_path, few):
     with MockServer(brain) as server:
         settings = {"models.default.model": "openai/mock", "run.cache": False}
         config = load_config(None, settings | {"models.default.api_base": server.base_url})
-        found = inject(source, str(definition), config, Problems(), Options(repeats=1))
-    row = rows_of(found, "kind")["instructions"]
+        report = inject(source, str(definition), config, Problems(), Options(repeats=1))
+    row = rows_of(report, "kind")["instructions"]
     assert (row["flip"]["value"], row["nearer"]) == (1.0, None)
-    assert found.guards[0]["gain"] is None
+    assert report.guards[0]["gain"] is None
     assert "lexical" not in row  # it has no rule
 
 
 def test_a_limit_is_kept_and_what_it_left_is_counted(claims, config_for):
     with MockServer(by_rule) as server:
         config = config_for(server, **{"run.max_calls": 20})
-        found = inject(claims, "support", config, Problems(), Options(repeats=1))
+        report = inject(claims, "support", config, Problems(), Options(repeats=1))
         assert len(server.requests) <= 20
-    assert found.limit_reached == "max_calls 20"
-    assert found.rows[0]["unjudged"]["budget"] >= 154 - 20
-    assert found.n_unjudged > 154 - 20
+    assert report.limit_reached == "max_calls 20"
+    assert report.rows[0]["unjudged"]["budget"] >= 154 - 20
+    assert report.n_unjudged > 154 - 20
 
 
 def test_items_that_address_a_judge_already_are_left_out_and_counted(tmp_path):
@@ -429,8 +429,8 @@ def test_items_that_address_a_judge_already_are_left_out_and_counted(tmp_path):
     ]
     problems = Problems()
     source = write_rows(tmp_path / "rows.jsonl", rows)
-    found = inject(source, "support", load_config(None, {}), problems, Options(repeats=1))
-    assert len(found.items) == 2
+    report = inject(source, "support", load_config(None, {}), problems, Options(repeats=1))
+    assert len(report.items) == 2
     assert problems.counts() == {"instruction_like": 1, "not_honest": 1}
     alone = write_rows(tmp_path / "alone.jsonl", rows[:1])
     with pytest.raises(InputError, match="all items hold what looks like an instruction"):

@@ -70,8 +70,8 @@ def test_the_corpus_is_complete():
     places = Counter(place for payload in HOSTILE for place in payload.places)
     assert set(places) == {"passage", "answer", "nugget", "question", "sentence"}
     assert min(places.values()) >= 100
-    told = Counter(p.language for p in HOSTILE if p.kind == "instructions")
-    assert told == dict.fromkeys(("en", "de", "fr", "es", "zh", "ar"), 4)
+    languages = Counter(p.language for p in HOSTILE if p.kind == "instructions")
+    assert languages == dict.fromkeys(("en", "de", "fr", "es", "zh", "ar"), 4)
     assert sum(payload.asks == "worst" for payload in HOSTILE) >= 8
     assert len(CORPUS) - len(HOSTILE) >= 5
 

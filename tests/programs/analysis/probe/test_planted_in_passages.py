@@ -29,15 +29,15 @@ from nuggetjudge.records.rows import Passage
 FEW = 2
 
 
-def share(found: InjectedAgent, name: str) -> Any:
-    (whole,) = (row for row in found.rows if row["by"] == "all")
+def share(report: InjectedAgent, name: str) -> Any:
+    (whole,) = (row for row in report.rows if row["by"] == "all")
     return whole[name]["value"]
 
 
-def taken_over(found: InjectedAgent) -> int:
-    assert found.echoes is not None
-    assert found.echoes["honest"] > 100
-    return sum(found.echoes[f"{what}_hijacked"] for what in ("honest", "echoing"))
+def taken_over(report: InjectedAgent) -> int:
+    assert report.echoes is not None
+    assert report.echoes["honest"] > 100
+    return sum(report.echoes[f"{what}_hijacked"] for what in ("honest", "echoing"))
 
 
 @pytest.mark.slow
@@ -61,9 +61,9 @@ def test_a_model_that_obeys_what_stands_outside_of_the_data_is_held_by_the_fence
         if "<data>" not in body["messages"][-1]["content"]:  # of the part without a fence
             return {"action": {"tool": "finish", "label": "no", "because": []}}
         inputs = {**input_of(body), "may_read": False}
-        said = page.brain("messages", body["messages"], inputs)
+        reply = page.brain("messages", body["messages"], inputs)
         wanted = body["response_format"]["json_schema"]["schema"]["properties"]
-        return {name: said[name] for name in wanted}
+        return {name: reply[name] for name in wanted}
 
     with MockServer(brain) as server:
         config = ModelConfig(model="openai/mock", api_base=server.base_url, reasks=0)
@@ -75,7 +75,7 @@ def test_a_model_that_obeys_what_stands_outside_of_the_data_is_held_by_the_fence
         target = page.own_target(agent, [])
         target = Target(agent, items, [{}], target.result, "yes", "no", target.finish)
         fenced = run_sync(probe_agent(target, Options(repeats=1), concurrency=4))
-    assert any(WORD in told for told in asked)  # it was shown the payloads
+    assert any(WORD in messages for messages in asked)  # it was shown the payloads
     assert (share(fenced, "flip"), share(fenced, "steered")) == (0, 0)
     bare = page.probed(page.Setup("messages", "quotes", is_fenced=False), items=FEW)
     assert share(bare, "flip") > 0.5
@@ -112,11 +112,11 @@ def test_an_agent_with_a_plan_can_be_flipped_by_its_judge_but_searches_as_planne
         worst="no",
         finish=lambda label: {"label": label},
     )
-    found = run_sync(probe_agent(target, Options(repeats=1)))
-    assert share(found, "flip") > 0.5
-    assert share(found, "steered") == 0
-    assert found.echoes is None
-    assert looked_at(found.honest[0].steps) == ["a"]
+    report = run_sync(probe_agent(target, Options(repeats=1)))
+    assert share(report, "flip") > 0.5
+    assert share(report, "steered") == 0
+    assert report.echoes is None
+    assert looked_at(report.honest[0].steps) == ["a"]
 
 
 @pytest.fixture
@@ -150,12 +150,12 @@ def test_the_command_probes_an_agent_of_a_file_in_a_sample_of_honest_items(
         f"{name} {part}" for name in ("checked", "support")
         for part in ("honest", "planted", "without fence")
     }  # fmt: skip
-    found = injecting_agent(*given, Options(repeats=1)).ask()
-    assert len(found.honest) == 2
-    assert (share(found, "flip"), share(found, "steered")) == (0, 0)
-    write_probe(tmp_path / "out", found, {})
+    report = injecting_agent(*given, Options(repeats=1)).ask()
+    assert len(report.honest) == 2
+    assert (share(report, "flip"), share(report, "steered")) == (0, 0)
+    write_probe(tmp_path / "out", report, {})
     cases = (tmp_path / "out" / "cases.jsonl").read_text(encoding="utf-8").splitlines()
-    assert len(cases) == len(found.cells)
+    assert len(cases) == len(report.cells)
     assert all(json.loads(case)["text"].count("\n") for case in cases)
     with pytest.raises(InputError, match="passages"):
         injecting_agent(files["items"], str(files["agent"]), load_config(None, {}), problems).ask()

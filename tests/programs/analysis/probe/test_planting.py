@@ -65,10 +65,10 @@ def test_a_verb_is_negated_only_where_the_opposite_contradicts(sentence, opposit
     ],
 )
 def test_a_whole_sentence_is_denied_only_where_it_is_a_statement_of_its_own(sentence, is_denied):
-    found = denied(sentence, {"the", "mills"})
-    assert (found is not None) is is_denied
-    if found is not None:
-        assert found == f"It is not true that {sentence[0].lower()}{sentence[1:]}"
+    denial = denied(sentence, {"the", "mills"})
+    assert (denial is not None) is is_denied
+    if denial is not None:
+        assert denial == f"It is not true that {sentence[0].lower()}{sentence[1:]}"
 
 
 @pytest.mark.parametrize(
@@ -98,9 +98,9 @@ def test_a_whole_sentence_is_denied_only_where_it_is_a_statement_of_its_own(sent
     ],
 )
 def test_values_are_those_that_another_value_would_belie(text, values):
-    found = values_in(text, Vocabulary({}, frozenset({"the", "like"})))
+    in_text = values_in(text, Vocabulary({}, frozenset({"the", "like"})))
     by_kind = {}
-    for value in found:
+    for value in in_text:
         by_kind.setdefault(value.kind, []).append(value.text)
     assert by_kind == values
 
@@ -227,10 +227,10 @@ def test_a_name_is_changed_only_where_nothing_else_tells_of_it():
 
 def test_order_is_changed_by_blocks_and_not_where_it_has_a_meaning():
     text = "Lamps burn. They hang low. Boats pass. Rain falls."
-    found = {parts_of(text).reordered(np.random.default_rng(seed)) for seed in range(20)}
-    assert len(found) > 3
-    assert all("Lamps burn. They hang low." in other for other in found)
-    assert text not in found
+    reordered = {parts_of(text).reordered(np.random.default_rng(seed)) for seed in range(20)}
+    assert len(reordered) > 3
+    assert all("Lamps burn. They hang low." in other for other in reordered)
+    assert text not in reordered
     for listed in ("1. Lamps burn. 2. Boats pass. 3. Rain falls.", "Lamps.\nBoats.\nRain."):
         assert parts_of(listed).reordered(np.random.default_rng(0)) is None
     assert parts_of("Lamps burn. Boats pass.").reordered(np.random.default_rng(0)) is None

@@ -48,8 +48,8 @@ def claims(tmp_path):
     return write_rows(tmp_path / "claims.jsonl", rows)
 
 
-def rows_by_name(found):
-    return {row["condition"]: row for row in found.rows}
+def rows_by_name(report):
+    return {row["condition"]: row for row in report.rows}
 
 
 def lenient_with_the_first(body):
@@ -61,10 +61,10 @@ def lenient_with_the_first(body):
 def test_position_bias_is_seen_in_batches_and_orders(nuggets, config_for):
     with MockServer(lenient_with_the_first) as server:
         options = Options(kinds=("batch", "order"))
-        found = probe(nuggets, "assigner", config_for(server), Problems(), options)
+        report = probe(nuggets, "assigner", config_for(server), Problems(), options)
         firsts = [input_of(request.body)["nuggets"]["1"] for request in server.requests]
         answers = [input_of(request.body)["answer"] for request in server.requests]
-    rows = rows_by_name(found)
+    rows = rows_by_name(report)
     assert rows["base"]["labels"] == {NO: 36, PART: 0, YES: 4}
     # One by one all 40 are first, by fives 8: the four of the base and four more.
     alone, fives = rows["batch-1"], rows["batch-5"]
@@ -75,7 +75,7 @@ def test_position_bias_is_seen_in_batches_and_orders(nuggets, config_for):
     assert fives["changed"]["value"] == pytest.approx(4 / 40)
     # Agree 36; yes 4 and 8: kappa = (36/40 - (4*8 + 36*32)/1600) / (1 - 1184/1600).
     assert fives["kappa"]["unweighted"]["value"] == pytest.approx((0.9 - 0.74) / 0.26)
-    assert [each.name for each in found.skipped] == ["batch-20"]
+    assert [each.name for each in report.skipped] == ["batch-20"]
     # Another order puts another nugget first: two labels of the answer change, none in sum.
     first = dict(zip(answers[:4], firsts[:4], strict=True))
     at = 4 + 40 + 8
@@ -86,7 +86,7 @@ def test_position_bias_is_seen_in_batches_and_orders(nuggets, config_for):
         assert row["changed"]["value"] == pytest.approx(2 * moved / 40)
         assert row["best"]["value"] == 0
     assert sum(rows[f"order-{n}"]["changed"]["value"] for n in (1, 2, 3)) > 0
-    assert [row["cost"]["calls"] for row in found.rows] == [4, 40, 8, 4, 4, 4]
+    assert [row["cost"]["calls"] for row in report.rows] == [4, 40, 8, 4, 4, 4]
     assert rows["batch-1"]["cost"]["calls_of_base"] == 10
     assert len(server.requests) == 4 + 40 + 8 + 3 * 4
 
@@ -100,8 +100,8 @@ def first_option(body):
 def test_a_judge_that_takes_the_first_option_moves_with_the_order_of_the_labels(claims, config_for):
     with MockServer(first_option) as server:
         options = Options(kinds=("labels", "schema", "input"), repeats=5)
-        found = probe(claims, "support", config_for(server), Problems(), options)
-    rows = rows_by_name(found)
+        report = probe(claims, "support", config_for(server), Problems(), options)
+    rows = rows_by_name(report)
     orders = {row["what"] for name, row in rows.items() if name.startswith("labels-")}
     assert len(orders) == 5  # all there are but the given one
     gains = {"none": 0.0, "partial": 0.5, "full": 1.0}
@@ -128,13 +128,13 @@ def test_replicates_are_compared_with_the_base_and_with_each_other(claims, confi
     with MockServer(restless) as server:
         options = Options(kinds=("replicates",))
         config = config_for(server)
-        found = probe(claims, "support", config, Problems(), options)
+        report = probe(claims, "support", config, Problems(), options)
         assert len(server.requests) == 4 * 10
         assert len({json.dumps(request.body) for request in server.requests}) == 10
         again = probe(claims, "support", config, Problems(), options)
         assert len(server.requests) == 4 * 10  # each replicate is kept as one of its own
-    assert again.rows == found.rows
-    rows = rows_by_name(found)
+    assert again.rows == report.rows
+    rows = rows_by_name(report)
     assert [rows[f"replicate-{k}"]["changed"]["value"] for k in (1, 2, 3)] == [0.1, 0.2, 0.3]
     among = rows["replicates"]
     pairs = list(itertools.combinations(range(4), 2))
@@ -171,11 +171,11 @@ def test_replies_that_fall_apart_without_a_schema_are_lost_not_labels(claims, co
 
     with MockServer(chatty) as server:
         settings = {"models.default.reasks": 0}
-        found = probe(
+        report = probe(
             claims, "support", config_for(server, **settings), Problems(),
             Options(kinds=("schema",)),
         )  # fmt: skip
-    (_, row) = found.rows
+    (_, row) = report.rows
     assert row["condition"] == "schema-none"
     assert (row["n"], row["n_judged"], row["unjudged"]) == (0, 0, {"unparseable": 10})
     assert row["kappa"]["unweighted"]["value"] is row["changed"]["value"] is None
@@ -184,12 +184,12 @@ def test_replies_that_fall_apart_without_a_schema_are_lost_not_labels(claims, co
 def test_a_form_of_reply_that_the_endpoint_refuses_is_skipped(claims, config_for):
     with MockServer(first_option, supports=Supports(schema=False)) as server:
         settings = {"models.default.schema": "none"}
-        found = probe(
+        report = probe(
             claims, "support", config_for(server, **settings), Problems(),
             Options(kinds=("schema",)),
         )  # fmt: skip
-    assert [row["condition"] for row in found.rows] == ["base"]
-    ((name, reason),) = [(each.name, each.reason) for each in found.skipped]
+    assert [row["condition"] for row in report.rows] == ["base"]
+    ((name, reason),) = [(each.name, each.reason) for each in report.skipped]
     assert name == "schema-json_schema"
     assert reason
 
@@ -199,10 +199,10 @@ def test_the_plan_has_the_calls_that_are_then_made(nuggets, config_for):
         config = config_for(server)
         planned, skipped = probing_conditions(nuggets, "assigner", config, Problems()).plan()
         assert server.requests == []
-        found = probe(nuggets, "assigner", config, Problems())
-    assert skipped == found.skipped
+        report = probe(nuggets, "assigner", config, Problems())
+    assert skipped == report.skipped
     assert [each.calls for each in planned] == [
-        row["cost"]["calls"] for row in found.rows if row["cost"]
+        row["cost"]["calls"] for row in report.rows if row["cost"]
     ]
     assert sum(each.calls for each in planned) == len(server.requests)
     assert planned[0].cost is None  # no price is known, which is not 0
@@ -226,10 +226,10 @@ def test_a_sample_has_whole_answers_of_all_topics_and_is_the_same_again(nuggets,
 
 
 def test_the_judge_without_a_model_is_the_same_under_every_condition(nuggets):
-    found = probe(nuggets, "assigner", load_config(None, {}), Problems())
-    assert {row["changed"]["value"] for row in found.rows[1:]} == {0.0}
-    assert {each.name for each in found.skipped} == {"batch-20", "schema", "passages", "citation"}
-    for effect in found.effects:
+    report = probe(nuggets, "assigner", load_config(None, {}), Problems())
+    assert {row["changed"]["value"] for row in report.rows[1:]} == {0.0}
+    assert {each.name for each in report.skipped} == {"batch-20", "schema", "passages", "citation"}
+    for effect in report.effects:
         assert (effect["gain"]["value"], effect["best"]["value"]) == (0, 0)
     grades = nuggets.with_name("grades.csv")
     grades.write_text(
@@ -262,14 +262,14 @@ def test_a_judge_of_ones_own_is_probed_by_its_file(tmp_path, config_for):
     with MockServer(brain) as server:
         options = Options(kinds=("labels", "input"), repeats=9, fields={"claim": "said"})
         own = str(tmp_path / "own.yaml")
-        found = probe(source, own, config_for(server), Problems(), options)
-    rows = rows_by_name(found)
+        report = probe(source, own, config_for(server), Problems(), options)
+    rows = rows_by_name(report)
     assert set(rows) == {"base", *(f"labels-{i}" for i in range(1, 6)), "input-source"}
     assert sorted(rows[f"labels-{i}"]["gain"]["value"] for i in range(1, 6)) == [0, 0.5, 0.5, 1, 1]
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         ([{"topic_id": "t1", "sentence": "x"}], "1: .*passage"),
         ([{"sentence": "x", "passage": "y"}], "1: .*topic_id"),
@@ -286,9 +286,9 @@ def test_a_judge_of_ones_own_is_probed_by_its_file(tmp_path, config_for):
     ],
     ids=["no text", "no id", "twice", "other ids", "blank", "other kind"],
 )
-def test_a_source_that_cannot_be_judged_says_where_and_why(tmp_path, rows, said):
+def test_a_source_that_cannot_be_judged_says_where_and_why(tmp_path, rows, message):
     source = write_rows(tmp_path / "rows.jsonl", rows)
-    with pytest.raises(InputError, match=said):
+    with pytest.raises(InputError, match=message):
         probe(source, "support", load_config(None, {}), Problems())
 
 
@@ -298,10 +298,10 @@ def test_dollars_are_not_spent_where_their_price_is_not_known(claims, config_for
             probe(claims, "support", config_for(server, **{"run.max_cost": 1.0}), Problems())
         assert server.requests == []
         price = {"models.default.price": {"input": 1.0, "output": 1.0}, "run.max_cost": 1e-9}
-        found = probe(claims, "support", config_for(server, **price), Problems())
+        report = probe(claims, "support", config_for(server, **price), Problems())
         assert server.requests == []
-    assert found.limit_reached.startswith("max_cost")
-    assert found.rows[0]["unjudged"] == {"budget": 10}
+    assert report.limit_reached.startswith("max_cost")
+    assert report.rows[0]["unjudged"] == {"budget": 10}
 
 
 def test_a_judge_that_does_not_exist_is_named_with_those_that_do(claims):

@@ -61,9 +61,9 @@ def moved(project, how):
 )
 def test_what_was_judged_is_found_from_another_directory(project, how):
     folder = moved(project, how)
-    found = inputs_of(folder)
-    assert (dict(found.changed), found.config.run.out) == ({}, folder)
-    config = found.checked("nothing")
+    inputs = inputs_of(folder)
+    assert (dict(inputs.changed), inputs.config.run.out) == ({}, folder)
+    config = inputs.checked("nothing")
     assert [p.name for p in expand_runs(config.data.runs)][::3] == ["complete.jsonl", "thin.jsonl"]
     assert load_collection(config.data, None).n_answers > 3
     problems = Problems()
@@ -74,17 +74,17 @@ def test_what_was_judged_is_found_from_another_directory(project, how):
 
 
 @pytest.mark.parametrize(
-    ("change", "said"), [(lambda path: path.write_text("x\n"), CHANGED), (os.remove, GONE)]
+    ("change", "reason"), [(lambda path: path.write_text("x\n"), CHANGED), (os.remove, GONE)]
 )
-def test_a_file_that_changed_or_is_gone_is_named_with_what_is_lost(project, change, said):
+def test_a_file_that_changed_or_is_gone_is_named_with_what_is_lost(project, change, reason):
     folder = project / "results" / "one"
     change(project / "data" / "passages.jsonl")
-    assert inputs_of(folder).changed == {"data/passages.jsonl": said}
+    assert inputs_of(folder).changed == {"data/passages.jsonl": reason}
     problems = Problems()
     assert "passage" not in texts(folder, problems)
     (problem,) = problems.rows
-    assert f"data/passages.jsonl: {said}; its texts are not shown" in problem.what
-    with pytest.raises(InputError, match=f"data/passages.jsonl: {said}; nothing can be proven"):
+    assert f"data/passages.jsonl: {reason}; its texts are not shown" in problem.what
+    with pytest.raises(InputError, match=f"data/passages.jsonl: {reason}; nothing can be proven"):
         replay(folder, judge_collection)
     runs = expand_runs(inputs_of(folder).config.data.runs)
     assert inputs_of(folder).checked("repairs need the answers", of=runs)
@@ -93,9 +93,9 @@ def test_a_file_that_changed_or_is_gone_is_named_with_what_is_lost(project, chan
 def test_another_file_of_the_same_name_is_not_taken_for_the_one_that_was_read(project, tmp_path):
     shutil.copytree(DEMO, tmp_path / "data")
     (tmp_path / "data" / "topics.tsv").write_text("x\ty\n", encoding="utf-8")
-    found = inputs_of(project / "results" / "one")
-    assert not found.changed
-    assert found.config.data.topics == project / "data" / found.config.data.topics.name
+    inputs = inputs_of(project / "results" / "one")
+    assert not inputs.changed
+    assert inputs.config.data.topics == project / "data" / inputs.config.data.topics.name
 
 
 def test_runs_that_came_into_the_folder_later_are_not_among_those_that_were_judged(project):

@@ -34,7 +34,7 @@ OTHER = {"model": "openai/gpt-4o", "api_base": "http://127.0.0.1:1/v1"}
 
 
 @pytest.mark.parametrize(
-    ("change", "said"),
+    ("change", "reason"),
     [
         ({"model": OTHER}, "judges.support.model.model: lexical then, openai/gpt-4o now"),
         ({"support__citations": "all"}, "support.citations: first then, all now"),
@@ -48,13 +48,13 @@ OTHER = {"model": "openai/gpt-4o", "api_base": "http://127.0.0.1:1/v1"}
         ),
     ],
 )
-def test_results_of_another_run_stay_unless_it_is_forced(run, tmp_path, change, said):
+def test_results_of_another_run_stay_unless_it_is_forced(run, tmp_path, change, reason):
     run()
     before = bytes_of(tmp_path / "out")
     with pytest.raises(InputError) as refused:
         run(**change)
     message = str(refused.value)
-    assert said in message
+    assert reason in message
     assert (message.count("\n"), message.startswith("out: "), "--force" in message) == (0, 1, 1)
     assert "name another --out" in message
     assert bytes_of(tmp_path / "out") == before
@@ -62,8 +62,8 @@ def test_results_of_another_run_stay_unless_it_is_forced(run, tmp_path, change, 
 
 def test_forced_it_takes_their_place(run):
     run()
-    found = run(runs="data/runs/thin.jsonl", limit=1, force=True)
-    assert (found.manifest["data"]["run_ids"], found.manifest["data"]["topics"]) == (["thin"], 1)
+    result = run(runs="data/runs/thin.jsonl", limit=1, force=True)
+    assert (result.manifest["data"]["run_ids"], result.manifest["data"]["topics"]) == (["thin"], 1)
 
 
 def test_the_same_run_goes_on_with_what_changed_and_with_more(run, tmp_path):

@@ -15,19 +15,19 @@ def pending(number, text):
 
 def dealt(deal, turns):
     """(worker, item) pairs, as workers take turns to take so many."""
-    found = []
+    pairs = []
     while not deal.is_over:
         for worker, most in turns:
-            found += [(worker, each) for each in deal.take(worker, most)]
-    return found
+            pairs += [(worker, each) for each in deal.take(worker, most)]
+    return pairs
 
 
 @given(st.lists(st.integers(0, 5)), st.lists(st.integers(1, 4), min_size=1, max_size=4))
 def test_each_item_is_dealt_once_and_equal_payloads_to_one_worker(texts, sizes):
     left = iter([each for n, text in enumerate(texts) for each in (None, pending(n, text))])
-    found = dealt(Deal(left), list(enumerate(sizes)))
-    assert Counter(each.number for _, each in found) == Counter(range(len(texts)))
-    owners = {(each.item.payload, worker) for worker, each in found}
+    pairs = dealt(Deal(left), list(enumerate(sizes)))
+    assert Counter(each.number for _, each in pairs) == Counter(range(len(texts)))
+    owners = {(each.item.payload, worker) for worker, each in pairs}
     assert len(owners) == len(set(texts))
 
 
@@ -50,9 +50,9 @@ def test_few_items_wait_for_one_worker_though_all_are_its_own():
 
 def test_others_take_what_a_worker_that_is_gone_held_and_what_waited_for_it():
     deal = Deal(iter([pending(0, "a"), pending(1, "a"), pending(2, "b"), pending(3, "a")]))
-    held = deal.take(0, 1)
+    taken = deal.take(0, 1)
     assert [each.number for each in deal.take(1, 1)] == [2]
-    deal.give_back(0, held)
+    deal.give_back(0, taken)
     assert {each.number for each in deal.take(1, 5)} == {0, 1, 3}
     assert deal.take(1, 5) == []
     assert deal.is_over

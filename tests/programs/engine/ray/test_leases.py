@@ -26,17 +26,17 @@ def claimed(tokens):
 def test_workers_that_keep_to_their_leases_keep_to_the_budget(most, steps):
     budget = Budget(max_calls=most)
     leases = Leases(budget)
-    held = [leases.open() for _ in range(3)]
+    open_leases = [leases.open() for _ in range(3)]
     unreported = 0
     for worker, part, end in steps:
-        lease = held[worker]
+        lease = open_leases[worker]
         limit = leases.grant(lease, 1 / 3)["max_calls"]
         so_far = lease.usage.requests
         sent = int(part * (limit - so_far))
         if end == "dies":
             unreported += sent
             leases.bury(lease)
-            held[worker] = leases.open()
+            open_leases[worker] = leases.open()
             continue
         leases.report(lease, *spent(so_far + sent))
         if end == "is idle":
