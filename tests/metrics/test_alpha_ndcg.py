@@ -35,8 +35,8 @@ def by_hand(*gains):
 
 def test_alpha_is_what_a_repeated_answer_loses():
     for alpha in (0.0, 0.2, 0.5, 1.0):
-        found = alpha_ndcg([A, B, C], POOL, k=3, alpha=alpha).value
-        assert found == pytest.approx(by_hand(1, 1 - alpha, 1) / by_hand(1, 1, 1))
+        value = alpha_ndcg([A, B, C], POOL, k=3, alpha=alpha).value
+        assert value == pytest.approx(by_hand(1, 1 - alpha, 1) / by_hand(1, 1, 1))
 
 
 def test_what_stands_below_the_cutoff_does_not_count():
@@ -59,19 +59,19 @@ def test_the_cutoff_has_no_limit():
 def test_values_equal_those_of_ir_measures(case, k, alpha):
     ratings, pool, context = case
     context = [i for i in context if i in pool]
-    found = alpha_ndcg(ratings[context], ratings[pool], k=k, alpha=alpha).value
+    value = alpha_ndcg(ratings[context], ratings[pool], k=k, alpha=alpha).value
     name = {i: f"p{99 - i}" for i in pool}
     qrels = [
         ir_measures.Qrel("t", name[i], int(ratings[i, j] >= 3), str(j))
         for i in pool
         for j in range(ratings.shape[1])
     ]
-    if found is None or not context:
-        assert found == (0.0 if answerable(ratings[pool]).any() else None)
+    if value is None or not context:
+        assert value == (0.0 if answerable(ratings[pool]).any() else None)
         return
     run = [ir_measures.ScoredDoc("t", name[i], -rank) for rank, i in enumerate(context)]
     measure = ir_measures.alpha_nDCG(alpha=alpha) @ k
-    assert found == pytest.approx(ir_measures.calc_aggregate([measure], qrels, run)[measure])
+    assert value == pytest.approx(ir_measures.calc_aggregate([measure], qrels, run)[measure])
 
 
 # Z* needs three passages, so its ideal stops at rank 3, and a fourth passage adds to what it has.
@@ -127,30 +127,30 @@ def test_ratings_that_are_all_missing_have_no_value():
 
 # For s1 the first passage is passed over, so a answers it at rank 1; for s2 and s3 nothing moves.
 def test_a_passage_is_passed_over_for_a_question_that_it_has_no_rating_on():
-    found = alpha_ndcg([[NAN, 0, 0], A, C], POOL, k=3)
-    assert found.value == pytest.approx((1 + 1 / math.log2(4)) / by_hand(1, 1, 1))
-    assert (found.n, found.n_unjudged) == (8, 1)
-    assert found.low == pytest.approx(by_hand(0, 1, 1) / by_hand(1, 1, 1))
-    assert found.high == pytest.approx(by_hand(1, 0.5, 1) / by_hand(1, 1, 1))
+    score = alpha_ndcg([[NAN, 0, 0], A, C], POOL, k=3)
+    assert score.value == pytest.approx((1 + 1 / math.log2(4)) / by_hand(1, 1, 1))
+    assert (score.n, score.n_unjudged) == (8, 1)
+    assert score.low == pytest.approx(by_hand(0, 1, 1) / by_hand(1, 1, 1))
+    assert score.high == pytest.approx(by_hand(1, 0.5, 1) / by_hand(1, 1, 1))
 
 
 # By hand. The ideal takes the first passage whatever is missing, which gains 3. Then a passage adds
 # 1 at least, the known best, and 1.5 at most; down to rank 3 they gather 1.25 to 2.
 def test_the_ideal_is_known_down_to_where_a_missing_rating_may_change_it():
     pool = [[5, 5, 5, 0], [0, 0, 0, 5], [0, NAN, 0, 5]]
-    found = alpha_ndcg([pool[0]], pool, k=3)
-    assert found.value == pytest.approx(3 / by_hand(3, 1, 0.5))
-    assert found.low == pytest.approx(3 / by_hand(3, 1.5, 0.5))
-    assert found.high == pytest.approx(3 / by_hand(3, 1, 0.25))
+    score = alpha_ndcg([pool[0]], pool, k=3)
+    assert score.value == pytest.approx(3 / by_hand(3, 1, 0.5))
+    assert score.low == pytest.approx(3 / by_hand(3, 1.5, 0.5))
+    assert score.high == pytest.approx(3 / by_hand(3, 1, 0.25))
 
 
 @given(pools_and_contexts(missing=False), depths, alphas)
 def test_complete_ratings_leave_no_width(case, k, alpha):
     ratings, pool, context = case
-    found = alpha_ndcg(ratings[context], ratings[pool], k=k, alpha=alpha)
-    assert found.is_complete
-    assert found.low == found.value == found.high
-    assert (found.value is None) == (not answerable(ratings[pool]).any())
+    score = alpha_ndcg(ratings[context], ratings[pool], k=k, alpha=alpha)
+    assert score.is_complete
+    assert score.low == score.value == score.high
+    assert (score.value is None) == (not answerable(ratings[pool]).any())
 
 
 @given(pools_and_contexts(), depths, alphas)
@@ -183,9 +183,11 @@ def test_bounds_hold_whatever_part_of_the_pool_the_missing_ratings_make_the_idea
 ):
     ratings, pool, context = case
     rows, order = ratings[pool], range(len(pool))
-    found = answerable(rows)
+    is_answerable = answerable(rows)
     options = {"k": k, "alpha": alpha, "out_of": rows}
-    bounds = alpha_ndcg(ratings[context], rows[required_subset(rows, order)], found, **options)
+    bounds = alpha_ndcg(
+        ratings[context], rows[required_subset(rows, order)], is_answerable, **options
+    )
     for full in completions(ratings):
         of_pool = full[pool]
         required = of_pool[required_subset(of_pool, order)]
@@ -211,8 +213,8 @@ def test_an_answer_more_never_lowers_the_value(case, k, alpha, data):
     after = before.copy()
     row, column = (data.draw(st.integers(0, size - 1)) for size in before.shape)
     after[row, column] = 5
-    found = [alpha_ndcg(each, ratings[pool], k=k, alpha=alpha).value for each in (before, after)]
-    assert found == [None, None] or found[0] <= found[1] + 1e-9
+    values = [alpha_ndcg(each, ratings[pool], k=k, alpha=alpha).value for each in (before, after)]
+    assert values == [None, None] or values[0] <= values[1] + 1e-9
 
 
 @pytest.mark.parametrize(

@@ -22,20 +22,20 @@ def test_a_topic_is_missing_from_a_sample_as_often_as_theory_says():
 def test_the_interval_of_a_mean_is_as_wide_as_the_normal_one():
     values = np.random.default_rng(0).normal(size=40)
     draws = topic_draws(40, resamples=4000)
-    found = interval(float(values.mean()), draws @ values / 40, 40)
+    estimate = interval(float(values.mean()), draws @ values / 40, 40)
     expected = 2 * 1.96 * values.std() / np.sqrt(40)
-    assert found.high - found.low == pytest.approx(expected, rel=0.05)
-    assert found.low < found.value < found.high
+    assert estimate.high - estimate.low == pytest.approx(expected, rel=0.05)
+    assert estimate.low < estimate.value < estimate.high
 
 
 def test_a_weighted_mean_is_that_of_the_items_that_count_in_each_drawn_sample():
     sample = resampling(["b", "a", "b", "c"], resamples=200)
-    found = sample.mean([1, 0, 5, 1], [3, 1, 0, 0])
+    estimate = sample.mean([1, 0, 5, 1], [3, 1, 0, 0])
     a, b, _ = sample.draws.T
     drawn = 3 * b[a + b > 0] / (3 * b + a)[a + b > 0]  # samples in which nothing counts have none
-    assert found.value == 0.75
-    assert (found.low, found.high) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
-    assert found.n_topics == 3
+    assert estimate.value == 0.75
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
+    assert estimate.n_topics == 3
     assert sample.mean([1, 0, 5, 1], [0, 0, 0, 0]) == Interval(None, None, None, 3)
     assert resampling(None).mean([1, 0], [1, 1]) == Interval(0.5, None, None, 0)
 

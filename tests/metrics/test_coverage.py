@@ -27,17 +27,17 @@ REQUIRED = [1, 2, 4]
 
 
 def test_the_papers_example_has_its_published_counts():
-    found = answerable(TABLE_5)
-    assert found.tolist() == [1, 1, 1, 1, 1, 1, 1, 1, 0, 0]
-    assert coverage(TABLE_5[REQUIRED], found) == Value(1.0, 24, 0, 1.0, 1.0)
-    assert coverage(TABLE_5_REPORT, found) == Value(4 / 8, 8, 0, 0.5, 0.5)
+    is_answerable = answerable(TABLE_5)
+    assert is_answerable.tolist() == [1, 1, 1, 1, 1, 1, 1, 1, 0, 0]
+    assert coverage(TABLE_5[REQUIRED], is_answerable) == Value(1.0, 24, 0, 1.0, 1.0)
+    assert coverage(TABLE_5_REPORT, is_answerable) == Value(4 / 8, 8, 0, 0.5, 0.5)
 
 
 # By hand: the six passages give 2 + 4 + 4 + 2 + 2 = 14 answers to 8 questions; P** gives 10.
 def test_redundancy_of_the_papers_example_is_the_hand_count():
-    found = answerable(TABLE_5)
-    assert redundancy(TABLE_5, found).value == 6 / 14
-    assert redundancy(TABLE_5[REQUIRED], found).value == 2 / 10
+    is_answerable = answerable(TABLE_5)
+    assert redundancy(TABLE_5, is_answerable).value == 6 / 14
+    assert redundancy(TABLE_5[REQUIRED], is_answerable).value == 2 / 10
 
 
 def test_a_rank_says_what_its_passage_adds():
@@ -71,10 +71,10 @@ def test_a_missing_rating_is_neither_an_answer_nor_none():
 # may be answerable, and the context may answer it; one is not answerable.
 def test_an_undecided_question_counts_at_the_rate_of_the_known_ratings_between_its_bounds():
     context = [[5, 3, NAN, 0, 0, 5], [0, NAN, 2, 2, NAN, NAN]]
-    found = coverage(context, [1, 1, 1, 1, NAN, 0])
+    share = coverage(context, [1, 1, 1, 1, NAN, 0])
     # Two ratings answer alone and three answer what none does: (1 + 1 + 2/5 + 0) / 4.
-    assert found.value == pytest.approx(3 / 5)
-    assert (found.n, found.n_unjudged, found.low, found.high) == (6, 4, 2 / 5, 4 / 5)
+    assert share.value == pytest.approx(3 / 5)
+    assert (share.n, share.n_unjudged, share.low, share.high) == (6, 4, 2 / 5, 4 / 5)
 
 
 def test_an_empty_context_covers_nothing_and_repeats_nothing():
@@ -109,12 +109,12 @@ def test_questions_that_are_not_answerable_do_not_count():
 @given(pools_and_contexts(missing=False))
 def test_complete_ratings_give_the_plain_share_and_no_width(case):
     ratings, pool, context = case
-    found = {j for j in range(ratings.shape[1]) if any(ratings[i, j] >= 3 for i in pool)}
-    given = [(i, j) for i in context for j in found if ratings[i, j] >= 3]
+    questions = {j for j in range(ratings.shape[1]) if any(ratings[i, j] >= 3 for i in pool)}
+    given = [(i, j) for i in context for j in questions if ratings[i, j] >= 3]
     answered = {j for _, j in given}
     covered = coverage(ratings[context], answerable(ratings[pool]))
     repeated = redundancy(ratings[context], answerable(ratings[pool]))
-    assert covered.value == (len(answered) / len(found) if found else None)
+    assert covered.value == (len(answered) / len(questions) if questions else None)
     assert repeated.value == ((len(given) - len(answered)) / len(given) if given else None)
     for value in (covered, repeated):
         assert value.is_complete
@@ -127,10 +127,10 @@ def test_bounds_hold_whatever_the_missing_ratings_say(case):
     covered = coverage(ratings[context], answerable(ratings[pool]))
     repeated = redundancy(ratings[context], answerable(ratings[pool]))
     for full in completions(ratings):
-        found = answerable(full[pool])
+        is_answerable = answerable(full[pool])
         for bounds, value in (
-            (covered, coverage(full[context], found).value),
-            (repeated, redundancy(full[context], found).value),
+            (covered, coverage(full[context], is_answerable).value),
+            (repeated, redundancy(full[context], is_answerable).value),
         ):
             assert value is None or holds(bounds, value)
 
@@ -142,38 +142,38 @@ def test_bounds_of_coverage_are_reached(case, data):
     n_questions = ratings.shape[1]
     marks = st.lists(st.sampled_from([0, 1, NAN]), min_size=n_questions, max_size=n_questions)
     wanted = np.array([data.draw(marks)], dtype=float)
-    found = coverage(ratings[context], wanted[0])
+    bounds = coverage(ratings[context], wanted[0])
     reached = {
         coverage(full, marks[0]).value
         for marks in completions(wanted, fill=(0, 1))
         for full in completions(ratings[context])
     } - {None}
-    assert (found.low, found.high) == (min(reached, default=None), max(reached, default=None))
+    assert (bounds.low, bounds.high) == (min(reached, default=None), max(reached, default=None))
 
 
 @given(pools_and_contexts(), st.randoms(use_true_random=False))
 def test_the_order_of_the_passages_does_not_matter_for_the_whole(case, rng):
     ratings, pool, context = case
-    found = answerable(ratings[pool])
+    is_answerable = answerable(ratings[pool])
     shuffled = rng.sample(context, len(context))
     for measure in (coverage, redundancy):
-        assert measure(ratings[shuffled], found) == measure(ratings[context], found)
+        assert measure(ratings[shuffled], is_answerable) == measure(ratings[context], is_answerable)
 
 
 @given(pools_and_contexts())
 def test_the_steps_add_up_to_the_whole(case):
     ratings, pool, context = case
-    found = answerable(ratings[pool])
-    steps = rank_steps(ratings[context], found)
+    is_answerable = answerable(ratings[pool])
+    steps = rank_steps(ratings[context], is_answerable)
     assert len(steps) == len(context)
     covered = [step.coverage for step in steps if step.coverage is not None]
     assert covered == sorted(covered)
     if steps:
-        assert steps[-1].coverage == coverage(ratings[context], found).value
+        assert steps[-1].coverage == coverage(ratings[context], is_answerable).value
         n_answers = sum(step.n_answered for step in steps)
         n_new = sum(step.n_new for step in steps)
         expected = (n_answers - n_new) / n_answers if n_answers else None
-        assert redundancy(ratings[context], found).value == expected
+        assert redundancy(ratings[context], is_answerable).value == expected
 
 
 @pytest.mark.parametrize(

@@ -69,16 +69,18 @@ def test_a_density_without_a_value_or_without_bounds():
 @given(pools_and_contexts(), lengths, lengths)
 def test_bounds_hold_whatever_the_missing_ratings_say(case, tokens, required_tokens):
     ratings, pool, context = case
-    found = answerable(ratings[pool])
-    covered = coverage(ratings[context], found)
-    bounds = density_value(covered, int(np.nansum(found)), tokens, required_tokens)
+    is_answerable = answerable(ratings[pool])
+    covered = coverage(ratings[context], is_answerable)
+    bounds = density_value(covered, int(np.nansum(is_answerable)), tokens, required_tokens)
     if bounds.low is None:
-        assert not np.nansum(found)
+        assert not np.nansum(is_answerable)
         return
     for full in completions(ratings):
-        found = answerable(full[pool])
-        plain = coverage(full[context], found)
-        value = density(plain.value * found.sum(), tokens, int(found.sum()), required_tokens)
+        is_answerable = answerable(full[pool])
+        plain = coverage(full[context], is_answerable)
+        value = density(
+            plain.value * is_answerable.sum(), tokens, int(is_answerable.sum()), required_tokens
+        )
         assert holds(bounds, value)
 
 
@@ -86,22 +88,25 @@ def test_bounds_hold_whatever_the_missing_ratings_say(case, tokens, required_tok
 def test_bounds_hold_whatever_the_missing_ratings_make_of_the_required_passages(case, tokens):
     ratings, pool, context = case
     rows = ratings[pool]
-    found, part = answerable(rows), certain_part(rows, range(len(rows)))
-    if not np.nansum(found) or not context:
+    is_answerable, part = answerable(rows), certain_part(rows, range(len(rows)))
+    if not np.nansum(is_answerable) or not context:
         return
     sure = sum(tokens[row] for row in part.taken)
     others = sorted(tokens[row] for row in part.others)
     between = (sure + sum(others[: part.least]), sure + sum(others[::-1][: part.most]))
     known = sum(tokens[row] for row in required_subset(rows, range(len(rows))))
-    covered, n_tokens = coverage(ratings[context], found), sum(tokens[row] for row in context)
-    n = int(np.nansum(found))
+    covered, n_tokens = (
+        coverage(ratings[context], is_answerable),
+        sum(tokens[row] for row in context),
+    )
+    n = int(np.nansum(is_answerable))
     bounds = density_value(covered, n, n_tokens, known, between=between)
     for full in completions(ratings):
-        found = answerable(full[pool])
+        is_answerable = answerable(full[pool])
         required = required_subset(full[pool], range(len(pool)))
-        n_answered = coverage(full[context], found).value * found.sum()
+        n_answered = coverage(full[context], is_answerable).value * is_answerable.sum()
         of_required = sum(tokens[row] for row in required)
-        assert holds(bounds, density(n_answered, n_tokens, int(found.sum()), of_required))
+        assert holds(bounds, density(n_answered, n_tokens, int(is_answerable.sum()), of_required))
 
 
 @pytest.mark.parametrize(

@@ -18,10 +18,10 @@ def certain(label):
     return None if label is None else {label: 1.0}
 
 
-def same(found, expected):
-    assert {name.removesuffix("_expected") for name in found} == set(expected)
+def same(actual, expected):
+    assert {name.removesuffix("_expected") for name in actual} == set(expected)
     for name, value in expected.items():
-        other = found[f"{name}_expected"]
+        other = actual[f"{name}_expected"]
         assert (other.n, other.n_unjudged) == (value.n, value.n_unjudged)
         for figure in ("value", "low", "high"):
             assert getattr(other, figure) == pytest.approx(getattr(value, figure))
@@ -30,23 +30,23 @@ def same(found, expected):
 @given(NUGGETS)
 def test_a_certain_judge_gets_the_scores_of_its_nugget_labels(nuggets):
     labels, importances = [n[0] for n in nuggets], [n[1] for n in nuggets]
-    found = expected_nugget_scores([certain(label) for label in labels], importances)
-    same(found, nugget_scores(labels, importances))
+    scores = expected_nugget_scores([certain(label) for label in labels], importances)
+    same(scores, nugget_scores(labels, importances))
 
 
 @given(SENTENCES)
 def test_a_certain_judge_gets_the_scores_of_its_citation_labels(sentences):
-    found = expected_support_scores([[certain(label) for label in s] for s in sentences])
-    same(found, support_scores(sentences))
+    scores = expected_support_scores([[certain(label) for label in s] for s in sentences])
+    same(scores, support_scores(sentences))
 
 
 def test_an_unsure_judge_earns_the_mean():
     unsure = {"support": 0.5, "partial_support": 0.3, "not_support": 0.2}
-    found = expected_nugget_scores([unsure, {"not_support": 1.0}], ["vital", "okay"])
-    assert found["V_expected"].value == pytest.approx(0.65)
-    assert found["V_strict_expected"].value == pytest.approx(0.5)
-    assert found["A_expected"].value == pytest.approx(0.325)
-    assert found["W_strict_expected"].value == pytest.approx(0.5 / 1.5)
+    scores = expected_nugget_scores([unsure, {"not_support": 1.0}], ["vital", "okay"])
+    assert scores["V_expected"].value == pytest.approx(0.65)
+    assert scores["V_strict_expected"].value == pytest.approx(0.5)
+    assert scores["A_expected"].value == pytest.approx(0.325)
+    assert scores["W_strict_expected"].value == pytest.approx(0.5 / 1.5)
 
 
 def test_unknown_labels_are_named_by_their_place():

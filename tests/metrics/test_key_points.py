@@ -80,8 +80,8 @@ def test_a_question_without_key_points_is_undefined_on_recall_and_f1():
 
 def test_claims_that_were_not_extracted_leave_precision_open_and_one_judgement_missing():
     assert key_point_precision(None) == Value(None, 0, 1, 0.0, 1.0)
-    found = key_point_f1(key_point_recall(["yes", "no"]), key_point_precision(None))
-    assert found == Value(None, 2, 1, 0.0, 2 / 3)
+    f1 = key_point_f1(key_point_recall(["yes", "no"]), key_point_precision(None))
+    assert f1 == Value(None, 2, 1, 0.0, 2 / 3)
 
 
 @pytest.mark.parametrize(
@@ -110,9 +110,9 @@ def test_f1_is_0_where_one_side_is_0_whatever_the_other_is():
 
 @given(shares, shares)
 def test_f1_is_the_harmonic_mean_and_symmetric(a, b):
-    found = key_point_f1(sure(a), sure(b))
-    assert found.value == pytest.approx(statistics.harmonic_mean([a, b]))
-    assert found == key_point_f1(sure(b), sure(a))
+    f1 = key_point_f1(sure(a), sure(b))
+    assert f1.value == pytest.approx(statistics.harmonic_mean([a, b]))
+    assert f1 == key_point_f1(sure(b), sure(a))
 
 
 @given(recall_labels)
@@ -206,16 +206,16 @@ def test_bounds_of_micro_recall_are_those_of_all_gaps_filled_worst_or_best(label
 def test_groups_are_means_over_their_own_questions_and_the_rest_comes_last():
     values = {"t1": sure(1.0), "t2": sure(0.5), "t3": sure(0.0), "t4": sure(0.25)}
     groups = {"t1": "why", "t2": "how", "t3": "why", "t9": "which"}
-    found = group_means(values, groups)
-    assert list(found) == ["how", "why", ""]
-    assert found["why"] == (Value(0.5, 2, 0, 0.5, 0.5), 2)
-    assert found[""] == (Value(0.25, 1, 0, 0.25, 0.25), 1)
+    means = group_means(values, groups)
+    assert list(means) == ["how", "why", ""]
+    assert means["why"] == (Value(0.5, 2, 0, 0.5, 0.5), 2)
+    assert means[""] == (Value(0.25, 1, 0, 0.25, 0.25), 1)
 
 
 def test_a_question_that_was_not_answered_counts_0_in_its_group():
     values, groups = {"t1": sure(1.0)}, {"t1": "why", "t2": "why", "t3": "how"}
-    found = group_means(values, groups, topics=["t1", "t2", "t3"])
-    assert {name: (mean.value, n) for name, (mean, n) in found.items()} == {
+    means = group_means(values, groups, topics=["t1", "t2", "t3"])
+    assert {name: (mean.value, n) for name, (mean, n) in means.items()} == {
         "how": (0.0, 1),
         "why": (0.5, 2),
     }
@@ -225,8 +225,8 @@ def test_a_question_that_was_not_answered_counts_0_in_its_group():
 
 def test_a_group_of_questions_without_a_value_has_none():
     values = {"t1": UNDEFINED, "t2": key_point_recall([None])}
-    found = group_means(values, {"t1": "a", "t2": "b"})
-    assert found == {"a": (UNDEFINED, 0), "b": (Value(None, 0, 1, 0.0, 1.0), 0)}
+    means = group_means(values, {"t1": "a", "t2": "b"})
+    assert means == {"a": (UNDEFINED, 0), "b": (Value(None, 0, 1, 0.0, 1.0), 0)}
 
 
 group_cases = st.dictionaries(
@@ -240,35 +240,37 @@ def test_group_means_weighted_by_their_size_are_the_mean_over_questions(cases):
     values = {topic: key_point_recall(labels) for topic, (labels, _) in cases.items()}
     groups = {topic: group for topic, (_, group) in cases.items() if group}
     mean, n = mean_over_topics(values, None)
-    found = group_means(values, groups).values()
-    assert sum(of_group for _, of_group in found) == n
+    means = group_means(values, groups).values()
+    assert sum(of_group for _, of_group in means) == n
     if n:
-        total = sum(part.value * of_group for part, of_group in found if of_group)
+        total = sum(part.value * of_group for part, of_group in means if of_group)
         assert total / n == pytest.approx(mean.value)
 
 
 # By hand: quartiles of 10, 20, 30, 40, 50 are 20, 30, 40.
 def test_means_by_quartile_of_length_match_a_hand_count():
     values = [sure(x) for x in (0.9, 0.1, 0.5, 0.3, 0.7)]
-    found = by_length(values, [50, 10, 30, 20, 40])
-    assert found.spearman == pytest.approx(1.0)
-    assert found.n == 5
-    rows = [(b.shortest, b.longest, b.mean.value, b.n) for b in found.bins]
+    breakdown = by_length(values, [50, 10, 30, 20, 40])
+    assert breakdown.spearman == pytest.approx(1.0)
+    assert breakdown.n == 5
+    rows = [(b.shortest, b.longest, b.mean.value, b.n) for b in breakdown.bins]
     assert rows == [(10, 20, pytest.approx(0.2), 2), (30, 30, 0.5, 1), (40, 40, 0.7, 1),
                     (50, 50, 0.9, 1)]  # fmt: skip
 
 
 def test_answers_of_one_length_are_in_one_bin_and_have_no_correlation():
-    found = by_length([sure(0.2), sure(0.4), sure(0.6)], [100, 100, 100])
-    assert found.spearman is None
-    assert [(b.shortest, b.longest, b.n) for b in found.bins] == [(100, 100, 3)]
+    breakdown = by_length([sure(0.2), sure(0.4), sure(0.6)], [100, 100, 100])
+    assert breakdown.spearman is None
+    assert [(b.shortest, b.longest, b.n) for b in breakdown.bins] == [(100, 100, 3)]
 
 
 def test_by_length_leaves_the_undefined_out_and_lets_the_unjudged_widen_the_bounds():
     values = [sure(0.5), UNDEFINED, key_point_recall([None])]
-    found = by_length(values, [10, 900, 10])
-    assert (found.spearman, found.n) == (None, 1)
-    assert [(b.longest, b.mean, b.n) for b in found.bins] == [(10, Value(0.5, 1, 1, 0.25, 0.75), 1)]
+    breakdown = by_length(values, [10, 900, 10])
+    assert (breakdown.spearman, breakdown.n) == (None, 1)
+    assert [(b.longest, b.mean, b.n) for b in breakdown.bins] == [
+        (10, Value(0.5, 1, 1, 0.25, 0.75), 1)
+    ]
     assert by_length([], []).bins == ()
 
 

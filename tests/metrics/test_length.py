@@ -29,6 +29,6 @@ def test_joining_words_by_white_space_gives_their_number(words, space):
 # Word counts by an independent implementation over NIST's 530 judged answers.
 def test_lengths_of_real_answers_match_the_expected_ones(rows):
     answers = rows("rag24_nuggets/nugget_assignments.jsonl")
-    found = {(row["qid"], row["run_id"]): count_words(row["answer_text"]) for row in answers}
+    n_words = {(row["qid"], row["run_id"]): count_words(row["answer_text"]) for row in answers}
     expected = rows("rag24_nuggets/expected_cell_scores.jsonl")
-    assert found == {(row["qid"], row["run_id"]): row["answer_words"] for row in expected}
+    assert n_words == {(row["qid"], row["run_id"]): row["answer_words"] for row in expected}

@@ -172,11 +172,11 @@ def test_an_unknown_label_raises_instead_of_being_scored(labels, importances, me
 # NIST's labels of 8 Nov 2024; scores by an independent implementation.
 def test_nist_assignments_give_the_expected_cell_scores(rows):
     assignments = rows("rag24_nuggets/nugget_assignments.jsonl")
-    found = {(row["qid"], row["run_id"]): scores_of_row(row) for row in assignments}
+    scores_by_cell = {(row["qid"], row["run_id"]): scores_of_row(row) for row in assignments}
     expected = rows("rag24_nuggets/expected_cell_scores.jsonl")
-    assert len(found) == len(expected) == 530
+    assert len(scores_by_cell) == len(expected) == 530
     for row in expected:
-        for measure, score in found[row["qid"], row["run_id"]].items():
+        for measure, score in scores_by_cell[row["qid"], row["run_id"]].items():
             assert score.value == pytest.approx(row[measure], abs=5e-5), (row, measure)
 
 

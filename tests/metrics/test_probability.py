@@ -26,9 +26,9 @@ def test_brier_by_hand():
 
 def test_brier_and_log_loss_equal_scikit_learn():
     p, y = drawn(100, 2)
-    found = probability_scores(p, y)
-    assert found.brier == pytest.approx(2 * brier_score_loss(y, p[:, 1]), abs=1e-12)
-    assert found.log_loss == pytest.approx(sklearn_log_loss(y, p), abs=1e-12)
+    scores = probability_scores(p, y)
+    assert scores.brier == pytest.approx(2 * brier_score_loss(y, p[:, 1]), abs=1e-12)
+    assert scores.log_loss == pytest.approx(sklearn_log_loss(y, p), abs=1e-12)
     p, y = drawn(100, 4)
     assert probability_scores(p, y).log_loss == pytest.approx(
         sklearn_log_loss(y, p, labels=range(4)), abs=1e-12
@@ -66,15 +66,15 @@ def test_forecasts_that_come_true_as_often_as_they_say_have_no_error():
 
 
 def test_a_sure_and_wrong_forecast_costs_much_but_not_everything():
-    found = probability_scores([[1.0, 0.0]], [1])
-    assert found.brier == 2
-    assert found.log_loss == pytest.approx(15 * np.log(10))
-    assert found.ece == 1
+    scores = probability_scores([[1.0, 0.0]], [1])
+    assert scores.brier == 2
+    assert scores.log_loss == pytest.approx(15 * np.log(10))
+    assert scores.ece == 1
 
 
 def test_nothing_measured_is_none_and_not_zero():
-    found = probability_scores([], [])
-    assert found.as_dict() == {"n": 0, "brier": None, "log_loss": None, "ece": None}
+    scores = probability_scores([], [])
+    assert scores.as_dict() == {"n": 0, "brier": None, "log_loss": None, "ece": None}
     assert calibration_error([], []) is None
     assert reliability_curve([], []) == []
 

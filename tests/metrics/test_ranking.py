@@ -55,10 +55,10 @@ def test_topics_that_nobody_judged_do_not_count_and_are_named():
 def test_scores_are_bounded_and_no_order_beats_the_ideal_one(order):
     measures = ["nDCG@10", "AP", "R@100"]
     qrels = {"t1": QRELS["t1"]}
-    found = ranking_scores(qrels, {"t1": order}, measures).mean
+    means = ranking_scores(qrels, {"t1": order}, measures).mean
     ideal = ranking_scores(qrels, {"t1": ["p1", "p2", "p3"]}, measures).mean
     for measure in measures:
-        assert 0 <= found[measure] <= ideal[measure]
+        assert 0 <= means[measure] <= ideal[measure]
         assert ideal[measure] == pytest.approx(1.0)
 
 

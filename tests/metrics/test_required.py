@@ -126,7 +126,7 @@ def test_a_grade_is_given_where_every_completion_gives_it_and_only_there(case):
                 possible[i].add(None)
     assert {i: grades[i] for i in taken} == dict.fromkeys(taken, 3)
     assert {i: grades[i] for i in rest} == {
-        i: min(found) if len(found) == 1 else None for i, found in possible.items()
+        i: min(values) if len(values) == 1 else None for i, values in possible.items()
     }
 
 

@@ -138,17 +138,17 @@ def test_an_unknown_label_raises_instead_of_being_scored(sentences, message):
 
 # NIST's labels of 45 runs; precision and recall by an independent implementation.
 def test_nist_labels_give_the_expected_cell_scores(rows):
-    found = {}
+    scores_by_cell = {}
     for row in rows("rag24_support/answers.jsonl"):
         labels = [[LABEL_OF[c["label"]] for c in s["citations"]] for s in row["sentences"]]
-        found[row["topic_id"], row["run_id"]] = support_scores(labels)
+        scores_by_cell[row["topic_id"], row["run_id"]] = support_scores(labels)
     expected = rows("rag24_support/expected_cell_scores.jsonl")
-    assert len(found) == len(expected) == 885
+    assert len(scores_by_cell) == len(expected) == 885
     for row in expected:
-        scores = found[row["topic_id"], row["run_id"]]
+        scores = scores_by_cell[row["topic_id"], row["run_id"]]
         precision, recall = scores["support_precision"], scores["support_recall"]
         # A cell whose value is None here would fail both comparisons.
         assert precision.value == pytest.approx(row["weighted_precision"], abs=5e-5), row
         assert recall.value == pytest.approx(row["weighted_recall"], abs=5e-5), row
         assert (precision.n, recall.n) == (row["judged_citations"], row["sentences"])
-    assert sum(scores["support_recall"].n_unjudged for scores in found.values()) == 1
+    assert sum(scores["support_recall"].n_unjudged for scores in scores_by_cell.values()) == 1

@@ -39,46 +39,46 @@ def rated(n_annotators=3, labels=("a", "b", "c", None)):
     ("level", "expected"), [("nominal", 0.743), ("ordinal", 0.815), ("interval", 0.849)]
 )
 def test_alpha_matches_the_published_example(level, expected):
-    found = reliability(ALPHA_2011, SCALE)
-    assert found.alpha[level] == pytest.approx(expected, abs=5e-4)
-    assert (found.n_annotators, found.n_items, found.n_labels) == (4, 12, 41)
-    assert found.n_pairable == 11  # one unit was coded by one coder alone
+    figures = reliability(ALPHA_2011, SCALE)
+    assert figures.alpha[level] == pytest.approx(expected, abs=5e-4)
+    assert (figures.n_annotators, figures.n_items, figures.n_labels) == (4, 12, 41)
+    assert figures.n_pairable == 11  # one unit was coded by one coder alone
 
 
 # The same data in the documentation of R's irrCAC: observed .8181818, chance .1903212.
 def test_gwet_ac1_matches_the_published_example_with_missing_labels():
-    found = reliability(ALPHA_2011, SCALE)
-    assert found.observed == pytest.approx(0.8181818, abs=5e-8)
-    assert found.ac1 == pytest.approx(0.77544, abs=5e-6)
+    figures = reliability(ALPHA_2011, SCALE)
+    assert figures.observed == pytest.approx(0.8181818, abs=5e-8)
+    assert figures.ac1 == pytest.approx(0.77544, abs=5e-6)
 
 
 def test_fleiss_kappa_matches_the_published_example():
-    found = reliability(raters(FLEISS_1971.split()), SCALE)
-    assert found.fleiss_kappa == pytest.approx(0.430, abs=5e-4)
-    assert (found.n_evenly, found.labels_each, found.n_labels) == (30, 6, 180)
+    figures = reliability(raters(FLEISS_1971.split()), SCALE)
+    assert figures.fleiss_kappa == pytest.approx(0.430, abs=5e-4)
+    assert (figures.n_evenly, figures.labels_each, figures.n_labels) == (30, 6, 180)
 
 
 # By hand: 20 items aa, 5 ab, 10 ba, 15 bb; equal .7. Shares of a: 25/50 and 30/50, mean .55.
 # Fleiss: chance .55^2 + .45^2 = .505. AC1: chance 2 x .55 x .45 = .495. Randolph: chance .5.
 def test_two_annotators_match_a_hand_count():
     first, second = [*"a" * 25, *"b" * 25], [*"a" * 20, *"b" * 5, *"a" * 10, *"b" * 15]
-    found = reliability([first, second], ["a", "b"])
-    assert found.observed == pytest.approx(0.7)
-    assert found.fleiss_kappa == pytest.approx((0.7 - 0.505) / 0.495)
-    assert found.ac1 == pytest.approx((0.7 - 0.495) / 0.505)
-    assert found.randolph_kappa == pytest.approx(0.4)
-    assert found.pairwise_kappa.unweighted == pytest.approx(0.4)
+    figures = reliability([first, second], ["a", "b"])
+    assert figures.observed == pytest.approx(0.7)
+    assert figures.fleiss_kappa == pytest.approx((0.7 - 0.505) / 0.495)
+    assert figures.ac1 == pytest.approx((0.7 - 0.495) / 0.505)
+    assert figures.randolph_kappa == pytest.approx(0.4)
+    assert figures.pairwise_kappa.unweighted == pytest.approx(0.4)
 
 
 # By hand: annotators agree on 98 of 100 items and b is rare; kappa is near 0, AC1 and Randolph not.
 def test_a_rare_label_lowers_kappa_and_alpha_but_not_ac1_and_randolph():
     first, second = ["b", *"a" * 99], ["a", "b", *"a" * 98]
-    found = reliability([first, second], ["a", "b"])
-    assert found.observed == 0.98
-    assert found.pairwise_kappa.unweighted == pytest.approx(-1 / 99)
-    assert found.fleiss_kappa == pytest.approx((0.98 - 0.9802) / 0.0198)
-    assert found.ac1 == pytest.approx((0.98 - 0.0198) / (1 - 0.0198))
-    assert found.randolph_kappa == pytest.approx(0.96)
+    figures = reliability([first, second], ["a", "b"])
+    assert figures.observed == 0.98
+    assert figures.pairwise_kappa.unweighted == pytest.approx(-1 / 99)
+    assert figures.fleiss_kappa == pytest.approx((0.98 - 0.9802) / 0.0198)
+    assert figures.ac1 == pytest.approx((0.98 - 0.0198) / (1 - 0.0198))
+    assert figures.randolph_kappa == pytest.approx(0.96)
 
 
 def test_randolph_and_ac1_count_labels_that_nobody_used():
@@ -94,18 +94,18 @@ def test_randolph_and_ac1_count_labels_that_nobody_used():
 def test_fleiss_and_randolph_rest_on_the_items_with_the_commonest_number_of_labels():
     full = [list("aabb"), list("abbb"), list("aaba")]
     more = [[*one, *extra] for one, extra in zip(full, ("ab", "bc", (None, None)), strict=True)]
-    alone, found = reliability(full, "abc"), reliability(more, "abc")
-    assert (found.n_evenly, found.labels_each, found.n_pairable) == (4, 3, 6)
-    assert found.fleiss_kappa == alone.fleiss_kappa
-    assert found.randolph_kappa == alone.randolph_kappa
-    assert found.alpha["nominal"] < alone.alpha["nominal"]
+    alone, mixed = reliability(full, "abc"), reliability(more, "abc")
+    assert (mixed.n_evenly, mixed.labels_each, mixed.n_pairable) == (4, 3, 6)
+    assert mixed.fleiss_kappa == alone.fleiss_kappa
+    assert mixed.randolph_kappa == alone.randolph_kappa
+    assert mixed.alpha["nominal"] < alone.alpha["nominal"]
 
 
 # By hand: pairs 1-2 share 2 items and differ in one, 1-3 share none, 2-3 are one label throughout.
 def test_pairs_without_a_kappa_are_counted_and_left_out_of_the_mean():
     ratings = [["a", "b", None, None], ["a", "a", "a", "a"], [None, None, "a", "a"]]
-    found = reliability(ratings, ["a", "b"]).pairwise_kappa
-    assert (found.unweighted, found.n_pairs, found.n_undefined) == (0.0, 1, 2)
+    kappa = reliability(ratings, ["a", "b"]).pairwise_kappa
+    assert (kappa.unweighted, kappa.n_pairs, kappa.n_undefined) == (0.0, 1, 2)
 
 
 def test_the_judge_is_compared_with_each_annotator_as_they_are_with_each_other():
@@ -113,28 +113,28 @@ def test_the_judge_is_compared_with_each_annotator_as_they_are_with_each_other()
     scale = list("abc")
     among = reliability([one, two, three], scale).pairwise_kappa
     of_pairs = [agreement(*pair, scale) for pair in ((one, two), (one, three), (two, three))]
-    mean = sum(found.cohen_kappa["linear"] for found in of_pairs) / 3
+    mean = sum(each.cohen_kappa["linear"] for each in of_pairs) / 3
     assert among.linear == pytest.approx(mean)
     judge = pairwise_kappa([(one, two), (one, three)], scale)
-    mean = sum(found.cohen_kappa["linear"] for found in of_pairs[:2]) / 2
+    mean = sum(each.cohen_kappa["linear"] for each in of_pairs[:2]) / 2
     assert judge.linear == pytest.approx(mean)
 
 
 @pytest.mark.parametrize("ratings", [[], [[], []], [["a", None], [None, "a"]]])
 def test_without_an_item_of_two_labels_every_figure_is_undefined(ratings):
-    found = reliability(ratings, ["a", "b"])
-    figures = (found.observed, found.fleiss_kappa, found.randolph_kappa, found.ac1)
+    result = reliability(ratings, ["a", "b"])
+    figures = (result.observed, result.fleiss_kappa, result.randolph_kappa, result.ac1)
     assert set(figures) == {None}
-    assert set(found.alpha.values()) == {None}
-    assert found.pairwise_kappa.unweighted is None
-    assert (found.n_pairable, found.n_evenly) == (0, 0)
+    assert set(result.alpha.values()) == {None}
+    assert result.pairwise_kappa.unweighted is None
+    assert (result.n_pairable, result.n_evenly) == (0, 0)
 
 
 def test_one_label_throughout_leaves_chance_corrected_figures_undefined():
-    found = reliability([["a", "a"], ["a", "a"]], ["a", "b"])
-    assert found.fleiss_kappa is None
-    assert set(found.alpha.values()) == {None}
-    assert (found.observed, found.randolph_kappa, found.ac1) == (1.0, 1.0, 1.0)
+    figures = reliability([["a", "a"], ["a", "a"]], ["a", "b"])
+    assert figures.fleiss_kappa is None
+    assert set(figures.alpha.values()) == {None}
+    assert (figures.observed, figures.randolph_kappa, figures.ac1) == (1.0, 1.0, 1.0)
 
 
 @given(rated())
@@ -161,11 +161,11 @@ def test_the_order_of_items_and_annotators_does_not_matter(ratings, rng: random.
 
 @given(st.lists(st.sampled_from("abc"), min_size=2).filter(lambda labels: len(set(labels)) > 1))
 def test_perfect_agreement_is_one(labels):
-    found = reliability([labels] * 4, list("abc"))
-    figures = (found.observed, found.fleiss_kappa, found.randolph_kappa, found.ac1)
+    result = reliability([labels] * 4, list("abc"))
+    figures = (result.observed, result.fleiss_kappa, result.randolph_kappa, result.ac1)
     assert figures == pytest.approx((1, 1, 1, 1))
-    assert list(found.alpha.values()) == pytest.approx([1, 1, 1])
-    assert found.pairwise_kappa.quadratic == 1.0
+    assert list(result.alpha.values()) == pytest.approx([1, 1, 1])
+    assert result.pairwise_kappa.quadratic == 1.0
 
 
 @pytest.mark.parametrize(
@@ -185,9 +185,9 @@ def test_bad_arguments_are_named(ratings, scale, message):
 def test_crux_report_coverage_fleiss_kappa(rows):
     data = rows("crux_duc/human_t1.jsonl")
     ratings = [[str(row[name]) for row in data] for name in ("a1", "a2", "a3")]
-    found = reliability(ratings, ["0", "1"])
-    assert (found.n_items, found.n_evenly, found.labels_each) == (264, 264, 3)
-    assert found.fleiss_kappa == pytest.approx(0.5533, abs=5e-5)
+    figures = reliability(ratings, ["0", "1"])
+    assert (figures.n_items, figures.n_evenly, figures.labels_each) == (264, 264, 3)
+    assert figures.fleiss_kappa == pytest.approx(0.5533, abs=5e-5)
 
 
 # Ratings 0-5 of one to three annotators: alpha by the package, called on the raw table.
@@ -197,9 +197,9 @@ def test_crux_passage_ratings_with_missing_annotators(rows):
         [None if row.get(name) is None else str(row[name]) for row in data]
         for name in ("a1", "a2", "a3")
     ]
-    found = reliability(ratings, list("012345"))
+    figures = reliability(ratings, list("012345"))
     table = [[np.nan if label is None else float(label) for label in one] for one in ratings]
-    for level, value in found.alpha.items():
+    for level, value in figures.alpha.items():
         expected = krippendorff.alpha(table, level_of_measurement=level)
         assert value == pytest.approx(expected, abs=1e-9)
-    assert 0 < found.n_pairable < found.n_items == 105
+    assert 0 < figures.n_pairable < figures.n_items == 105

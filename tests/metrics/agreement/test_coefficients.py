@@ -83,27 +83,27 @@ def same(value, expected):
 def test_two_sides_agree_as_the_libraries_say(seed):
     rng = np.random.default_rng(seed)
     scale, (truth, judged) = drawn_labels(rng, 2)
-    found = agreement(truth, judged, scale)
-    same(found.accuracy, accuracy_score(truth, judged) if truth else None)
+    figures = agreement(truth, judged, scale)
+    same(figures.accuracy, accuracy_score(truth, judged) if truth else None)
     for name, weights in WEIGHTS.items():
         expected = sklearn_kappa(truth, judged, scale, weights)
-        same(found.cohen_kappa[name], expected)
+        same(figures.cohen_kappa[name], expected)
         same(cohen_kappas(truth, judged, scale)[name], expected)
     for label in scale:
         one, other = ([x == label for x in side] for side in (truth, judged))
-        same(found.one_vs_rest[label], sklearn_kappa(one, other, [False, True], None))
+        same(figures.one_vs_rest[label], sklearn_kappa(one, other, [False, True], None))
     if truth:
         shares = precision_recall_fscore_support(
             truth, judged, labels=scale, zero_division=math.nan
         )
         for name, values in zip(("precision", "recall"), shares, strict=False):
             for label, x in zip(scale, values.tolist(), strict=True):
-                same(getattr(found, name)[label], None if math.isnan(x) else x)
-        same(found.macro_f1, float(np.nanmean(shares[2])))
+                same(getattr(figures, name)[label], None if math.isnan(x) else x)
+        same(figures.macro_f1, float(np.nanmean(shares[2])))
     for level in LEVELS:
-        same(found.alpha[level], krippendorff_alpha([truth, judged], scale, level))
-    same(found.fleiss_kappa, statsmodels_kappa([truth, judged], scale, "fleiss"))
-    same(found.randolph_kappa, statsmodels_kappa([truth, judged], scale, "randolph"))
+        same(figures.alpha[level], krippendorff_alpha([truth, judged], scale, level))
+    same(figures.fleiss_kappa, statsmodels_kappa([truth, judged], scale, "fleiss"))
+    same(figures.randolph_kappa, statsmodels_kappa([truth, judged], scale, "randolph"))
 
 
 @pytest.mark.parametrize("missing", [0.0, 0.3, 0.8, 1.0])
@@ -111,11 +111,11 @@ def test_two_sides_agree_as_the_libraries_say(seed):
 def test_annotators_agree_as_the_libraries_say(seed, missing):
     rng = np.random.default_rng(seed)
     scale, ratings = drawn_labels(rng, int(rng.integers(1, 6)), missing)
-    found = reliability(ratings, scale)
+    figures = reliability(ratings, scale)
     for level in LEVELS:
-        same(found.alpha[level], krippendorff_alpha(ratings, scale, level))
-    same(found.fleiss_kappa, statsmodels_kappa(ratings, scale, "fleiss"))
-    same(found.randolph_kappa, statsmodels_kappa(ratings, scale, "randolph"))
+        same(figures.alpha[level], krippendorff_alpha(ratings, scale, level))
+    same(figures.fleiss_kappa, statsmodels_kappa(ratings, scale, "fleiss"))
+    same(figures.randolph_kappa, statsmodels_kappa(ratings, scale, "randolph"))
     both = [
         [(x, y) for x, y in zip(*pair, strict=True) if x is not None and y is not None]
         for pair in combinations(ratings, 2)
@@ -126,9 +126,9 @@ def test_annotators_agree_as_the_libraries_say(seed, missing):
             for pairs in both
         ]
         defined = [kappa for kappa in kappas if kappa is not None]
-        same(getattr(found.pairwise_kappa, name), np.mean(defined) if defined else None)
-        assert found.pairwise_kappa.n_pairs == len(defined)
-        assert found.pairwise_kappa.n_undefined == len(kappas) - len(defined)
+        same(getattr(figures.pairwise_kappa, name), np.mean(defined) if defined else None)
+        assert figures.pairwise_kappa.n_pairs == len(defined)
+        assert figures.pairwise_kappa.n_undefined == len(kappas) - len(defined)
 
 
 @pytest.mark.parametrize("seed", range(15))
@@ -174,11 +174,11 @@ def test_all_dl23_judges_equal_an_independent_computation(rows):
     for judge in data[0]["llm"]:
         labels = [row["llm"][judge] for row in data]
         texts = list(map(str, truth)), list(map(str, labels))
-        found = agreement(*texts, scale)
+        figures = agreement(*texts, scale)
         kappa = cohen_kappa_score(truth, labels)
         alpha = krippendorff.alpha(np.array([truth, labels], float), level_of_measurement="ordinal")
-        assert found.cohen_kappa["unweighted"] == pytest.approx(kappa, abs=1e-9)
-        assert found.alpha["ordinal"] == pytest.approx(alpha, abs=1e-9)
+        assert figures.cohen_kappa["unweighted"] == pytest.approx(kappa, abs=1e-9)
+        assert figures.alpha["ordinal"] == pytest.approx(alpha, abs=1e-9)
         kappas[judge] = round(kappa, 3)
     assert len(kappas) == 33
     assert (kappas["willia-umbrela1"], kappas["h2oloo-fewself"]) == (0.312, 0.302)

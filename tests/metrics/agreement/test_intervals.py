@@ -47,9 +47,9 @@ def test_figures_of_two_raters_are_those_of_the_samples_written_out(items):
     figures = of.of_pairs(_confusions(one, other, SCALE, sample), SCALE)
     for i in range(4):
         _, truth, judged = zip(*repeated(items, sample, i), strict=True)
-        found = agreement(truth, judged, SCALE)
+        result = agreement(truth, judged, SCALE)
         for name, drawn in figures.items():
-            value = getattr(found, name)
+            value = getattr(result, name)
             for key, each in drawn.items() if isinstance(drawn, dict) else [("", drawn)]:
                 same(each[i], value[key] if key else value)
 
@@ -64,15 +64,17 @@ def test_figures_of_several_annotators_are_those_of_the_samples_written_out(item
     commonest = max((n for n in each if n > 1), key=lambda n: (each.count(n), n), default=0)
     for i in range(4):
         drawn = repeated(items, sample, i)
-        found = reliability(list(zip(*(item[1:] for item in drawn), strict=True)), SCALE)
-        same(shared["observed"][i], found.observed)
-        same(shared["ac1"][i], found.ac1)
+        figures = reliability(list(zip(*(item[1:] for item in drawn), strict=True)), SCALE)
+        same(shared["observed"][i], figures.observed)
+        same(shared["ac1"][i], figures.ac1)
         for level in of.LEVELS:
-            same(shared["alpha"][level][i], found.alpha[level])
+            same(shared["alpha"][level][i], figures.alpha[level])
         even = [item[1:] for item in drawn if len(item[1:]) - item[1:].count(None) == commonest]
-        found = reliability(list(zip(*even, strict=True)), SCALE)  # the number is that of all items
-        same(shared["fleiss_kappa"][i], found.fleiss_kappa)
-        same(shared["randolph_kappa"][i], found.randolph_kappa)
+        figures = reliability(
+            list(zip(*even, strict=True)), SCALE
+        )  # the number is that of all items
+        same(shared["fleiss_kappa"][i], figures.fleiss_kappa)
+        same(shared["randolph_kappa"][i], figures.randolph_kappa)
 
 
 def many(n_topics=12, n=20, seed=1):
@@ -90,46 +92,50 @@ def many(n_topics=12, n=20, seed=1):
 
 def test_the_interval_of_accuracy_is_that_of_a_mean_over_topics():
     topics, truth, judged = many()
-    found = agreement_intervals(agreement(truth, judged, SCALE), truth, judged, topics)["accuracy"]
+    interval = agreement_intervals(agreement(truth, judged, SCALE), truth, judged, topics)[
+        "accuracy"
+    ]
     equal = [t == j for t, j in zip(truth, judged, strict=True)]
     by_topic = np.array(equal, float).reshape(12, 20).mean(axis=1)
     half = 1.96 * by_topic.std() / np.sqrt(12)
-    assert found.n_topics == 12
-    assert found.low == pytest.approx(found.value - half, abs=0.015)
-    assert found.high == pytest.approx(found.value + half, abs=0.015)
+    assert interval.n_topics == 12
+    assert interval.low == pytest.approx(interval.value - half, abs=0.015)
+    assert interval.high == pytest.approx(interval.value + half, abs=0.015)
 
 
 def test_intervals_are_wider_by_topic_than_if_each_item_were_a_topic():
     topics, truth, judged = many()
-    found = agreement(truth, judged, SCALE)
+    figures = agreement(truth, judged, SCALE)
     widths = [
-        found_of.high - found_of.low
+        interval.high - interval.low
         for names in (topics, [str(i) for i in range(len(truth))])
-        for found_of in [agreement_intervals(found, truth, judged, names)["cohen_kappa"]["linear"]]
+        for interval in [
+            agreement_intervals(figures, truth, judged, names)["cohen_kappa"]["linear"]
+        ]
     ]
     assert widths[0] > 1.2 * widths[1]
 
 
 def test_every_headline_figure_has_an_interval_around_it():
     topics, truth, judged = many()
-    found = agreement_intervals(agreement(truth, judged, SCALE), truth, judged, topics)
+    by_figure = agreement_intervals(agreement(truth, judged, SCALE), truth, judged, topics)
     single = ["accuracy", "macro_f1", "fleiss_kappa", "randolph_kappa", "ac1"]
     grouped = dict.fromkeys(("cohen_kappa", "alpha", "one_vs_rest", "precision", "recall", "f1"), 3)
-    assert sorted(found) == sorted([*single, *grouped])
-    intervals = [found[name] for name in single]
+    assert sorted(by_figure) == sorted([*single, *grouped])
+    intervals = [by_figure[name] for name in single]
     for name, n in grouped.items():
-        assert len(found[name]) == n
-        intervals += found[name].values()
+        assert len(by_figure[name]) == n
+        intervals += by_figure[name].values()
     assert all(one.low < one.value < one.high for one in intervals)
 
 
 def test_seed_and_level_and_order_of_items():
     topics, truth, judged = many()
-    found = agreement(truth, judged, SCALE)
+    figures = agreement(truth, judged, SCALE)
 
     def kappa(order=slice(None), **how):
         lists = truth[order], judged[order], topics[order]
-        return agreement_intervals(found, *lists, **how)["cohen_kappa"]["unweighted"]
+        return agreement_intervals(figures, *lists, **how)["cohen_kappa"]["unweighted"]
 
     assert kappa() == kappa()
     assert kappa(slice(None, None, -1)).low == pytest.approx(kappa().low)
@@ -156,9 +162,9 @@ def test_without_topics_one_topic_or_samples_there_are_no_bounds(topics, how):
 def test_the_mean_over_pairs_has_the_interval_of_the_one_pair_there_is():
     topics, truth, judged = many()
     pair = [(truth, judged)]
-    found = pairwise_intervals(pairwise_kappa(pair, SCALE), pair, SCALE, topics)
+    intervals = pairwise_intervals(pairwise_kappa(pair, SCALE), pair, SCALE, topics)
     alone = agreement_intervals(agreement(truth, judged, SCALE), truth, judged, topics)
-    assert found == alone["cohen_kappa"]
+    assert intervals == alone["cohen_kappa"]
     among = reliability([truth, judged], SCALE)
     of_two = reliability_intervals(among, [truth, judged], SCALE, topics)
     assert of_two["pairwise_kappa"] == alone["cohen_kappa"]
@@ -171,7 +177,7 @@ def test_the_mean_over_pairs_is_that_of_the_samples_written_out():
     topics = ["s", "s", "s", "t", "t", "t"]
     ratings = [list("abcabc"), list("abbacc"), [*"aba", None, None, None]]
     pairs = [(ratings[0], other) for other in ratings[1:]]
-    found = pairwise_intervals(
+    intervals = pairwise_intervals(
         pairwise_kappa(pairs, SCALE), pairs, SCALE, topics, resamples=400, level=0.9
     )
     at = {"ss": slice(0, 3), "tt": slice(3, 6), "st": slice(0, 6)}
@@ -179,5 +185,5 @@ def test_the_mean_over_pairs_is_that_of_the_samples_written_out():
     for name, rows in at.items():
         drawn = [([*one[rows]], [*other[rows]]) for one, other in pairs]
         values[name] = pairwise_kappa(drawn, SCALE).unweighted
-    assert found["unweighted"].low == pytest.approx(min(values.values()))
-    assert found["unweighted"].high == pytest.approx(max(values.values()))
+    assert intervals["unweighted"].low == pytest.approx(min(values.values()))
+    assert intervals["unweighted"].high == pytest.approx(max(values.values()))

@@ -16,27 +16,27 @@ def test_every_figure_is_the_hand_count():
     base = ["full", "none", "partial", "none", "full"]
     other = ["full", "full", "none", "partial", None]
     topics, runs = ["t1", "t1", "t2", "t1", "t2"], ["a", "a", "a", "b", "b"]
-    found = label_shift([(base, other)], SCALE, GAINS, topics, runs)
-    assert found.n == 4
-    assert found.changed.value == 3 / 4
-    assert found.best.value == pytest.approx((2 - 1) / 4)
-    assert found.gain.value == pytest.approx((2.5 - 1.5) / 4)
+    shift = label_shift([(base, other)], SCALE, GAINS, topics, runs)
+    assert shift.n == 4
+    assert shift.changed.value == 3 / 4
+    assert shift.best.value == pytest.approx((2 - 1) / 4)
+    assert shift.gain.value == pytest.approx((2.5 - 1.5) / 4)
     # a: (0.5 + 0.5) / 2 = 0.5 -> (1 + 0) / 2 = 0.5; b: 0 -> 0.5: two runs, tied under the second.
-    assert (found.runs.n, found.runs.mean, found.runs.largest) == (2, 0.25, 0.5)
-    assert found.runs.tau_b is None
+    assert (shift.runs.n, shift.runs.mean, shift.runs.largest) == (2, 0.25, 0.5)
+    assert shift.runs.tau_b is None
     # Agreement 1/4; by chance, (1*2 + 2*1 + 1*1) / 16 = 5/16: (4/16 - 5/16) / (11/16).
-    assert found.kappa["unweighted"].value == pytest.approx(-1 / 11)
+    assert shift.kappa["unweighted"].value == pytest.approx(-1 / 11)
     # Distances 0, 2, 1, 1: 1 on average. By chance (margins 2 1 1 and 1 1 2): (10 + 3 + 3) / 16.
-    assert found.kappa["linear"].value == pytest.approx(1 - 1 / (16 / 16))
+    assert shift.kappa["linear"].value == pytest.approx(1 - 1 / (16 / 16))
 
 
 def test_topics_that_are_alike_give_an_interval_without_width_and_one_topic_none():
     pair = (["none", "full"] * 3, ["full", "full"] * 3)
     topics = ["t1", "t1", "t2", "t2", "t3", "t3"]
-    found = label_shift([pair], SCALE, GAINS, topics)
-    assert (found.changed.low, found.changed.high, found.changed.n_topics) == (0.5, 0.5, 3)
-    assert (found.best.low, found.best.high) == (0.5, 0.5)
-    assert found.runs is None
+    shift = label_shift([pair], SCALE, GAINS, topics)
+    assert (shift.changed.low, shift.changed.high, shift.changed.n_topics) == (0.5, 0.5, 3)
+    assert (shift.best.low, shift.best.high) == (0.5, 0.5)
+    assert shift.runs is None
     alone = label_shift([pair], SCALE, GAINS, ["t1"] * 6)
     assert (alone.changed.value, alone.changed.low) == (0.5, None)
     assert label_shift([pair], SCALE, GAINS, None).changed.low is None
@@ -45,16 +45,16 @@ def test_topics_that_are_alike_give_an_interval_without_width_and_one_topic_none
 def test_several_pairs_are_averaged_and_the_order_of_runs_is_seen():
     one, two, three = ["full", "none"], ["none", "full"], ["full", "none"]
     pairs = [(one, two), (one, three), (two, three)]
-    found = label_shift(pairs, SCALE, GAINS, ["t1", "t1"], ["a", "b"])
-    assert (found.n, found.changed.value) == (6, 4 / 6)
-    assert found.runs.tau_b == pytest.approx((-1 + 1 - 1) / 3)
-    assert (found.runs.n, found.runs.mean, found.runs.largest) == (2, pytest.approx(4 / 6), 1.0)
-    assert found.kappa["unweighted"].value == pytest.approx((-1 + 1 - 1) / 3)
+    shift = label_shift(pairs, SCALE, GAINS, ["t1", "t1"], ["a", "b"])
+    assert (shift.n, shift.changed.value) == (6, 4 / 6)
+    assert shift.runs.tau_b == pytest.approx((-1 + 1 - 1) / 3)
+    assert (shift.runs.n, shift.runs.mean, shift.runs.largest) == (2, pytest.approx(4 / 6), 1.0)
+    assert shift.kappa["unweighted"].value == pytest.approx((-1 + 1 - 1) / 3)
 
 
 def test_labels_without_order_have_no_level_and_nothing_judged_has_no_figures():
-    found = label_shift([(["full"], ["none"])], SCALE, None, ["t1"], ["a"])
-    assert (found.best, found.gain, found.runs, list(found.kappa)) == (
+    shift = label_shift([(["full"], ["none"])], SCALE, None, ["t1"], ["a"])
+    assert (shift.best, shift.gain, shift.runs, list(shift.kappa)) == (
         None,
         None,
         None,

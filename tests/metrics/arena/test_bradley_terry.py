@@ -41,26 +41,26 @@ def by_logistic_regression(wins):
 
 
 def test_strengths_of_the_baseball_teams_are_those_that_are_published():
-    found = bradley_terry(BASEBALL)
-    assert found - found[-1] == pytest.approx(PUBLISHED, abs=5e-5)
-    assert found.mean() == pytest.approx(0, abs=1e-12)
+    strengths = bradley_terry(BASEBALL)
+    assert strengths - strengths[-1] == pytest.approx(PUBLISHED, abs=5e-5)
+    assert strengths.mean() == pytest.approx(0, abs=1e-12)
 
 
 def test_strengths_and_their_errors_equal_a_logistic_regression_to_a_millionth():
     rng = np.random.default_rng(7)
     sparse = rng.integers(0, 6, (9, 9)) + rng.integers(0, 2, (9, 9)) / 2  # ties as half wins
     for wins in (BASEBALL, sparse * (1 - np.eye(9))):
-        found, (params, errors) = bradley_terry(wins), by_logistic_regression(wins)
-        assert found - found[-1] == pytest.approx(params, abs=1e-6)
-        spread = covariance(wins, found)
+        strengths, (params, errors) = bradley_terry(wins), by_logistic_regression(wins)
+        assert strengths - strengths[-1] == pytest.approx(params, abs=1e-6)
+        spread = covariance(wins, strengths)
         apart = spread[0, 0] + spread[1, 1] - 2 * spread[0, 1]
         assert apart == pytest.approx(errors[0, 0] + errors[1, 1] - 2 * errors[0, 1], abs=1e-6)
 
 
 def test_two_runs_stand_apart_by_the_odds_of_their_wins():
     # 7 wins, 2 ties, 1 loss: 8 to 2 with ties as half wins, so odds of 4 to 1.
-    found = bradley_terry(np.array([[0, 8.0], [2.0, 0]]))
-    assert found[0] - found[1] == pytest.approx(np.log(4))
+    strengths = bradley_terry(np.array([[0, 8.0], [2.0, 0]]))
+    assert strengths[0] - strengths[1] == pytest.approx(np.log(4))
     ten_to_one = as_ratings(bradley_terry(np.array([[0, 10.0], [1.0, 0]])))
     assert ten_to_one[0] - ten_to_one[1] == pytest.approx(400)
 
@@ -70,20 +70,22 @@ def test_a_run_that_never_lost_needs_a_prior_that_is_given_by_name():
     assert not is_connected(wins)
     with pytest.raises(ValueError, match=r"never lost to the others.*give a prior"):
         bradley_terry(wins)
-    found = bradley_terry(wins, 1.0)
-    assert np.isfinite(found).all()
-    assert found[0] > found[1] > found[2]
+    strengths = bradley_terry(wins, 1.0)
+    assert np.isfinite(strengths).all()
+    assert strengths[0] > strengths[1] > strengths[2]
 
 
 def test_one_win_under_the_prior_solves_its_equation_by_hand():
     # One battle won, each run tied one with a mean run (strength 0). By symmetry b = (x, -x):
     # (1 - s(2x)) + (1/2 - s(x)) = 0, with s(t) = 1 / (1 + exp(-t)).
-    found = bradley_terry(np.array([[0, 1.0], [0, 0]]), 1.0)
+    strengths = bradley_terry(np.array([[0, 1.0], [0, 0]]), 1.0)
 
     def chance(t):
         return 1 / (1 + np.exp(-t))
 
-    assert (1 - chance(2 * found[0])) + (0.5 - chance(found[0])) == pytest.approx(0, abs=1e-9)
+    assert (1 - chance(2 * strengths[0])) + (0.5 - chance(strengths[0])) == pytest.approx(
+        0, abs=1e-9
+    )
 
 
 def test_problems_beside_each_other_are_solved_as_each_alone():

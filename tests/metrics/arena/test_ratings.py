@@ -14,9 +14,9 @@ def test_elo_of_two_battles_is_the_mean_of_both_orders():
     # a beats b, b beats c. In this order: a 1016, b 984; b's chance against c (1000) is
     # 1 / (1 + 10^(16/400)) = .476990, so b gains 32 x .523010 = 16.7363: b 1000.7363, c 983.2637.
     # The other way: b 1016, c 984; a's chance .476990, so a gains 16.7363: a 1016.7363, b 999.2637.
-    found = elo(np.array([0, 1]), np.array([1, 2]), np.array([1.0, 1.0]), 3, orders=4000)
-    assert found == pytest.approx([1016.368, 1000.0, 983.632], abs=0.02)
-    assert found.sum() == pytest.approx(3000)
+    scores = elo(np.array([0, 1]), np.array([1, 2]), np.array([1.0, 1.0]), 3, orders=4000)
+    assert scores == pytest.approx([1016.368, 1000.0, 983.632], abs=0.02)
+    assert scores.sum() == pytest.approx(3000)
 
 
 def test_a_drawn_sample_of_every_battle_once_has_the_elo_of_all():
@@ -28,15 +28,15 @@ def test_a_drawn_sample_of_every_battle_once_has_the_elo_of_all():
 
 
 def test_a_judge_that_takes_whatever_stands_first_has_an_effect_of_one():
-    found = position_effect([1] * 40, [f"t{i % 8}" for i in range(40)])
-    assert (found.effect.value, found.effect.low, found.effect.high) == (1.0, 1.0, 1.0)
-    assert (found.n_first, found.n_second, found.n_tied) == (40, 0, 0)
+    position = position_effect([1] * 40, [f"t{i % 8}" for i in range(40)])
+    assert (position.effect.value, position.effect.low, position.effect.high) == (1.0, 1.0, 1.0)
+    assert (position.n_first, position.n_second, position.n_tied) == (40, 0, 0)
 
 
 def test_the_effect_of_position_is_counted_by_hand():
     # Three for the first, one for the second, one tie: (3 - 1) / 5.
-    found = position_effect([1, 1, 1, -1, 0], ["a", "a", "b", "b", "b"])
-    assert found.effect.value == pytest.approx(0.4)
+    position = position_effect([1, 1, 1, -1, 0], ["a", "a", "b", "b", "b"])
+    assert position.effect.value == pytest.approx(0.4)
     assert position_effect([], []).effect.value is None
 
 
@@ -54,8 +54,8 @@ def test_strengths_say_where_they_rest_on_a_prior():
 def test_topics_that_agree_leave_no_doubt_and_a_single_one_gives_no_interval():
     first, second = np.tile([0, 0, 1], 6), np.tile([1, 2, 2], 6)
     gains = np.tile([1.0, 0.5, 0.0], 6)
-    found = ratings(first, second, gains, [f"t{i // 3}" for i in range(18)], 3)
-    for one in found.strengths:
+    rated = ratings(first, second, gains, [f"t{i // 3}" for i in range(18)], 3)
+    for one in rated.strengths:
         assert one.low == pytest.approx(one.value) == one.high
     assert ratings(first, second, gains, ["t"] * 18, 3).strengths[0].low is None
 
@@ -80,7 +80,7 @@ def test_intervals_hold_the_strength_of_all_topics_as_often_as_the_page_says(n_t
     pairs = np.array([(i, j) for i in range(5) for j in range(i + 1, 5)])
     first, second = np.tile(pairs[:, 0], n_topics), np.tile(pairs[:, 1], n_topics)
     topic = np.repeat(np.arange(n_topics), len(pairs))
-    truth, held = population_strengths(), 0
+    truth, n_covered = population_strengths(), 0
     for seed in range(n):
         drawn = TRUE + rng.normal(0, TOPIC_SPREAD, (n_topics, 5))  # runs differ by topic
         chance = 1 / (1 + np.exp(drawn[topic, second] - drawn[topic, first]))
@@ -88,6 +88,6 @@ def test_intervals_hold_the_strength_of_all_topics_as_often_as_the_page_says(n_t
         gains = np.where(u < chance - tied, 1.0, np.where(u < chance + tied, 0.5, 0.0))
         by_topic = win_counts(first, second, gains, topic, n_topics, 5)
         sample = resampling([f"{t:02}" for t in topic], resamples=500, seed=seed)
-        found, _, _ = strength_intervals(by_topic.sum(axis=0), by_topic, sample)
-        held += sum(x.low <= b <= x.high for x, b in zip(found, truth, strict=True))
-    assert least <= held / (5 * n) <= most
+        intervals, _, _ = strength_intervals(by_topic.sum(axis=0), by_topic, sample)
+        n_covered += sum(x.low <= b <= x.high for x, b in zip(intervals, truth, strict=True))
+    assert least <= n_covered / (5 * n) <= most

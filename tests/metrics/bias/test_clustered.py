@@ -67,9 +67,9 @@ def test_topics_of_several_rows_are_left_out_one_at_a_time_as_by_refitting():
 
 def test_the_mean_has_the_interval_of_students_t():
     values = np.random.default_rng(1).normal(size=12)
-    found = mean_by_topic(values, ALONE[:12])
+    mean = mean_by_topic(values, ALONE[:12])
     low, high = stats.t.interval(0.95, 11, values.mean(), stats.sem(values))
-    assert (found.low, found.value, found.high) == pytest.approx((low, values.mean(), high))
+    assert (mean.low, mean.value, mean.high) == pytest.approx((low, values.mean(), high))
     unknown = mean_by_topic([0.0, 1.0], None)
     assert (unknown.value, unknown.low, unknown.n_topics) == (0.5, None, 1)
     assert mean_by_topic([], []).value is None

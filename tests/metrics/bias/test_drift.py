@@ -33,7 +33,7 @@ def test_independent_binary_anchors_give_the_values_of_truescore():
     old = np.where(rng.random(n) < 0.8, human, 1 - human)
     new = np.where(rng.random(n) < 0.7, human, 1)
     topics = np.arange(n)
-    found = drift(side(old, topics, n), side(new, topics, n), anchors(topics, old, new, human))
+    change = drift(side(old, topics, n), side(new, topics, n), anchors(topics, old, new, human))
     theirs = judge_drift(old, new, human)
     names = [str(t) for t in topics]
     equal = mean_by_topic((new == human) * 1.0 - (old == human), names)
@@ -43,60 +43,60 @@ def test_independent_binary_anchors_give_the_values_of_truescore():
     # his interval is normal.
     paired = mcnemar(new, old)
     wider = stats.t.ppf(0.975, n - 1) / stats.norm.ppf(0.975) * np.sqrt(n / (n - 1))
-    for ours, one in ((found.instrument, paired), (equal, theirs)):
+    for ours, one in ((change.instrument, paired), (equal, theirs)):
         difference = one.difference if one is paired else one.agreement_change
         assert ours.value == pytest.approx(difference)
         assert ours.high - ours.value == pytest.approx(wider * (one.high - difference))
-    assert found.bias_new.value - found.bias_old.value == pytest.approx(found.instrument.value)
-    assert found.bias_old.value == pytest.approx(np.mean(old - human))
-    assert (found.systems.value, found.systems.low, found.systems.high) == (0, 0, 0)
+    assert change.bias_new.value - change.bias_old.value == pytest.approx(change.instrument.value)
+    assert change.bias_old.value == pytest.approx(np.mean(old - human))
+    assert (change.systems.value, change.systems.low, change.systems.high) == (0, 0, 0)
 
 
 def test_a_hand_count_with_anchors_in_some_topics():
     # Old: topics 0 and 1 with scores .5 and 0; new: 0 and 2 with 1 and 1. Anchors of topics 0 (one
     # of two moved by 1) and 1 (none): the judge gives (0.5 + 0) / 2 more.
     old, new = side([1, 0, 0, 0], [0, 0, 1, 1], 3), side([1, 1, 1], [0, 0, 2], 3)
-    found = drift(old, new, anchors([0, 0, 1], [1, 0, 0], [1, 1, 0]))
-    assert (found.score_old, found.score_new) == (0.25, 1.0)
-    assert found.raw.value == 0.75
-    assert found.instrument.value == 0.25
-    assert found.systems.value == 0.5
+    change = drift(old, new, anchors([0, 0, 1], [1, 0, 0], [1, 1, 0]))
+    assert (change.score_old, change.score_new) == (0.25, 1.0)
+    assert change.raw.value == 0.75
+    assert change.instrument.value == 0.25
+    assert change.systems.value == 0.5
     # Without topic 0: old 0, new 1, judge 0; without 1: .5, 1, .5; without 2: .25, 1, .25.
     without = np.array([1.0, 0.0, 0.5])
     spread = 2 / 3 * ((without - without.mean()) ** 2).sum()
     half = stats.t.ppf(0.975, 1) * np.sqrt(spread)
-    assert found.systems.high - found.systems.value == pytest.approx(half)
-    assert (found.bias_old, found.bias_new) == (None, None)
+    assert change.systems.high - change.systems.value == pytest.approx(half)
+    assert (change.bias_old, change.bias_new) == (None, None)
 
 
 def test_a_topic_without_an_answer_counts_0_and_is_left_out_as_any_other():
     # The old version answered topics 0 and 1 of three: (1 + 0 + 0) / 3; the new has .6 on all.
     old = Side(np.array([1 / 3, 0, 0]), np.array([1 / 3, 1 / 3, 0]), np.ones(3, dtype=bool))
-    found = drift(old, side([0.6] * 3, [0, 1, 2], 3), anchors([0, 1, 2], [0, 0, 0], [0, 0, 0]))
+    change = drift(old, side([0.6] * 3, [0, 1, 2], 3), anchors([0, 1, 2], [0, 0, 0], [0, 0, 0]))
     raw = np.array([0.6 - 0.0, 0.6 - 0.5, 0.6 - 0.5])
     spread = 2 / 3 * ((raw - raw.mean()) ** 2).sum()
-    assert found.raw.value == pytest.approx(0.6 - 1 / 3)
-    assert found.raw.high - found.raw.value == pytest.approx(
+    assert change.raw.value == pytest.approx(0.6 - 1 / 3)
+    assert change.raw.high - change.raw.value == pytest.approx(
         stats.t.ppf(0.975, 2) * np.sqrt(spread)
     )
 
 
 def test_anchors_on_topics_that_the_score_lacks_count_as_other_topics_do():
     score = side([0.5, 0.5], [0, 1], 4)
-    found = drift(score, score, anchors([2, 3, 3], [0, 0, 0], [0.2, 0.4, 0.4]))
-    assert found.instrument.value == pytest.approx(0.3)
-    assert found.systems.value == pytest.approx(-0.3)
+    change = drift(score, score, anchors([2, 3, 3], [0, 0, 0], [0.2, 0.4, 0.4]))
+    assert change.instrument.value == pytest.approx(0.3)
+    assert change.systems.value == pytest.approx(-0.3)
 
 
 def test_no_change_at_all_in_a_few_anchors_is_no_certainty():
     labels = np.array([0, 1] * 15)
     topics = np.arange(30) // 5
     still = side(labels, topics, 6)
-    found = drift(still, still, anchors(topics, labels, labels))
+    change = drift(still, still, anchors(topics, labels, labels))
     upper = stats.binomtest(0, 30).proportion_ci(0.95, "exact").high
-    assert (found.instrument.low, found.instrument.high) == pytest.approx((-upper, upper))
-    assert status(found.instrument, 0.05) == UNKNOWN
-    assert status(found.instrument, 0.2) == HELD
+    assert (change.instrument.low, change.instrument.high) == pytest.approx((-upper, upper))
+    assert status(change.instrument, 0.05) == UNKNOWN
+    assert status(change.instrument, 0.2) == HELD
 
 
 @pytest.mark.parametrize(
@@ -132,11 +132,11 @@ def holds(n_draws, seed, instrument=0.1, systems=0.2, n_topics=12):
         _, new = judged(20, level + gain + shift)
         at, f = judged(6, level)
         moved = f + shift[at] + rng.normal(0, 0.2, len(at))
-        found = drift(
+        change = drift(
             side(old, topics, n_topics), side(new, topics, n_topics), anchors(at, f, moved)
         )
         for k, (given, truth) in enumerate(
-            ((found.instrument, instrument), (found.systems, systems))
+            ((change.instrument, instrument), (change.systems, systems))
         ):
             hits[k] += given.low <= truth <= given.high
     return hits / n_draws
@@ -149,5 +149,5 @@ def test_intervals_hold_what_moved():
 @pytest.mark.slow
 @pytest.mark.parametrize("n_topics", [5, 12, 40])
 def test_intervals_hold_what_moved_as_often_as_they_say(n_topics):
-    found = holds(4000, n_topics, n_topics=n_topics)
-    assert ((found > 0.935) & (found < 0.97)).all()
+    shares = holds(4000, n_topics, n_topics=n_topics)
+    assert ((shares > 0.935) & (shares < 0.97)).all()

@@ -57,34 +57,34 @@ def test_on_topics_that_differ_only_the_bound_by_topic_keeps_its_level(unit, lea
 def test_thresholds_are_tested_from_the_highest_until_one_fails():
     sure = np.repeat([0.9, 0.8, 0.7, 0.6], 300)
     wrong = np.concatenate([np.arange(300) % 20 < rate for rate in (1, 1, 10, 0)])
-    found = counts(sure, wrong, np.tile(np.arange(15), 80), 15)
-    place = safe_threshold(found, 0.9, 0.9, "topic")
-    assert found.thresholds[place] == 0.8  # what comes after a failed one is not looked at
-    assert safe_threshold(found, 0.99, 0.9, "topic") is None
+    table = counts(sure, wrong, np.tile(np.arange(15), 80), 15)
+    index = safe_threshold(table, 0.9, 0.9, "topic")
+    assert table.thresholds[index] == 0.8  # what comes after a failed one is not looked at
+    assert safe_threshold(table, 0.99, 0.9, "topic") is None
 
 
 def test_a_threshold_that_keeps_items_of_few_topics_is_not_where_the_tests_start():
     sure = np.concatenate([np.full(100, 0.9), np.full(1400, 0.5)])
     topics = np.concatenate([np.zeros(100, int), np.repeat(np.arange(1, 15), 100)])
     wrong = np.concatenate([np.ones(100, bool), np.zeros(1400, bool)])
-    found = counts(sure, wrong, topics, 15)
-    assert safe_threshold(found, 0.7, 0.9, "item") is None  # its first test fails
-    assert found.thresholds[safe_threshold(found, 0.7, 0.9, "topic")] == 0.5
+    table = counts(sure, wrong, topics, 15)
+    assert safe_threshold(table, 0.7, 0.9, "item") is None  # its first test fails
+    assert table.thresholds[safe_threshold(table, 0.7, 0.9, "topic")] == 0.5
 
 
 def test_an_item_without_confidence_is_never_kept():
-    found = counts([0.5, float("nan")], [False, True], [0, 0], 1)
-    assert found.kept.tolist() == [[1.0]]
-    assert found.items.tolist() == [2.0]
+    table = counts([0.5, float("nan")], [False, True], [0, 0], 1)
+    assert table.kept.tolist() == [[1.0]]
+    assert table.items.tolist() == [2.0]
 
 
 def test_a_promise_is_tried_on_topics_that_it_was_not_chosen_on():
     """In half of the topics all labels are right, in the others none: no half tells the other."""
     topics = np.repeat(np.arange(12), 20)
-    found = counts(np.ones(240), topics % 2 == 0, topics, 12)
-    tried = violations(found, 0.4, 0.6, "item", splits=100)
+    table = counts(np.ones(240), topics % 2 == 0, topics, 12)
+    tried = violations(table, 0.4, 0.6, "item", splits=100)
     assert tried.n_topics == 6
     assert tried.share > 0.2
-    assert violations(found, 0.4, 0.6, "item", splits=100) == tried
+    assert violations(table, 0.4, 0.6, "item", splits=100) == tried
     with pytest.raises(ValueError, match="4 topics or more"):
         violations(counts([1, 1], [0, 0], [0, 1], 2), 0.5, 0.9, "item")

@@ -26,24 +26,24 @@ def test_each_sub_narrative_counts_the_same_however_many_nuggets_it_has():
     # a: 1 of 1; b: 0, .5, 0 of 3 (vital, okay, okay); "" counts nowhere.
     labels = ["support", "not_support", "partial_support", "not_support", "support"]
     vital = ["vital", "vital", "okay", "okay", "vital"]
-    found = narrative_scores(labels, vital, ["a", "b", "b", "b", ""])
-    assert found["SN"].value == pytest.approx((1 + 0.5 / 3) / 2)
-    assert found["SN_strict"].value == 0.5
-    assert found["SN_vital"].value == 0.5
-    assert (found["SN"].n, found["SN_vital"].n) == (4, 2)
+    scores = narrative_scores(labels, vital, ["a", "b", "b", "b", ""])
+    assert scores["SN"].value == pytest.approx((1 + 0.5 / 3) / 2)
+    assert scores["SN_strict"].value == 0.5
+    assert scores["SN_vital"].value == 0.5
+    assert (scores["SN"].n, scores["SN_vital"].n) == (4, 2)
 
 
 def test_a_partly_stated_vital_nugget_covers_no_sub_narrative():
-    found = narrative_scores(["partial_support"], ["vital"], ["a"])
-    assert (found["SN_vital"].value, found["SN"].value) == (0.0, 0.5)
+    scores = narrative_scores(["partial_support"], ["vital"], ["a"])
+    assert (scores["SN_vital"].value, scores["SN"].value) == (0.0, 0.5)
 
 
 def test_what_is_not_judged_is_no_zero_and_the_bounds_say_what_it_could_be():
     # a: stated and open; b: open alone; c: not stated.
     labels = ["support", None, None, "not_support"]
-    found = narrative_scores(labels, ["vital"] * 4, ["a", "a", "b", "c"])
-    assert found["SN"] == Value(0.5, 2, 2, low=0.5 / 3, high=2 / 3)
-    assert found["SN_vital"] == Value(0.5, 2, 2, low=1 / 3, high=2 / 3)
+    scores = narrative_scores(labels, ["vital"] * 4, ["a", "a", "b", "c"])
+    assert scores["SN"] == Value(0.5, 2, 2, low=0.5 / 3, high=2 / 3)
+    assert scores["SN_vital"] == Value(0.5, 2, 2, low=1 / 3, high=2 / 3)
 
 
 def test_without_vital_nuggets_there_is_no_share_of_them():
@@ -81,10 +81,10 @@ def test_bounds_hold_whatever_the_missing_labels_are(nuggets, data):
         else x
         for x in labels
     ]
-    found = narrative_scores(labels, importances, names)
+    scores = narrative_scores(labels, importances, names)
     for name, value in narrative_scores(whole, importances, names).items():
         if not value.is_undefined:
-            assert found[name].low - 1e-9 <= value.value <= found[name].high + 1e-9
+            assert scores[name].low - 1e-9 <= value.value <= scores[name].high + 1e-9
 
 
 def test_umbrela_agrees_with_nist_as_published_for_2025():

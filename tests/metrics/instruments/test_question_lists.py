@@ -83,8 +83,8 @@ def test_bounds_of_a_fold_are_the_worst_and_best_of_all_it_could_be():
 
 
 def test_five_questions_counted_by_hand():
-    found = [SUPPORTED, UNCITED, UNSUPPORTED, NOT_SAID, Between("unsupported", "supported")]
-    scores = question_scores(found, ["vital", "okay", None, "vital", "okay"])
+    standings = [SUPPORTED, UNCITED, UNSUPPORTED, NOT_SAID, Between("unsupported", "supported")]
+    scores = question_scores(standings, ["vital", "okay", None, "vital", "okay"])
     assert scores["question_coverage"] == Value(0.8, 5, 0, 0.8, 0.8)  # said, whatever carries it
     assert scores["question_coverage_supported"] == Value(0.25, 4, 1, 0.2, 0.4)
     assert scores["said_uncited"] == Value(0.25, 4, 1, 0.2, 0.4)
@@ -105,8 +105,8 @@ def test_what_is_said_is_supported_uncited_or_unsupported():
 
 
 def test_sentences_that_all_their_citations_carry_are_counted():
-    found = sentence_support([SUPPORTED, UNCITED, UNSUPPORTED, Between("unsupported", "supported")])
-    assert found == Value(1 / 3, 3, 1, 0.25, 0.5)
+    share = sentence_support([SUPPORTED, UNCITED, UNSUPPORTED, Between("unsupported", "supported")])
+    assert share == Value(1 / 3, 3, 1, 0.25, 0.5)
     assert sentence_support([]) == Value(0.0, 0, 0, 0.0, 0.0)  # an empty report earned nothing
 
 

@@ -20,38 +20,38 @@ rubrics = st.lists(
 
 def test_the_score_is_what_the_weights_earn_over_the_weights_above_0():
     # RAGDoll's own test of its ternary and binary score: (5 + 1 + 0) / 10, and 5 / 10.
-    found = rubric_scores(["met", "partly", "not_met"], [5, 2, 3])
-    assert found["rubric"].value == 0.6
-    assert found["rubric_strict"].value == 0.5
-    assert set(found) == {"rubric", "rubric_strict"}
+    scores = rubric_scores(["met", "partly", "not_met"], [5, 2, 3])
+    assert scores["rubric"].value == 0.6
+    assert scores["rubric_strict"].value == 0.5
+    assert set(scores) == {"rubric", "rubric_strict"}
 
 
 def test_a_penalty_is_taken_off_and_is_no_part_of_the_denominator():
-    found = rubric_scores(["met", "met", "met"], [4, 4, -2])
-    assert found["rubric"].value == 6 / 8
-    assert found["rubric_earned"].value == 1.0
+    scores = rubric_scores(["met", "met", "met"], [4, 4, -2])
+    assert scores["rubric"].value == 6 / 8
+    assert scores["rubric_earned"].value == 1.0
     assert rubric_scores(["met", "met", "not_met"], [4, 4, -2])["rubric"].value == 1.0
     half = rubric_scores(["met", "met", "partly"], [4, 4, -2])
     assert (half["rubric"].value, half["rubric_strict"].value) == (7 / 8, 1.0)
 
 
 def test_only_the_clipped_score_ends_at_0():
-    found = rubric_scores(["not_met", "met"], [2, -5])
-    assert found["rubric"].value == 0.0
-    assert found["rubric_unclipped"].value == -2.5
-    assert found["rubric_earned"].value == 0.0
+    scores = rubric_scores(["not_met", "met"], [2, -5])
+    assert scores["rubric"].value == 0.0
+    assert scores["rubric_unclipped"].value == -2.5
+    assert scores["rubric_earned"].value == 0.0
 
 
 def test_what_is_not_judged_is_no_0_and_bounds_take_it_at_its_worst_and_best():
-    found = rubric_scores(["met", None, None], [2, 2, -1])["rubric"]
-    assert (found.value, found.n, found.n_unjudged) == (1.0, 1, 2)
-    assert (found.low, found.high) == (1 / 4, 1.0)  # (2 + 0 - 1) / 4, (2 + 2 - 0) / 4
+    score = rubric_scores(["met", None, None], [2, 2, -1])["rubric"]
+    assert (score.value, score.n, score.n_unjudged) == (1.0, 1, 2)
+    assert (score.low, score.high) == (1 / 4, 1.0)  # (2 + 0 - 1) / 4, (2 + 2 - 0) / 4
 
 
 def test_a_part_with_heavy_penalties_gives_no_value_that_the_whole_cannot_have():
-    found = weighted_rubric([0.0, 1.0, None], [1, -5, 9])
-    assert found.value == found.low == -0.5  # -5 / 10; of the judged part alone it is -5
-    assert found.high == 0.4
+    score = weighted_rubric([0.0, 1.0, None], [1, -5, 9])
+    assert score.value == score.low == -0.5  # -5 / 10; of the judged part alone it is -5
+    assert score.high == 0.4
 
 
 def test_without_a_weight_above_0_it_is_0_by_0():
@@ -80,6 +80,6 @@ def test_whatever_the_missing_verdicts_are_the_score_lies_within_the_bounds(give
     open_scores = rubric_scores(labels, weights)
     for filled in itertools.product(*([x] if x else LABELS for x in labels)):
         for name, whole in rubric_scores(filled, weights).items():
-            found = open_scores[name]
+            score = open_scores[name]
             if whole.value is not None:
-                assert found.low - 1e-12 <= whole.value <= found.high + 1e-12
+                assert score.low - 1e-12 <= whole.value <= score.high + 1e-12

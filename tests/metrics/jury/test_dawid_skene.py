@@ -14,15 +14,15 @@ VOTES = np.array([[1, 1, 0], [0, 0, 1], [1, 0, 1], [0, 0, -1]])
 # and 5/12. Judge 1 says 0 where 0 is true with (2/3 + 1) / (7/3) = 5/7, where 1 is true with
 # (1/3) / (5/3) = 1/5; judge 2 with 6/7 and 3/5; judge 3 with (1/3) / (4/3) = 1/4 and 2/5.
 def test_one_step_is_what_a_hand_computes():
-    found = dawid_skene(VOTES, 2, most_steps=1)
-    assert found.shares == pytest.approx([7 / 12, 5 / 12])
-    assert found.confusions[:, :, 0] == pytest.approx(
+    fit = dawid_skene(VOTES, 2, most_steps=1)
+    assert fit.shares == pytest.approx([7 / 12, 5 / 12])
+    assert fit.confusions[:, :, 0] == pytest.approx(
         np.array([[5 / 7, 1 / 5], [6 / 7, 3 / 5], [1 / 4, 2 / 5]])
     )
     low = 7 / 12 * (2 / 7) * (1 / 7) * (1 / 4)
     high = 5 / 12 * (4 / 5) * (2 / 5) * (2 / 5)
-    assert found.probabilities[0] == pytest.approx([low / (low + high), high / (low + high)])
-    assert not found.converged
+    assert fit.probabilities[0] == pytest.approx([low / (low + high), high / (low + high)])
+    assert not fit.converged
 
 
 # crowd-kit 1.4.2, DawidSkene(n_iter=3, tol=0).fit_predict_proba, on these votes of four judges.
@@ -42,17 +42,17 @@ AFTER_3_STEPS = {
 
 def test_the_probabilities_are_those_of_another_implementation():
     votes = np.array([[-1 if c == "-" else int(c) for c in row] for row in TABLE.split()])
-    found = dawid_skene(votes, 3, most_steps=3).probabilities
+    probabilities = dawid_skene(votes, 3, most_steps=3).probabilities
     for item, wanted in AFTER_3_STEPS.items():
-        assert found[item] == pytest.approx(wanted, abs=1e-9)
+        assert probabilities[item] == pytest.approx(wanted, abs=1e-9)
 
 
 def test_more_steps_never_make_the_votes_less_likely():
     rng = np.random.default_rng(3)
     votes = rng.integers(-1, 3, (60, 4))
     votes[:, 0] = np.where((votes < 0).all(1), 0, votes[:, 0])
-    found = [dawid_skene(votes, 3, most_steps=n).log_likelihood for n in range(1, 20)]
-    assert all(after >= before - 1e-9 for before, after in pairwise(found))
+    likelihoods = [dawid_skene(votes, 3, most_steps=n).log_likelihood for n in range(1, 20)]
+    assert all(after >= before - 1e-9 for before, after in pairwise(likelihoods))
 
 
 def test_skill_is_found_without_the_truth():
@@ -66,12 +66,12 @@ def test_skill_is_found_without_the_truth():
         ],
         axis=1,
     )
-    found = dawid_skene(votes, 3)
-    assert found.converged
-    right = np.einsum("mcc->m", found.confusions) / 3
+    fit = dawid_skene(votes, 3)
+    assert fit.converged
+    right = np.einsum("mcc->m", fit.confusions) / 3
     assert right == pytest.approx(skill, abs=0.03)
     majority = np.array([np.bincount(row, minlength=3).argmax() for row in votes])
-    assert (found.codes == truth).mean() > (majority == truth).mean() + 0.02
+    assert (fit.codes == truth).mean() > (majority == truth).mean() + 0.02
 
 
 @pytest.mark.parametrize(

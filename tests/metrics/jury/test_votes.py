@@ -40,8 +40,8 @@ def test_who_votes_first_changes_nothing(votes, how, ties, random):
 
 @given(VOTES, st.sampled_from(HOWS), st.sampled_from(TIES))
 def test_a_label_lies_between_the_lowest_and_the_highest_vote(votes, how, ties):
-    found = combined(votes, 4, how, ties)
-    assert found is None or min(votes) <= found <= max(votes)
+    label = combined(votes, 4, how, ties)
+    assert label is None or min(votes) <= label <= max(votes)
 
 
 def test_without_votes_there_is_no_label():

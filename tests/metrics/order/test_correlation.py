@@ -151,8 +151,8 @@ IRCOR = [
 @pytest.mark.parametrize(("x", "y", "plain", "x_tied", "y_tied", "tied"), IRCOR)
 def test_tau_ap_and_tau_b_match_another_implementation(x, y, plain, x_tied, y_tied, tied):
     both_ways = (tau_ap(x, y) + tau_ap(y, x)) / 2
-    found = (tau_ap(x, y), both_ways, kendall_tau(x, y))
-    assert found == pytest.approx(plain, abs=5e-5)
+    taus = (tau_ap(x, y), both_ways, kendall_tau(x, y))
+    assert taus == pytest.approx(plain, abs=5e-5)
     both_ways = (tau_ap(x_tied, y_tied) + tau_ap(y_tied, x_tied)) / 2
     assert (both_ways, kendall_tau(x_tied, y_tied)) == pytest.approx(tied, abs=5e-5)
 

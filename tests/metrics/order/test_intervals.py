@@ -27,12 +27,12 @@ def same(drawn, value):
 @given(st.lists(st.tuples(SCORES, SCORES), max_size=22))
 def test_the_coefficients_of_a_sample_of_runs_are_those_of_its_scores(pairs):
     truth, judged = [t for t, _ in pairs], [j for _, j in pairs]
-    found = of_samples(np.array([truth] * 2), np.array([judged] * 2), TOP_K)
+    coefficients = of_samples(np.array([truth] * 2), np.array([judged] * 2), TOP_K)
     for i in range(2):
         for name, order in ORDERS.items():
-            same(found[name][i], order(truth, judged))
+            same(coefficients[name][i], order(truth, judged))
         for k in TOP_K:
-            same(found[f"tau_top_{k}"][i], top_k_tau(truth, judged, k))
+            same(coefficients[f"tau_top_{k}"][i], top_k_tau(truth, judged, k))
 
 
 CELLS = st.lists(st.tuples(st.integers(0, 3), SCORES, SCORES), min_size=1, max_size=14)
@@ -45,12 +45,12 @@ def test_the_coefficients_of_drawn_cells_are_those_of_the_cells_written_out(cell
     names, topic_of = np.unique([topic for topic, _, _ in cells], return_inverse=True)
     truth, judged = (np.array([cell[i] for cell in cells]) for i in (1, 2))
     draws = topic_draws(len(names), resamples=5)
-    found = of_drawn_cells(truth, judged, topic_of, draws)
+    coefficients = of_drawn_cells(truth, judged, topic_of, draws)
     for i, draw in enumerate(draws):
         times = draw[topic_of]
         lists = np.repeat(truth, times).tolist(), np.repeat(judged, times).tolist()
         for name, order in ORDERS.items():
-            same(found[name][i], order(*lists))
+            same(coefficients[name][i], order(*lists))
 
 
 def test_a_sample_in_which_a_run_has_no_score_has_no_coefficient():
@@ -73,26 +73,26 @@ def study(n_runs=8, n_topics=10, seed=0):
 def means(cells, topics=None):
     """Means over all topics; a cell that is absent counts 0, one without a value not at all."""
     topics = topics or sorted({topic for _, topic in cells})
-    found = {}
+    mean_by_run = {}
     for run in sorted({run for run, _ in cells}):
         values = [cells.get((run, topic), 0.0) for topic in topics]
         present = [value for value in values if value is not None]
-        found[run] = sum(present) / len(present)
-    return found
+        mean_by_run[run] = sum(present) / len(present)
+    return mean_by_run
 
 
 def compared(truth, judged, runs=None, **how):
     runs = runs or {"truth_runs": means(truth), "judged_runs": means(judged)}
-    found = taus(truth, judged, **runs)
-    return found, tau_intervals(found, truth, judged, **runs, **how)
+    correlation = taus(truth, judged, **runs)
+    return correlation, tau_intervals(correlation, truth, judged, **runs, **how)
 
 
 def test_every_coefficient_has_an_interval_around_its_value_or_below():
-    found, intervals = compared(*study(n_runs=24))
+    correlation, intervals = compared(*study(n_runs=24))
     assert {k: list(v) for k, v in intervals.items()} == {
-        k: list(v) for k, v in found.coefficients.items()
+        k: list(v) for k, v in correlation.coefficients.items()
     }
-    for level, coefficients in found.coefficients.items():
+    for level, coefficients in correlation.coefficients.items():
         for name, coefficient in coefficients.items():
             interval = intervals[level][name]
             assert interval.value == coefficient.value
@@ -118,8 +118,8 @@ def test_the_run_level_interval_is_that_of_the_means_over_drawn_topics():
 
 
 def test_the_interval_of_the_mean_per_topic_is_that_of_a_mean():
-    found, intervals = compared(*study(n_topics=30), resamples=4000)
-    by_topic = np.array([values["tau_b"] for values in found.by_topic.values()])
+    correlation, intervals = compared(*study(n_topics=30), resamples=4000)
+    by_topic = np.array([values["tau_b"] for values in correlation.by_topic.values()])
     half = 1.96 * by_topic.std() / np.sqrt(30)
     interval = intervals["topic_mean"]["tau_b"]
     assert interval.low == pytest.approx(interval.value - half, abs=0.01)
@@ -131,9 +131,9 @@ def test_equal_means_are_tied_however_they_were_added_up():
     truth = {("a", f"t{i}"): x for i, x in enumerate(tenths)}
     truth |= {("b", f"t{i}"): x for i, x in enumerate(tenths)}
     truth |= {("c", f"t{i}"): x + 1 for i, x in enumerate(tenths)}
-    found, intervals = compared(truth, truth)
+    correlation, intervals = compared(truth, truth)
     assert intervals["run_level"]["tau_b"].low == pytest.approx(1.0)
-    assert found.run_level == pytest.approx(1.0)
+    assert correlation.run_level == pytest.approx(1.0)
 
 
 # As of published leaderboards, whose topics are not here or are others.
@@ -142,9 +142,9 @@ def test_run_scores_that_are_not_the_means_of_the_cells_have_no_interval():
     wrong = {run: score + 0.1 for run, score in means(truth).items()}
     for cells, runs in ((truth, wrong), ({}, means(truth))):
         given_runs = {"truth_runs": runs, "judged_runs": means(judged)}
-        found, intervals = compared(cells, judged if cells else {}, given_runs)
+        correlation, intervals = compared(cells, judged if cells else {}, given_runs)
         interval = intervals["run_level"]["tau_b"]
-        assert (interval.value, interval.low, interval.n_topics) == (found.run_level, None, 0)
+        assert (interval.value, interval.low, interval.n_topics) == (correlation.run_level, None, 0)
     assert intervals["topic_mean"]["tau_b"].value is None
     assert intervals["pooled"]["spearman"].value is None
 

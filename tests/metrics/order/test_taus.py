@@ -18,68 +18,78 @@ def cells(**by_topic):
 # By hand. Topic t1: a b c in order, judged a c b: 1/3. t2: reversed: -1. t3: judged all equal:
 # undefined. Runs: 1/3.
 def test_three_levels_match_a_hand_count():
-    found = taus(
+    correlation = taus(
         cells(t1=[1, 2, 3], t2=[1, 2, 3], t3=[1, 2, 3]),
         cells(t1=[1, 3, 2], t2=[3, 2, 1], t3=[2, 2, 2]),
         truth_runs={"a": 1, "b": 2, "c": 3},
         judged_runs={"a": 1.5, "b": 2.5, "c": 2.0},
     )
-    assert found.run_level == pytest.approx(1 / 3)
-    assert (found.n_runs, found.n_runs_unmatched) == (3, 0)
-    assert found.topic_mean == pytest.approx((1 / 3 - 1) / 2)
-    assert (found.n_topics, found.n_topics_undefined) == (2, 1)
-    assert (found.n_cells, found.n_cells_unmatched) == (9, 0)
+    assert correlation.run_level == pytest.approx(1 / 3)
+    assert (correlation.n_runs, correlation.n_runs_unmatched) == (3, 0)
+    assert correlation.topic_mean == pytest.approx((1 / 3 - 1) / 2)
+    assert (correlation.n_topics, correlation.n_topics_undefined) == (2, 1)
+    assert (correlation.n_cells, correlation.n_cells_unmatched) == (9, 0)
     # Pooled, 36 pairs: 9 tied in truth, 12 in judged, 6 concordant, 11 discordant.
-    assert found.pooled == pytest.approx((6 - 11) / math.sqrt((36 - 9) * (36 - 12)))
+    assert correlation.pooled == pytest.approx((6 - 11) / math.sqrt((36 - 9) * (36 - 12)))
 
 
 def test_cells_and_runs_of_one_side_alone_are_left_out_and_counted():
     truth = cells(t1=[1, 2, 3], t2=[1, 2])
     judged = cells(t1=[1, 2], t3=[1, 2, 3])
-    found = taus(truth, judged, truth_runs={"a": 1, "b": 2, "c": 3}, judged_runs={"a": 1, "b": 2})
-    assert (found.run_level, found.n_runs, found.n_runs_unmatched) == (1.0, 2, 1)
-    assert (found.topic_mean, found.n_topics, found.n_topics_undefined) == (1.0, 1, 0)
-    assert (found.pooled, found.n_cells, found.n_cells_unmatched) == (1.0, 2, 6)
+    correlation = taus(
+        truth, judged, truth_runs={"a": 1, "b": 2, "c": 3}, judged_runs={"a": 1, "b": 2}
+    )
+    assert (correlation.run_level, correlation.n_runs, correlation.n_runs_unmatched) == (1.0, 2, 1)
+    assert (correlation.topic_mean, correlation.n_topics, correlation.n_topics_undefined) == (
+        1.0,
+        1,
+        0,
+    )
+    assert (correlation.pooled, correlation.n_cells, correlation.n_cells_unmatched) == (1.0, 2, 6)
 
 
 def test_without_anything_in_common_every_tau_is_undefined():
-    found = taus(cells(t1=[1, 2]), cells(t2=[1, 2]), truth_runs={"a": 1}, judged_runs={"b": 1})
-    assert (found.run_level, found.topic_mean, found.pooled) == (None, None, None)
-    assert (found.n_runs, found.n_topics, found.n_cells) == (0, 0, 0)
-    assert (found.n_runs_unmatched, found.n_cells_unmatched) == (2, 4)
+    correlation = taus(
+        cells(t1=[1, 2]), cells(t2=[1, 2]), truth_runs={"a": 1}, judged_runs={"b": 1}
+    )
+    assert (correlation.run_level, correlation.topic_mean, correlation.pooled) == (None, None, None)
+    assert (correlation.n_runs, correlation.n_topics, correlation.n_cells) == (0, 0, 0)
+    assert (correlation.n_runs_unmatched, correlation.n_cells_unmatched) == (2, 4)
 
 
 def test_run_scores_are_taken_as_given_and_not_computed_from_the_cells():
     same = cells(t1=[1, 2, 3])
     up, down = {"a": 1, "b": 2, "c": 3}, {"a": 3, "b": 2, "c": 1}
-    found = taus(same, same, truth_runs=up, judged_runs=down)
-    assert (found.run_level, found.topic_mean, found.pooled) == (-1.0, 1.0, 1.0)
+    correlation = taus(same, same, truth_runs=up, judged_runs=down)
+    assert (correlation.run_level, correlation.topic_mean, correlation.pooled) == (-1.0, 1.0, 1.0)
 
 
 def test_every_coefficient_comes_at_every_level_with_its_n():
     truth = cells(t1=[1, 2, 3], t2=[1, 2, 3], t3=[1, 2, 3])
     judged = cells(t1=[1, 3, 2], t2=[3, 2, 1], t3=[2, 2, 2])
     runs = {"a": 1, "b": 2, "c": 3}, {"a": 1.5, "b": 2.5, "c": 2.0}
-    found = taus(truth, judged, truth_runs=runs[0], judged_runs=runs[1])
+    correlation = taus(truth, judged, truth_runs=runs[0], judged_runs=runs[1])
     orders = {"tau_b": kendall_tau, "tau_ap": tau_ap, "spearman": spearman, "pearson": pearson}
     tops = {f"tau_top_{k}": None for k in (5, 10, 15, 20)}
-    assert list(found.coefficients["run_level"]) == list(found.coefficients["topic_mean"])
-    assert list(found.coefficients["run_level"]) == [*orders, *tops]
-    assert list(found.coefficients["pooled"]) == list(orders)
+    assert list(correlation.coefficients["run_level"]) == list(
+        correlation.coefficients["topic_mean"]
+    )
+    assert list(correlation.coefficients["run_level"]) == [*orders, *tops]
+    assert list(correlation.coefficients["pooled"]) == list(orders)
     order = sorted(truth)
     for name, of_lists in orders.items():
         run_level = of_lists([1, 2, 3], [1.5, 2.5, 2.0])
-        assert found.coefficients["run_level"][name] == Coefficient(run_level, 3)
+        assert correlation.coefficients["run_level"][name] == Coefficient(run_level, 3)
         by_topic = [of_lists([1, 2, 3], [1, 3, 2]), of_lists([1, 2, 3], [3, 2, 1])]
-        mean = found.coefficients["topic_mean"][name]
+        mean = correlation.coefficients["topic_mean"][name]
         assert mean == Coefficient(pytest.approx(sum(by_topic) / 2), 2)
         pooled = of_lists([truth[c] for c in order], [judged[c] for c in order])
-        assert found.coefficients["pooled"][name] == Coefficient(pooled, 9)
-    assert found.coefficients["run_level"]["tau_top_5"] == Coefficient(None, 0)
-    assert found.coefficients["topic_mean"]["tau_top_5"] == Coefficient(None, 0)
-    assert list(found.by_topic) == ["t1", "t2", "t3"]
-    assert found.by_topic["t2"]["tau_b"] == -1.0
-    assert found.by_topic["t3"]["tau_b"] is None
+        assert correlation.coefficients["pooled"][name] == Coefficient(pooled, 9)
+    assert correlation.coefficients["run_level"]["tau_top_5"] == Coefficient(None, 0)
+    assert correlation.coefficients["topic_mean"]["tau_top_5"] == Coefficient(None, 0)
+    assert list(correlation.by_topic) == ["t1", "t2", "t3"]
+    assert correlation.by_topic["t2"]["tau_b"] == -1.0
+    assert correlation.by_topic["t3"]["tau_b"] is None
 
 
 def test_the_top_k_of_runs_is_taken_by_run_level_and_by_topic():
@@ -87,10 +97,10 @@ def test_the_top_k_of_runs_is_taken_by_run_level_and_by_topic():
     truth = {(run, "t1"): float(i) for i, run in enumerate(names)}
     judged = {(run, "t1"): float(i % 4) for i, run in enumerate(names)}
     runs = [{run: cells[run, "t1"] for run in names} for cells in (truth, judged)]
-    found = taus(truth, judged, truth_runs=runs[0], judged_runs=runs[1])
+    correlation = taus(truth, judged, truth_runs=runs[0], judged_runs=runs[1])
     expected = top_k_tau(list(truth.values()), list(judged.values()), 5)
-    assert found.coefficients["run_level"]["tau_top_5"] == Coefficient(expected, 5)
-    assert found.coefficients["topic_mean"]["tau_top_5"] == Coefficient(expected, 1)
+    assert correlation.coefficients["run_level"]["tau_top_5"] == Coefficient(expected, 5)
+    assert correlation.coefficients["topic_mean"]["tau_top_5"] == Coefficient(expected, 1)
 
 
 def test_a_cell_without_a_value_is_left_out_as_if_it_were_absent():
@@ -111,9 +121,9 @@ def test_published_tables_give_the_tau_of_the_definition(rows, measure):
         {row["run_id"]: row[measure] for row in published if row["table"] == table}
         for table in (6, 7)
     )
-    found = taus({}, {}, truth_runs=manual, judged_runs=automatic)
+    correlation = taus({}, {}, truth_runs=manual, judged_runs=automatic)
     both = sorted(manual.keys() & automatic.keys())
-    assert found.n_runs == len(both) == 33
+    assert correlation.n_runs == len(both) == 33
     total, ties = 0, [0, 0]
     for one, other in itertools.combinations(both, 2):
         apart = [scores[one] - scores[other] for scores in (manual, automatic)]
@@ -122,7 +132,9 @@ def test_published_tables_give_the_tau_of_the_definition(rows, measure):
         ties = [n + (gap == 0) for n, gap in zip(ties, apart, strict=True)]
     n_pairs = 33 * 32 // 2
     expected = total / math.sqrt((n_pairs - ties[0]) * (n_pairs - ties[1]))
-    assert found.run_level == pytest.approx(expected, abs=1e-9)
+    assert correlation.run_level == pytest.approx(expected, abs=1e-9)
     if measure == "V_strict":
         assert (total, ties, n_pairs) == (386, [0, 0], 528)  # so tau is 386 / 528 = .731
-        assert found.coefficients["run_level"]["tau_b"] == Coefficient(found.run_level, 33)
+        assert correlation.coefficients["run_level"]["tau_b"] == Coefficient(
+            correlation.run_level, 33
+        )

@@ -66,8 +66,8 @@ def covered(skill, *, n_topics, means, n_items, n_labels, replicates):
         ]
         lam = reduce(add, map(moments, samples)).lam
         for run, one in enumerate(samples):
-            found = estimate(one, lam)
-            like, these = interval_like_these(found), interval_of_these(found)
+            estimated = estimate(one, lam)
+            like, these = interval_like_these(estimated), interval_of_these(estimated)
             in_these = these.low <= human[run].mean() <= these.high
             covers.append((like.low <= truths[run] <= like.high, in_these))
     return np.mean(covers, axis=0)
@@ -127,9 +127,9 @@ def test_labels_of_half_of_the_topics_cover_92_to_98_percent_and_a_judge_helps(s
         order = rng.permuted(np.tile(np.arange(30), (20, 1)), axis=1)
         labelled = (order < n_labels) & (rng.permutation(20) < 10)[:, None]
         items = sample(judged.ravel(), np.where(labelled, human[0], NAN).ravel(), weights, topics)
-        found = interval_like_these(estimate(items, moments(items).lam))
+        interval = interval_like_these(estimate(items, moments(items).lam))
         alone = interval_like_these(estimate(items, 0.0))
-        covers.append(found.low <= truth <= found.high)
-        widths.append((found.high - found.low) / (alone.high - alone.low))
+        covers.append(interval.low <= truth <= interval.high)
+        widths.append((interval.high - interval.low) / (alone.high - alone.low))
     assert 0.92 <= np.mean(covers) <= 0.98
     assert np.mean(widths) < (0.98 if skill == 0 else 0.88)

@@ -24,9 +24,9 @@ def test_rates_are_counted_by_hand():
 )
 def test_two_labels_follow_rogan_and_gladen_within_0_and_1(observed, expected):
     rates = ErrorRates(np.array([[0.8, 0.2], [0.2, 0.8]]), n=10)
-    found = true_shares(np.array([1 - observed, observed]), rates)
-    assert found[1] == pytest.approx(expected, abs=1e-6)
-    assert found.sum() == pytest.approx(1)
+    shares = true_shares(np.array([1 - observed, observed]), rates)
+    assert shares[1] == pytest.approx(expected, abs=1e-6)
+    assert shares.sum() == pytest.approx(1)
 
 
 @given(st.lists(st.floats(0.01, 1), min_size=2, max_size=5), st.integers(0, 2**32 - 1))
@@ -35,25 +35,25 @@ def test_what_the_table_did_to_true_shares_is_undone(parts, seed):
     k = len(true)
     noise = np.random.default_rng(seed).dirichlet(np.ones(k), size=k)
     table = 0.7 * np.eye(k) + 0.3 * noise
-    found = true_shares(true @ table, ErrorRates(table, n=100))
-    assert found == pytest.approx(true, abs=1e-6)
+    shares = true_shares(true @ table, ErrorRates(table, n=100))
+    assert shares == pytest.approx(true, abs=1e-6)
 
 
 def test_a_judge_that_cannot_tell_labels_apart_gives_nothing():
     assert true_shares(np.array([0.5, 0.5]), ErrorRates(np.array([[0.6, 0.4]] * 2), n=9)) is None
 
 
-@pytest.mark.parametrize(("found", "false"), [(0.55, 0.5), (0.6, 0.53)])
-def test_a_judge_that_hardly_tells_labels_apart_gives_nothing(found, false):
+@pytest.mark.parametrize(("sensitivity", "false"), [(0.55, 0.5), (0.6, 0.53)])
+def test_a_judge_that_hardly_tells_labels_apart_gives_nothing(sensitivity, false):
     """Of labels that differ by .05 or .07, undoing the errors multiplies chance by 14 and more."""
-    table = np.array([[1 - false, false], [1 - found, found]])
+    table = np.array([[1 - false, false], [1 - sensitivity, sensitivity]])
     assert true_shares(np.array([0.5, 0.5]), ErrorRates(table, n=1000)) is None
 
 
 def test_a_judge_that_tells_them_apart_by_an_eighth_is_undone():
     table = np.array([[0.5, 0.5], [0.375, 0.625]])
-    found = true_shares(np.array([0.45, 0.55]), ErrorRates(table, n=1000))
-    assert found == pytest.approx([0.6, 0.4], abs=1e-6)
+    shares = true_shares(np.array([0.45, 0.55]), ErrorRates(table, n=1000))
+    assert shares == pytest.approx([0.6, 0.4], abs=1e-6)
 
 
 def test_a_label_that_people_never_gave_has_no_rate_and_no_share():

@@ -27,22 +27,24 @@ def by_hand():
 
 
 def test_without_the_judge_it_is_the_mean_of_the_topics_means_of_labels():
-    found = estimate(by_hand(), lam=0.0)
-    assert found.value == pytest.approx((0.5 + 1) / 2)
+    estimated = estimate(by_hand(), lam=0.0)
+    assert estimated.value == pytest.approx((0.5 + 1) / 2)
     # Cochran (1977), eq. 5.7: sum of W^2 (1 - share) s^2 / n, with W = 1/2, s^2 = 1/2, n = 2.
-    assert found.label_variance == pytest.approx(0.5**2 * 0.5 * 0.5 / 2)
-    assert (found.n_labels, found.n_items, found.n_labelled_topics) == (4, 6, 2)
+    assert estimated.label_variance == pytest.approx(0.5**2 * 0.5 * 0.5 / 2)
+    assert (estimated.n_labels, estimated.n_items, estimated.n_labelled_topics) == (4, 6, 2)
 
 
 # 5 labels in each of 2 strata: each stratum's mean takes one degree of freedom, and lam, which is
 # tuned on the same labels, one more.
 def test_the_interval_of_these_topics_has_students_t_of_labels_less_means_less_one():
     human = [1, 0, 1, 1, 0, NAN, NAN, 0, 1, 1, 0, 1, NAN, NAN]
-    found = estimate(sample([0] * 14, human, [1 / 14] * 14, [0] * 7 + [1] * 7), lam=0.0)
-    assert found.label_df == pytest.approx(10 - 2 - 1)
-    half = stats.t.ppf(0.975, 7) * math.sqrt(found.label_variance)
-    interval = interval_of_these(found)
-    assert (interval.low, interval.high) == pytest.approx((found.value - half, found.value + half))
+    estimated = estimate(sample([0] * 14, human, [1 / 14] * 14, [0] * 7 + [1] * 7), lam=0.0)
+    assert estimated.label_df == pytest.approx(10 - 2 - 1)
+    half = stats.t.ppf(0.975, 7) * math.sqrt(estimated.label_variance)
+    interval = interval_of_these(estimated)
+    assert (interval.low, interval.high) == pytest.approx(
+        (estimated.value - half, estimated.value + half)
+    )
 
 
 def test_with_full_trust_it_is_the_judges_score_and_the_mean_error_on_labels():
@@ -56,13 +58,13 @@ def test_with_every_item_labelled_it_is_the_human_score_whatever_the_judge_says(
     rng = np.random.default_rng(seed)
     topics = np.repeat(np.arange(4), 5)
     human = rng.random(20)
-    found = estimate(sample(rng.random(20), human, np.full(20, 1 / 20), topics), lam)
-    assert found.value == pytest.approx(human.mean())
-    exact = interval_of_these(found)
-    assert (exact.low, exact.high) == (found.value, found.value)
+    estimated = estimate(sample(rng.random(20), human, np.full(20, 1 / 20), topics), lam)
+    assert estimated.value == pytest.approx(human.mean())
+    exact = interval_of_these(estimated)
+    assert (exact.low, exact.high) == (estimated.value, estimated.value)
     means = human.reshape(4, 5).mean(axis=1)
     expected = stats.ttest_1samp(means, 0).confidence_interval()
-    interval = interval_like_these(found)
+    interval = interval_like_these(estimated)
     assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
 
 
@@ -70,15 +72,15 @@ def test_the_difference_of_two_fully_labelled_runs_is_the_paired_t_interval():
     rng = np.random.default_rng(0)
     topics, weights = np.repeat(np.arange(6), 3), np.full(18, 1 / 18)
     one, other = rng.random(18), rng.random(18)
-    found = difference(
+    gap = difference(
         estimate(sample(rng.random(18), one, weights, topics), 0.5),
         estimate(sample(rng.random(18), other, weights, topics), 0.5),
     )
     means = [gains.reshape(6, 3).mean(axis=1) for gains in (one, other)]
     expected = stats.ttest_rel(*means).confidence_interval()
-    interval = interval_like_these(found)
+    interval = interval_like_these(gap)
     assert (interval.low, interval.high) == pytest.approx((expected.low, expected.high))
-    assert interval_of_these(found).low == pytest.approx(found.value)
+    assert interval_of_these(gap).low == pytest.approx(gap.value)
 
 
 def test_differences_need_the_same_topics():
@@ -118,8 +120,8 @@ def test_with_each_item_its_own_topic_it_is_ppi_plus_plus():
     items = sample(judged, human, np.full(n + rest, 1 / (n + rest)), np.arange(n + rest))
     lam, value, half = plus_plus(truth[:n].tolist(), judged[:n].tolist(), judged[n:].tolist())
     # There the judge's mean is over the unlabelled items, here over all: lam differs by that.
-    found = estimate(items, lam * (n + rest) / rest)
-    assert found.value == pytest.approx(value, abs=1e-12)
+    estimated = estimate(items, lam * (n + rest) / rest)
+    assert estimated.value == pytest.approx(value, abs=1e-12)
     tuned = moments(items).lam
     assert tuned == pytest.approx(lam * (n + rest) / rest, rel=0.05)
     interval = interval_like_these(estimate(items, tuned))
@@ -149,11 +151,11 @@ def test_the_tuned_lam_makes_the_variance_smallest_and_saves_rho_squared(seed):
     human = rng.random(60)
     judged = (human + rng.random(60)) / 2
     labels = np.where(rng.permutation(60) < 30, human, NAN)
-    found = moments(sample(judged, labels, np.full(60, 1 / 60), np.repeat(np.arange(3), 20)))
-    best = found.variance(found.lam)
-    assert all(best <= found.variance(lam) + 1e-15 for lam in np.linspace(0, 1, 11))
-    if 0 < found.lam < 1:
-        assert found.label_saving(found.lam) == pytest.approx(found.rho**2)
+    summary = moments(sample(judged, labels, np.full(60, 1 / 60), np.repeat(np.arange(3), 20)))
+    best = summary.variance(summary.lam)
+    assert all(best <= summary.variance(lam) + 1e-15 for lam in np.linspace(0, 1, 11))
+    if 0 < summary.lam < 1:
+        assert summary.label_saving(summary.lam) == pytest.approx(summary.rho**2)
 
 
 def test_in_one_stratum_rho_is_pearsons():
@@ -162,29 +164,29 @@ def test_in_one_stratum_rho_is_pearsons():
     judged = human + rng.random(40)
     labels = np.where(np.arange(40) < 20, human, NAN)
     topics = np.tile([0, 1], 20)
-    found = moments(sample(judged, labels, np.full(40, 1 / 40), topics, strata=np.zeros(40, int)))
-    assert found.rho == pytest.approx(np.corrcoef(human[:20], judged[:20])[0, 1])
+    summary = moments(sample(judged, labels, np.full(40, 1 / 40), topics, strata=np.zeros(40, int)))
+    assert summary.rho == pytest.approx(np.corrcoef(human[:20], judged[:20])[0, 1])
 
 
 def test_rho_and_saving_are_undefined_where_people_say_the_same_of_all():
-    found = moments(sample([0, 1, 0, 1], [1, 1, NAN, NAN], [1 / 4] * 4, [0, 1, 0, 1]))
-    assert found.rho is None
-    assert found.label_saving(0.0) is None
+    summary = moments(sample([0, 1, 0, 1], [1, 1, NAN, NAN], [1 / 4] * 4, [0, 1, 0, 1]))
+    assert summary.rho is None
+    assert summary.label_saving(0.0) is None
 
 
 def test_a_judge_that_errs_in_no_label_is_not_taken_for_exact():
     human = [0, 1, 0, 1] + [NAN] * 36
-    found = estimate(sample([0, 1] * 20, human, [1 / 40] * 40, [0, 0, 1, 1] * 10), lam=1.0)
-    assert found.few_labels > 0
-    interval = interval_of_these(found)
+    estimated = estimate(sample([0, 1] * 20, human, [1 / 40] * 40, [0, 0, 1, 1] * 10), lam=1.0)
+    assert estimated.few_labels > 0
+    interval = interval_of_these(estimated)
     assert interval.low < 0.5 < interval.high
 
 
 def test_a_stratum_with_one_label_has_no_interval_of_these_topics():
-    found = estimate(sample([1, 0, 1, 0], [1, NAN, 1, 0], [1 / 4] * 4, [0, 0, 1, 1]), lam=0.0)
-    interval = interval_of_these(found)
+    estimated = estimate(sample([1, 0, 1, 0], [1, NAN, 1, 0], [1 / 4] * 4, [0, 0, 1, 1]), lam=0.0)
+    interval = interval_of_these(estimated)
     assert (interval.low, interval.high) == (None, None)
-    assert labels_needed(found, 0.1) is None
+    assert labels_needed(estimated, 0.1) is None
 
 
 def test_a_sample_names_the_place_of_a_bad_value():
@@ -214,9 +216,9 @@ def partly_labelled(n_labels):
 
 
 def test_the_labels_needed_for_the_present_half_width_are_the_present_ones():
-    found = partly_labelled(50)
-    interval = interval_of_these(found)
-    needed = labels_needed(found, (interval.high - interval.low) / 2)
+    estimated = partly_labelled(50)
+    interval = interval_of_these(estimated)
+    needed = labels_needed(estimated, (interval.high - interval.low) / 2)
     assert abs(needed.of_these - 150) <= 1
 
 
@@ -232,15 +234,15 @@ def test_topics_that_differ_set_a_half_width_that_no_labels_beat():
     topics = np.repeat(np.arange(10), 40)
     gains = (rng.random(400) < np.linspace(0.1, 0.9, 10)[topics]).astype(float)
     human = np.where(rng.permuted(np.tile(np.arange(40), (10, 1)), axis=1).ravel() < 10, gains, NAN)
-    found = estimate(sample(np.zeros(400), human, np.full(400, 1 / 400), topics), 0.0)
-    needed = labels_needed(found, 0.05)
+    estimated = estimate(sample(np.zeros(400), human, np.full(400, 1 / 400), topics), 0.0)
+    needed = labels_needed(estimated, 0.05)
     assert needed.like_these is None
     assert needed.least_half_width > 0.05
     full = interval_like_these(
         estimate(sample(np.zeros(400), gains, np.full(400, 1 / 400), topics), 0.0)
     )
     assert needed.least_half_width == pytest.approx((full.high - full.low) / 2, rel=0.15)
-    reachable = labels_needed(found, needed.least_half_width * 1.1)
+    reachable = labels_needed(estimated, needed.least_half_width * 1.1)
     assert reachable.of_these < reachable.like_these < 400
 
 

@@ -49,13 +49,13 @@ def both_sides(order):
 
 @pytest.mark.parametrize("pattern", PATTERNS)
 def test_each_label_estimates_its_topics_part_without_bias(pattern):
-    found = {False: [], True: []}
+    totals = {False: [], True: []}
     for order in orders(pattern):
         for is_loss, (_, arguments) in enumerate(both_sides(order)):
-            found[bool(is_loss)].append(unbiased_totals(*arguments).unbiased)
+            totals[bool(is_loss)].append(unbiased_totals(*arguments).unbiased)
     for is_loss, gains in ((False, HUMAN), (True, 1 - HUMAN)):
         parts = np.bincount(STRATA, WEIGHTS * gains)
-        assert np.mean(found[is_loss], axis=0) == pytest.approx(parts[list(pattern)])
+        assert np.mean(totals[is_loss], axis=0) == pytest.approx(parts[list(pattern)])
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
@@ -111,11 +111,11 @@ def test_a_bound_of_weighted_parts_bounds_the_score_as_linear_programming_does()
         bound = float(counts @ parts) * rng.uniform(0.8, 1.0)
         exact = linprog(np.ones(n), -counts[None], [-bound], bounds=list(zip(least, most)))  # noqa: B905
         assert exact.success
-        found = max(
+        largest = max(
             least.sum(),
             score_bound(np.array([bound]), *(x[None] for x in (counts, least, most)))[0],
         )
-        assert found == pytest.approx(exact.fun, abs=1e-9)
+        assert largest == pytest.approx(exact.fun, abs=1e-9)
 
 
 def test_the_mixture_is_crossed_where_root_finding_says():
@@ -140,26 +140,26 @@ def sequence(one, **more):
 
 def test_with_all_items_labelled_it_is_the_score_by_people():
     one = make(Kind(n_topics=4, n_items=15, n_labels=None, uneven=True), np.random.default_rng(4))
-    found = sequence(one)
-    assert (found.low[-1], found.high[-1]) == pytest.approx((one.score, one.score))
-    assert (found.low[0], found.high[0]) == pytest.approx((0, 1))
+    bounds = sequence(one)
+    assert (bounds.low[-1], bounds.high[-1]) == pytest.approx((one.score, one.score))
+    assert (bounds.low[0], bounds.high[0]) == pytest.approx((0, 1))
 
 
 def test_bounds_never_move_back_and_fewer_looks_are_never_narrower():
     one = stream_of()
-    found, few = sequence(one), sequence(one, looks=[0, 40, 120])
-    assert (np.diff(found.low) >= 0).all()
-    assert (np.diff(found.high) <= 1e-12).all()
-    assert (few.low <= found.low[[0, 40, 120]] + 1e-12).all()
-    assert (few.high >= found.high[[0, 40, 120]] - 1e-12).all()
+    bounds, few = sequence(one), sequence(one, looks=[0, 40, 120])
+    assert (np.diff(bounds.low) >= 0).all()
+    assert (np.diff(bounds.high) <= 1e-12).all()
+    assert (few.low <= bounds.low[[0, 40, 120]] + 1e-12).all()
+    assert (few.high >= bounds.high[[0, 40, 120]] - 1e-12).all()
 
 
 def test_losses_mirror_gains():
     one = stream_of()
-    found = sequence(one, predicted=Predictions(np.full(120, 0.5), np.full(120, 0.2)))
+    bounds = sequence(one, predicted=Predictions(np.full(120, 0.5), np.full(120, 0.2)))
     other = dataclasses.replace(one, human=1 - one.human, judged=1 - one.judged)
     mirror = sequence(other, predicted=Predictions(np.full(120, 0.5), np.full(120, 0.3)))
-    assert mirror.low == pytest.approx(1 - found.high)
+    assert mirror.low == pytest.approx(1 - bounds.high)
 
 
 def test_who_cannot_tell_widens_it_and_is_no_score():
@@ -167,25 +167,25 @@ def test_who_cannot_tell_widens_it_and_is_no_score():
     human = one.human[one.order]
     open_ones = human.copy()
     open_ones[[3, 50, 90]] = np.nan
-    found = sequence(one, human=open_ones)
+    bounds = sequence(one, human=open_ones)
     line = predictions(Order(one.topics, one.order), one.judged[one.order], open_ones)
     for value, bound in ((0.0, "low"), (1.0, "high")):
         filled = np.where(np.isnan(open_ones), value, human)
         same = getattr(sequence(one, human=filled, predicted=line), bound)
-        assert getattr(found, bound) == pytest.approx(same)
+        assert getattr(bounds, bound) == pytest.approx(same)
 
 
 def test_a_topic_without_a_label_costs_what_it_weighs():
     one = stream_of()
     order = Order(one.topics, one.order[one.topics[one.order] < 3])
     human = one.human[order.labelled]
-    found = confidence_sequence(order, one.judged, human, one.weights)
-    assert found.high[-1] - found.low[-1] > 0.5
+    bounds = confidence_sequence(order, one.judged, human, one.weights)
+    assert bounds.high[-1] - bounds.low[-1] > 0.5
 
 
 def test_a_judge_that_knows_makes_it_narrower():
     good, useless = (stream_of(skill=skill, lean=0.0) for skill in (5.0, 0.0))
-    widths = [found.high[-1] - found.low[-1] for found in map(sequence, (good, useless))]
+    widths = [bounds.high[-1] - bounds.low[-1] for bounds in map(sequence, (good, useless))]
     assert widths[0] < 0.6 * widths[1]
 
 
@@ -194,9 +194,9 @@ def test_other_runs_items_belong_to_the_draw_but_not_to_the_score():
     rng = np.random.default_rng(3)
     is_ours = rng.random(len(one.topics)) < 0.5
     weights = np.where(is_ours, one.weights, 0.0)
-    found = sequence(one, weights=weights / weights.sum())
+    bounds = sequence(one, weights=weights / weights.sum())
     score = weights @ one.human / weights.sum()
-    assert found.low[-1] <= score <= found.high[-1] < found.low[-1] + 0.6
+    assert bounds.low[-1] <= score <= bounds.high[-1] < bounds.low[-1] + 0.6
 
 
 @pytest.mark.parametrize(
