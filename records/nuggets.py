@@ -1,4 +1,4 @@
-"""Nugget banks: the atomic facts that answers to a topic are held against."""
+"""Nugget banks: the atomic facts that answers to a topic are compared with."""
 
 from __future__ import annotations
 

@@ -47,5 +47,5 @@ def with_sections(text: str) -> str:
 
 
 def _apart(shared: re.Match[str]) -> str:
-    """Parameters that are told of in one line, in one line each."""
+    """Parameters that are described in one line, in one line each."""
     return "\n".join(f"{shared[1]}{name}{shared[3]}" for name in shared[2].split(", "))

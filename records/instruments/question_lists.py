@@ -1,4 +1,4 @@
-"""Lists of questions with accepted answers, which a report is held against (ARGUE, RAGTIME)."""
+"""Lists of questions with accepted answers, which a report is compared with (ARGUE, RAGTIME)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rubrics: criteria with signed weights that an answer is held against, by topic."""
+"""Rubrics: criteria with signed weights that an answer is compared with, by topic."""
 
 from __future__ import annotations
 

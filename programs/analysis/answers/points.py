@@ -1,4 +1,4 @@
-"""What answers have and miss of what they are held against: nuggets, key points, criteria ..."""
+"""What answers have and miss of what they are compared with: nuggets, key points, criteria ..."""
 
 from __future__ import annotations
 

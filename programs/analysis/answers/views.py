@@ -71,7 +71,7 @@ class Judged:
 
     @property
     def is_point(self) -> bool:
-        """Whether all answers to the topic are held against the same one."""
+        """Whether all answers to the topic are compared with the same one."""
         return self.unit in POINTS
 
 

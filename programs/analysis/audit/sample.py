@@ -18,7 +18,7 @@ from ...inputs.collection import load_collection
 from ...protocols.table import chosen
 
 TOPICS = "sample/topics.jsonl"  # in the folder of the audit
-# Files of a results folder that say what answers are held against, by the names of `data:`.
+# Files of a results folder that say what answers are compared with, by the names of `data:`.
 _MADE = {"nuggets": "nuggets.jsonl", "questions": "questions.jsonl", "keypoints": "keypoints.jsonl",
          "rubrics": "rubrics.jsonl"}  # fmt: skip
 # What is kept of a judge's section: how it asks, and nothing of who answers.
