@@ -57,11 +57,11 @@ def test_the_2024_layout_counts_citations_in_the_references(write, problems):
 
 
 def test_the_2025_layout_takes_ids_and_places_alike(write, problems):
-    places = {**RAG_2025, "answer": [{"text": "Tides drive turbines.", "citations": [1, 0]}]}
-    places["metadata"] = {**RAG_2025["metadata"], "run_id": "sys2b"}
-    by_id, by_place = read_answers(write(RAG_2025, places), problems)
+    with_indices = {**RAG_2025, "answer": [{"text": "Tides drive turbines.", "citations": [1, 0]}]}
+    with_indices["metadata"] = {**RAG_2025["metadata"], "run_id": "sys2b"}
+    by_id, by_index = read_answers(write(RAG_2025, with_indices), problems)
     assert by_id.topic_id == "12"
-    assert cited(by_id) == cited(by_place) == [["s2", "s1"]]
+    assert cited(by_id) == cited(by_index) == [["s2", "s1"]]
     assert len(problems) == 0
 
 
@@ -212,8 +212,8 @@ def test_a_checked_file_gives_the_same_answers_and_its_words_are_not_counted_aga
     first = list(read_answers(path, problems))
     assert [problem.kind for problem in problems] == ["response_length"]
     again = Problems()
-    found = answers_with_lines(read_lines(path, again), is_checked=True)
-    assert [answer for _, answer in found] == first
+    checked = answers_with_lines(read_lines(path, again), is_checked=True)
+    assert [answer for _, answer in checked] == first
     assert len(again) == 0
 
 

@@ -60,7 +60,7 @@ def test_a_failed_label_is_not_judged_and_never_not_support(write, problems, kin
     ]
     nuggets.append({"text": "t9", "importance": "okay"})
     (assignment,) = read_assignments(write({**ROW, "nuggets": nuggets}), problems)
-    assert [found.label for found in assignment.nuggets] == [
+    assert [nugget.label for nugget in assignment.nuggets] == [
         None, None, None, "not_support", None, None,
     ]  # fmt: skip
     assert kinds() == [(1, "label", "kept")] * 4  # null is how we write what is not judged
@@ -78,7 +78,7 @@ def test_a_wrong_length_is_counted_again_and_a_missing_text_leaves_the_declared_
         {**without_text, "run_id": "b", "response_length": 7},
         {**without_text, "run_id": "c", "response_length": None},
     )
-    assert [found.response_length for found in read_assignments(path, problems)] == [3, 7, None]
+    assert [one.response_length for one in read_assignments(path, problems)] == [3, 7, None]
     assert kinds() == [(1, "response_length", "kept")]
 
 
@@ -101,16 +101,16 @@ def test_malformed_records_are_errors(write, problems, kinds):
 
 def test_the_nist_file_has_the_published_labels_and_vital_strict_scores(shared_data, problems):
     folder = shared_data / "rag24_nuggets"
-    found = {
+    assignments = {
         (a.topic_id, a.run_id): a
         for a in read_assignments(folder / "nugget_assignments.jsonl", problems)
     }
-    labels = Counter(n.label for a in found.values() for n in a.nuggets)
-    assert (len(found), labels.total()) == (530, 7468)
+    labels = Counter(n.label for a in assignments.values() for n in a.nuggets)
+    assert (len(assignments), labels.total()) == (530, 7468)
     assert None not in labels
     for line in (folder / "expected_cell_scores.jsonl").read_text(encoding="utf-8").splitlines():
         row = json.loads(line)
-        assignment = found[row["qid"], row["run_id"]]
+        assignment = assignments[row["qid"], row["run_id"]]
         vital = [n.label for n in assignment.nuggets if n.nugget.importance == "vital"]
         assert vital.count("support") / len(vital) == pytest.approx(row["V_strict"], abs=1e-6)
         assert assignment.response_length == row["answer_words"]
@@ -132,7 +132,7 @@ def test_model_made_labels_give_the_published_all_scores_where_unjudged_counts_a
     gain = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0, None: 0.0}
     n_unjudged = 0
     for assignment in read_assignments(folder / "assignments" / name, problems):
-        labels = [found.label for found in assignment.nuggets]
+        labels = [nugget.label for nugget in assignment.nuggets]
         n_unjudged += labels.count(None)
         row = published.pop(assignment.topic_id)
         mean = fsum(gain[label] for label in labels) / len(labels)

@@ -33,9 +33,9 @@ EBB, SILT = Passage(id="d1", text="Ebb.", title="Tides"), Passage(id="d2", text=
     ],
 )  # fmt: skip
 def test_every_layout_gives_the_documents_in_order(rows, write, problems):
-    found = read_topic_documents(write(*rows), problems)
-    assert found == {"12": {"d1": EBB, "d2": SILT}}
-    assert list(found["12"]) == ["d1", "d2"]
+    documents = read_topic_documents(write(*rows), problems)
+    assert documents == {"12": {"d1": EBB, "d2": SILT}}
+    assert list(documents["12"]) == ["d1", "d2"]
     assert len(problems) == 0
 
 
@@ -87,9 +87,9 @@ def test_an_empty_file_is_an_input_error(write, problems):
 
 # 30 topics, as its README says; the id of a passage begins with its topic.
 def test_real_documents_are_read_with_their_topics(shared_data, problems):
-    found = read_topic_documents(shared_data / "crux_duc/passages.jsonl", problems)
-    assert len(found) == 30
-    assert all(name.startswith(f"{topic}:") for topic in found for name in found[topic])
+    documents = read_topic_documents(shared_data / "crux_duc/passages.jsonl", problems)
+    assert len(documents) == 30
+    assert all(name.startswith(f"{topic}:") for topic in documents for name in documents[topic])
     assert len(problems) == 0
 
 
@@ -122,9 +122,9 @@ def test_what_is_no_report_is_an_error_with_its_place(write, problems, kinds):
 
 
 def test_real_reference_summaries_are_read_whole(shared_data, problems):
-    found = read_reports(shared_data / "crux_duc/queries.jsonl", problems)
-    assert len(found) == 30
-    assert found["duc04-testb-0"].startswith("Dr. Barnett Slepian, the mainstay")
+    reports = read_reports(shared_data / "crux_duc/queries.jsonl", problems)
+    assert len(reports) == 30
+    assert reports["duc04-testb-0"].startswith("Dr. Barnett Slepian, the mainstay")
     assert len(problems) == 0
 
 
@@ -133,15 +133,15 @@ SUMMARY = {"id": "harbour", "documents": ["Dockers struck.", "It rained."], "sum
 
 def test_a_summarised_document_is_a_text_or_an_object_with_a_title_before_it(write, problems):
     documents = ["One.", {"text": "Two."}, {"contents": "Three.", "title": " News ", "url": "u"}]
-    found = read_summaries(write({**SUMMARY, "documents": documents}), problems)
+    summaries = read_summaries(write({**SUMMARY, "documents": documents}), problems)
     texts = ("One.", "Two.", "News\n\nThree.")
-    assert found == [Summary(id="harbour", documents=texts, summary="A strike.")]
+    assert summaries == [Summary(id="harbour", documents=texts, summary="A strike.")]
     assert len(problems) == 0
 
 
 def test_summaries_keep_the_order_of_the_file(write, problems):
-    found = read_summaries(write(*({**SUMMARY, "id": name} for name in "zab")), problems)
-    assert [summary.id for summary in found] == ["z", "a", "b"]
+    summaries = read_summaries(write(*({**SUMMARY, "id": name} for name in "zab")), problems)
+    assert [summary.id for summary in summaries] == ["z", "a", "b"]
 
 
 def test_an_empty_document_of_a_summary_is_skipped_and_listed(write, problems, kinds):

@@ -56,8 +56,8 @@ def test_an_id_depends_on_the_text_alone_and_tells_key_points_from_nuggets():
 def test_ids_spans_and_sources_of_the_file_are_kept(write, problems):
     point = {"id": "k1", "text": "Silt.", "spans": ["silt wears", "of silt"], "sources": ["d1", 2]}
     row = {"qid": "12", "query": "q", "key_points": [point]}
-    (found,) = read_key_point_sets(write(row), problems)["12"].key_points
-    assert found == KeyPoint(
+    (key_point,) = read_key_point_sets(write(row), problems)["12"].key_points
+    assert key_point == KeyPoint(
         id="k1", text="Silt.", spans=("silt wears", "of silt"), sources=("d1", "2")
     )
     assert len(problems) == 0
@@ -70,13 +70,13 @@ def test_what_is_odd_is_read_around_and_listed(write, problems, kinds):
         {"text": "b", "spans": ["b", "", 7], "sources": ["d", None, "e"]},
         "a",
     ]
-    found = read_key_point_sets(write({"qid": "1", "key_points": points}), problems)["1"]
-    assert [(p.text, p.spans, p.sources) for p in found.key_points] == [
+    point_set = read_key_point_sets(write({"qid": "1", "key_points": points}), problems)["1"]
+    assert [(p.text, p.spans, p.sources) for p in point_set.key_points] == [
         ("a", (), ()),
         ("b", ("b",), ("d", "e")),
         ("a", (), ()),
     ]
-    assert found.key_points[2].id == f"{found.key_points[0].id}-2"
+    assert point_set.key_points[2].id == f"{point_set.key_points[0].id}-2"
     assert kinds() == [
         (1, "no_query", "kept"),
         (1, "empty_key_point", "skipped"),
@@ -91,8 +91,8 @@ def test_what_is_odd_is_read_around_and_listed(write, problems, kinds):
 
 
 def test_a_topic_without_key_points_is_there_and_mentioned(write, problems, kinds):
-    found = read_key_point_sets(write({"qid": "1", "query": "q", "key_points": []}), problems)
-    assert found["1"].key_points == ()
+    point_sets = read_key_point_sets(write({"qid": "1", "query": "q", "key_points": []}), problems)
+    assert point_sets["1"].key_points == ()
     assert kinds() == [(1, "no_key_points", "kept")]
 
 
@@ -157,8 +157,8 @@ CELL = {"topic_id": "1", "run_id": "r", "key_point_id": "k"}
 def test_labels_of_entailments_are_read_in_any_case_and_null_is_not_judged(
     written, label, write, problems
 ):
-    (found,) = read_entailments(write({**CELL, "label": written}), problems)
-    assert found == Entailment(**CELL, label=label)
+    (entailment,) = read_entailments(write({**CELL, "label": written}), problems)
+    assert entailment == Entailment(**CELL, label=label)
     assert len(problems) == 0
 
 
@@ -166,8 +166,8 @@ def test_labels_of_entailments_are_read_in_any_case_and_null_is_not_judged(
 def test_any_other_label_of_an_entailment_is_not_judged_and_never_no(
     written, write, problems, kinds
 ):
-    (found,) = read_entailments(write({**CELL, "label": written}), problems)
-    assert found.label is None
+    (entailment,) = read_entailments(write({**CELL, "label": written}), problems)
+    assert entailment.label is None
     assert kinds() == [(1, "label", "kept")]
     assert "wanted no, neutral, yes; not judged" in str(problems.rows[0])
 
@@ -177,9 +177,9 @@ def test_an_answer_to_the_question_whether_it_is_quoted_is_true_or_false(write, 
         {**CELL, "key_point_id": i, "label": "yes", "evidence": "Ebb.", "is_quoted": written}
         for i, written in enumerate((True, False, None, "yes"))
     ]
-    found = list(read_entailments(write(*rows), problems))
-    assert [one.is_quoted for one in found] == [True, False, None, None]
-    assert {(e.of, e.quote, e.start) for one in found for e in one.evidence} == {
+    entailments = list(read_entailments(write(*rows), problems))
+    assert [one.is_quoted for one in entailments] == [True, False, None, None]
+    assert {(e.of, e.quote, e.start) for one in entailments for e in one.evidence} == {
         ("response", "Ebb.", None)
     }
     assert kinds() == [(4, "is_quoted", "kept")]
@@ -188,8 +188,8 @@ def test_an_answer_to_the_question_whether_it_is_quoted_is_true_or_false(write, 
 def test_a_key_point_again_is_mentioned_and_with_another_label_an_error(write, problems, kinds):
     rows = [{**CELL, "label": label} for label in ("yes", "yes", "no")]
     rows += [{**CELL, "run_id": "other", "label": "no"}]
-    found = list(read_entailments(write(*rows), problems))
-    assert [(one.run_id, one.label) for one in found] == [("r", "yes"), ("other", "no")]
+    entailments = list(read_entailments(write(*rows), problems))
+    assert [(one.run_id, one.label) for one in entailments] == [("r", "yes"), ("other", "no")]
     assert kinds() == [(2, "duplicate_entailment", "kept"), (3, "duplicate_entailment", "error")]
     assert "has 'no' here and 'yes' before, wanted one label" in str(problems.rows[1])
 
@@ -226,13 +226,15 @@ ENTAILMENTS = st.builds(
 
 
 @given(
-    found=st.lists(ENTAILMENTS, unique_by=lambda one: (one.run_id, one.topic_id, one.key_point_id))
+    written=st.lists(
+        ENTAILMENTS, unique_by=lambda one: (one.run_id, one.topic_id, one.key_point_id)
+    )
 )
-def test_entailments_are_read_as_they_were_written(found, tmp_path_factory):
+def test_entailments_are_read_as_they_were_written(written, tmp_path_factory):
     path = tmp_path_factory.mktemp("entailments") / "entailments.jsonl"
-    path.write_bytes(b"".join(orjson.dumps(entailment_row(one)) + b"\n" for one in found))
+    path.write_bytes(b"".join(orjson.dumps(entailment_row(one)) + b"\n" for one in written))
     problems = Problems()
-    assert list(read_entailments(path, problems)) == found
+    assert list(read_entailments(path, problems)) == written
     assert len(problems) == 0
 
 
@@ -241,8 +243,8 @@ ANSWER = {"topic_id": "1", "run_id": "r"}
 
 def test_claims_are_texts_or_objects_with_a_label(write, problems):
     claims = ["Ebb.", {"text": "Flow.", "label": "Yes"}, {"claim": "Silt.", "label": None}]
-    (found,) = read_claims(write({**ANSWER, "claims": claims}), problems)
-    assert found.claims == (
+    (claim_set,) = read_claims(write({**ANSWER, "claims": claims}), problems)
+    assert claim_set.claims == (
         Claim(text="Ebb.", label=None),
         Claim(text="Flow.", label="yes"),
         Claim(text="Silt.", label=None),
@@ -252,7 +254,7 @@ def test_claims_are_texts_or_objects_with_a_label(write, problems):
 
 def test_claims_that_nobody_extracted_are_not_an_answer_without_claims(write, problems):
     rows = [{**ANSWER, "claims": None}, {**ANSWER, "run_id": "s", "claims": []}]
-    assert [found.claims for found in read_claims(write(*rows), problems)] == [None, ()]
+    assert [claim_set.claims for claim_set in read_claims(write(*rows), problems)] == [None, ()]
     assert len(problems) == 0
 
 
@@ -260,8 +262,8 @@ def test_any_other_label_of_a_claim_is_not_judged_and_an_empty_claim_left_out(
     write, problems, kinds
 ):
     claims = [{"text": "Ebb.", "label": "neutral"}, {"text": " ", "label": "yes"}]
-    (found,) = read_claims(write({**ANSWER, "claims": claims}), problems)
-    assert found.claims == (Claim(text="Ebb.", label=None),)
+    (claim_set,) = read_claims(write({**ANSWER, "claims": claims}), problems)
+    assert claim_set.claims == (Claim(text="Ebb.", label=None),)
     assert kinds() == [(1, "label", "kept"), (1, "empty_claim", "skipped")]
     assert "claims[0].label is 'neutral', wanted no, yes; not judged" in str(problems.rows[0])
 
@@ -297,12 +299,12 @@ CLAIMS = st.builds(
     )
 )
 def test_claims_are_read_as_they_were_written(by_answer, tmp_path_factory):
-    found = [
+    claim_sets = [
         ClaimSet(run_id=run_id, topic_id=topic_id, claims=claims)
         for (run_id, topic_id), claims in by_answer.items()
     ]
     path = tmp_path_factory.mktemp("claims") / "claims.jsonl"
-    path.write_bytes(b"".join(orjson.dumps(claims_row(one)) + b"\n" for one in found))
+    path.write_bytes(b"".join(orjson.dumps(claims_row(one)) + b"\n" for one in claim_sets))
     problems = Problems()
-    assert list(read_claims(path, problems)) == found
+    assert list(read_claims(path, problems)) == claim_sets
     assert len(problems) == 0

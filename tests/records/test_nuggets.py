@@ -22,12 +22,12 @@ TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str
 def test_a_bank_is_read_as_it_was_written(texts, query, data, tmp_path_factory):
     nuggets = tuple(
         Nugget(
-            id=f"n{place}",
+            id=f"n{i}",
             text=text,
             importance=data.draw(st.sampled_from(Importance)),
             sources=tuple(data.draw(st.sampled_from([(), ("s1", "s2")]))),
         )
-        for place, text in enumerate(texts)
+        for i, text in enumerate(texts)
     )
     bank = NuggetBank(topic_id="12", query=query, nuggets=nuggets)
     path = tmp_path_factory.mktemp("banks") / "bank.jsonl"

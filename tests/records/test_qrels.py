@@ -92,7 +92,7 @@ def test_diversity_qrels_name_the_question_second_and_count_digits_as_numbers(tm
 def test_ir_measures_reads_diversity_qrels_as_subtopics(tmp_path):
     """Two documents answer question 1, one each 2 and 3: a, c, d, b is an ideal order."""
     answers = {"1": ["a", "b"], "2": ["c"], "3": ["d"]}
-    grades = {"t": {q: {p: int(p in found) for p in "abcd"} for q, found in answers.items()}}
+    grades = {"t": {q: {p: int(p in ids) for p in "abcd"} for q, ids in answers.items()}}
     write_diversity_qrels(tmp_path / "q.txt", grades)
     qrels = list(ir_measures.read_trec_qrels(str(tmp_path / "q.txt")))
     assert {(q.iteration, q.doc_id) for q in qrels if q.relevance} == {

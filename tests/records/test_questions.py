@@ -40,20 +40,23 @@ def test_every_layout_gives_the_same_questions(row, write, problems):
 
 def test_a_column_that_no_object_names_has_no_question(write, problems):
     items = [{"idx": 4, "text": "Why?"}, {"idx": 1, "text": "Who?"}]
-    found = read_question_sets(write({"qid": 7, "sub_questions": items}), problems)["7"]
-    assert [(question.column, question.text) for question in found.questions] == [
+    question_set = read_question_sets(write({"qid": 7, "sub_questions": items}), problems)["7"]
+    assert [(question.column, question.text) for question in question_set.questions] == [
         (1, "Who?"),
         (4, "Why?"),
     ]
-    assert found.n_columns == 5
-    assert question_set_row(found) == {"id": "7", "subquestions": ["", "Who?", "", "", "Why?"]}
+    assert question_set.n_columns == 5
+    assert question_set_row(question_set) == {
+        "id": "7",
+        "subquestions": ["", "Who?", "", "", "Why?"],
+    }
 
 
 def test_an_empty_text_is_a_column_without_a_question_and_mentioned(write, problems, kinds):
     row = {"id": "7", "subquestions": ["Who?", " ", "Why?", ""]}
-    found = read_question_sets(write(row), problems)["7"]
-    assert [question.id for question in found.questions] == ["0", "2"]
-    assert found.n_columns == 4
+    question_set = read_question_sets(write(row), problems)["7"]
+    assert [question.id for question in question_set.questions] == ["0", "2"]
+    assert question_set.n_columns == 4
     assert kinds() == [(1, "empty_question", "kept")] * 2
     assert "column 1 has no question" in str(problems.rows[0])
 
@@ -67,8 +70,8 @@ def test_one_text_in_two_columns_is_two_questions_and_mentioned(write, problems,
 
 def test_a_topic_again_is_mentioned_and_with_other_questions_an_error(write, problems, kinds):
     rows = [{"id": "7", "subquestions": asked} for asked in (["Who?"], ["Who?"], ["Why?"])]
-    found = read_question_sets(write(*rows), problems)
-    assert found["7"].questions[0].text == "Who?"
+    sets = read_question_sets(write(*rows), problems)
+    assert sets["7"].questions[0].text == "Who?"
     assert kinds() == [(2, "duplicate_topic", "kept"), (3, "duplicate_topic", "error")]
 
 
@@ -135,8 +138,8 @@ def test_questions_are_read_as_they_were_written(sets, n_after, tmp_path_factory
 
 
 def test_real_questions_keep_the_columns_of_their_ratings(shared_data, problems):
-    found = read_question_sets(shared_data / "crux_duc/queries.jsonl", problems)
-    assert len(found) == 30
-    assert sum(len(one.questions) for one in found.values()) == 449  # 30 x 15, one was empty
-    assert found["duc04-testb-18"].n_columns == 14  # the empty one was the last
+    sets = read_question_sets(shared_data / "crux_duc/queries.jsonl", problems)
+    assert len(sets) == 30
+    assert sum(len(one.questions) for one in sets.values()) == 449  # 30 x 15, one was empty
+    assert sets["duc04-testb-18"].n_columns == 14  # the empty one was the last
     assert len(problems) == 0

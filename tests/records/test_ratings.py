@@ -90,24 +90,24 @@ def test_a_list_of_another_length_than_the_questions_is_an_error(write, problems
         {"id": "7", "docid": "c", "rating": [1, 2, 3, 4]},
         {"qid": "7", "docid": "d", "ratings": [1, 2]},
     )
-    found = read_ratings(path, problems, asked("7", 0, 1, 2))
-    assert found == {"7": {"a": (1, 2, 3)}}
+    ratings = read_ratings(path, problems, asked("7", 0, 1, 2))
+    assert ratings == {"7": {"a": (1, 2, 3)}}
     assert kinds() == [(n, "n_ratings", "error") for n in (2, 3, 4)]
     assert "field 'rating' has 2 ratings, wanted 3, one for each" in str(problems.rows[0])
 
 
 def test_ratings_by_idx_may_go_on_over_columns_without_a_question(write, problems, kinds):
     rows = [{"qid": "7", "docid": name, "ratings": [1, 2, 3, 4]} for name in "ab"]
-    found = read_ratings(write(*rows), problems, asked("7", 0, 2))
-    assert found == {"7": {"a": (1, 2, 3), "b": (1, 2, 3)}}
+    ratings = read_ratings(write(*rows), problems, asked("7", 0, 2))
+    assert ratings == {"7": {"a": (1, 2, 3), "b": (1, 2, 3)}}
     assert kinds() == [(1, "unused_ratings", "skipped")]
     assert "in 2 rows" in str(problems.rows[0])
 
 
 def test_a_list_of_questions_with_empty_columns_at_its_end_has_ratings_for_them(write, problems):
     path = write({"id": "7", "docid": "a", "rating": [1, 2, 3]})
-    found = read_ratings(path, problems, asked("7", 0, n_columns=3))
-    assert found == {"7": {"a": (1, 2, 3)}}
+    ratings = read_ratings(path, problems, asked("7", 0, n_columns=3))
+    assert ratings == {"7": {"a": (1, 2, 3)}}
     assert len(problems) == 0
 
 
@@ -173,9 +173,9 @@ def test_annotated_lines_of_one_document_add_up_unless_they_contradict(write, pr
 def test_real_ratings_are_read_whole(name, n, n_all, shared_data, problems, kinds):
     """The counts were made with a Counter over the parsed lines, without these readers."""
     path = shared_data / "crux_duc" / name
-    found = read_ratings(path, problems)
-    assert (len(found), sum(map(len, found.values()))) == (30, n)
-    lists = [ratings for texts in found.values() for ratings in texts.values()]
+    by_topic = read_ratings(path, problems)
+    assert (len(by_topic), sum(map(len, by_topic.values()))) == (30, n)
+    lists = [ratings for texts in by_topic.values() for ratings in texts.values()]
     assert Counter(rating for ratings in lists for rating in ratings) == n_all
     assert len(problems) == 0
     questions = read_question_sets(shared_data / "crux_duc/queries.jsonl", problems)

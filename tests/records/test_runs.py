@@ -20,9 +20,9 @@ def rankings(draw):
     """A ranking of up to 9 passages, with scores that fall or stay, or without."""
     names = draw(st.lists(ids, min_size=1, max_size=9, unique=True))
     n = len(names) if draw(st.booleans()) else 0
-    found = sorted(draw(st.lists(scores, min_size=n, max_size=n)), reverse=True)
+    descending = sorted(draw(st.lists(scores, min_size=n, max_size=n)), reverse=True)
     return Ranking(
-        run_id=draw(ids), topic_id=draw(ids), passage_ids=tuple(names), scores=tuple(found)
+        run_id=draw(ids), topic_id=draw(ids), passage_ids=tuple(names), scores=tuple(descending)
     )
 
 
@@ -59,15 +59,15 @@ def test_what_is_no_run_line_is_an_error(write, problems, kinds):
 
 
 def test_a_run_is_written_with_ranks_from_one_and_scores_as_they_are():
-    found = written(run("b", "a", scores=(7.5, 0.1)), run("a", topic_id="7"))
-    assert found == "12 Q0 b 1 7.5 x\n12 Q0 a 2 0.1 x\n7 Q0 a 1 1.0 x\n"
+    text = written(run("b", "a", scores=(7.5, 0.1)), run("a", topic_id="7"))
+    assert text == "12 Q0 b 1 7.5 x\n12 Q0 a 2 0.1 x\n7 Q0 a 1 1.0 x\n"
 
 
 # The 32-bit float next to 3 is 2 ** -22 below it, the one next to 2, 2 ** -23.
 def test_equal_scores_are_written_as_the_next_32_bit_floats_below():
     lines = written(run("a", "b", "c", "d", scores=(3.0, 3.0, 2.0, 2.0))).splitlines()
-    found = [float(np.float32(line.split()[4])) for line in lines]
-    assert found == [3, 3 - 2**-22, 2, 2 - 2**-23]
+    values = [float(np.float32(line.split()[4])) for line in lines]
+    assert values == [3, 3 - 2**-22, 2, 2 - 2**-23]
 
 
 def test_scores_that_only_64_bits_tell_apart_keep_their_order_in_32():
@@ -84,19 +84,19 @@ def test_what_is_written_is_read_back_in_the_same_order_by_us_and_by_ir_measures
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "a.run"
         write_trec_run(path, [ranking])
-        found = read_trec_run(path, problems)[ranking.topic_id]
+        reread = read_trec_run(path, problems)[ranking.topic_id]
         with path.open(encoding="utf-8") as lines:
             theirs = list(ir_measures.read_trec_run(lines))
     assert not len(problems)
-    assert (found.run_id, found.passage_ids) == (ranking.run_id, ranking.passage_ids)
-    single = np.array(found.scores, dtype=np.float32)
+    assert (reread.run_id, reread.passage_ids) == (ranking.run_id, ranking.passage_ids)
+    single = np.array(reread.scores, dtype=np.float32)
     assert (np.diff(single) < 0).all()
     assert (np.abs(single[single != 0]) >= np.finfo(np.float32).tiny).all()
     assert [row.doc_id for row in sorted(theirs, key=lambda row: -row.score)] == list(
         ranking.passage_ids
     )
     if len(set(np.array(ranking.scores, dtype=np.float32))) == len(ranking.passage_ids):
-        assert found.scores == pytest.approx(ranking.scores, rel=1e-6, abs=1e-37)
+        assert reread.scores == pytest.approx(ranking.scores, rel=1e-6, abs=1e-37)
 
 
 def test_a_topic_without_passages_leaves_no_line():
@@ -139,9 +139,9 @@ def test_a_ranking_that_was_not_made_says_why_in_a_run_that_other_tools_read(wri
     text = written(run("a", "b"), lost)
     assert text.splitlines()[2] == "13 Q0 not-made:refused 1 1.0 x"
     path = write(*text.splitlines())
-    found = read_trec_run(path, problems)
-    assert (found["12"].not_made, found["13"].not_made) == (None, "refused")
-    assert found["13"].passage_ids == ()
+    rankings_read = read_trec_run(path, problems)
+    assert (rankings_read["12"].not_made, rankings_read["13"].not_made) == (None, "refused")
+    assert rankings_read["13"].passage_ids == ()
     assert not list(problems)
     [other] = [row for row in ir_measures.read_trec_run(str(path)) if row.query_id == "13"]
     assert other.doc_id == "not-made:refused"

@@ -54,7 +54,7 @@ def test_three_columns_are_trec_eval_with_the_run_named_by_the_file(write, probl
 
 def test_a_header_is_mentioned_and_no_value_is_none(write, problems, kinds):
     path = write("run topic measure value", "sys2 1 V nan", "sys2 2 V None", name="x.txt")
-    assert [found.value for found in read_scores(path, problems)] == [None, None]
+    assert [score.value for score in read_scores(path, problems)] == [None, None]
     assert kinds() == [(1, "header", "skipped")]
 
 
@@ -99,7 +99,7 @@ def test_values_survive_columns_to_the_last_bit(tmp_path, problems):
     values = [0.1 + 0.2, 1 / 3, 1e-17]
     rows = [row(topic=str(position), value=value) for position, value in enumerate(values)]
     write_scores(tmp_path / "s.jsonl", tmp_path / "s.txt", rows)
-    assert [found.value for found in read_scores(tmp_path / "s.txt", problems)] == values
+    assert [score.value for score in read_scores(tmp_path / "s.txt", problems)] == values
 
 
 def test_a_real_leaderboard_of_four_runs_is_read(shared_data, problems, kinds):

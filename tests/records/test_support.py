@@ -118,16 +118,16 @@ def test_the_published_examples_are_read(write, problems):
 def test_every_spelling_of_a_label_is_known(written, label, write, problems):
     citations = [{"docid": "s1", "label": written}]
     row = {"run_id": "r", "topic_id": "t", "sentences": [{"text": "x", "citations": citations}]}
-    (found,) = read_support(write(row), problems)
-    assert found.sentences[0].citations[0].label == label
+    (support,) = read_support(write(row), problems)
+    assert support.sentences[0].citations[0].label == label
     assert len(problems) == 0
 
 
 def test_an_unknown_label_is_not_judged_and_listed(write, problems, kinds):
     citations = [{"docid": "s1", "label": 3}, {"docid": "s2", "label": True}, {"docid": "s3"}]
     row = {"run_id": "r", "topic_id": "t", "sentences": [{"text": "", "citations": citations}]}
-    (found,) = read_support(write(row), problems)
-    assert [citation.label for citation in found.sentences[0].citations] == [None, None, None]
+    (support,) = read_support(write(row), problems)
+    assert [citation.label for citation in support.sentences[0].citations] == [None, None, None]
     assert kinds() == [(1, "empty_sentence", "kept")] + [(1, "label", "kept")] * 3
 
 
@@ -165,8 +165,8 @@ def test_lines_of_one_answer_that_stand_apart_and_other_malformed_lines_are_erro
 def test_a_sentence_id_that_is_repeated_or_no_number_is_an_error(field, write, problems, kinds):
     sentences = [{field: number, "text": text} for number, text in ((0, "a"), (2, "b"), ("0", "c"))]
     row = {"run_id": "r", "topic_id": "t", "sentences": [*sentences, {field: "x", "text": "d"}]}
-    (found,) = read_support(write(row), problems)
-    assert [(sentence.id, sentence.text) for sentence in found.sentences] == [(0, "a"), (2, "b")]
+    (support,) = read_support(write(row), problems)
+    assert [(sentence.id, sentence.text) for sentence in support.sentences] == [(0, "a"), (2, "b")]
     assert kinds() == [(1, "duplicate_sentence", "error"), (1, "bad_field", "error")]
     assert f"sentences[2].{field} is 0, as of a sentence before it" in str(problems.rows[0])
 
@@ -176,8 +176,8 @@ def test_sentences_without_ids_are_numbered_and_one_with_the_id_of_another_is_an
 ):
     sentences = [{"text": "a"}, {"sentence_id": 0, "text": "b"}]
     row = {"run_id": "r", "topic_id": "t", "sentences": sentences}
-    (found,) = read_support(write(row), problems)
-    assert [sentence.text for sentence in found.sentences] == ["a"]
+    (support,) = read_support(write(row), problems)
+    assert [sentence.text for sentence in support.sentences] == ["a"]
     assert kinds() == [(1, "duplicate_sentence", "error")]
 
 

@@ -116,8 +116,8 @@ def test_labels_come_out_as_they_were_packed(packed):
 def test_the_page_unpacks_what_was_packed():
     for bits in (1, 2, 3, 7):
         codes = [(7 * i + i // 3) % 2**bits for i in range(50)]
-        places, text = list(range(50)), pack(codes, bits)
-        assert in_node("pack", f"{places}.map(modules.pack.unpacked({text!r}, {bits}))") == codes
+        indices, text = list(range(50)), pack(codes, bits)
+        assert in_node("pack", f"{indices}.map(modules.pack.unpacked({text!r}, {bits}))") == codes
 
 
 def test_a_code_that_does_not_fit_is_refused_rather_than_cut():
@@ -131,8 +131,8 @@ def test_270_000_labels_take_less_than_100_kB():
 
 
 def test_the_matrix_has_each_label_of_each_run(tides):
-    found = matrix.data(source(tides))
-    nuggets, support = found["matrices"]
+    section = matrix.data(source(tides))
+    nuggets, support = section["matrices"]
     [topic] = nuggets["topics"]
     assert [text for _, text, _ in topic["items"]] == [MOON, SUN]
     labels = [nuggets["codes"][code] for code in unpack(nuggets["cells"], nuggets["bits"], 4)]
@@ -181,10 +181,10 @@ def test_texts_of_a_topic_are_packed_whole_and_nothing_in_them_ends_their_elemen
     assert HOSTILE not in page
     assert not left
     assert index(page) == {"topics": {"t": [0]}, "pages": {}, "left": {"answers": 2}}
-    found = opened(page)
-    assert [text for text, _ in found["answers"]["one"]["sentences"]] == [MOON, f"Odd: {HOSTILE}"]
-    assert found["passages"]["p"] == [HOSTILE, MOON]
-    moon = next(one for one in found["answers"]["one"]["judged"] if one["program"] == "nuggets")
+    texts = opened(page)
+    assert [text for text, _ in texts["answers"]["one"]["sentences"]] == [MOON, f"Odd: {HOSTILE}"]
+    assert texts["passages"]["p"] == [HOSTILE, MOON]
+    moon = next(one for one in texts["answers"]["one"]["judged"] if one["program"] == "nuggets")
     [[of, quote, spans, _, is_quoted]] = moon["evidence"]
     assert (of, is_quoted) == ("answer", True)
     assert [MOON[start:end] for at, start, end in spans if at == 0] == [quote]
@@ -226,9 +226,9 @@ def test_evidence_keeps_the_sentences_that_judgements_are_about(tides):
     sentences = (Sentence(MOON, ("p",)), Sentence("Nobody asked about this."))
     one = Judged("support", "citation", "0 p", MOON, "full", sentence=0, docid="p", passage=MOON)
     answer = AnswerView("one", "t", "Why tides?", sentences, (one,), 9)
-    found = topic_json([answer], str, is_whole=False)
-    assert found["answers"]["one"]["sentences"] == [[MOON, ["p"]], [None, []]]
-    assert found["passages"] == {}
+    texts = topic_json([answer], str, is_whole=False)
+    assert texts["answers"]["one"]["sentences"] == [[MOON, ["p"]], [None, []]]
+    assert texts["passages"] == {}
 
 
 def test_a_page_for_each_topic_stands_beside_the_report(tmp_path):

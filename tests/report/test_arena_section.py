@@ -19,9 +19,9 @@ def judged(tmp_path, program):
 
 def test_the_section_has_the_standings_and_who_beat_whom(tmp_path):
     folder = judged(tmp_path, "arena")
-    found = data(Source([folder], Problems()))
-    (one,) = found["folders"]
-    assert found["count"] == one["n"] == 30  # 6 pairs of 4 runs on 5 topics
+    section = data(Source([folder], Problems()))
+    (one,) = section["folders"]
+    assert section["count"] == one["n"] == 30  # 6 pairs of 4 runs on 5 topics
     names = [row["run"] for row in one["runs"]]
     assert names == ["factdump", "complete", "miscited", "thin"]
     # What the files say: of the five battles of the first two, by hand from battles.jsonl.

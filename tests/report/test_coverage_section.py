@@ -40,8 +40,8 @@ def folder(tmp_path_factory):
 
 
 def test_the_matrix_has_every_rating_and_what_no_run_retrieved_is_counted(folder):
-    found = coverage.data(Source([folder], Problems()))["covered"][0]
-    topic = found["topics"]["t"]
+    section = coverage.data(Source([folder], Problems()))["covered"][0]
+    topic = section["topics"]["t"]
     assert topic["passages"] == PASSAGES
     assert topic["ratings"] == ["500", "430", "025"]
     assert topic["answerable"] == [1, 1, 1]  # from rating 3 on

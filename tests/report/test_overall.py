@@ -94,17 +94,17 @@ def warned(source):
 def test_a_page_takes_the_place_of_a_page_and_of_nothing_else(demo, tmp_path):
     labels = Path(shutil.copy(LABELS, tmp_path))
     scores = Path(shutil.copy(demo / "scores.jsonl", tmp_path))
-    for place in (labels, scores, tmp_path, Path("/dev/null")):
-        before = place.read_bytes() if place.is_file() else None
-        with pytest.raises(InputError, match=re.escape(str(place))):
-            write_report(of(demo), place)
-        assert before == (place.read_bytes() if place.is_file() else None)
+    for path in (labels, scores, tmp_path, Path("/dev/null")):
+        before = path.read_bytes() if path.is_file() else None
+        with pytest.raises(InputError, match=re.escape(str(path))):
+            write_report(of(demo), path)
+        assert before == (path.read_bytes() if path.is_file() else None)
     page, empty = tmp_path / "page.html", tmp_path / "made.html"
     page.write_text(" <!DOCTYPE html>\n<p>an older one</p>")
     empty.touch()
-    for place in (page, empty):
-        write_report(of(demo), place)
-        assert place.read_bytes().startswith(b"<!doctype html>\n<html lang")
+    for path in (page, empty):
+        write_report(of(demo), path)
+        assert path.read_bytes().startswith(b"<!doctype html>\n<html lang")
 
 
 def test_a_folder_that_is_given_twice_is_not_set_against_itself(demo):
@@ -185,8 +185,8 @@ def test_inputs_that_changed_or_went_are_warned_of_and_named(demo, tmp_path):
 def test_labels_correct_scores_as_judge_score_does_and_agree_as_judge_agree_does(demo):
     source = of(demo, labels=[LABELS])
     rows = leaderboard.data(source)["measures"]["support_precision"]["rows"]
-    found = corrected_scores(demo, LABELS, Problems(), ignore_others=True)
-    for score in found.scores:
+    corrected = corrected_scores(demo, LABELS, Problems(), ignore_others=True)
+    for score in corrected.scores:
         if score.measure == "support_precision":
             row = next(row for row in rows if row["run_id"] == score.run_id)
             assert row["corrected"]["value"] == score.corrected.value
@@ -212,10 +212,10 @@ def test_labels_of_something_else_are_said_and_break_nothing(demo, tmp_path):
 
 
 def test_oracles_are_no_runs(contexts):
-    found = leaderboard.data(of(contexts))["measures"]["coverage"]
-    assert [row["run_id"] for row in found["rows"]] == ["one", "two"]
-    assert [(row["run_id"], row["mean"]) for row in found["oracles"]] == [("Z*", 1.0)]
-    assert found["rows"][0]["mean"] == pytest.approx(2 / 3)  # the third question has no answer
+    board = leaderboard.data(of(contexts))["measures"]["coverage"]
+    assert [row["run_id"] for row in board["rows"]] == ["one", "two"]
+    assert [(row["run_id"], row["mean"]) for row in board["oracles"]] == [("Z*", 1.0)]
+    assert board["rows"][0]["mean"] == pytest.approx(2 / 3)  # the third question has no answer
     redundancy = leaderboard.data(of(contexts))["measures"]["redundancy"]
     assert redundancy["is_less_better"]
     assert [row["run_id"] for row in redundancy["rows"]] == ["two", "one"]  # best first
@@ -233,8 +233,8 @@ def test_every_measure_that_a_program_shows_is_explained():
     assert meaning("alpha_ndcg@4").text.endswith(", of the first 4.")
     assert meaning("V_expected").text.endswith(", by the judge's probabilities.")
     assert meaning("redundancy@10").is_less_better
-    said = [name for program in programs() for name in program.meanings]
-    assert len(said) == len({*said})  # the second would not be heard
+    names = [name for program in programs() for name in program.meanings]
+    assert len(names) == len({*names})  # the second would not be heard
 
 
 def test_a_program_says_which_way_its_measure_is_better(monkeypatch):
@@ -247,11 +247,11 @@ def test_a_program_says_which_way_its_measure_is_better(monkeypatch):
 
 
 def test_the_config_can_be_run_again_and_the_commands_name_the_folder(key_points):
-    found = method.data(of(key_points))
-    (folder,) = found["folders"]
+    section = method.data(of(key_points))
+    (folder,) = section["folders"]
     assert Config.model_validate(yaml.safe_load(folder["config"])).program == ("keypoints",)
     assert folder["commands"][0] == f"judge export-config '{key_points}' > judge.yaml"
-    assert [paper["url"] for paper in found["papers"]] == ["https://arxiv.org/abs/2410.23000"]
+    assert [paper["url"] for paper in section["papers"]] == ["https://arxiv.org/abs/2410.23000"]
     assert {judge["name"]: judge["prompts"] for judge in folder["judges"]}["claim"].startswith(
         "judge "
     )
@@ -276,9 +276,9 @@ def test_spending_is_added_up_over_starts_and_an_unknown_price_is_no_zero(demo, 
         {"start": 2, "stage": "assignments", "cost": 1.0, **row},
     ]
     (folder / "spend.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
-    (found,) = cost.data(of(folder))["folders"]
-    spent = {one["stage"]: one for one in found["spend"]}
-    assert (spent["support"]["requests"], spent["support"]["cost"], found["n_starts"]) == (
+    (spending,) = cost.data(of(folder))["folders"]
+    spent = {one["stage"]: one for one in spending["spend"]}
+    assert (spent["support"]["requests"], spent["support"]["cost"], spending["n_starts"]) == (
         4,
         0.75,
         2,

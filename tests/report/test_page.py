@@ -14,10 +14,10 @@ from nuggetjudge.report.page import packed_island
 def test_data_of_any_size_comes_back_and_cannot_end_its_element(n, kind):
     given = {"texts": [f"</script><b>{i}\u2028" for i in range(n)]}
     text = packed_island("data-x", given)
-    found = re.fullmatch(r'<script type="([\w/]+)" id="data-x">([^<]*)</script>\n', text)
-    assert found is not None
-    assert found[1] == kind
-    body = found[2]
+    match = re.fullmatch(r'<script type="([\w/]+)" id="data-x">([^<]*)</script>\n', text)
+    assert match is not None
+    assert match[1] == kind
+    body = match[2]
     if kind.endswith("gzip"):
         body = gzip.decompress(base64.b64decode(body)).decode()
         assert len(text) < len(body) / 2

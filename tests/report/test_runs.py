@@ -20,7 +20,7 @@ from nuggetjudge.report.source import Source
 
 MOON, KELP, OTHER = "The moon pulls the sea.", "Kelp bends with the tide.", "Nothing of that kind."
 # What each run says on t1 to t5; nobody asks for a fact on t5, and `gone` cites a text not there.
-SAID = {
+ANSWERS = {
     "both": ([MOON, KELP], [MOON, KELP], [MOON, KELP], None, [MOON]),
     "moon": ([MOON, KELP], [MOON], [MOON], [MOON], [MOON]),
     "gone": ([MOON], [OTHER], [OTHER], [OTHER], [OTHER]),
@@ -42,9 +42,9 @@ def folder(tmp_path_factory):
         put(f"{run}.jsonl", (
             {"run_id": run, "topic_id": topic, "references": ["q" if run == "gone" else "p"],
              "answer": [{"text": text, "citations": [0]} for text in texts]}
-            for topic, texts in zip(named, said, strict=True) if texts
+            for topic, texts in zip(named, answered, strict=True) if texts
         ))
-        for run, said in SAID.items()
+        for run, answered in ANSWERS.items()
     ]  # fmt: skip
     (home / "topics.tsv").write_text("".join(f"{topic}\twhy tides\n" for topic in named))
     return nj.run(
@@ -63,8 +63,8 @@ def of(*folders, labels=()):
     return Source(folders, Problems(), labels=labels)
 
 
-def rows_of(found, measure):
-    return {row["run_id"]: row for row in found["measures"][measure]["rows"]}
+def rows_of(section, measure):
+    return {row["run_id"]: row for row in section["measures"][measure]["rows"]}
 
 
 def cell(source, measure, run, topic):
@@ -96,15 +96,15 @@ def test_intervals_and_tests_are_those_of_judge_compare(folder):
     board, tested = leaderboard.data(source), pairs.data(source)["measures"]
     assert tested.keys() == set(source.measures) - {"length"}
     for measure in tested:
-        found = compare_runs([folder], Problems(), measures=[measure])["measures"][measure]
+        comparison = compare_runs([folder], Problems(), measures=[measure])["measures"][measure]
         rows = rows_of(board, measure)
-        for run in found["runs"]:
+        for run in comparison["runs"]:
             assert {name: rows[run["run_id"]][name] for name in run} == run
         marks = {True: "1", False: "0", None: "?"}
-        apart = "".join(marks[pair["is_told_apart"]] for pair in found["pairs"])
+        apart = "".join(marks[pair["is_told_apart"]] for pair in comparison["pairs"])
         assert tested[measure]["is_told_apart"] == board["measures"][measure]["apart"] == apart
         for name in ("difference", "p", "p_holm", "p_hsd"):
-            expected = [pair[name] for pair in found["pairs"]]
+            expected = [pair[name] for pair in comparison["pairs"]]
             assert tested[measure][name] == pytest.approx(expected, abs=5e-5), (measure, name)
 
 
@@ -118,11 +118,11 @@ def test_means_of_all_rows_are_those_of_judge_score(folder):
 
 
 def test_a_pair_counts_topics_won_tied_and_lost(folder):
-    found = pairs.data(of(folder))["measures"]["V_strict"]
-    assert found["runs"] == ["both", "moon", "gone"]
+    compared = pairs.data(of(folder))["measures"]["V_strict"]
+    assert compared["runs"] == ["both", "moon", "gone"]
     # On t1 equal, on t2 and t3 the first, on t4, which it did not answer, the second.
-    assert [found[name][0] for name in ("wins", "ties", "losses")] == [2, 1, 1]
-    assert found["difference"][0] == 0.125
+    assert [compared[name][0] for name in ("wins", "ties", "losses")] == [2, 1, 1]
+    assert compared["difference"][0] == 0.125
 
 
 def test_no_answer_no_judgement_and_no_meaning_are_three_things(folder):
@@ -150,12 +150,12 @@ def test_many_distinct_values_are_packed_without_loss(folder):
 
 
 def test_a_longer_run_that_is_no_better_is_not_on_the_line(folder):
-    found = length.data(of(folder))["measures"]["A"]
-    points = {point["run"]: point for point in found["points"]}
+    plotted = length.data(of(folder))["measures"]["A"]
+    points = {point["run"]: point for point in plotted["points"]}
     assert points["gone"]["words"] == (5 + 3 * 4) / 4  # t5 has no nuggets
     assert points["both"]["words"] == 10  # of what it answered
-    assert [found["points"][i]["run"] for i in found["front"]] == ["gone", "moon", "both"]
-    assert found["spearman"] == pytest.approx(1.0)
+    assert [plotted["points"][i]["run"] for i in plotted["front"]] == ["gone", "moon", "both"]
+    assert plotted["spearman"] == pytest.approx(1.0)
     assert length.front([(5, 0.5), (5, 0.7), (9, 0.7), (4, 0.1)]) == [3, 1]
 
 
@@ -172,8 +172,8 @@ def test_three_folders_stand_side_by_side_under_names_of_their_own(folder, tmp_p
     assert rows["both@two"]["n"] == 6
     row = rows_of(leaderboard.data(source), "support_precision")["gone@one"]
     assert (row["n_unjudged"], row["bounds"]) == (5, [0.0, 1.0])
-    noted = [(p.kind, p.file) for p in source.problems.rows]
-    assert noted == [("other_judge", str(tmp_path / "two"))]  # once, for the one that differs
+    listed = [(p.kind, p.file) for p in source.problems.rows]
+    assert listed == [("other_judge", str(tmp_path / "two"))]  # once, for the one that differs
 
 
 def test_one_run_alone_has_a_leaderboard_and_no_pairs(folder, tmp_path):
@@ -190,12 +190,12 @@ def test_one_run_alone_has_a_leaderboard_and_no_pairs(folder, tmp_path):
 def test_only_what_leaderboards_go_by_is_tested_where_all_would_take_minutes(folder, monkeypatch):
     monkeypatch.setattr("nuggetjudge.report.source._FEW", 10)
     source = of(folder)
-    found = leaderboard.data(source)["measures"]
+    measures = leaderboard.data(source)["measures"]
     assert pairs.data(source)["measures"].keys() == {"V_strict", "support_precision"}
-    assert found["A"]["apart"] == ""
-    assert found["V_strict"]["apart"]
+    assert measures["A"]["apart"] == ""
+    assert measures["V_strict"]["apart"]
     expected = compare_runs([folder], Problems(), measures=["A"])["measures"]["A"]["runs"]
-    assert [row["low"] for row in found["A"]["rows"]] == [row["low"] for row in expected]
+    assert [row["low"] for row in measures["A"]["rows"]] == [row["low"] for row in expected]
 
 
 def test_the_gap_of_a_topic_is_over_what_both_labelled():

@@ -40,14 +40,16 @@ def test_every_figure_is_that_of_judge_agree(demo):
     sides = people.data(of(demo, labels=[NUGGETS, SUPPORT]))["sides"]
     assert [side["kind"] for side in sides] == ["nuggets", "support"]
     for side, labels in zip(sides, (NUGGETS, SUPPORT), strict=True):
-        found = agree(labels, demo, Problems())
+        agreement = agree(labels, demo, Problems())
         figures = {row["name"]: row["judge"] for row in side["figures"]}
-        assert figures["Cohen kappa"] == found["intervals"]["cohen_kappa"]["unweighted"]
-        assert figures["Krippendorff alpha, ordinal"] == found["intervals"]["alpha"]["ordinal"]
-        assert side["confusion"] == found["confusion"]
-        assert side["by_label"][0]["kappa"] == found["intervals"]["one_vs_rest"][side["scale"][0]]
-        assert sum(row["n"] for row in side["by_topic"]) == side["n"] == found["n"]
-        assert {row["topic"] for row in side["by_topic"]} == set(found["by_topic"])
+        assert figures["Cohen kappa"] == agreement["intervals"]["cohen_kappa"]["unweighted"]
+        assert figures["Krippendorff alpha, ordinal"] == agreement["intervals"]["alpha"]["ordinal"]
+        assert side["confusion"] == agreement["confusion"]
+        assert (
+            side["by_label"][0]["kappa"] == agreement["intervals"]["one_vs_rest"][side["scale"][0]]
+        )
+        assert sum(row["n"] for row in side["by_topic"]) == side["n"] == agreement["n"]
+        assert {row["topic"] for row in side["by_topic"]} == set(agreement["by_topic"])
 
 
 def test_kappa_by_topic_is_that_of_the_topic_alone(demo):
@@ -117,10 +119,10 @@ def test_a_run_has_the_name_of_the_results_where_people_left_its_team_out(demo, 
 
 def test_without_labels_it_says_which_command_makes_a_sheet_for_people(demo):
     for section in (people, disagreements):
-        found = section.data(of(demo))
-        assert "judge next" in found["command"]
-        assert str(demo) in found["command"]
-        assert found["missing"]
+        shown = section.data(of(demo))
+        assert "judge next" in shown["command"]
+        assert str(demo) in shown["command"]
+        assert shown["missing"]
 
 
 def test_two_judges_of_the_same_answers_are_compared_without_people(demo, tmp_path):
@@ -146,9 +148,9 @@ def test_labels_of_nothing_that_was_judged_are_refused(demo, tmp_path):
 
 
 def test_nothing_missing_is_said_as_nothing(demo):
-    found = unjudged.data(of(demo))
-    assert (found["count"], found["reasons"], found["bounds"]["n"]) == (0, [], 0)
-    assert found["n_judged"] == nj.Result(demo).n_judged > 0
+    section = unjudged.data(of(demo))
+    assert (section["count"], section["reasons"], section["bounds"]["n"]) == (0, [], 0)
+    assert section["n_judged"] == nj.Result(demo).n_judged > 0
 
 
 def test_what_is_missing_is_counted_by_reason_and_its_reply_is_kept_as_it_came(demo, tmp_path):
@@ -162,14 +164,14 @@ def test_what_is_missing_is_counted_by_reason_and_its_reply_is_kept_as_it_came(d
     ]
     lines(folder / "unjudged.jsonl", missing)
     lines(folder / "problems.jsonl", [{"kind": "k", "action": "kept", "at": "f:1", "what": "w"}])
-    found = unjudged.data(of(folder))
-    assert found["reasons"] == [
+    section = unjudged.data(of(folder))
+    assert section["reasons"] == [
         {"stage": "support", "reason": "bad", "rows": 2, "n": 4},
         {"stage": "support", "reason": "refused", "rows": 1, "n": 1},
     ]
-    assert values_of(found["columns"]["raw"]) == [raws[0], None, "{"]
-    assert values_of(found["columns"]["item"]) == ["0 p"] * 3
-    assert (found["count"], found["n_problems"]) == (3, 1)
+    assert values_of(section["columns"]["raw"]) == [raws[0], None, "{"]
+    assert values_of(section["columns"]["item"]) == ["0 p"] * 3
+    assert (section["count"], section["n_problems"]) == (3, 1)
 
 
 def test_bounds_show_the_runs_that_the_missing_could_move_most_first(demo, tmp_path):
@@ -179,8 +181,8 @@ def test_bounds_show_the_runs_that_the_missing_could_move_most_first(demo, tmp_p
     measure = of(demo).measures[0]
     for run, low, high in (("thin", 0.1, 0.4), ("complete", 0.2, 0.9)):
         mine = {"run_id": run, "topic_id": "all", "measure": measure}
-        found = next(row for row in rows if row.items() >= mine.items())
-        found |= {"low": low, "high": high, "n_unjudged": 2}
+        score = next(row for row in rows if row.items() >= mine.items())
+        score |= {"low": low, "high": high, "n_unjudged": 2}
     lines(folder / "scores.jsonl", rows)
     bounds = unjudged.data(of(folder))["bounds"]
     assert [(row["run"], row["low"], row["high"]) for row in bounds["runs"]] == [
@@ -198,13 +200,13 @@ def evidence(tmp_path_factory):
 
 
 def test_steps_of_agents_are_those_of_the_trace(evidence):
-    found = agents.data(of(evidence))
+    section = agents.data(of(evidence))
     trace = [json.loads(line) for line in (evidence / "trace.jsonl").read_text().splitlines()]
-    assert found["count"] == sum(step["path"] == "0" for step in trace)
-    assert sum(end["n"] for end in found["ends"]) == found["count"]
-    opened = [json.loads(gzip.decompress(base64.b64decode(text))) for text in found["steps"]]
-    assert [len(steps) for steps in opened] == values_of(found["columns"]["steps"])
-    assert [steps[-1]["name"] for steps in opened] == values_of(found["columns"]["outcome"])
+    assert section["count"] == sum(step["path"] == "0" for step in trace)
+    assert sum(end["n"] for end in section["ends"]) == section["count"]
+    opened = [json.loads(gzip.decompress(base64.b64decode(text))) for text in section["steps"]]
+    assert [len(steps) for steps in opened] == values_of(section["columns"]["steps"])
+    assert [steps[-1]["name"] for steps in opened] == values_of(section["columns"]["outcome"])
     first = [step for step in trace if step["item"] == trace[0]["item"]][1:]
     for step, shown in zip(first, opened[0], strict=True):
         assert shown == {k: v for k, v in step.items() if k in shown}

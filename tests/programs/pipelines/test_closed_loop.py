@@ -128,8 +128,8 @@ def test_an_answer_that_could_not_be_made_is_unjudged_and_no_zero(folder, fault,
         assert result.manifest["unjudged"] == {"answers": 1}
         assert result.manifest["unjudged_by_reason"] == {reason: 1}
         assert result.manifest["share_missing"] == 1 / 4
-        found = means(result, "support_recall")
-        lost, other = found["one"], found["two"]
+        scores = means(result, "support_recall")
+        lost, other = scores["one"], scores["two"]
         assert (lost.value, lost.low, lost.high) == (
             other.value,
             other.low / 2,
@@ -161,8 +161,8 @@ def test_comparisons_and_corrections_know_of_an_answer_that_was_not_made(folder)
         of_one = [w for w, r in zip(measure.weights, items.runs, strict=True) if r == "one"]
         assert sum(of_one) == pytest.approx(1.0)
         assert measure.weights[at] == pytest.approx(1 / 2)
-    found = compare_runs([part.folder], Problems(), measures=["support_recall"])
-    of_run = {r["run_id"]: r for r in found["measures"]["support_recall"]["runs"]}
+    comparison = compare_runs([part.folder], Problems(), measures=["support_recall"])
+    of_run = {r["run_id"]: r for r in comparison["measures"]["support_recall"]["runs"]}
     assert (of_run["one"]["n_topics"], of_run["two"]["n_topics"]) == (1, 2)
     assert of_run["one"]["mean"] == of_run["two"]["mean"]
     judges = compare(part.folder, part.folder, Problems(), way="judges")["ranking"]

@@ -34,8 +34,8 @@ FIRST_TWO = {  # the answers of `echo` for k = 2
 
 def echo(body):
     """Says every passage, citing it, and then that this is all."""
-    told = input_of(body)["passages"].items()
-    sentences = [{"text": text, "citations": [int(number)]} for number, text in told]
+    passages = input_of(body)["passages"].items()
+    sentences = [{"text": text, "citations": [int(number)]} for number, text in passages]
     return {"answer": [*sentences, {"text": "That is all.", "citations": []}]}
 
 
@@ -97,19 +97,19 @@ def rows(path):
 
 def answers_of(folder):
     """Run -> topic -> the answer as it is read back, without a problem."""
-    problems, found = Problems(), {}
+    problems, answers = Problems(), {}
     for path in sorted((folder / "answers").iterdir()):
         for answer in read_answers(path, problems):
             assert path.name == f"{answer.run_id}.jsonl"
-            found.setdefault(answer.run_id, {})[answer.topic_id] = answer
+            answers.setdefault(answer.run_id, {})[answer.topic_id] = answer
     assert not list(problems)
-    return found
+    return answers
 
 
 def files_of(folder):
     paths = [*(folder / "answers").iterdir(), *folder.iterdir()]
-    told = ("manifest.json", "spend.jsonl")  # of times and costs
-    return {p.name: p.read_bytes() for p in paths if p.is_file() and p.name not in told}
+    records = ("manifest.json", "spend.jsonl")  # of times and costs
+    return {p.name: p.read_bytes() for p in paths if p.is_file() and p.name not in records}
 
 
 def test_a_passage_that_two_sentences_cite_counts_once():
@@ -123,15 +123,15 @@ def test_an_answer_is_written_from_the_first_passages_and_read_back_without_a_pr
     layout, made, tmp_path
 ):
     manifest = made(**{"generate.layout": layout})
-    found = answers_of(tmp_path / "out")
-    assert {run: {t: list(a.references) for t, a in of.items()} for run, of in found.items()} == (
+    answers = answers_of(tmp_path / "out")
+    assert {run: {t: list(a.references) for t, a in of.items()} for run, of in answers.items()} == (
         FIRST_TWO
     )
-    for run_id, of in found.items():
+    for run_id, of in answers.items():
         for topic_id, answer in of.items():
             names = FIRST_TWO[run_id][topic_id]
-            told = [(s.text, [c.passage_id for c in s.citations]) for s in answer.sentences]
-            assert told == [*((PASSAGES[n], [n]) for n in names), ("That is all.", [])]
+            cited = [(s.text, [c.passage_id for c in s.citations]) for s in answer.sentences]
+            assert cited == [*((PASSAGES[n], [n]) for n in names), ("That is all.", [])]
     assert manifest["statistics"]["runs"] == {
         "bm25": {
             "topics": 2, "answers": 2, "words": (5 + 4 + 3) + (4 + 4 + 3), "sentences": 6,
@@ -195,11 +195,11 @@ def test_in_the_place_of_an_answer_that_was_not_made_stands_why_and_it_is_made_l
     made = partial(made, **{"generate.layout": layout})
     manifest = made()
     out = tmp_path / "out"
-    found = answers_of(out)
-    assert {run: {t: a.not_made for t, a in of.items()} for run, of in found.items()} == {
+    answers = answers_of(out)
+    assert {run: {t: a.not_made for t, a in of.items()} for run, of in answers.items()} == {
         run: {"tide": None, "kelp": "refused"} for run in RUNS
     }
-    assert found["bm25"]["kelp"].references == ("p4", "p3")
+    assert answers["bm25"]["kelp"].references == ("p4", "p3")
     lines = rows(out / "answers" / "bm25.jsonl")
     assert (lines[1]["answer"], lines[1]["not_made"]) == ([], "refused")  # empty for other tools
     assert manifest["unjudged_by_reason"] == {"refused": 2}
@@ -261,8 +261,8 @@ def test_two_runs_with_the_same_context_share_a_call(server, made, write, tmp_pa
     same = {"tide": ["p1", "p2"]}
     made(data=write({"tide": TOPICS["tide"]}, runs={"one": same, "two": same}))
     assert len(server.requests) == 1
-    found = answers_of(tmp_path / "out")
-    assert found["one"]["tide"].sentences == found["two"]["tide"].sentences
+    answers = answers_of(tmp_path / "out")
+    assert answers["one"]["tide"].sentences == answers["two"]["tide"].sentences
 
 
 def test_a_finished_run_replays_from_the_cache_with_the_endpoint_down(made, server, tmp_path):
@@ -323,30 +323,30 @@ def test_ones_own_instructions_are_sent_and_ask_for_the_answers_anew(server, mad
     )
 
 
-@pytest.mark.parametrize(("content", "told"), [("\n", "is empty"), (None, "cannot be read")])
-def test_instructions_that_say_nothing_are_an_input_error(content, told, made, tmp_path):
+@pytest.mark.parametrize(("content", "message"), [("\n", "is empty"), (None, "cannot be read")])
+def test_instructions_that_say_nothing_are_an_input_error(content, message, made, tmp_path):
     own = tmp_path / "own.txt"
     if content is not None:
         own.write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=rf"own\.txt: .*{told}"):
+    with pytest.raises(InputError, match=rf"own\.txt: .*{message}"):
         made(**{"generate.instructions": own})
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "told"),
+    ("name", "content", "message"),
     [
         ("answers", None, "has a answers/ that no build wrote"),
         ("manifest.json", '{"fingerprint": ""}', "results of judge run"),
     ],
 )
-def test_a_folder_of_something_else_is_left_alone(name, content, told, made, tmp_path):
+def test_a_folder_of_something_else_is_left_alone(name, content, message, made, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     if content is None:
         (out / name).mkdir()
     else:
         (out / name).write_text(content, encoding="utf-8")
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         made(model="lexical")
     assert [path.name for path in out.iterdir()] == [name]
 
@@ -390,7 +390,7 @@ def test_lexical_answers_to_real_topics_are_read_back_without_a_problem(
         "data.retrieval": [str(tmp_path / "reference.run")],
     }
     manifest = made(model="lexical", data=data, **{"generate.k": 20})
-    found = answers_of(tmp_path / "out")["reference"]
-    assert list(found) == list(read_topics(folder / "topics.tsv", Problems()))
+    answers = answers_of(tmp_path / "out")["reference"]
+    assert list(answers) == list(read_topics(folder / "topics.tsv", Problems()))
     assert manifest["share_missing"] == 0
-    assert all(len(answer.references) == 20 for answer in found.values())
+    assert all(len(answer.references) == 20 for answer in answers.values())

@@ -39,17 +39,15 @@ def planned(tmp_path):
 
 
 def test_a_plan_has_a_call_for_each_context_and_leaves_nothing(planned, tmp_path):
-    (found,) = planned(**{"generate.words": 100})
-    assert (found.judge, found.calls) == ("answer_writer", 1)
+    (plan,) = planned(**{"generate.words": 100})
+    assert (plan.judge, plan.calls) == ("answer_writer", 1)
     sentence = {"text": "The moon pulls the sea.", "citations": [1, 2]}  # of five words
     text = json.dumps({"answer": [sentence] * 20})
     size = len(text) + sum(map(text.count, '{}[]":,'))  # a mark is half a token
-    assert found.completion_tokens == size // 4 + 1
+    assert plan.completion_tokens == size // 4 + 1
     texts = 2 * 40 * len("The moon pulls the sea. ") // 4  # 4 characters a token
-    assert texts < found.prompt_tokens < texts + 300
-    assert found.cost == pytest.approx(
-        (2 * found.prompt_tokens + 8 * found.completion_tokens) / 1e6
-    )
+    assert texts < plan.prompt_tokens < texts + 300
+    assert plan.cost == pytest.approx((2 * plan.prompt_tokens + 8 * plan.completion_tokens) / 1e6)
     assert not (tmp_path / "out").exists()
 
 
@@ -65,7 +63,7 @@ def test_what_is_not_named_is_told(name, planned):
 
 
 @pytest.mark.parametrize(
-    ("settings", "told"),
+    ("settings", "message"),
     [
         ({"generate.k": 21}, r"generate\.k: 21, wanted 20 at most \(TREC RAG 2024\)"),
         ({"generate.words": 401}, r"generate\.words: 401, wanted 400 at most \(TREC RAG 2024\)"),
@@ -78,8 +76,8 @@ def test_what_is_not_named_is_told(name, planned):
         ({"tag": "../b"}, r"run '\.\./b' cannot name a file"),
     ],
 )
-def test_settings_that_would_give_a_bad_run_are_refused(settings, told, planned):
-    with pytest.raises(InputError, match=told):
+def test_settings_that_would_give_a_bad_run_are_refused(settings, message, planned):
+    with pytest.raises(InputError, match=message):
         planned(**settings)
 
 

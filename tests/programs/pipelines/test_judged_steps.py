@@ -59,8 +59,8 @@ FAILED = {
 def test_a_step_that_no_call_answers_leaves_the_order_and_counts_each(folder, step, calls):
     with MockServer() as server:
         server.faults = lambda index, body: Status(500)
-        found, manifest = ran(folder, ["bm25", step], server)
-    assert found == BY_BM25
+        ranking, manifest = ran(folder, ["bm25", step], server)
+    assert ranking == BY_BM25
     assert (manifest["asked"], manifest["failed"], manifest["counts"]) == (calls, calls, {})
     assert manifest["share_missing"] == 1.0
 
@@ -75,22 +75,22 @@ REPLIES = {
 
 
 @pytest.mark.parametrize(
-    ("order", "found", "failed", "counts"), REPLIES.values(), ids=REPLIES.keys()
+    ("order", "expected", "failed", "counts"), REPLIES.values(), ids=REPLIES.keys()
 )
 def test_a_reply_that_is_no_permutation_is_mended_where_it_can_be(
-    folder, order, found, failed, counts
+    folder, order, expected, failed, counts
 ):
     with MockServer(lambda body: {"order": order}) as server:
         ids, manifest = ran(folder, "bm25, listwise", server)
-    assert ids == found
+    assert ids == expected
     assert (manifest["asked"], manifest["failed"]) == ({"listwise": 1}, failed)
     assert manifest["counts"] == counts
 
 
 def test_a_number_that_no_passage_of_a_set_has_leaves_the_first_in_its_place(folder):
     with MockServer(lambda body: {"best": 9}) as server:
-        found, manifest = ran(folder, ["bm25", {"setwise": {"top": 2, "size": 2}}], server)
-    assert found == BY_BM25
+        ranking, manifest = ran(folder, ["bm25", {"setwise": {"top": 2, "size": 2}}], server)
+    assert ranking == BY_BM25
     assert manifest["failed"] == {"setwise": 3}
 
 
@@ -98,8 +98,8 @@ def test_a_window_without_a_reply_keeps_its_order_and_the_next_is_asked(folder):
     """The window at the back fails; the one before it, of a and b, is turned round."""
     with MockServer(lambda body: {"order": [2, 1]}, faults=[Status(500)]) as server:
         step = {"listwise": {"window": 2, "stride": 1}}
-        found, manifest = ran(folder, ["bm25", step], server)
-    assert found == ["b", "a", "c"]
+        ranking, manifest = ran(folder, ["bm25", step], server)
+    assert ranking == ["b", "a", "c"]
     assert (manifest["asked"], manifest["failed"]) == ({"listwise": 2}, {"listwise": 1})
 
 
@@ -116,8 +116,8 @@ def test_a_rating_that_fails_adds_nothing_and_the_others_stand(folder):
 
     with MockServer(earned) as server:
         server.faults = fault
-        found, manifest = ran(folder, ["bm25", {"coverage": COVERAGE}], server)
-    assert found == ["b", "c", "a"]
+        ranking, manifest = ran(folder, ["bm25", {"coverage": COVERAGE}], server)
+    assert ranking == ["b", "c", "a"]
     assert (manifest["asked"], manifest["failed"]) == ({"ratings": 6}, {"ratings": 2})
 
 
@@ -125,9 +125,9 @@ def test_steps_that_pipelines_share_are_done_once(folder):
     """Without a cache, which would hide that a window is asked about twice."""
     with MockServer(lambda body: {"order": [3, 2, 1]}) as server:
         shared = ["bm25 3", "listwise"]
-        found, manifest = ran(folder, {"one": shared, "two": [*shared, "cut 2"]}, server)
+        ranking, manifest = ran(folder, {"one": shared, "two": [*shared, "cut 2"]}, server)
         assert len(server.requests) == 1
-    assert found == ["c", "b", "a"]
+    assert ranking == ["c", "b", "a"]
     assert manifest["asked"] == {"listwise": 1}
     assert [about["passages"] for about in manifest["runs"].values()] == [3, 2]
 

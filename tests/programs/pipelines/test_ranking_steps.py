@@ -105,14 +105,16 @@ WANT_DATA = {
 }
 
 
-@pytest.mark.parametrize(("step", "more", "told"), WANT_DATA.values(), ids=WANT_DATA.keys())
-def test_a_step_that_lacks_its_data_is_refused_before_anything_is_asked(folder, step, more, told):
+@pytest.mark.parametrize(("step", "more", "message"), WANT_DATA.values(), ids=WANT_DATA.keys())
+def test_a_step_that_lacks_its_data_is_refused_before_anything_is_asked(
+    folder, step, more, message
+):
     (folder / "ratings.jsonl").write_text(
         '{"id": "t", "docid": "a", "rating": [5, 0]}\n', encoding="utf-8"
     )
     more = {name: [folder / path for path in paths] for name, paths in more.items()}
     with MockServer() as server:
-        with pytest.raises(InputError, match=told):
+        with pytest.raises(InputError, match=message):
             ran(folder, ["bm25", "listwise", step], **more, **of_server(server))
         assert not server.requests
     assert not (folder / "a.run").exists()
@@ -141,10 +143,10 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("runs", "step", "told"), REFUSED.values(), ids=REFUSED.keys())
-def test_scores_that_a_step_cannot_use_are_told_with_step_and_topic(folder, runs, step, told):
+@pytest.mark.parametrize(("runs", "step", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_scores_that_a_step_cannot_use_are_told_with_step_and_topic(folder, runs, step, message):
     given = [write_run(folder, f"{i}.run", **scores) for i, scores in enumerate(runs)]
-    with pytest.raises(InputError, match=rf"^({told}): topic 't'"):
+    with pytest.raises(InputError, match=rf"^({message}): topic 't'"):
         ran(folder, [*given, step])
     assert not (folder / "a.run").exists()
 
@@ -186,9 +188,9 @@ SCORES = {
 def test_a_step_gives_the_scores_that_its_settings_ask_for(folder, runs, step, scores):
     given = [write_run(folder, f"{i}.run", **scores) for i, scores in enumerate(runs)]
     ran(folder, [*given, step])
-    found = read_trec_run(folder / "a.run", Problems())["t"]
-    assert list(found.passage_ids) == list(scores)
-    assert list(found.scores) == pytest.approx(list(scores.values()), abs=1e-5)
+    ranking = read_trec_run(folder / "a.run", Problems())["t"]
+    assert list(ranking.passage_ids) == list(scores)
+    assert list(ranking.scores) == pytest.approx(list(scores.values()), abs=1e-5)
 
 
 class Library:
@@ -224,8 +226,8 @@ def test_what_a_library_counts_is_counted_and_its_failure_leaves_the_order(
     (folder / "topics.tsv").write_text("t\tdam\nu\tclay\n", encoding="utf-8")
     library = Library(**does)
     monkeypatch.setattr(ranking_steps, "rankllm_of", lambda config, step: library)
-    found, manifest = ran(folder, "bm25, rankllm")
-    assert found == ids
+    ranking, manifest = ran(folder, "bm25, rankllm")
+    assert ranking == ids
     assert manifest["asked"] == {"rankllm": asked}
     assert manifest["failed"] == ({"rankllm": failed} if failed else {})
     assert manifest["counts"] == ({MENDED: mended} if mended else {})
@@ -241,8 +243,8 @@ def test_a_step_tells_how_many_topics_it_has_done(folder, monkeypatch, capsys):
 
 def test_a_ranking_with_a_passage_without_text_names_it(folder):
     step = write_run(folder, "other.run", a=3, zzz=2, yyy=1)
-    told = r"^no text of 'yyy' \(2 of 3 passages\); add the file that has it \(--passages\)$"
-    with pytest.raises(InputError, match=told):
+    message = r"^no text of 'yyy' \(2 of 3 passages\); add the file that has it \(--passages\)$"
+    with pytest.raises(InputError, match=message):
         ran(folder, [step, "mmr"])
 
 
@@ -297,16 +299,16 @@ DEEP = {
 
 @pytest.mark.parametrize(("steps", "n"), DEEP.values(), ids=DEEP.keys())
 def test_a_search_that_is_not_told_how_many_finds_what_later_steps_take(many, steps, n):
-    found, manifest = ran(many, steps)
-    assert len(found) == n
+    ranking, manifest = ran(many, steps)
+    assert len(ranking) == n
     assert manifest["counts"] == {}
     again = load_config(None, {"retrieve": manifest["config"]["retrieve"]})
     assert again.retrieve[0].hits == max(100, manifest["config"]["retrieve"][0]["hits"])
 
 
 def test_hits_that_are_told_stand_and_a_step_that_wants_more_is_named(many):
-    found, manifest = ran(many, "bm25 10, cut 120")
-    assert len(found) == 10
+    ranking, manifest = ran(many, "bm25 10, cut 120")
+    assert len(ranking) == 10
     assert manifest["counts"] == {"passages a topic, at most, reach cut 120 of bm25": 10}
 
 
@@ -319,8 +321,8 @@ def test_two_rankings_may_together_be_as_many_as_a_cut_takes(folder):
 def test_a_run_is_taken_whole_and_its_problems_are_in_the_manifest(many):
     scores = {f"p{i:03}": 150 - i for i in range(150)}
     step = write_run(many, "other.run", **scores)
-    found, manifest = ran(many, [step])
-    assert found == list(scores)
+    ranking, manifest = ran(many, [step])
+    assert ranking == list(scores)
     assert manifest["problems"] == {}
     (many / "other.run").write_text("t Q0 p000 1 1.0 x\nt Q0 p001 2 2.0 x\n", encoding="utf-8")
     pipelines = {"one": [step], "two": [{"run": {**step["run"], "hits": 1}}]}
@@ -417,8 +419,8 @@ def test_the_ratings_of_a_topic_are_asked_for_at_once(folder):
     steps = JudgedSteps(panel, {"t": question}, {})
     ranked = [Scored(name, 1.0) for name in BY_BM25]
     step = CoverageStep(step="coverage", questions="given")
-    found = asyncio.run(steps.rerank(step, Topic(id="t", text="dam"), ranked, PASSAGES))
-    assert [one.passage_id for one in found] == ["b", "a", "c"]
+    reranked = asyncio.run(steps.rerank(step, Topic(id="t", text="dam"), ranked, PASSAGES))
+    assert [one.passage_id for one in reranked] == ["b", "a", "c"]
     assert steps.asked == {"ratings": 3}
 
 

@@ -49,9 +49,9 @@ def rankings(folder, pipeline, **more):
     out = folder / "a.run"
     manifest = retrieve(config_of(folder, pipeline, **more), out)
     problems = Problems()
-    found = read_trec_run(out, problems)
+    run = read_trec_run(out, problems)
     assert not list(problems)
-    return {topic: list(ranking.passage_ids) for topic, ranking in found.items()}, manifest
+    return {topic: list(ranking.passage_ids) for topic, ranking in run.items()}, manifest
 
 
 def of_server(server, **judges):
@@ -60,8 +60,8 @@ def of_server(server, **judges):
 
 
 def test_bm25_ranks_by_how_often_the_word_stands_there(folder):
-    found, manifest = rankings(folder, "bm25")
-    assert found == {"t": BY_BM25, "u": ["t:f#6"]}
+    run, manifest = rankings(folder, "bm25")
+    assert run == {"t": BY_BM25, "u": ["t:f#6"]}
     about = manifest["runs"]["bm25"]
     assert (about["topics"], about["passages"], about["topics_without_passages"]) == (2, 5, [])
 
@@ -70,8 +70,8 @@ def test_hits_cut_a_ranking_and_a_rerank_leaves_what_is_behind_its_depth(folder)
     assert rankings(folder, "bm25 2")[0]["t"] == BY_BM25[:2]
     assert rankings(folder, "bm25, cut 3")[0]["t"] == BY_BM25[:3]
     with MockServer(lambda body: {"order": [2, 1]}) as server:
-        found, _ = rankings(folder, ["bm25", {"listwise": {"depth": 2}}], **of_server(server))
-    assert found["t"] == ["t:b#2", "t:a#1", "t:c#3", "t:d#4"]
+        run, _ = rankings(folder, ["bm25", {"listwise": {"depth": 2}}], **of_server(server))
+    assert run["t"] == ["t:b#2", "t:a#1", "t:c#3", "t:d#4"]
 
 
 def test_a_token_budget_takes_the_longest_beginning_that_fits(folder):
@@ -83,8 +83,8 @@ def test_two_first_stages_are_fused_by_rank(folder):
     """b and a change places in the given run: b earns 1/61 + 1/62 as a does, and a came first."""
     run = folder / "other.run"
     run.write_text("t Q0 t:b#2 1 2.0 x\nt Q0 t:e#5 2 1.0 x\n", encoding="utf-8")
-    found, manifest = rankings(folder, ["bm25", {"run": {"path": str(run)}}, "rrf"])
-    assert found["t"] == ["t:b#2", "t:a#1", "t:e#5", "t:c#3", "t:d#4"]
+    ranked, manifest = rankings(folder, ["bm25", {"run": {"path": str(run)}}, "rrf"])
+    assert ranked["t"] == ["t:b#2", "t:a#1", "t:e#5", "t:c#3", "t:d#4"]
     assert str(run) in manifest["inputs"]
 
 
@@ -93,12 +93,12 @@ def test_a_list_wise_judge_reverses_the_ranking_and_is_asked_once_a_window(folde
         return {"order": list(range(len(input_of(body)["passages"]), 0, -1))}
 
     with MockServer(reverse) as server:
-        found, manifest = rankings(folder, "bm25, listwise", **of_server(server))
-        assert found["t"] == BY_BM25[::-1]
+        run, manifest = rankings(folder, "bm25, listwise", **of_server(server))
+        assert run["t"] == BY_BM25[::-1]
         assert manifest["asked"] == {"listwise": 1}  # u found one passage: nothing to ask
         assert len(server.requests) == 1
         again, manifest = rankings(folder, "bm25, listwise", **of_server(server))
-        assert again == found
+        assert again == run
         assert manifest["this_time"]["requests"] == 0
         assert len(server.requests) == 1
 
@@ -110,15 +110,15 @@ def test_a_set_wise_judge_finds_the_best_and_keeps_the_others(folder):
 
     with MockServer(longest_word_last) as server:
         step = {"setwise": {"top": 2, "size": 2}}
-        found, _ = rankings(folder, ["bm25", step], **of_server(server))
-    assert found["t"] == ["t:d#4", "t:c#3", "t:a#1", "t:b#2"]
+        run, _ = rankings(folder, ["bm25", step], **of_server(server))
+    assert run["t"] == ["t:d#4", "t:c#3", "t:a#1", "t:b#2"]
 
 
 def test_a_reranker_without_a_reply_keeps_the_order_and_is_counted(folder):
     with MockServer() as server:
         server.faults = lambda index, body: Status(500)
-        found, manifest = rankings(folder, "bm25, listwise", **of_server(server))
-    assert found["t"] == BY_BM25
+        run, manifest = rankings(folder, "bm25, listwise", **of_server(server))
+    assert run["t"] == BY_BM25
     assert (manifest["asked"], manifest["failed"]) == ({"listwise": 1}, {"listwise": 1})
     assert manifest["share_missing"] == 1.0
 
@@ -160,16 +160,16 @@ def test_coverage_takes_what_answers_most_of_what_is_open_without_a_call(folder)
     with MockServer() as server:
         more = {**questions_of(folder), **of_server(server)}
         step = {"coverage": {"questions": "given"}}
-        found, manifest = rankings(folder, ["bm25", step], **more)
+        run, manifest = rankings(folder, ["bm25", step], **more)
         assert not server.requests
-    assert found["t"] == ["t:b#2", "t:c#3", "t:a#1", "t:d#4"]
+    assert run["t"] == ["t:b#2", "t:c#3", "t:a#1", "t:d#4"]
     assert manifest["asked"] == {}
 
 
 def test_as_many_passages_as_required_are_kept(folder):
     """a or b answers why?, c when?: Z* has two passages."""
-    found, _ = rankings(folder, ["bm25", {"cut": {"required": True}}], **questions_of(folder))
-    assert found["t"] == BY_BM25[:2]
+    run, _ = rankings(folder, ["bm25", {"cut": {"required": True}}], **questions_of(folder))
+    assert run["t"] == BY_BM25[:2]
     with pytest.raises(InputError, match="rated sub-questions"):
         rankings(folder, ["bm25", {"cut": {"required": True}}])
 
@@ -189,8 +189,8 @@ def test_several_pipelines_give_a_folder_of_runs_and_share_their_steps(folder):
 
 def test_a_topic_that_finds_nothing_is_named(folder):
     (folder / "topics.tsv").write_text("t\tdam\nv\tzebra\n", encoding="utf-8")
-    found, manifest = rankings(folder, "bm25, mmr 2")
-    assert list(found) == ["t"]
+    run, manifest = rankings(folder, "bm25, mmr 2")
+    assert list(run) == ["t"]
     assert manifest["runs"]["bm25-mmr"]["topics_without_passages"] == ["v"]
 
 
@@ -200,11 +200,11 @@ BAD_PASSAGES = {
 }
 
 
-@pytest.mark.parametrize(("line", "told"), BAD_PASSAGES.values(), ids=BAD_PASSAGES.keys())
-def test_bad_passages_are_refused_with_their_line(folder, line, told):
+@pytest.mark.parametrize(("line", "message"), BAD_PASSAGES.values(), ids=BAD_PASSAGES.keys())
+def test_bad_passages_are_refused_with_their_line(folder, line, message):
     with (folder / "passages.jsonl").open("a", encoding="utf-8") as stream:
         stream.write(f"\n{line}\n")
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=message):
         rankings(folder, "bm25")
     assert not (folder / "a.run").exists()
 
@@ -234,11 +234,11 @@ def test_rerankers_are_planned_at_the_price_they_pay_also_where_judges_ask_in_ba
 
 
 def test_an_index_gives_the_same_run_and_needs_no_passages(folder):
-    found, _ = rankings(folder, "bm25")
+    run, _ = rankings(folder, "bm25")
     made = make_indexes([Bm25Step(step="bm25")], [folder / "passages.jsonl"], folder / "index")
     assert made["passages"] == 6
     more = {"data.passages": [], "data.index": folder / "index"}
-    assert rankings(folder, "bm25", **more)[0] == found
+    assert rankings(folder, "bm25", **more)[0] == run
     with pytest.raises(InputError, match="name files of them"):
         rankings(folder, "bm25, mmr 2", **more)
 
@@ -322,12 +322,12 @@ def test_a_topic_that_missing_ratings_leave_without_a_size_is_no_topic_that_foun
     rows[0]["rating"] = [-2] * len(rows[0]["rating"])
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     pipeline = ["bm25", {"cut": {"required": True}}]
-    found, manifest = rankings(folder, pipeline, **more)
+    run, manifest = rankings(folder, pipeline, **more)
     [about] = manifest["runs"].values()
     lost = about["topics_not_made"]
     assert set(lost.values()) == {"incomplete"}
     assert not set(lost) & {*about["topics_without_passages"], *about["topics_cut_to_nothing"]}
-    assert {topic: found[topic] for topic in lost} == {topic: [] for topic in lost}
+    assert {topic: run[topic] for topic in lost} == {topic: [] for topic in lost}
     (folder / "a.run").rename(folder / "before.run")
     again, _ = rankings(folder, [{"run": {"path": folder / "before.run"}}, "cut 1"])
     assert {topic for topic, names in again.items() if not names} == set(lost)

@@ -140,10 +140,10 @@ def test_a_place_that_cannot_be_written_is_told_before_anything_is_asked(folder)
     with MockServer() as server:
         model = {"model": "openai/mock", "api_base": server.base_url}
         config = config_of(folder, "bm25, listwise", **{"models.default": model})
-        for place in ("x.run", "file", "file/a.run", "out", "a.run.gz"):
-            with pytest.raises(InputError) as told:
-                retrieve(config, folder / place)
-            assert "\n" not in str(told.value)
+        for path in ("x.run", "file", "file/a.run", "out", "a.run.gz"):
+            with pytest.raises(InputError) as error:
+                retrieve(config, folder / path)
+            assert "\n" not in str(error.value)
         assert not server.requests
     assert names(folder) == ["file", "out", "passages.jsonl", "topics.txt", "x.run"]
 
@@ -191,9 +191,9 @@ def test_damage_that_keeps_the_size_of_a_file_is_noticed(folder):
     make_indexes([BM25], [folder / "passages.jsonl"], folder / "index")
     path = folder / "index" / name_of_index(BM25) / "ids.json"
     path.write_bytes(path.read_bytes().replace(b'"a"', b'"z"'))
-    with pytest.raises(InputError, match=r"corrupt index: file ids\.json") as told:
+    with pytest.raises(InputError, match=r"corrupt index: file ids\.json") as error:
         retrieve(config_of(folder, **{"data.index": folder / "index"}), folder / "a.run")
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
     assert not (folder / "a.run").exists()
 
 

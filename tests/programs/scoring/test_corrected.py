@@ -98,15 +98,15 @@ def means(path):
     return {(row.run_id, row.measure): row.value for row in rows}
 
 
-def by_name(found):
-    return {(score.run_id, score.measure): score for score in found.scores}
+def by_name(corrected):
+    return {(score.run_id, score.measure): score for score in corrected.scores}
 
 
 def test_with_every_nugget_labelled_each_score_is_that_of_people(nuggets):
-    found = by_name(corrected_scores(nuggets.path, nuggets.human_path, Problems()))
+    scores = by_name(corrected_scores(nuggets.path, nuggets.human_path, Problems()))
     truth, judged = means(nuggets.human_path), means(nuggets.path)
-    assert len(found) == 3 * 6
-    for name, score in found.items():
+    assert len(scores) == 3 * 6
+    for name, score in scores.items():
         assert score.corrected.value == pytest.approx(truth[name])
         assert score.corrected.of_these.low == pytest.approx(truth[name])
         assert score.corrected.of_these.high == pytest.approx(truth[name])
@@ -116,10 +116,10 @@ def test_with_every_nugget_labelled_each_score_is_that_of_people(nuggets):
 
 def test_with_every_citation_labelled_each_score_is_that_of_people(support):
     human, judged = support
-    found = by_name(corrected_scores(judged, human, Problems()))
+    scores = by_name(corrected_scores(judged, human, Problems()))
     truth = means(human)
-    assert len(found) == 3 * 6
-    for name, score in found.items():
+    assert len(scores) == 3 * 6
+    for name, score in scores.items():
         assert score.corrected.value == pytest.approx(truth[name]), name
         assert score.judged == means(judged)[name]
 
@@ -128,9 +128,9 @@ def test_an_answer_that_a_run_did_not_give_counts_0(nuggets, tmp_path):
     some = [row for row in nuggets.judged if (row["run_id"], row["qid"]) != ("two", "t3")]
     truth = [row for row in nuggets.human if (row["run_id"], row["qid"]) != ("two", "t3")]
     judged, human = write(tmp_path / "j.jsonl", some), write(tmp_path / "h.jsonl", truth)
-    found = by_name(corrected_scores(judged, human, Problems()))
-    assert found["two", "A"].corrected.value == pytest.approx(means(human)["two", "A"])
-    assert (found["two", "A"].n_topics, found["two", "A"].n_labelled_topics) == (8, 7)
+    scores = by_name(corrected_scores(judged, human, Problems()))
+    assert scores["two", "A"].corrected.value == pytest.approx(means(human)["two", "A"])
+    assert (scores["two", "A"].n_topics, scores["two", "A"].n_labelled_topics) == (8, 7)
 
 
 def test_a_topic_without_vital_nuggets_counts_in_a_alone(nuggets, tmp_path):
@@ -141,27 +141,27 @@ def test_a_topic_without_vital_nuggets_counts_in_a_alone(nuggets, tmp_path):
                     nugget["importance"] = "okay"
     judged, human = write(tmp_path / "j.jsonl", nuggets.judged), tmp_path / "h.jsonl"
     write(human, nuggets.human)
-    found = by_name(corrected_scores(judged, human, Problems()))
-    assert found["one", "V"].n_topics == 7
-    assert found["one", "A"].n_topics == 8
-    assert found["one", "V"].corrected.value == pytest.approx(means(human)["one", "V"])
+    scores = by_name(corrected_scores(judged, human, Problems()))
+    assert scores["one", "V"].n_topics == 7
+    assert scores["one", "A"].n_topics == 8
+    assert scores["one", "V"].corrected.value == pytest.approx(means(human)["one", "V"])
 
 
 def test_an_item_that_was_not_judged_is_no_0_and_its_label_counts(nuggets, tmp_path):
     for row in nuggets.judged[:6]:
         row["nuggets"][0]["assignment"] = None
     judged = write(tmp_path / "j.jsonl", nuggets.judged)
-    found = by_name(corrected_scores(judged, nuggets.human_path, Problems()))
+    scores = by_name(corrected_scores(judged, nuggets.human_path, Problems()))
     truth = means(nuggets.human_path)
-    assert found["one", "A"].n_unjudged == 2
-    assert found["one", "A"].n_items == 80
-    for name, score in found.items():
+    assert scores["one", "A"].n_unjudged == 2
+    assert scores["one", "A"].n_items == 80
+    for name, score in scores.items():
         assert score.corrected.value == pytest.approx(truth[name])
 
 
 def test_a_part_of_the_labels_gives_intervals_and_says_what_they_rest_on(nuggets):
-    found = corrected_scores(nuggets.path, nuggets.labels(120), Problems(), half_width=0.02)
-    scores = by_name(found)
+    corrected = corrected_scores(nuggets.path, nuggets.labels(120), Problems(), half_width=0.02)
+    scores = by_name(corrected)
     assert sum(scores[run, "A"].n_labels for run in RUNS) == 120
     score = scores["one", "A_strict"]
     low, high = score.corrected.of_these.low, score.corrected.of_these.high
@@ -179,13 +179,13 @@ def test_a_part_of_the_labels_gives_intervals_and_says_what_they_rest_on(nuggets
 
 
 def test_the_difference_from_the_judges_best_run_is_the_difference_of_the_scores(nuggets):
-    found = corrected_scores(nuggets.path, nuggets.labels(150), Problems(), measures=["A"])
-    scores = by_name(found)
+    corrected = corrected_scores(nuggets.path, nuggets.labels(150), Problems(), measures=["A"])
+    scores = by_name(corrected)
     best = max(RUNS, key=lambda run: scores[run, "A"].judged)
-    assert {(d.run_id, d.against) for d in found.differences} == {
+    assert {(d.run_id, d.against) for d in corrected.differences} == {
         (run, best) for run in RUNS if run != best
     }
-    for row in found.differences:
+    for row in corrected.differences:
         one, other = scores[row.run_id, "A"], scores[best, "A"]
         assert row.corrected.value == pytest.approx(one.corrected.value - other.corrected.value)
         assert row.judged == pytest.approx(one.judged - other.judged)
@@ -213,28 +213,28 @@ def test_differences_of_near_equal_runs_hold_the_truth_as_often_as_they_say(tmp_
         run: sum(label == "yes" for (_, r, _), (_, label) in truth.items() if r == run) / 120
         for run in runs
     }
-    held, errors, chosen_late = [], [], []
+    covers, errors, chosen_late = [], [], []
     for _ in range(120):
         drawn = [(t, r, i) for t in topics for r in runs for i in rng.sample(range(15), 5)]
         labels = labels_file(tmp_path / "labels.jsonl", [truth[cell] for cell in drawn])
-        found = corrected_scores(path, labels, Problems(), measures=["mean_gain"])
-        for row in found.differences:
+        corrected = corrected_scores(path, labels, Problems(), measures=["mean_gain"])
+        for row in corrected.differences:
             true = score[row.run_id] - score[row.against]
-            held.append(row.corrected.of_these.low <= true <= row.corrected.of_these.high)
+            covers.append(row.corrected.of_these.low <= true <= row.corrected.of_these.high)
             errors.append(row.corrected.value - true)
-        values = {one.run_id: one.corrected.value for one in found.scores}
+        values = {one.run_id: one.corrected.value for one in corrected.scores}
         best = max(values, key=values.get)  # by the labels that the differences rest on
         chosen_late += [values[r] - values[best] - score[r] + score[best] for r in {*runs} - {best}]
-    assert len(held) == len(chosen_late) == 120 * 5
-    assert 0.92 <= sum(held) / len(held) <= 0.98
+    assert len(covers) == len(chosen_late) == 120 * 5
+    assert 0.92 <= sum(covers) / len(covers) <= 0.98
     assert abs(sum(errors) / len(errors)) < 0.015
     assert sum(chosen_late) / len(chosen_late) < -0.04  # the luckiest draw looks best
 
 
 def test_labels_needed_are_no_fewer_than_are_wanted_or_than_there_are_items(nuggets, tmp_path):
-    found = corrected_scores(nuggets.path, nuggets.labels(150), Problems(), half_width=0.4)
-    assert {score.needed.of_these for score in found.scores} == {20}
-    assert {score.needed.like_these for score in found.scores} == {20}
+    corrected = corrected_scores(nuggets.path, nuggets.labels(150), Problems(), half_width=0.4)
+    assert {score.needed.of_these for score in corrected.scores} == {20}
+    assert {score.needed.like_these for score in corrected.scores} == {20}
     few = [row for row in nuggets.judged if row["run_id"] != "two" or row["qid"] in ("t0", "t1")]
     truth = [row for row in nuggets.human if row["run_id"] != "two" or row["qid"] in ("t0", "t1")]
     judged, human = write(tmp_path / "j.jsonl", few), write(tmp_path / "h.jsonl", truth)
@@ -245,12 +245,12 @@ def test_labels_needed_are_no_fewer_than_are_wanted_or_than_there_are_items(nugg
 def test_a_run_whose_answers_are_all_labelled_is_exact_and_the_others_have_a_reason(nuggets):
     rows = [(ids, label) for ids, label in nuggets.rows if ids["run_id"] == "one"]
     labels = labels_file(nuggets.folder / "one.jsonl", rows)
-    found = by_name(corrected_scores(nuggets.path, labels, Problems(), measures=["V_strict"]))
-    score, truth = found["one", "V_strict"], means(nuggets.human_path)["one", "V_strict"]
+    scores = by_name(corrected_scores(nuggets.path, labels, Problems(), measures=["V_strict"]))
+    score, truth = scores["one", "V_strict"], means(nuggets.human_path)["one", "V_strict"]
     assert score.corrected.of_these.low == pytest.approx(truth)
     assert score.corrected.of_these.high == pytest.approx(truth)
-    assert found["two", "V_strict"].corrected is None
-    assert found["two", "V_strict"].reason == "0 labels, wanted 20 or more"
+    assert scores["two", "V_strict"].corrected is None
+    assert scores["two", "V_strict"].reason == "0 labels, wanted 20 or more"
 
 
 def test_probabilities_make_the_judges_gain_and_its_expected_score(nuggets, tmp_path):
@@ -262,8 +262,8 @@ def test_probabilities_make_the_judges_gain_and_its_expected_score(nuggets, tmp_
             sure = {"support": 0.1, "partial_support": 0.1, "not_support": 0.1}
             nugget["probabilities"] = sure | {nugget["assignment"]: 0.8}
     judged = write(tmp_path / "j.jsonl", nuggets.judged)
-    found = corrected_scores(judged, nuggets.labels(150), Problems())
-    scores, plain = by_name(found), means(judged)
+    corrected = corrected_scores(judged, nuggets.labels(150), Problems())
+    scores, plain = by_name(corrected), means(judged)
     assert plain["one", "V_strict_expected"] == pytest.approx(0.1 + 0.7 * plain["one", "V_strict"])
     for name, score in scores.items():
         assert score.expected == pytest.approx(plain[name[0], f"{name[1]}_expected"])
@@ -277,12 +277,12 @@ def test_later_citations_count_only_where_they_have_labels(support, tmp_path):
         for sentence in row["sentences"]:
             sentence["citations"] = sentence["citations"][:1]
     first = write(tmp_path / "first.jsonl", rows)
-    found = by_name(corrected_scores(judged, first, Problems()))
-    assert {measure for _, measure in found} == {
+    scores = by_name(corrected_scores(judged, first, Problems()))
+    assert {measure for _, measure in scores} == {
         "support_precision", "support_recall", "support_precision_hard", "support_recall_hard",
     }  # fmt: skip
     truth = means(human)
-    for name, score in found.items():
+    for name, score in scores.items():
         assert score.corrected.value == pytest.approx(truth[name])
 
 
@@ -306,8 +306,8 @@ def results(nuggets, without_bank=()):
 
 def test_of_a_results_folder_the_judgements_like_the_labels_are_corrected(nuggets, tmp_path):
     folder = results(nuggets)
-    found = corrected_scores(folder, nuggets.labels(120), Problems())
-    assert found == corrected_scores(nuggets.path, nuggets.labels(120), Problems())
+    corrected = corrected_scores(folder, nuggets.labels(120), Problems())
+    assert corrected == corrected_scores(nuggets.path, nuggets.labels(120), Problems())
     _, labels, _ = relevance(tmp_path)
     with pytest.raises(InputError, match="no judgements like the labels"):
         corrected_scores(folder, labels, Problems())
@@ -343,16 +343,16 @@ def relevance(tmp_path, n_topics=8, n=30, share=0.4, seed=2):
 
 def test_passages_have_one_row_for_each_share_of_grades(tmp_path):
     judged, labels, truth = relevance(tmp_path)
-    found = corrected_scores(judged, labels, Problems())
-    assert [(s.run_id, s.measure) for s in found.scores] == [
+    corrected = corrected_scores(judged, labels, Problems())
+    assert [(s.run_id, s.measure) for s in corrected.scores] == [
         ("all", "mean_gain"), ("all", "at_least_1"), ("all", "at_least_2"), ("all", "at_least_3"),
     ]  # fmt: skip
-    score = by_name(found)["all", "at_least_2"]
+    score = by_name(corrected)["all", "at_least_2"]
     assert score.corrected.of_these.low < sum(truth) / 8 < score.corrected.of_these.high
     grades = [line.split() for line in judged.read_text(encoding="utf-8").splitlines()]
     by_topic = [[int(g) >= 2 for t, _, _, g in grades if t == f"t{i}"] for i in range(8)]
     assert score.judged == pytest.approx(sum(sum(x) / len(x) for x in by_topic) / 8)
-    assert (found.plain, found.differences) == ([], [])
+    assert (corrected.plain, corrected.differences) == ([], [])
 
 
 def test_passages_without_a_grade_are_items_that_were_not_judged(tmp_path):
@@ -382,11 +382,11 @@ def graded_texts(folder, seed=3):
 def test_labels_of_no_known_order_have_shares_and_no_mean(tmp_path):
     judged, human, rows = graded_texts(tmp_path)
     problems = Problems()
-    found = by_name(corrected_scores(judged, human, problems))
-    assert set(found) == {("all", f"share_{label}") for label in ("good", "average", "poor")}
+    scores = by_name(corrected_scores(judged, human, problems))
+    assert set(scores) == {("all", f"share_{label}") for label in ("good", "average", "poor")}
     for label in ("good", "average", "poor"):
         truth = sum(given == label for _, given in rows) / len(rows)
-        assert found["all", f"share_{label}"].corrected.value == pytest.approx(truth)
+        assert scores["all", f"share_{label}"].corrected.value == pytest.approx(truth)
     assert problems.counts()["no_order"] == 1
     with pytest.raises(InputError, match="--measure mean_gain: wanted one of share_average"):
         corrected_scores(judged, human, Problems(), measures=["mean_gain"])
@@ -407,8 +407,8 @@ def test_a_folder_whose_judge_says_the_order_has_a_mean(tmp_path):
     manifest |= {"cells_without_bank": [], "topics_without_nuggets": []}
     (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
     (folder / "scores.jsonl").write_text("", encoding="utf-8")
-    found = by_name(corrected_scores(folder, human, Problems(), measures=["taste"]))
-    (score,) = found.values()
+    scores = by_name(corrected_scores(folder, human, Problems(), measures=["taste"]))
+    (score,) = scores.values()
     truth = sum(gains[label] for _, label in rows) / len(rows)
     assert score.corrected.value == pytest.approx(truth)
 
@@ -455,17 +455,19 @@ def test_a_run_that_errs_in_its_own_way_has_a_warning(nuggets, tmp_path):
             for nugget in row["nuggets"]:
                 nugget["assignment"] = "not_support"
     judged = write(tmp_path / "j.jsonl", nuggets.judged)
-    found = by_name(corrected_scores(judged, nuggets.human_path, Problems(), measures=["A_strict"]))
-    assert "error rates of all runs" in found["three", "A_strict"].warnings[0]
+    scores = by_name(
+        corrected_scores(judged, nuggets.human_path, Problems(), measures=["A_strict"])
+    )
+    assert "error rates of all runs" in scores["three", "A_strict"].warnings[0]
 
 
 def test_labels_of_runs_that_were_not_judged_are_left_out_and_mentioned(nuggets, tmp_path):
     judged = [row for row in nuggets.judged if row["run_id"] != "two"]
     problems = Problems()
-    found = corrected_scores(
+    corrected = corrected_scores(
         write(tmp_path / "j.jsonl", judged), nuggets.human_path, problems, measures=["A"]
     )
-    assert {score.run_id for score in found.scores} == {"one", "three"}
+    assert {score.run_id for score in corrected.scores} == {"one", "three"}
     assert problems.counts()["other_runs"] == 1
     assert "80 labels of 1 runs" in str(list(problems)[-1])
 
@@ -473,8 +475,8 @@ def test_labels_of_runs_that_were_not_judged_are_left_out_and_mentioned(nuggets,
 def test_runs_are_matched_with_their_team_prefix(nuggets, tmp_path):
     rows = [({**ids, "run_id": f"team.{ids['run_id']}"}, label) for ids, label in nuggets.rows]
     labels = labels_file(tmp_path / "l.jsonl", rows)
-    found = corrected_scores(nuggets.path, labels, Problems(), measures=["A"])
-    assert [score.run_id for score in found.scores] == sorted(RUNS)
+    corrected = corrected_scores(nuggets.path, labels, Problems(), measures=["A"])
+    assert [score.run_id for score in corrected.scores] == sorted(RUNS)
 
 
 def test_where_chooses_labels(nuggets, tmp_path):
@@ -508,8 +510,8 @@ def test_too_few_labels_are_told_of_all_runs_together(nuggets):
         for i, (ids, label) in enumerate(sorted(nuggets.rows, key=lambda row: row[0]["run_id"]))
         if i % 80 < {"one": 19, "two": 11, "three": 5}[ids["run_id"]]
     ]
-    told = r"the runs have 5 \(three\) to 19 \(one\) labels, wanted 20 or more; 3 of 3 have fewer$"
-    refused(nuggets, rows, told, measures=["A"])
+    what = r"the runs have 5 \(three\) to 19 \(one\) labels, wanted 20 or more; 3 of 3 have fewer$"
+    refused(nuggets, rows, what, measures=["A"])
 
 
 def test_labels_of_one_topic_are_refused(nuggets):
@@ -559,12 +561,12 @@ def test_labels_of_other_topics_and_items_are_left_out_on_request_and_counted(nu
     away = [({**nuggets.rows[i][0], "topic_id": f"x{i % 2}"}, "okay") for i in range(4)]
     labels = labels_file(tmp_path / "l.jsonl", [*nuggets.rows, *extra, *away])
     problems = Problems()
-    found = corrected_scores(nuggets.path, labels, problems, ignore_others=True)
+    corrected = corrected_scores(nuggets.path, labels, problems, ignore_others=True)
     plain = corrected_scores(nuggets.path, nuggets.labels(240), Problems())
-    assert found == plain
-    told = {row.kind: row.what for row in problems if row.action == "skipped"}
-    assert told["other_items"].startswith("3 labels are of items that are not in ")
-    assert told["other_topics"].startswith("4 labels are of 2 topics that are not judged in ")
+    assert corrected == plain
+    messages = {row.kind: row.what for row in problems if row.action == "skipped"}
+    assert messages["other_items"].startswith("3 labels are of items that are not in ")
+    assert messages["other_topics"].startswith("4 labels are of 2 topics that are not judged in ")
     with pytest.raises(InputError, match=r"4 labels are of 2 .*--ignore-other-labels leaves such"):
         corrected_scores(nuggets.path, labels, Problems())
 
@@ -639,6 +641,6 @@ def test_a_draw_is_doubted_from_four_standard_errors_on(tmp_path, share, gap, is
     labels.write_text("".join(dict.fromkeys(chosen[::3] + rows[::share])), encoding="utf-8")
     problems = Problems()
     corrected_scores(judged, labels, problems, measures=["at_least_2"])
-    said = [str(problem) for problem in problems if "standard errors" in str(problem)]
-    assert len(said) == is_noticed
-    assert all(f"by {gap} standard errors" in what for what in said)
+    doubts = [str(problem) for problem in problems if "standard errors" in str(problem)]
+    assert len(doubts) == is_noticed
+    assert all(f"by {gap} standard errors" in what for what in doubts)

@@ -53,14 +53,14 @@ def test_of_a_sheet_only_the_random_rows_correct_scores_and_the_others_are_count
     _, labels = human_labels(judged, sheet, problems, {})
     assert sum(label is not None for label in labels) == 60
     assert problems.counts()["not_random"] == 1
-    (told,) = (row for row in problems if row.kind == "not_random")
-    assert told.action == "skipped"
-    assert "60 of 120 labels are no random draw (chosen_by influence: " in told.what
+    (problem,) = (row for row in problems if row.kind == "not_random")
+    assert problem.action == "skipped"
+    assert "60 of 120 labels are no random draw (chosen_by influence: " in problem.what
     chosen = {"chosen_by": ["random"]}
     assert labels == human_labels(judged, sheet, Problems(), chosen)[1]
     options = {"measures": ["support_precision"]}
-    found = corrected_scores(judged, sheet, Problems(), where=chosen, **options)
-    assert corrected_scores(judged, sheet, Problems(), **options) == found
+    corrected = corrected_scores(judged, sheet, Problems(), where=chosen, **options)
+    assert corrected_scores(judged, sheet, Problems(), **options) == corrected
 
 
 def test_what_a_flag_names_is_used(judged, sheet):

@@ -42,8 +42,8 @@ def test_a_run_without_an_answer_to_any_topic_has_0_in_the_run_and_when_scored_a
 
 
 def test_other_topics_can_be_demanded_of_a_folder(result, tmp_path):
-    found = score_path(result.folder, Problems(), topics=tmp_path / "topics.tsv")
-    (mean,) = (r for r in found if (r.run_id, r.topic_id, r.measure) == ("a", "all", "A"))
+    scores = score_path(result.folder, Problems(), topics=tmp_path / "topics.tsv")
+    (mean,) = (r for r in scores if (r.run_id, r.topic_id, r.measure) == ("a", "all", "A"))
     assert (mean.value, mean.n_topics) == (0.5, 2)
 
 

@@ -54,28 +54,28 @@ def folder(tmp_path):
 
 
 def test_the_topics_of_a_measure_are_those_on_which_it_means_something(folder):
-    found = topic_scores(folder, Problems())
-    assert list(found.topics["A"]) == ["t1", "t2", "t4"]  # no nuggets of t3: the program says so
-    assert list(found.topics["length"]) == ["t1", "t2", "t4"]
-    assert list(found.topics["V"]) == ["t1", "t4"]  # 0/0 on t2 for every run
-    assert list(found.topics["support_precision"]) == ["t1", "t2", "t3", "t4"]
-    assert found.values["A"] == {"a": {"t1": 1.0, "t2": 1.0}, "b": {"t1": 1.0}}
+    scores = topic_scores(folder, Problems())
+    assert list(scores.topics["A"]) == ["t1", "t2", "t4"]  # no nuggets of t3: the program says so
+    assert list(scores.topics["length"]) == ["t1", "t2", "t4"]
+    assert list(scores.topics["V"]) == ["t1", "t4"]  # 0/0 on t2 for every run
+    assert list(scores.topics["support_precision"]) == ["t1", "t2", "t3", "t4"]
+    assert scores.values["A"] == {"a": {"t1": 1.0, "t2": 1.0}, "b": {"t1": 1.0}}
 
 
 def test_means_of_the_leaderboard_are_over_the_same_topics(folder):
-    found = topic_scores(folder, Problems())
+    scores = topic_scores(folder, Problems())
     for row in score_path(folder, Problems()):
         if row.topic_id == "all" and row.measure in ("A", "V", "support_precision"):
-            topics = found.topics[row.measure]
-            values = [found.values[row.measure][row.run_id].get(topic, 0.0) for topic in topics]
+            topics = scores.topics[row.measure]
+            values = [scores.values[row.measure][row.run_id].get(topic, 0.0) for topic in topics]
             assert row.n_topics == len(topics), row
             assert row.value == pytest.approx(sum(values) / len(topics)), row
 
 
 def test_a_file_of_judgements_has_the_topics_that_any_run_in_it_answers(folder):
-    found = topic_scores(folder / "assignments.jsonl", Problems())
-    assert list(found.topics["A"]) == ["t1", "t2"]
-    assert list(found.topics["V"]) == ["t1"]
+    scores = topic_scores(folder / "assignments.jsonl", Problems())
+    assert list(scores.topics["A"]) == ["t1", "t2"]
+    assert list(scores.topics["V"]) == ["t1"]
 
 
 def test_a_topic_of_which_nothing_was_judged_still_counts(folder, tmp_path):
@@ -85,19 +85,19 @@ def test_a_topic_of_which_nothing_was_judged_still_counts(folder, tmp_path):
             if row["qid"] == "t2":
                 nugget["assignment"] = None
     (tmp_path / "assignments.jsonl").write_text(rows(*given))
-    found = topic_scores(tmp_path / "assignments.jsonl", Problems())
-    assert list(found.topics["A"]) == ["t1", "t2"]
-    assert found.values["A"]["a"] == {"t1": 1.0, "t2": None}
+    scores = topic_scores(tmp_path / "assignments.jsonl", Problems())
+    assert list(scores.topics["A"]) == ["t1", "t2"]
+    assert scores.values["A"]["a"] == {"t1": 1.0, "t2": None}
 
 
 def test_runs_of_two_sources_join_on_the_topics_and_measures_of_both(folder):
     both = [folder, folder / "assignments.jsonl"]
-    found = merged(both, [topic_scores(path, Problems()) for path in both])
-    assert found.values["A"].keys() == {
+    scores = merged(both, [topic_scores(path, Problems()) for path in both])
+    assert scores.values["A"].keys() == {
         "a@out", "b@out", "a@assignments", "b@assignments",
     }  # fmt: skip
-    assert found.topics["A"] == ["t1", "t2"]
-    assert "support_precision" not in found.values
+    assert scores.topics["A"] == ["t1", "t2"]
+    assert "support_precision" not in scores.values
 
 
 def test_means_alone_are_no_scores_by_topic(tmp_path):

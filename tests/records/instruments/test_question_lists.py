@@ -35,9 +35,9 @@ def of_2026(**more):
 def only(path, problems):
     lists = read_question_lists([path], problems)
     problems.raise_errors()
-    [(topic, found)] = lists.items()
-    assert topic == found.topic_id == "t1"
-    [question] = found.questions
+    [(topic, question_list)] = lists.items()
+    assert topic == question_list.topic_id == "t1"
+    [question] = question_list.questions
     return question
 
 

@@ -54,8 +54,8 @@ def put(path, *rows):
 
 def read(path, *rows):
     problems = Problems()
-    found = read_rubrics(put(path, *rows), problems)
-    return found, problems
+    rubrics = read_rubrics(put(path, *rows), problems)
+    return rubrics, problems
 
 
 @pytest.mark.parametrize(
@@ -69,28 +69,28 @@ def read(path, *rows):
 )
 def test_each_layout_is_told_by_its_content(row, topic, kinds, weights, tmp_path):
     path = tmp_path / "rubrics.jsonl"
-    found, problems = read(path, row)
+    rubrics, problems = read(path, row)
     problems.raise_errors()
     assert file_kind(path) == "rubrics"
-    assert found[topic].query == "why is the sea salty"
-    assert [c.kind for c in found[topic].criteria] == kinds
-    assert [c.weight for c in found[topic].criteria] == weights
+    assert rubrics[topic].query == "why is the sea salty"
+    assert [c.kind for c in rubrics[topic].criteria] == kinds
+    assert [c.weight for c in rubrics[topic].criteria] == weights
 
 
 @pytest.mark.parametrize("row", [OURS, RAGDOLL, RESEARCH])
 def test_what_is_written_is_read_as_it_was(row, tmp_path):
-    found, _ = read(tmp_path / "a.jsonl", row)
-    again, _ = read(tmp_path / "b.jsonl", *map(rubric_row, found.values()))
-    assert again == found
-    [rubric] = found.values()
+    rubrics, _ = read(tmp_path / "a.jsonl", row)
+    again, _ = read(tmp_path / "b.jsonl", *map(rubric_row, rubrics.values()))
+    assert again == rubrics
+    [rubric] = rubrics.values()
     theirs, _ = read(tmp_path / "c.jsonl", researchrubrics.data_row(rubric))
     texts = [(c.text, c.weight, c.type) for c in theirs[rubric.topic_id].criteria]
     assert texts == [(c.text, c.weight, c.type) for c in rubric.criteria]
 
 
 def test_a_criterion_without_an_id_has_that_of_its_text(tmp_path):
-    found, _ = read(tmp_path / "a.jsonl", OURS)
-    assert [c.id for c in found["14"].criteria] == [
+    rubrics, _ = read(tmp_path / "a.jsonl", OURS)
+    assert [c.id for c in rubrics["14"].criteria] == [
         "c1",
         criterion_ids(["Claims that whales salt the sea"])[0],
     ]
@@ -119,8 +119,8 @@ def test_an_error_says_where_what_and_what_was_wanted(rows, what, tmp_path):
 
 
 def test_a_rubric_that_ragdoll_could_not_make_is_left_out_and_listed(tmp_path):
-    found, problems = read(tmp_path / "a.jsonl", {**RAGDOLL, "status": "failed", "criteria": []})
-    assert (found, problems.counts()) == ({}, {"failed_rubric": 1})
+    rubrics, problems = read(tmp_path / "a.jsonl", {**RAGDOLL, "status": "failed", "criteria": []})
+    assert (rubrics, problems.counts()) == ({}, {"failed_rubric": 1})
 
 
 @pytest.mark.parametrize(
@@ -147,11 +147,11 @@ def test_what_is_wrong_with_a_criterion_is_found(text, weight, kinds):
 
 
 def test_what_is_found_is_mentioned_with_its_place_and_the_criterion_stays(tmp_path):
-    found, problems = read(tmp_path / "a.jsonl", wrong(text="Is clear"))
+    rubrics, problems = read(tmp_path / "a.jsonl", wrong(text="Is clear"))
     [problem] = problems
     assert str(problem).endswith("criteria[0] has nothing to check 'clear' by; say what is to be"
                                  " there: 'Is clear'")  # fmt: skip
-    assert (problem.line, problem.action, len(found["14"].criteria)) == (1, "kept", 1)
+    assert (problem.line, problem.action, len(rubrics["14"].criteria)) == (1, "kept", 1)
 
 
 GRADED = {  # as `ragdoll rubric grade` writes it
@@ -173,8 +173,8 @@ GRADED = {  # as `ragdoll rubric grade` writes it
 
 def test_ragdolls_failed_is_not_judged(tmp_path):
     path, problems = put(tmp_path / "graded.jsonl", GRADED), Problems()
-    found = list(read_verdicts(path, problems))
-    assert [one.label for one in found] == ["met", "partly", "not_met", None]
+    verdicts = list(read_verdicts(path, problems))
+    assert [one.label for one in verdicts] == ["met", "partly", "not_met", None]
     assert problems.counts() == {"label": 1}
     labels = read_labels(path, Problems())
     assert (labels.kind, labels.n_unlabelled) == ("rubric", 1)
@@ -183,9 +183,9 @@ def test_ragdolls_failed_is_not_judged(tmp_path):
 
 def test_a_graded_answer_is_written_as_it_was_read(tmp_path):
     path = put(tmp_path / "graded.jsonl", GRADED)
-    found = {one.criterion_id: one for one in read_verdicts(path, Problems())}
+    verdicts = {one.criterion_id: one for one in read_verdicts(path, Problems())}
     rubrics, _ = read(tmp_path / "r.jsonl", {k: GRADED[k] for k in ("qid", "query", "criteria")})
-    row = ragdoll_rubrics.graded_row(rubrics["14"], found, "sys", "Rivers.", 1)
+    row = ragdoll_rubrics.graded_row(rubrics["14"], verdicts, "sys", "Rivers.", 1)
     assert [one["verdict"] for one in row["criteria"]] == [
         one["verdict"] for one in GRADED["criteria"]
     ]
@@ -206,13 +206,13 @@ def test_researchrubrics_results_are_of_the_system_that_the_file_is_named_for(tm
         result(rubric_title="c", success=False, verdict="Not Satisfied", score=0.0),
     )
     path, problems = put(tmp_path / "gemini.jsonl", *rows), Problems()
-    found = list(read_verdicts(path, problems))
-    assert [(one.run_id, one.label, one.weight) for one in found] == [
+    verdicts = list(read_verdicts(path, problems))
+    assert [(one.run_id, one.label, one.weight) for one in verdicts] == [
         ("gemini", "met", 4.0),
         ("gemini", "not_met", -2.0),
         ("gemini", None, 4.0),
     ]
-    assert found[0].rationale == "it is there"
+    assert verdicts[0].rationale == "it is there"
     assert problems.counts() == {"label": 1}
 
 

@@ -34,15 +34,15 @@ def test_ids_texts_and_lines_are_read_and_a_list_of_texts_is_joined(tmp_path):
 
 def test_a_field_may_have_another_name(tmp_path):
     path = write(tmp_path / "items.jsonl")
-    found = items_of(path, ("sentence",), fields={"sentence": "claim", "run_id": "split"})
-    assert [item.inputs for item in found] == [{"sentence": "it rains"}, {"sentence": "3"}]
-    assert [item.ids["run_id"] for item in found] == ["a", "b"]
+    items = items_of(path, ("sentence",), fields={"sentence": "claim", "run_id": "split"})
+    assert [item.inputs for item in items] == [{"sentence": "it rains"}, {"sentence": "3"}]
+    assert [item.ids["run_id"] for item in items] == ["a", "b"]
 
 
 def test_where_goes_by_the_names_in_the_file(tmp_path):
     path = write(tmp_path / "items.jsonl")
-    (found,) = items_of(path, where={"split": ["b"]}, fields={"sentence": "claim"})
-    assert found.ids["topic_id"] == "t2"
+    (item,) = items_of(path, where={"split": ["b"]}, fields={"sentence": "claim"})
+    assert item.ids["topic_id"] == "t2"
     with pytest.raises(InputError, match="no row with split=c, wanted one of a, b"):
         items_of(path, where={"split": ["b", "c"]})
 
@@ -60,8 +60,8 @@ def test_csv_as_spreadsheets_write_it(tmp_path, end, mark, name):
     text = mark + (end.join(lines) + end).encode()
     (tmp_path / name).write_bytes(gzip.compress(text) if name.endswith("gz") else text)
     problems = Problems()
-    (found,) = items_of(tmp_path / name, problems=problems)
-    assert found.inputs == {"claim": 'it "rains", they say', "source": f"one{end}two"}
+    (item,) = items_of(tmp_path / name, problems=problems)
+    assert item.inputs == {"claim": 'it "rains", they say', "source": f"one{end}two"}
     assert [str(problem) for problem in problems] == [
         f"{tmp_path / name}:4: field 'claim' is missing; "
         "the object has topic_id, docid, claim, source"
@@ -71,8 +71,8 @@ def test_csv_as_spreadsheets_write_it(tmp_path, end, mark, name):
 def test_an_input_may_be_missing_where_it_may_come_from_elsewhere(tmp_path):
     path = write(tmp_path / "items.jsonl", [{"topic_id": "t1", "claim": None, "source": "x"}])
     problems = Problems()
-    (found,) = items_of(path, problems=problems, partly=True)
-    assert found.inputs == {"source": "x"}
+    (item,) = items_of(path, problems=problems, partly=True)
+    assert item.inputs == {"source": "x"}
     assert not len(problems)
 
 
@@ -91,8 +91,8 @@ def test_a_row_that_is_no_item_is_an_error_with_its_line(tmp_path, row, what):
     path = write(tmp_path / "items.jsonl", [ROWS[0], row])
     problems = Problems()
     assert len(items_of(path, problems=problems)) == 1
-    told = str(next(iter(problems)))
-    assert told.startswith(f"{path}:2: ")
-    assert what in told
+    problem = str(next(iter(problems)))
+    assert problem.startswith(f"{path}:2: ")
+    assert what in problem
     with pytest.raises(InputError):
         problems.raise_errors()

@@ -28,21 +28,21 @@ def read(tmp_path):
 
 
 def test_its_order_is_kept_and_its_words_are_not_read_as_support(read):
-    found, problems = read(["yes", "No", "partly", None], OWN)
-    assert found.scale == OWN
-    assert list(found.cells.values()) == ["yes", "no", "partly"]
-    assert found.n_unlabelled == 1
+    labels, problems = read(["yes", "No", "partly", None], OWN)
+    assert labels.scale == OWN
+    assert list(labels.cells.values()) == ["yes", "no", "partly"]
+    assert labels.n_unlabelled == 1
     assert len(problems) == 0
 
 
 def test_without_it_no_is_one_of_the_spellings_of_support(read):
-    found, _ = read(["full", "no"], None)
-    assert list(found.cells.values()) == ["full", "none"]
+    labels, _ = read(["full", "no"], None)
+    assert list(labels.cells.values()) == ["full", "none"]
 
 
 def test_other_spellings_of_support_are_still_known_on_its_own_scale(read):
-    found, problems = read([2, "no_support"], ("none", "partial", "full"))
-    assert list(found.cells.values()) == ["full", "none"]
+    labels, problems = read([2, "no_support"], ("none", "partial", "full"))
+    assert list(labels.cells.values()) == ["full", "none"]
     assert len(problems) == 0
 
 
@@ -59,15 +59,16 @@ def test_grades_of_citations_that_are_no_support_labels_stay_as_they_are(tmp_pat
     ids = '"topic_id": "t", "run_id": "r", "passage_id": "p"'
     rows = [f'{{{ids}, "sentence_id": {i}, "label": {i}}}' for i in range(4)]
     path.write_text("\n".join(rows) + "\n", encoding="utf-8")
-    found = read_labels(path, Problems())
-    assert (list(found.cells.values()), found.scale) == (["0", "1", "2", "3"], ("0", "1", "2", "3"))
+    labels = read_labels(path, Problems())
+    assert list(labels.cells.values()) == ["0", "1", "2", "3"]
+    assert labels.scale == ("0", "1", "2", "3")
 
 
 def read_whole(path):
     problems = Problems()
-    found = read_labels(path, problems)
+    labels = read_labels(path, problems)
     problems.raise_errors()
-    return found
+    return labels
 
 
 TYPOS = {  # the file's name and its lines; where it is wrong, and what
@@ -104,8 +105,8 @@ def test_a_grade_in_results_beyond_any_scale_is_not_judged_and_listed(tmp_path):
     path, problems = tmp_path / "relevance.jsonl", Problems()
     rows = [{"topic_id": "1", "passage_id": n, "grade": n} for n in ("2", "900000000")]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    found = read_labels(path, problems)
-    assert (found.scale, found.n_unlabelled) == (("0", "1", "2", "3"), 1)
+    labels = read_labels(path, problems)
+    assert (labels.scale, labels.n_unlabelled) == (("0", "1", "2", "3"), 1)
     assert [(row.line, row.kind) for row in problems] == [(2, "grade")]
 
 

@@ -28,17 +28,17 @@ def test_nugget_labels_are_keyed_by_topic_run_and_nugget(write, problems):
 def test_support_in_three_layouts_gives_the_same_cells(write, problems):
     citations = [{"docid": "s1", "label": 2}, {"docid": "s2", "label": -1}]
     sentences = [{"text": "x", "citations": []}, {"text": "y", "citations": citations}]
-    place = {"run_id": "r", "topic_id": "1"}
-    nested = write({**place, "sentences": sentences}, name="nested.jsonl")
+    cell = {"run_id": "r", "topic_id": "1"}
+    nested = write({**cell, "sentences": sentences}, name="nested.jsonl")
     ours = write(
-        {**place, "sentence": 0, "citation": None, "rank": None, "label": "none"},
-        {**place, "sentence": 1, "citation": "s1", "rank": 0, "label": "full"},
-        {**place, "sentence": 1, "citation": "s2", "rank": 1, "label": None},
+        {**cell, "sentence": 0, "citation": None, "rank": None, "label": "none"},
+        {**cell, "sentence": 1, "citation": "s1", "rank": 0, "label": "full"},
+        {**cell, "sentence": 1, "citation": "s2", "rank": 1, "label": None},
         name="ours.jsonl",
     )
     pairs = write(
-        {**place, "sentence_idx": 1, "citation_idx": 0, "docid": "s1", "label": 2},
-        {**place, "sentence_idx": 1, "citation_idx": 1, "docid": "s2", "label": -1},
+        {**cell, "sentence_idx": 1, "citation_idx": 0, "docid": "s1", "label": 2},
+        {**cell, "sentence_idx": 1, "citation_idx": 1, "docid": "s2", "label": -1},
         name="pairs.jsonl",
     )
     for path in (nested, ours, pairs):
@@ -55,8 +55,8 @@ def test_entailments_and_labels_of_people_give_the_same_cells(write, problems):
         {"topic_id": "1", "run_id": "r", "key_point_id": name, "label": label}
         for name, label in (("k1", "yes"), ("k2", "neutral"), ("k3", None))
     ]
-    said = [{**row, "evidence": "Ebb.", "is_quoted": True} for row in rows]
-    judged = read_labels(write(*said, name="entailments.jsonl"), problems)
+    entailments = [{**row, "evidence": "Ebb.", "is_quoted": True} for row in rows]
+    judged = read_labels(write(*entailments, name="entailments.jsonl"), problems)
     people = read_labels(write(*rows), problems)
     assert judged == people
     assert judged.kind == "keypoints"
@@ -270,9 +270,9 @@ def test_labels_given_with_and_without_a_label_in_sight_are_not_mixed_unsaid(wri
     assert len(read_labels(path, problems, {"condition": ["post_edit"]}).cells) == 2
     assert len(problems) == 0
     assert len(read_labels(path, problems).cells) == 3
-    (found,) = problems
-    assert found.kind == "mixed_conditions"
-    assert found.what.startswith("1 from_scratch and 2 post_edit labels are taken together")
+    (problem,) = problems
+    assert problem.kind == "mixed_conditions"
+    assert problem.what.startswith("1 from_scratch and 2 post_edit labels are taken together")
 
 
 def test_where_chooses_rows_and_says_when_there_are_none(write, problems):

@@ -81,8 +81,8 @@ def test_a_reader_reports_and_does_not_raise(rows, tmp_path_factory):
     for read in READERS:
         problems = Problems()
         try:
-            found = read(path, problems)
-            list(found) if hasattr(found, "__iter__") else found
+            records = read(path, problems)
+            list(records) if hasattr(records, "__iter__") else records
         except InputError as error:
             assert str(error).startswith(str(path)), read  # noqa: PT017  most inputs raise nothing
         except Exception as error:
@@ -167,10 +167,10 @@ GOOD = {
 def damaged(draw, value):
     """The value with one place in it, at any depth, replaced by something else."""
     if draw(st.integers(0, 3)) and isinstance(value, dict | list) and value:
-        places = list(value) if isinstance(value, dict) else range(len(value))
-        place = draw(st.sampled_from(list(places)))
+        keys = list(value) if isinstance(value, dict) else range(len(value))
+        key = draw(st.sampled_from(list(keys)))
         copy = value.copy()
-        copy[place] = draw(damaged(value[place]))
+        copy[key] = draw(damaged(value[key]))
         return copy
     return draw(VALUES)
 
@@ -186,8 +186,8 @@ def test_one_damaged_field_is_reported_or_read_around(read, data, tmp_path_facto
     )
     problems = Problems()
     try:
-        found = read(path, problems)
-        list(found) if hasattr(found, "__iter__") else found
+        records = read(path, problems)
+        list(records) if hasattr(records, "__iter__") else records
     except InputError as error:
         assert str(error).startswith(str(path))  # noqa: PT017  most inputs raise nothing
     assert all(str(problem).startswith(f"{path}:{problem.line}: ") for problem in problems)
@@ -195,8 +195,8 @@ def test_one_damaged_field_is_reported_or_read_around(read, data, tmp_path_facto
 
 @pytest.mark.parametrize("read", GOOD, ids=lambda read: read.__name__)
 def test_the_undamaged_examples_are_read_without_an_error(read, write, problems):
-    found = read(write(*GOOD[read]), problems)
-    list(found) if hasattr(found, "__iter__") else found
+    records = read(write(*GOOD[read]), problems)
+    list(records) if hasattr(records, "__iter__") else records
     problems.raise_errors()
 
 
@@ -207,8 +207,8 @@ def test_bytes_of_any_kind_are_an_input_error_at_worst(content, tmp_path_factory
     path.write_bytes(content)
     for read in READERS:
         try:
-            found = read(path, Problems())
-            list(found) if hasattr(found, "__iter__") else found
+            records = read(path, Problems())
+            list(records) if hasattr(records, "__iter__") else records
         except InputError as error:
             assert str(path) in str(error)  # noqa: PT017
 

@@ -111,6 +111,6 @@ def test_why_a_file_cannot_be_read_is_said_without_the_words_of_python(tmp_path,
         path.write_bytes(content)
     with pytest.raises((OSError, UnicodeDecodeError)) as caught:
         path.read_text(encoding="utf-8")
-    said = str(unreadable(path, caught.value))
-    assert said.startswith(f"{path}: cannot be read (")
-    assert "Errno" not in said
+    message = str(unreadable(path, caught.value))
+    assert message.startswith(f"{path}: cannot be read (")
+    assert "Errno" not in message

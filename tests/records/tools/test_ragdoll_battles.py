@@ -26,15 +26,15 @@ def test_its_judgments_are_battles_of_one_order_and_a_failure_is_no_tie(tmp_path
     path = tmp_path / "judgments.jsonl"
     rows = [JUDGED, *(JUDGED | change for change in OTHERS)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    found = list(read_battles(path, Problems()))
-    assert [(b.topic_id, b.run_id, b.opponent_id, b.label) for b in found] == [
+    battles = list(read_battles(path, Problems()))
+    assert [(b.topic_id, b.run_id, b.opponent_id, b.label) for b in battles] == [
         ("7", "x", "y", "loss"), ("8", "x", "y", "tie"), ("9", "x", "y", None),
         ("10", "x", "y", "win"),
     ]  # fmt: skip
-    assert [(b.first is None, b.second is None) for b in found] == [
+    assert [(b.first is None, b.second is None) for b in battles] == [
         *[(True, False)] * 3, (False, True),
     ]  # fmt: skip
-    assert found[1].second == BattleVerdict(label="both_bad")
+    assert battles[1].second == BattleVerdict(label="both_bad")
 
 
 def battle(topic, one, other, label, **more):
