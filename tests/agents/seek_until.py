@@ -38,9 +38,9 @@ def point(kind):
 
 async def fetched(self, transport, job):
     point("before asking")
-    found = await fetch(self, transport, job)
+    response = await fetch(self, transport, job)
     point("after asking")
-    return found
+    return response
 
 
 def written(file, data):

@@ -33,16 +33,16 @@ class Finder(Agent):
         self.support = SupportJudge("lexical")
 
     async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
-        found = await tools.search(item["sentence"], item["hits"])
+        hits = await tools.search(item["sentence"], item["hits"])
         asked = [
             Question(
                 {"sentence": item["sentence"], "passage": tools.passage(name).text},
                 {"passage": name},
             )
-            for name, _ in found
+            for name, _ in hits
         ]
         judged = await tools.judge_each(self.support, asked)
-        for (name, _), (verdict, path) in zip(found, judged, strict=True):
+        for (name, _), (verdict, path) in zip(hits, judged, strict=True):
             if not isinstance(verdict, Unjudged) and verdict.label == "full":
                 tools.end("found", [path])
                 return {"outcome": "found", "passage": name}
@@ -56,10 +56,10 @@ def outcome_of(agent: Agent, **item: Any) -> Judged | Unjudged:
 
 def test_the_trace_says_what_was_searched_judged_and_decided_by_which_step() -> None:
     corpus = PassageCorpus(PASSAGES)
-    found = outcome_of(Finder(corpus), sentence=SENTENCE, hits=2)
-    assert isinstance(found, Judged)
-    assert found.values["made"] == {"outcome": "found", "passage": "deck"}
-    agent, search, call, end = found.steps
+    outcome = outcome_of(Finder(corpus), sentence=SENTENCE, hits=2)
+    assert isinstance(outcome, Judged)
+    assert outcome.values["made"] == {"outcome": "found", "passage": "deck"}
+    agent, search, call, end = outcome.steps
     assert (agent["path"], agent["kind"], agent["name"]) == ("0", "agent", "finder")
     assert search["args"] == {"query": SENTENCE, "hits": 2}
     assert search["index"] == corpus.fingerprint
@@ -72,7 +72,7 @@ def test_the_trace_says_what_was_searched_judged_and_decided_by_which_step() -> 
     assert len(call["replies"]) == 1
     assert call["tokens"] == [0, 0]
     assert (end["kind"], end["name"], end["because"]) == ("end", "found", [call["path"]])
-    assert len(found.provenance) == 1  # one call was made
+    assert len(outcome.provenance) == 1  # one call was made
 
 
 def test_the_same_item_leaves_the_same_trace_and_another_corpus_is_another_agent() -> None:
@@ -87,12 +87,12 @@ def test_the_same_item_leaves_the_same_trace_and_another_corpus_is_another_agent
 
 def test_a_limit_ends_the_item_without_an_outcome_before_anything_is_asked() -> None:
     agent = Finder(PassageCorpus(PASSAGES), Limits(calls=1))
-    found = outcome_of(agent, sentence="The harbour had rain and a ship.", hits=3)
-    assert isinstance(found, Unjudged)
-    assert found.reason is Reason.STEPS
-    assert [step["kind"] for step in found.steps] == ["agent", "tool", "end"]
-    assert found.steps[-1]["reason"] == "steps"
-    assert not found.provenance
+    outcome = outcome_of(agent, sentence="The harbour had rain and a ship.", hits=3)
+    assert isinstance(outcome, Unjudged)
+    assert outcome.reason is Reason.STEPS
+    assert [step["kind"] for step in outcome.steps] == ["agent", "tool", "end"]
+    assert outcome.steps[-1]["reason"] == "steps"
+    assert not outcome.provenance
 
 
 def test_a_jury_never_asks_past_the_limit_and_gives_back_what_it_did_not_ask() -> None:
@@ -115,10 +115,10 @@ class Broken(PassageCorpus):
 
 
 def test_a_search_that_fails_is_no_empty_ranking() -> None:
-    found = outcome_of(Finder(Broken(PASSAGES)), sentence=SENTENCE, hits=2)
-    assert isinstance(found, Unjudged)
-    assert found.reason is Reason.TOOL
-    assert "the index is gone" in found.detail
+    outcome = outcome_of(Finder(Broken(PASSAGES)), sentence=SENTENCE, hits=2)
+    assert isinstance(outcome, Unjudged)
+    assert outcome.reason is Reason.TOOL
+    assert "the index is gone" in outcome.detail
     nowhere = outcome_of(Finder(PassageCorpus(PASSAGES)), sentence="Zebra", hits=2)
     assert isinstance(nowhere, Judged)
     assert nowhere.steps[1]["out"] == []
@@ -179,10 +179,10 @@ def test_a_judge_that_writes_is_a_step_and_its_failure_too() -> None:
 
 def test_an_agent_is_a_module_that_is_called_and_whose_predictors_dspy_finds() -> None:
     agent = Finder(PassageCorpus(PASSAGES))
-    found = agent(sentence=SENTENCE, hits=1)
-    assert isinstance(found, dspy.Prediction)
-    assert found.outcome == "found"
-    assert found.trace[0]["name"] == "finder"
+    prediction = agent(sentence=SENTENCE, hits=1)
+    assert isinstance(prediction, dspy.Prediction)
+    assert prediction.outcome == "found"
+    assert prediction.trace[0]["name"] == "finder"
     assert [name for name, _ in agent.named_predictors()] == ["support.judge"]
     with pytest.raises(ValueError, match="question"):
         agent(question="Why?")

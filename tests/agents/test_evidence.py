@@ -23,9 +23,9 @@ PASSAGES = [
 
 
 def agent_over(*names: str, plan: Plan | None = None, **judges: Any) -> EvidenceAgent:
-    held = [passage for passage in PASSAGES if passage.id in names]
+    passages = [passage for passage in PASSAGES if passage.id in names]
     return EvidenceAgent(
-        PassageCorpus(held),
+        PassageCorpus(passages),
         support=judges.get("support", SupportJudge("lexical").explaining(evidence=True)),
         recheck=judges.get("recheck"),
         query_writer=QueryWriter("lexical"),
@@ -66,12 +66,12 @@ def sought(agent: EvidenceAgent, cited: str | None = "wrong", **more: Any) -> An
 def test_the_outcome_follows_from_the_labels(names, cited, outcome, passage):
     plan = Plan(contradictions=3) if outcome == "conflict" else Plan(contradictions=0)
     agent = agent_over(*names, plan=plan, support=Carries() if outcome == "conflict" else LEXICAL)
-    found = sought(agent, cited)
-    assert isinstance(found, Judged)
-    made = found.values["made"]
+    ended = sought(agent, cited)
+    assert isinstance(ended, Judged)
+    made = ended.values["made"]
     assert made["outcome"] == outcome
     assert (made["suggestion"] or {}).get("passage_id") == passage
-    assert found.steps[-1]["name"] == outcome
+    assert ended.steps[-1]["name"] == outcome
 
 
 LEXICAL = SupportJudge("lexical").explaining(evidence=True)
@@ -92,8 +92,8 @@ class Carries(SupportJudge):
 
 
 def test_a_contradiction_is_quoted_from_both_texts():
-    found = sought(agent_over("wrong", "other", support=Carries()))
-    made = found.values["made"]
+    ended = sought(agent_over("wrong", "other", support=Carries()))
+    made = ended.values["made"]
     assert made["outcome"] == "contradicted"
     against = made["contradiction"]
     assert against["passage_id"] == "other"
@@ -104,8 +104,8 @@ def test_nothing_is_not_found_where_a_passage_was_not_judged():
     lost = sought(agent_over("right", "wrong", "half", support=Carries(lost=("right",))))
     assert isinstance(lost, Unjudged)
     assert lost.reason is Reason.REFUSED
-    found = sought(agent_over("right", "wrong", "half", support=Carries(lost=("half",))))
-    assert found.values["made"]["outcome"] == "wrong_citation"  # which that could not change
+    ended = sought(agent_over("right", "wrong", "half", support=Carries(lost=("half",))))
+    assert ended.values["made"]["outcome"] == "wrong_citation"  # which that could not change
 
 
 def test_nothing_is_not_found_where_a_search_failed():
@@ -121,17 +121,17 @@ def test_nothing_is_not_found_where_a_search_failed():
 def test_a_full_label_without_a_quote_is_no_suggestion():
     class Quoteless(Carries):
         async def judged(self, items: Any, topic_id: str | None = None) -> Any:
-            [found], calls = await super().judged(items)
-            return [found._replace(evidence=())], calls
+            [verdict], calls = await super().judged(items)
+            return [verdict._replace(evidence=())], calls
 
     assert sought(agent_over("right", "wrong", support=Quoteless())).reason is Reason.UNGROUNDED
 
 
 def test_the_answers_own_references_come_first_and_a_second_judge_may_overturn():
     plan = Plan(contradictions=0)
-    found = sought(agent_over("right", "wrong", plan=plan), references=["wrong", "right"])
-    assert found.values["made"]["suggestion"]["scope"] == "reply"
-    assert not [step for step in found.steps if step["name"] == "search"]
+    ended = sought(agent_over("right", "wrong", plan=plan), references=["wrong", "right"])
+    assert ended.values["made"]["suggestion"]["scope"] == "reply"
+    assert not [step for step in ended.steps if step["name"] == "search"]
     kind = Carries(full="Bees")
     again = sought(agent_over("right", "wrong", recheck=kind))
     assert again.values["made"]["outcome"] == "cited_ok"
@@ -139,8 +139,8 @@ def test_the_answers_own_references_come_first_and_a_second_judge_may_overturn()
 
 def test_documents_of_the_answer_are_its_own():
     own = {"mine": ["", f"{SENTENCE} Later it fell."]}
-    found = sought(agent_over("wrong"), references=["mine"], documents=own)
-    assert found.values["made"]["suggestion"]["passage_id"] == "mine"
+    ended = sought(agent_over("wrong"), references=["mine"], documents=own)
+    assert ended.values["made"]["suggestion"]["passage_id"] == "mine"
 
 
 def test_another_plan_is_another_agent():

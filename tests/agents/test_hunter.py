@@ -25,81 +25,81 @@ CORPUS = PassageCorpus([Passage(id=name, text=text) for name, text in PASSAGES.i
 class Says:
     """Proposes what it is told, as if a model had said so: (nugget, passage id, quote)."""
 
-    def __init__(self, *said: tuple[str, str, str]) -> None:
-        self.said = said
+    def __init__(self, *proposed: tuple[str, str, str]) -> None:
+        self.proposed = proposed
         self.asked: list[list[str]] = []
 
     async def propose(self, question: str, facet: str, passages: Any, known: Any) -> Any:
         self.asked.append(list(passages))
-        found = []
-        for text, docid, quote in self.said:
+        nuggets = []
+        for text, docid, quote in self.proposed:
             if (whole := PASSAGES[docid]) in passages:
                 start = whole.find(quote)
                 span = (start, start + len(quote)) if start >= 0 else None
-                found.append(ProposedNugget(text, list(passages).index(whole), span))
-        return found, []
+                nuggets.append(ProposedNugget(text, list(passages).index(whole), span))
+        return nuggets, []
 
 
 def hunted(
-    *said: tuple[str, str, str], limits: Limits | None = None, start: Any = (), **settings: Any
+    *proposed: tuple[str, str, str], limits: Limits | None = None, start: Any = (), **settings: Any
 ) -> Judged | Unjudged:
-    judges = {"nugget_proposer": Says(*said)} if said else {}
+    judges = {"nugget_proposer": Says(*proposed)} if proposed else {}
     chosen = HuntSettings(**settings)
     hunter = Hunter(CORPUS, limits, model="lexical", judges=judges, settings=chosen)
     return run_sync(hunter.outcome(topic_id="t", question=QUESTION, start=start))
 
 
-def made(found: Judged | Unjudged) -> dict[str, Any]:
-    assert isinstance(found, Judged)
-    return dict(found.values["made"])
+def made(outcome: Judged | Unjudged) -> dict[str, Any]:
+    assert isinstance(outcome, Judged)
+    return dict(outcome.values["made"])
 
 
 def test_each_nugget_has_a_passage_and_the_words_of_it_that_state_it() -> None:
-    found = hunted()
-    nuggets = made(found)["nuggets"]
+    outcome = hunted()
+    nuggets = made(outcome)["nuggets"]
     assert len(nuggets) >= 3
     for nugget in nuggets:
         for source in nugget["sources"]:
             words = PASSAGES[source["docid"]][source["start"] : source["end"]]
             assert nugget["text"] in words
             assert (source["round"], source["query"]) == (1, "Why do bridges sway?")
-    assert made(found)["stop"] == "nothing_new"
-    assert made(found)["new"] == [len(nuggets), 0, 0]
-    assert hunted() == found  # the same trace too
-    end = found.steps[-1]
+    assert made(outcome)["stop"] == "nothing_new"
+    assert made(outcome)["new"] == [len(nuggets), 0, 0]
+    assert hunted() == outcome  # the same trace too
+    end = outcome.steps[-1]
     assert (end["kind"], end["name"]) == ("end", "nothing_new")
-    assert {step["name"] for step in found.steps if step["path"] in end["because"]} == {"support"}
+    assert {step["name"] for step in outcome.steps if step["path"] in end["because"]} == {"support"}
 
 
 def test_what_no_passage_states_or_carries_is_counted_and_is_no_nugget() -> None:
-    found = made(
+    hunt = made(
         hunted(
             ("Gusts of wind make bridges sway", "deck", "Gusts of wind make bridges sway"),
             ("Bridges sway", "deck", "Bridges never sway"),  # a quote that stands nowhere
             ("Trams and lorries shake old piers", "deck", "Gusts of wind"),  # not carried
         )
     )
-    assert [nugget["text"] for nugget in found["nuggets"]] == ["Gusts of wind make bridges sway"]
-    assert found["ungrounded"] == 2
+    assert [nugget["text"] for nugget in hunt["nuggets"]] == ["Gusts of wind make bridges sway"]
+    assert hunt["ungrounded"] == 2
 
 
 @pytest.mark.parametrize("dedupe", ["entailment", "words"])
 def test_two_that_say_the_same_are_one_with_both_sources(dedupe: str) -> None:
     one = "Gusts of wind make bridges sway"
-    said = [(one, "deck", one), ("Wind gusts make bridges sway", "damp", one)]
-    outcome = hunted(*said, dedupe=dedupe)
-    found = made(outcome)
-    assert [nugget["text"] for nugget in found["nuggets"]] == [one]
-    assert [source["docid"] for source in found["nuggets"][0]["sources"]] == ["deck", "damp"]
-    assert (found["merged"], found["new"][0]) == (1, 1)
+    proposed = [(one, "deck", one), ("Wind gusts make bridges sway", "damp", one)]
+    outcome = hunted(*proposed, dedupe=dedupe)
+    hunt = made(outcome)
+    assert [nugget["text"] for nugget in hunt["nuggets"]] == [one]
+    assert [source["docid"] for source in hunt["nuggets"][0]["sources"]] == ["deck", "damp"]
+    assert (hunt["merged"], hunt["new"][0]) == (1, 1)
     asked = [step["name"] for step in outcome.steps].count("entailment")
     assert asked == (2 if dedupe == "entailment" else 0)  # both ways
 
 
 def test_one_that_only_follows_from_another_stays_a_nugget_of_its_own() -> None:
     whole = "Gusts of wind make bridges sway. Long bridges bend more than short ones"
-    said = [(whole, "deck", whole), ("Long bridges bend", "deck", "Long bridges bend")]
-    assert len(made(hunted(*said))["nuggets"]) == 2
+    proposed = [(whole, "deck", whole), ("Long bridges bend", "deck", "Long bridges bend")]
+    assert len(made(hunted(*proposed))["nuggets"]) == 2
 
 
 def test_a_passage_is_read_once() -> None:
@@ -111,10 +111,10 @@ def test_a_passage_is_read_once() -> None:
 
 
 def test_used_up_calls_end_the_hunt_and_what_was_verified_stands() -> None:
-    found = made(hunted(limits=Limits(calls=3)))
-    assert found["stop"] == "calls"
-    assert found["calls"] == 3
-    assert len(found["nuggets"]) == 1
+    hunt = made(hunted(limits=Limits(calls=3)))
+    assert hunt["stop"] == "calls"
+    assert hunt["calls"] == 3
+    assert len(hunt["nuggets"]) == 1
     assert made(hunted(most=2))["stop"] == "most"
     assert len(made(hunted(most=2))["nuggets"]) == 2
     assert made(hunted(rounds=1))["stop"] == "rounds"
@@ -128,20 +128,20 @@ def test_a_judgement_that_fails_ends_the_item_and_is_no_missing_nugget() -> None
             return await super().judged(items, topic_id)
 
     hunter = Hunter(CORPUS, model="lexical", judges={"support": Refuses("lexical")})
-    found = run_sync(hunter.outcome(topic_id="t", question=QUESTION, start=[]))
-    assert isinstance(found, Unjudged)
-    assert found.reason is Reason.REFUSED
-    assert found.steps[-1]["name"] == "unjudged"
+    outcome = run_sync(hunter.outcome(topic_id="t", question=QUESTION, start=[]))
+    assert isinstance(outcome, Unjudged)
+    assert outcome.reason is Reason.REFUSED
+    assert outcome.steps[-1]["name"] == "unjudged"
 
 
 def test_nuggets_to_start_with_are_kept_where_a_passage_carries_them() -> None:
     start = ["Dampers calm the bridges", "Trams shake old piers"]
-    found = made(hunted(start=start, rounds=1))
-    first = found["nuggets"][0]
+    hunt = made(hunted(start=start, rounds=1))
+    first = hunt["nuggets"][0]
     assert first["text"] == start[0]
     [source] = [each for each in first["sources"] if each["round"] == 0]
     assert "dampers calm" in PASSAGES["damp"][source["start"] : source["end"]]
-    assert (found["started"], found["ungrounded"]) == (1, 1)
+    assert (hunt["started"], hunt["ungrounded"]) == (1, 1)
 
 
 def test_what_changes_a_hunt_is_in_its_identity() -> None:

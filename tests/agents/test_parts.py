@@ -94,10 +94,10 @@ class Tolerant(Agent):
 
 
 def test_what_an_agent_makes_without_what_the_budget_had_no_room_for_is_no_outcome():
-    found = run_sync(Tolerant().outcome(reason=Reason.BUDGET))
-    assert isinstance(found, Unjudged)
-    assert found.reason is Reason.BUDGET
-    assert [step["name"] for step in found.steps] == ["tolerant", "writer", "unjudged"]
+    outcome = run_sync(Tolerant().outcome(reason=Reason.BUDGET))
+    assert isinstance(outcome, Unjudged)
+    assert outcome.reason is Reason.BUDGET
+    assert [step["name"] for step in outcome.steps] == ["tolerant", "writer", "unjudged"]
     assert not isinstance(run_sync(Tolerant().outcome(reason=Reason.REFUSED)), Unjudged)
 
 

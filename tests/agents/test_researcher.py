@@ -43,35 +43,35 @@ def outcome_of(failing: str = "", **given: Any) -> Judged | Unjudged:
 
 
 def test_each_part_has_the_passage_that_answers_it_or_none() -> None:
-    found = outcome_of()
-    assert isinstance(found, Judged)
-    answered = [each["answered_by"] for each in found.values["made"]["questions"]]
+    outcome = outcome_of()
+    assert isinstance(outcome, Judged)
+    answered = [each["answered_by"] for each in outcome.values["made"]["questions"]]
     assert answered == ["gust", "damp", None]
-    *_, last = found.values["made"]["questions"]
+    *_, last = outcome.values["made"]["questions"]
     assert "wind" in last["grades"]  # it was looked into
-    assert found.steps[-1]["name"] == "2 of 3 answered"
-    assert outcome_of() == found
+    assert outcome.steps[-1]["name"] == "2 of 3 answered"
+    assert outcome_of() == outcome
 
 
 @pytest.mark.parametrize("failing", ["wind", "damp"])
 def test_a_grade_that_is_missing_is_no_unanswerable_question(failing: str) -> None:
-    found = outcome_of(failing)
-    assert isinstance(found, Unjudged)
-    assert found.reason is Reason.REFUSED
+    outcome = outcome_of(failing)
+    assert isinstance(outcome, Unjudged)
+    assert outcome.reason is Reason.REFUSED
 
 
 def test_a_grade_that_is_missing_does_not_matter_where_another_passage_answers() -> None:
     judge = Fails("lexical")
     judge.passage = "gust"
     researcher = Researcher(CORPUS, judges={"answerability": judge}, model="lexical")
-    [found] = researcher(question="", questions=["Why do bridges sway?"]).questions
-    assert found["answered_by"] == "deck"
-    assert "gust" not in found["grades"]
+    [question] = researcher(question="", questions=["Why do bridges sway?"]).questions
+    assert question["answered_by"] == "deck"
+    assert "gust" not in question["grades"]
 
 
 def test_questions_that_are_given_are_looked_into_as_they_are() -> None:
     researcher = Researcher(CORPUS, model="lexical")
-    found = researcher(question="", questions=["Who keeps bridges steady?"])
-    assert [each["answered_by"] for each in found.questions] == ["damp"]
+    prediction = researcher(question="", questions=["Who keeps bridges steady?"])
+    assert [each["answered_by"] for each in prediction.questions] == ["damp"]
     strict = Researcher(CORPUS, model="lexical", eta=5)
     assert strict.identity() != researcher.identity()

@@ -16,8 +16,8 @@ pytestmark = pytest.mark.usefixtures("with_seek")
 
 
 def never_failing(body):
-    said = brain(body)
-    return said if isinstance(said, str) else as_json({"verdict": "none"})
+    reply = brain(body)
+    return reply if isinstance(reply, str) else as_json({"verdict": "none"})
 
 
 def steps_in(folder):
@@ -28,15 +28,15 @@ def steps_in(folder):
 def test_no_byte_depends_on_which_reply_comes_first(tmp_path, monkeypatch, calls):
     """Parts that run out of calls do so by their share, not by who was first."""
     monkeypatch.setattr(Seeker, "default_limits", Limits(calls=calls))
-    found = []
+    files = []
     with MockServer(brain=brain) as server:
         for seed, at_once in ((1, 8), (2, 1)):
             chance = random.Random(seed)
             server.latency_s = lambda index, body, chance=chance: chance.uniform(0, 0.02)
             settings = {"run.cache": tmp_path / f"cache-{seed}", "run.concurrency": at_once}
             seek(tmp_path / str(seed), server.base_url, **settings)
-            found.append(files_of(tmp_path / str(seed)))
-    assert found[0] == found[1]
+            files.append(files_of(tmp_path / str(seed)))
+    assert files[0] == files[1]
     over = [s for s in steps_in(tmp_path / "1") if s["kind"] == "end" and "reason" in s]
     assert [step["reason"] for step in over] == ["steps"] * (5 if calls == 7 else 0)
 

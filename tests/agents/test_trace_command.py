@@ -27,14 +27,14 @@ def trace(capsys):
 
 def writes_badly(body):
     """As `brain`, but for a model that gives no parts of one question, and steers a terminal."""
-    said = brain(body)
-    if isinstance(said, str) and "subquestions" in said:
-        if "honey" in said:
+    reply = brain(body)
+    if isinstance(reply, str) and "subquestions" in reply:
+        if "honey" in reply:
             return Reply(None, refusal="no")
         return as_json(
             {"kind": "vague", "subquestions": ["tides \x1b[2J rise", "what causes tides"]}
         )
-    return said
+    return reply
 
 
 @pytest.fixture(scope="module")
@@ -136,9 +136,9 @@ def test_results_that_follow_from_the_kept_replies_are_told_from_edited_ones(
     assert "do not follow" in out
     (edited / "sought.jsonl").write_text(rows, "utf-8")
     shutil.rmtree(results / "other-cache")  # nothing proves them any more
-    found = json.loads(trace(edited, "--check", "--json")[1])
-    assert (found["is_same"], found["replies"]) == (False, 0)
-    assert found["other"] == ["4 judgements have no kept reply: it is in the cache no more"]
+    checked = json.loads(trace(edited, "--check", "--json")[1])
+    assert (checked["is_same"], checked["replies"]) == (False, 0)
+    assert checked["other"] == ["4 judgements have no kept reply: it is in the cache no more"]
 
 
 @pytest.mark.parametrize(

@@ -35,14 +35,14 @@ def test_a_call_that_fails_is_unjudged_with_its_reason_and_never_worth_0():
         return {"answer": "Tides turn [1].", "contexts": ["Tides turn."]}
 
     with pytest.warns(UserWarning, match=r"1 of 6 calls .*samples\[2\]: TimeoutError: no index"):
-        found = nj.evaluate(QUESTIONS, "support", answer=shaky, model="lexical")
-    rows = found.rows(["support_precision"])
+        result = nj.evaluate(QUESTIONS, "support", answer=shaky, model="lexical")
+    rows = result.rows(["support_precision"])
     assert [(row.value, row.is_judged, row.reasons) for row in rows if row.value is None] == [
         (None, False, {"error": 1})
     ]
     assert [row.value for row in rows].count(1.0) == 5
     assert {row.run_id for row in rows} == {"shaky"}
-    assert not found.is_complete
+    assert not result.is_complete
 
 
 @pytest.mark.parametrize("is_async", [True, False])
@@ -67,8 +67,8 @@ def test_as_many_calls_are_under_way_as_were_allowed_and_the_order_stays(tmp_pat
         began(-1)
         return rag(question)
 
-    _, found = asked(tmp_path, slow_too if is_async else slow)
-    assert [sample.question for sample in found] == QUESTIONS
+    _, samples = asked(tmp_path, slow_too if is_async else slow)
+    assert [sample.question for sample in samples] == QUESTIONS
     assert most == 3
 
 
@@ -83,8 +83,8 @@ def test_one_slow_call_does_not_hold_up_the_others_nor_memory(tmp_path):
 
     watching = threading.Timer(0.6, let_go.set)
     watching.start()
-    _, found = asked(tmp_path, stuck, (f"question {i}" for i in range(40)))
-    assert len(found) == 40
+    _, samples = asked(tmp_path, stuck, (f"question {i}" for i in range(40)))
+    assert len(samples) == 40
     assert len(begun) == 40
 
 
@@ -131,11 +131,11 @@ def test_something_returned_that_is_no_answer_names_the_sample(tmp_path, returne
 
 
 def test_several_functions_answer_questions_that_can_be_read_once():
-    found = nj.evaluate(
+    result = nj.evaluate(
         (q for q in QUESTIONS), "support", answer={"a": rag, "b": rag}, model="lexical"
     )
-    assert {row.run_id for row in found.rows()} == {"a", "b"}
-    assert found.compare(measures=["support_precision"])["measures"]
+    assert {row.run_id for row in result.rows()} == {"a", "b"}
+    assert result.compare(measures=["support_precision"])["measures"]
 
 
 def test_what_a_coroutine_uses_is_of_the_loop_that_awaits_the_evaluation():
@@ -216,7 +216,7 @@ def test_ctrl_c_ends_it_though_a_call_never_returns(tmp_path):
     process.stdout.readline()
     began = time.monotonic()
     os.kill(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=20)
+    _, stderr = process.communicate(timeout=20)
     assert process.returncode != 0
-    assert "KeyboardInterrupt" in said
+    assert "KeyboardInterrupt" in stderr
     assert time.monotonic() - began < 10

@@ -11,19 +11,19 @@ from nuggetjudge.records.reading.problems import InputError
 
 
 def test_two_runs_are_tested_as_by_the_command(result, judge):
-    found = nj.compare(result, runs=["complete", "thin"], measures=["V_strict", "length"])
+    comparison = nj.compare(result, runs=["complete", "thin"], measures=["V_strict", "length"])
     names = ("--runs", "complete,thin", "--measure", "V_strict", "--measure", "length")
     printed = json.loads(judge("compare", result.folder, *names, "--json"))
-    assert json.loads(orjson.dumps(found)) == printed
-    assert found == result.compare(runs=["complete", "thin"], measures=["V_strict", "length"])
+    assert json.loads(orjson.dumps(comparison)) == printed
+    assert comparison == result.compare(runs=["complete", "thin"], measures=["V_strict", "length"])
 
 
 def test_scores_by_topic_explain_the_means(result):
-    found = result.compare(runs=["complete", "thin"], measures=["V_strict"])
-    by_topic = found.by_topic["V_strict"]
+    comparison = result.compare(runs=["complete", "thin"], measures=["V_strict"])
+    by_topic = comparison.by_topic["V_strict"]
     assert len(by_topic) == 5
     assert sum("thin" in cells for cells in by_topic.values()) == 4  # it did not answer one
-    (one, other), (pair,) = (found["measures"]["V_strict"][name] for name in ("runs", "pairs"))
+    (one, other), (pair,) = (comparison["measures"]["V_strict"][name] for name in ("runs", "pairs"))
     for run in (one, other):
         scores = [cells.get(run["run_id"], 0) for cells in by_topic.values()]
         assert mean(scores) == pytest.approx(run["mean"])
@@ -41,24 +41,24 @@ def test_a_comparison_shows_itself_as_tables_and_is_short_otherwise(result):
 
 
 def test_two_judges_of_the_same_answers_are_held_against_each_other(result, other):
-    found = result.compare(other, kind="nuggets")
-    assert found["compared"] == "judges"
-    assert found.by_topic == {}
-    assert f"{found['agreement']['n']:,} labels of both judges" in found._repr_html_()
-    assert repr(found).startswith("Comparison(judges, n=258,")
+    comparison = result.compare(other, kind="nuggets")
+    assert comparison["compared"] == "judges"
+    assert comparison.by_topic == {}
+    assert f"{comparison['agreement']['n']:,} labels of both judges" in comparison._repr_html_()
+    assert repr(comparison).startswith("Comparison(judges, n=258,")
 
 
 def test_people_are_held_against_a_result_as_by_the_command(result, tmp_path, judge):
     rows = result.judgements["assignments"]
     people = tmp_path / "people.jsonl"
     people.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
-    found = result.agree(people)
-    assert found["accuracy"] == 1
-    assert found == nj.agree(people, result.folder)
-    assert str(found) == judge("agree", people, result.folder)
-    assert "share of equal labels" in found._repr_html_()
-    n = found["n"]
-    assert repr(found).startswith(f"Agreement(nuggets, n={n}, share of equal labels 1.000")
+    agreement = result.agree(people)
+    assert agreement["accuracy"] == 1
+    assert agreement == nj.agree(people, result.folder)
+    assert str(agreement) == judge("agree", people, result.folder)
+    assert "share of equal labels" in agreement._repr_html_()
+    n = agreement["n"]
+    assert repr(agreement).startswith(f"Agreement(nuggets, n={n}, share of equal labels 1.000")
 
 
 def test_rows_of_people_are_chosen_by_one_value_or_several(result, tmp_path):

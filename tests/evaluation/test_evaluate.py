@@ -64,9 +64,9 @@ def test_all_programs_that_samples_have_something_for_are_run():
         "contexts": ["The moon makes tides."], "nuggets": ["the moon makes tides"],
         "key_points": ["the moon makes tides"], "questions": ["What makes tides?", "How high?"],
     }  # fmt: skip
-    found = nj.evaluate([sample], model="lexical")
-    assert found.manifest["config"]["program"] == ["nuggets", "support", "coverage", "keypoints"]
-    scores = {row.measure: row.value for row in found.rows()}
+    result = nj.evaluate([sample], model="lexical")
+    assert result.manifest["config"]["program"] == ["nuggets", "support", "coverage", "keypoints"]
+    scores = {row.measure: row.value for row in result.rows()}
     assert scores["V_strict"] == scores["support_precision"] == scores["KPR"] == 1.0
     assert scores["coverage"] is not None
     for name, field in (
@@ -84,10 +84,10 @@ def test_a_judge_labels_each_sample_by_the_fields_that_it_reads():
         {"claim": "Cheese makes tides.", "source": ["Boats", "sail."]},
         {"claim": "x", "source": "y", "not_made": "refused"},
     ]
-    found = nj.evaluate(given, GROUNDED, model="lexical")
-    assert [row["label"] for row in found.judgements["labels"]] == ["yes", "no", None]
+    result = nj.evaluate(given, GROUNDED, model="lexical")
+    assert [row["label"] for row in result.judgements["labels"]] == ["yes", "no", None]
     own = nj.judges.OwnJudge(GROUNDED, model="lexical")
-    assert nj.evaluate(given, own, model="lexical").scores == found.scores
+    assert nj.evaluate(given, own, model="lexical").scores == result.scores
     qa = [{"user_input": "what makes tides", "contexts": ["The moon makes tides.", "Boats."]}]
     rated = nj.evaluate(qa, "answerability", model="lexical")
     assert next(row["label"] for row in rated.judgements["labels"]) is not None
@@ -144,8 +144,8 @@ def test_systems_in_one_call_are_judged_by_nuggets_of_all_their_contexts():
         "a": [variant("The moon makes tides.")],
         "b": [variant("The sun helps tides.", context="The sun helps to make tides.")],
     }
-    found = nj.evaluate(two, "nuggets", model="lexical")
-    (bank,) = lines(found.folder / "nuggets.jsonl")
+    result = nj.evaluate(two, "nuggets", model="lexical")
+    (bank,) = lines(result.folder / "nuggets.jsonl")
     texts = " ".join(nugget["text"] for nugget in bank["nuggets"])
     assert "moon" in texts
     assert "sun" in texts
@@ -154,10 +154,10 @@ def test_systems_in_one_call_are_judged_by_nuggets_of_all_their_contexts():
 def test_two_evaluations_are_compared_by_question_though_their_runs_have_one_name(demo, tmp_path):
     one = nj.evaluate(demo["complete"], "nuggets", model="lexical")
     other = nj.evaluate(demo["thin"], "nuggets", model="lexical")
-    found = one.compare(other, measures=["V_strict"])
-    runs = [run["run_id"] for run in found["measures"]["V_strict"]["runs"]]
+    comparison = one.compare(other, measures=["V_strict"])
+    runs = [run["run_id"] for run in comparison["measures"]["V_strict"]["runs"]]
     assert runs == [f"answers@{each.folder.name}" for each in (one, other)]
-    assert found["measures"]["V_strict"]["pairs"][0]["difference"] > 0
+    assert comparison["measures"]["V_strict"]["pairs"][0]["difference"] > 0
     kept = nj.evaluate(demo["thin"], "nuggets", model="lexical", out=tmp_path / "top 5")
     assert {row.run_id for row in kept.scores} == {"top-5"}
 
@@ -173,15 +173,15 @@ def test_a_frame_has_a_row_a_question_and_no_value_for_what_was_not_judged():
 
 
 def test_a_temporary_folder_goes_with_its_result_and_not_before():
-    found = nj.evaluate([variant("x [1].")], "support", model="lexical")
-    folder = found.folder
+    result = nj.evaluate([variant("x [1].")], "support", model="lexical")
+    folder = result.folder
     gc.collect()
-    assert {row.measure for row in found.rows("support_precision")} == {"support_precision"}
+    assert {row.measure for row in result.rows("support_precision")} == {"support_precision"}
     with pytest.raises(InputError, match="no measure 'V'; there is support_precision"):
-        found.rows("V")
+        result.rows("V")
     with pytest.raises(InputError, match="no run 'answrs'; there is answers; did you mean answers"):
-        found.frame(runs=["answrs"])
-    del found
+        result.frame(runs=["answrs"])
+    del result
     gc.collect()
     assert not folder.parent.exists()
 
@@ -208,8 +208,8 @@ def test_judgements_that_fail_are_no_scores_and_are_asked_again_in_the_same_fold
     with MockServer(brain) as server:
         model = {"model": "hosted_vllm/mock", "api_base": server.base_url}
         given = {"model": model, "cache": False, "out": tmp_path / "out"}
-        found = nj.evaluate(samples, "support", **given)
-        lost, judged = sorted(found.rows(["support_precision"]), key=lambda row: row.topic_id)
+        result = nj.evaluate(samples, "support", **given)
+        lost, judged = sorted(result.rows(["support_precision"]), key=lambda row: row.topic_id)
         assert (judged.value, judged.is_judged) == (1.0, True)
         assert (lost.value, lost.n_unjudged) == (None, 1)
         assert sum(lost.reasons.values()) == 1
@@ -231,12 +231,12 @@ def test_it_can_be_awaited_and_cancelled_in_a_running_loop():
                 await asyncio.sleep(0.001)
 
         heart = asyncio.create_task(beating())
-        found = await nj.aevaluate([variant("x [1].")], "support", model="lexical")
+        result = await nj.aevaluate([variant("x [1].")], "support", model="lexical")
         heart.cancel()
-        return found, beats
+        return result, beats
 
-    found, beats = asyncio.run(notebook())
-    assert found.is_complete
+    result, beats = asyncio.run(notebook())
+    assert result.is_complete
     assert beats > 2
 
 

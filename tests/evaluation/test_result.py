@@ -35,9 +35,9 @@ def test_a_notebook_shows_each_run_with_its_interval_and_what_it_rests_on(result
 
 
 def test_intervals_are_those_of_compare(result):
-    found = result.compare(measures=["V_strict"])["measures"]["V_strict"]["runs"]
+    runs = result.compare(measures=["V_strict"])["measures"]["V_strict"]["runs"]
     shown = {row[0]: row[2] for row in cells(result._repr_html_())[1:5]}
-    assert shown == {r["run_id"]: f"[{r['low']:.3f} {r['high']:.3f}]" for r in found}
+    assert shown == {r["run_id"]: f"[{r['low']:.3f} {r['high']:.3f}]" for r in runs}
 
 
 def test_print_shows_what_the_notebook_shows(result):
@@ -84,12 +84,15 @@ def test_a_run_that_is_named_like_markup_is_text(result, tmp_path):
     def hostile(row):
         return row | {"run_id": name} if row["run_id"] == "thin" else row
 
-    found = changed(result, tmp_path / "hostile", hostile)
-    for shown in (found._repr_html_(), found.compare(measures=["A"])._repr_html_()):
+    hostile_result = changed(result, tmp_path / "hostile", hostile)
+    for shown in (
+        hostile_result._repr_html_(),
+        hostile_result.compare(measures=["A"])._repr_html_(),
+    ):
         assert "<script" not in shown
         assert "&lt;script&gt;" in shown
         assert "\x1b" not in shown
-    assert "\x1b" not in str(found)
+    assert "\x1b" not in str(hostile_result)
     assert "<b>" not in Text("<b>")._repr_html_()
     assert "<b>" not in Table("<b>", ["<b>"], [["<b>"]], ["<b>"]).as_html()
 
@@ -98,11 +101,11 @@ def test_a_folder_stays_the_same_one_when_the_working_directory_changes(
     result, tmp_path, monkeypatch
 ):
     monkeypatch.chdir(result.folder.parent)
-    found = nj.Result(result.folder.name)
+    same = nj.Result(result.folder.name)
     monkeypatch.chdir(tmp_path)
-    assert found.judgements.keys() == result.judgements.keys()
-    assert found._repr_html_() == result._repr_html_()
-    assert found.report(open=False) == result.folder / "report.html"
+    assert same.judgements.keys() == result.judgements.keys()
+    assert same._repr_html_() == result._repr_html_()
+    assert same.report(open=False) == result.folder / "report.html"
 
 
 def test_an_answer_is_shown_as_by_the_command(result, judge, tmp_path, monkeypatch):
@@ -187,9 +190,9 @@ def test_a_stopped_run_is_shown_as_far_as_it_came(stopped, result, tmp_path):
 
 def test_stopped_runs_are_compared_and_held_against_people(stopped, result):
     with pytest.warns(UserWarning, match="my run: stopped run, partial"):
-        found = nj.compare(stopped, runs=["complete", "thin"], measures=["V_strict"])
+        comparison = nj.compare(stopped, runs=["complete", "thin"], measures=["V_strict"])
     whole = nj.compare(result, runs=["complete", "thin"], measures=["V_strict"])
-    assert found["measures"] == whole["measures"]
+    assert comparison["measures"] == whole["measures"]
     labels = DEMO / "labels" / "support.jsonl"
     with pytest.warns(UserWarning, match="my run: stopped run, partial"):
         part = nj.agree(labels, stopped)

@@ -51,10 +51,10 @@ def test_the_names_of_other_tools_mean_the_same(tmp_path):
         Turn(user_input="q5", response="Tides turn [1].", retrieved_contexts=["Tides turn."]),
         Sample("q6", "q6", "Tides turn [1].", sample_of(TIDES, 0).contexts),
     ]
-    found = written(tmp_path, iter(given))
-    assert len(found) == 6
-    assert {orjson.dumps((r["references"], r["answer"])) for r in found} == {
-        orjson.dumps((found[0]["references"], [{"text": "Tides turn.", "citations": [0]}]))
+    questions = written(tmp_path, iter(given))
+    assert len(questions) == 6
+    assert {orjson.dumps((r["references"], r["answer"])) for r in questions} == {
+        orjson.dumps((questions[0]["references"], [{"text": "Tides turn.", "citations": [0]}]))
     }
     assert len(rows(tmp_path, "passages")) == 1
 
@@ -96,12 +96,12 @@ def test_one_id_with_two_texts_is_two_passages_and_citations_follow(tmp_path):
         contexts = [{"id": 1, "text": f"one {i}", "title": "T"}, {"id": 2, "text": f"two {i}"}]
         answer = [{"text": "Said.", "citations": [2]}]
         given.append({"question": f"q{i}", "answer": answer, "contexts": [*contexts, contexts[1]]})
-    found = written(tmp_path, given)
+    questions = written(tmp_path, given)
     texts = {row["docid"]: row["text"] for row in rows(tmp_path, "passages")}
-    cited = [texts[r["references"][r["answer"][0]["citations"][0]]] for r in found]
+    cited = [texts[r["references"][r["answer"][0]["citations"][0]]] for r in questions]
     assert cited == ["two 0", "two 1"]  # by id, since contexts have ids; else by place from 0
     assert len(texts) == 4
-    assert found[0]["references"] == ["1", "2"]
+    assert questions[0]["references"] == ["1", "2"]
     assert rows(tmp_path, "passages")[0]["title"] == "T"
 
 
@@ -115,7 +115,7 @@ def test_what_an_answer_cites_beyond_its_contexts_is_listed_and_not_moved():
 
 
 @pytest.mark.parametrize(
-    ("fields", "said"),
+    ("fields", "message"),
     [
         ({"anwser": "x"}, r"samples\[3\]: no answer .*it has .*; did you mean answer\?"),
         ({"answer": 5}, r"samples\[3\]: answer is 5, wanted text"),
@@ -130,13 +130,13 @@ def test_what_an_answer_cites_beyond_its_contexts_is_listed_and_not_moved():
         ({"not_made": "tired"}, r"samples\[3\]: not_made is 'tired', wanted one of abstained"),
     ],
 )  # fmt: skip
-def test_a_wrong_field_is_named_with_its_place_and_what_was_there(fields, said):
-    with pytest.raises(InputError, match=said):
+def test_a_wrong_field_is_named_with_its_place_and_what_was_there(fields, message):
+    with pytest.raises(InputError, match=message):
         sample_of({"question": "q", **fields}, 3)
 
 
 @pytest.mark.parametrize(
-    ("samples", "said"),
+    ("samples", "message"),
     [
         ([], "samples: there is none, wanted one or more"),
         ({"a": [TIDES], "b": []}, "samples: there is none of b, wanted one or more"),
@@ -148,8 +148,8 @@ def test_a_wrong_field_is_named_with_its_place_and_what_was_there(fields, said):
         ([TIDES, TIDES], r"samples\[1\]: answers has answered .* in samples\[0\]; give"),
     ],
 )  # fmt: skip
-def test_samples_that_are_none_are_told_in_one_line(samples, said):
-    with pytest.raises(InputError, match=said) as raised:
+def test_samples_that_are_none_are_told_in_one_line(samples, message):
+    with pytest.raises(InputError, match=message) as raised:
         nj.evaluate(samples, model="lexical")
     assert "\n" not in str(raised.value)
 
@@ -161,11 +161,11 @@ def test_an_unknown_setting_is_told_with_what_it_may_have_been():
 
 def test_two_systems_may_not_say_different_things_of_one_topic(tmp_path):
     one = {**TIDES, "id": "t", "nuggets": ["a"]}
-    for other, said in (
+    for other, message in (
         ({**one, "question": "another"}, r"other words of the question in samples\[0\]"),
         ({**one, "nuggets": ["b"]}, r"topic 't' has other nuggets in"),
     ):
-        with pytest.raises(InputError, match=said):
+        with pytest.raises(InputError, match=message):
             nj.evaluate({"a": [one], "b": [other]}, model="lexical")
     nj.evaluate({"a": [one], "b": [{**TIDES, "id": "t"}]}, model="lexical")
 

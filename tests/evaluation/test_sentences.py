@@ -25,9 +25,9 @@ def test_a_citation_is_of_the_sentence_it_stands_in_or_behind(answer, expected):
 
 
 def test_ids_of_contexts_are_citations_by_name_even_where_they_are_other_numbers():
-    said = "Tides turn [bees-01]. They rest [7]. They stop [1]."
-    found = [cited for _, cited in cut(said, ids=["7", "bees-01"])]
-    assert found == [(1,), (0,), (0,)]  # 1 is no id here, so the first context
+    text = "Tides turn [bees-01]. They rest [7]. They stop [1]."
+    indices = [cited for _, cited in cut(text, ids=["7", "bees-01"])]
+    assert indices == [(1,), (0,), (0,)]  # 1 is no id here, so the first context
     assert cut("All of it [d].", ids=["d", "d"]) == [("All of it.", (0, 1))]
 
 

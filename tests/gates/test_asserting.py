@@ -10,7 +10,7 @@ from nuggetjudge import assert_judged
 from nuggetjudge.records.reading.problems import InputError
 
 
-def said(call, *arguments):
+def failure_message(call, *arguments):
     with pytest.raises(AssertionError) as caught:
         call(*arguments)
     return str(caught.value)
@@ -23,14 +23,16 @@ def test_means_are_asserted_by_comparing_them(results, stated):
     assert mean <= by_hand
     assert mean > 0.7
     assert mean < 0.8
-    assert said(lambda: mean > by_hand)
-    assert said(lambda: mean < by_hand)
+    assert failure_message(lambda: mean > by_hand)
+    assert failure_message(lambda: mean < by_hand)
     with pytest.raises(TypeError, match="compare"):
         bool(mean)
 
 
 def test_a_mean_that_misses_its_bound_says_by_which_questions(results):
-    lines = said(lambda: assert_judged(results["main"]).mean("V_strict") >= 0.8).splitlines()
+    lines = failure_message(
+        lambda: assert_judged(results["main"]).mean("V_strict") >= 0.8
+    ).splitlines()
     assert lines[0] == "main: V_strict >= 0.8"
     assert "0.7188" in lines[1]
     assert "8 questions" in lines[1]
@@ -43,7 +45,7 @@ def test_a_mean_that_misses_its_bound_says_by_which_questions(results):
 
 def test_a_change_that_hurts_says_which_questions_from_what_to_what(results):
     judged = assert_judged(results["broken"])
-    lines = said(lambda: judged.not_worse_than(results["main"])).splitlines()
+    lines = failure_message(lambda: judged.not_worse_than(results["main"])).splitlines()
     assert lines[0] == "broken: V_strict not worse by more than 0.02"
     assert "0.3750, before (main) 0.7188: -0.3438" in lines[1]
     assert "t3  1.000 -> 0.000 (-1.000)" in lines[2]
@@ -59,7 +61,7 @@ def test_what_holds_can_be_chained(results):
 
 def test_a_result_in_memory_says_how_to_keep_it_for_a_look(samples):
     result = nj.evaluate(samples((0,)), "nuggets", model="lexical")
-    text = said(lambda: assert_judged(result).mean("V") >= 0.5)
+    text = failure_message(lambda: assert_judged(result).mean("V") >= 0.5)
     assert "out=DIR" in text
     assert str(result.folder) not in text
 
@@ -79,9 +81,9 @@ def lacking(tmp_path_factory, samples, stated):
     def brain(body):
         asked = input_of(body)
         answer = asked["answer"].lower()
-        found = {key: "support" if text in answer else "not_support"
+        verdicts = {key: "support" if text in answer else "not_support"
                  for key, text in asked["nuggets"].items()}  # fmt: skip
-        return {"verdicts": found}
+        return {"verdicts": verdicts}
 
     def faults(index, body):
         text = json.dumps(body)
@@ -101,11 +103,11 @@ def lacking(tmp_path_factory, samples, stated):
 
 def test_what_is_not_judged_never_passes_silently(lacking):
     assert lacking.n_unjudged == 2
-    text = said(assert_judged, lacking)
+    text = failure_message(assert_judged, lacking)
     assert "2 of 32 judgements missing" in text
     assert lacking.unjudged[0]["reason"] in text
     assert "out/t2" in text
-    assert said(lambda: assert_judged(lacking, allow_missing=0.06))
+    assert failure_message(lambda: assert_judged(lacking, allow_missing=0.06))
     assert assert_judged(lacking, allow_missing=0.07).mean("V_strict") >= 0
 
 
@@ -114,10 +116,10 @@ def test_what_may_be_missing_counts_as_worst(lacking, stated):
     judged = assert_judged(lacking, allow_missing=0.1)
     worst, best = (sum(stated["main"]) + more for more in (0, 2))
     assert judged.mean("V_strict") >= worst / 32
-    text = said(lambda: judged.mean("V_strict") >= worst / 32 + 0.001)
+    text = failure_message(lambda: judged.mean("V_strict") >= worst / 32 + 0.001)
     assert "2 of 32 judgements missing" in text
     assert judged.mean("V_strict") <= best / 32
-    assert said(lambda: judged.mean("V_strict") <= best / 32 - 0.001)
+    assert failure_message(lambda: judged.mean("V_strict") <= best / 32 - 0.001)
 
 
 def test_what_is_no_result_is_said_to_be_none():
@@ -126,5 +128,5 @@ def test_what_is_no_result_is_said_to_be_none():
 
 
 def test_a_baseline_that_is_not_judged_fails_too(results, lacking):
-    text = said(assert_judged(results["main"]).not_worse_than, lacking)
+    text = failure_message(assert_judged(results["main"]).not_worse_than, lacking)
     assert text.startswith("baseline unjudged")

@@ -17,8 +17,8 @@ from nuggetjudge.records.rows import ScoreRow
 
 def check(results, new, **options):
     folders = results[new].folder, results["main"].folder
-    (found,) = not_worse(*folders, **{"measures": ["V_strict"], **options}).checks
-    return found
+    (only,) = not_worse(*folders, **{"measures": ["V_strict"], **options}).checks
+    return only
 
 
 def pair_of(after, before, measure="V_strict", **fields):
@@ -28,12 +28,16 @@ def pair_of(after, before, measure="V_strict", **fields):
 
 
 def test_the_interval_is_that_of_compare(results, stated):
-    found = check(results, "broken")
+    checked = check(results, "broken")
     one, other = results["broken"], results["main"]
     (pair,) = nj.compare(one, other, measures=["V_strict"])["measures"]["V_strict"]["pairs"]
-    assert (found.value, found.low, found.high) == (pair["difference"], pair["low"], pair["high"])
+    assert (checked.value, checked.low, checked.high) == (
+        pair["difference"],
+        pair["low"],
+        pair["high"],
+    )
     by_hand = (sum(stated["broken"]) - sum(stated["main"])) / 4 / 8
-    assert found.value == pytest.approx(by_hand)
+    assert checked.value == pytest.approx(by_hand)
 
 
 def test_it_passes_exactly_as_long_as_the_lower_end_is_within_the_margin(results):
@@ -44,11 +48,11 @@ def test_it_passes_exactly_as_long_as_the_lower_end_is_within_the_margin(results
 
 
 def test_questions_that_got_worse_are_named_the_worst_first_from_what_to_what(results):
-    found = check(results, "broken")
-    assert not found.is_passed
-    assert [q.topic_id for q in found.questions] == ["t3", "t0", "t1", "t7", "t5"]
-    assert (found.questions[0].before, found.questions[0].after) == (1.0, 0.0)
-    assert (found.questions[4].before, found.questions[4].after) == (0.5, 0.25)
+    checked = check(results, "broken")
+    assert not checked.is_passed
+    assert [q.topic_id for q in checked.questions] == ["t3", "t0", "t1", "t7", "t5"]
+    assert (checked.questions[0].before, checked.questions[0].after) == (1.0, 0.0)
+    assert (checked.questions[4].before, checked.questions[4].after) == (0.5, 0.25)
 
 
 def test_too_few_questions_cannot_pass_though_nothing_changed():
@@ -106,12 +110,12 @@ def test_what_is_not_judged_counts_as_worst_now_and_as_best_before():
                    low=0.25, high=0.75)  # fmt: skip
     part = scores({"b": 0.5}, a=row)
     for new, before, difference in ((part, whole, -0.25), (whole, part, -0.25)):
-        found = paired(new, before, "V_strict", "r", "r")
-        assert {t: b - a for t, a, b in found.both} == {"a": difference, "b": 0.0}
-        assert found.n_unjudged == 2
+        pairs = paired(new, before, "V_strict", "r", "r")
+        assert {t: b - a for t, a, b in pairs.both} == {"a": difference, "b": 0.0}
+        assert pairs.n_unjudged == 2
     unbounded = scores({"b": 0.5}, a=row.model_copy(update={"low": None, "high": None}))
-    found = paired(unbounded, whole, "V_strict", "r", "r")
-    assert found.unbounded == ["a"]
+    pairs = paired(unbounded, whole, "V_strict", "r", "r")
+    assert pairs.unbounded == ["a"]
     same = [0.5] * 10
     assert not check_pair(pair_of(same, same, unbounded=["a"]), 0.02, 0.95).is_passed
 
@@ -120,35 +124,35 @@ def test_questions_of_one_side_are_named_and_unanswered_ones_count_as_0():
     new, before = scores({"a": 0.5, "b": 0.5, "new": 1.0}), scores({"a": 0.5, "b": 1.0, "old": 0.0})
     del new.values["V_strict"]["r"]["b"]
     del new.rows["V_strict"]["r"]["b"]  # asked still, as `topics` says
-    found = paired(new, before, "V_strict", "r", "r")
-    assert found.both == [("a", 0.5, 0.5), ("b", 1.0, 0.0)]
-    assert (found.only_after, found.only_before) == (["new"], ["old"])
-    assert any("new" in note for note in found.notes)
-    assert any("old" in note for note in found.notes)
+    pairs = paired(new, before, "V_strict", "r", "r")
+    assert pairs.both == [("a", 0.5, 0.5), ("b", 1.0, 0.0)]
+    assert (pairs.only_after, pairs.only_before) == (["new"], ["old"])
+    assert any("new" in note for note in pairs.notes)
+    assert any("old" in note for note in pairs.notes)
 
 
 def test_an_answer_that_lost_its_value_does_not_vanish():
     nothing = ScoreRow(run_id="r", topic_id="a", measure="V", value=None, n=0, n_unjudged=0)
     new = scores({"b": 0.5}, "V", a=nothing)
-    found = paired(new, scores({"a": 0.5, "b": 0.5}, "V"), "V", "r", "r")
-    assert found.only_before == ["a"]
+    pairs = paired(new, scores({"a": 0.5, "b": 0.5}, "V"), "V", "r", "r")
+    assert pairs.only_before == ["a"]
 
 
 def test_another_judge_is_no_baseline(results, tmp_path, samples, stated):
     window = {"judges.assigner.window": 1}
     given = samples(stated["main"])
     other = nj.evaluate(given, "nuggets", model="lexical", out=tmp_path / "other", **window)
-    (found,) = not_worse(other.folder, results["main"].folder, measures=["V_strict"]).checks
-    assert not found.is_passed
-    assert "assigner.window is 1, was 10" in found.found
+    (checked,) = not_worse(other.folder, results["main"].folder, measures=["V_strict"]).checks
+    assert not checked.is_passed
+    assert "assigner.window is 1, was 10" in checked.found
 
 
 def test_other_nuggets_are_no_baseline(results, tmp_path, samples, stated):
     given = [one | {"nuggets": FEWER} for one in samples(stated["main"])]
     other = nj.evaluate(given, "nuggets", model="lexical", out=tmp_path / "other")
-    (found,) = not_worse(other.folder, results["main"].folder, measures=["V_strict"]).checks
-    assert not found.is_passed
-    assert "8 topics have other nuggets" in found.found
+    (checked,) = not_worse(other.folder, results["main"].folder, measures=["V_strict"]).checks
+    assert not checked.is_passed
+    assert "8 topics have other nuggets" in checked.found
 
 
 FEWER = ["the moon pulls the sea", "bays funnel water"]

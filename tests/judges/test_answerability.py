@@ -62,8 +62,8 @@ def says(reply, window, **settings):
 )
 def test_a_text_is_graded_by_the_words_of_the_question_that_it_holds(text, overlap, grade):
     assert answer_overlap(BUILT, text, {}) == pytest.approx(overlap)
-    found = AnswerabilityGrader("lexical")(context=text, question=BUILT)
-    assert (found.grade, found.score) == (grade, pytest.approx(overlap))
+    prediction = AnswerabilityGrader("lexical")(context=text, question=BUILT)
+    assert (prediction.grade, prediction.score) == (grade, pytest.approx(overlap))
 
 
 def test_the_words_that_ask_do_not_count_unless_there_are_no_others():
@@ -85,8 +85,8 @@ def test_one_question_or_several_are_asked_in_either_form(served, window, n_requ
 
 def test_questions_are_numbered_anew_in_each_window(served):
     server, model = served
-    found = AnswerabilityGrader(model, window=2)(context=TEXT, questions=QUESTIONS)
-    assert found.grades == [5, 0, 3]
+    prediction = AnswerabilityGrader(model, window=2)(context=TEXT, questions=QUESTIONS)
+    assert prediction.grades == [5, 0, 3]
     asked = [input_of(request.body)["questions"] for request in server.requests]
     assert asked == [{"1": QUESTIONS[0], "2": QUESTIONS[1]}, {"1": QUESTIONS[2]}]
 
@@ -165,10 +165,10 @@ def test_numbers_of_a_file_fit_either_form_but_its_prompts_only_their_own():
     file = JudgeFile(model="lexical", words=words, correction=cuts, **parts)
     for window in (1, 15):
         judge = AnswerabilityGrader("lexical", window=window).fitted(file)
-        found = judge(context="They built it.", questions=[BUILT, QUESTIONS[1]])
+        prediction = judge(context="They built it.", questions=[BUILT, QUESTIONS[1]])
         # Three quarters by weight, and "built" and "uilt " of 8 runs.
-        assert found.scores == pytest.approx([(3 / 4 + 2 / 8) / 2, 0.0])
-        assert found.grades == [0, 0]
+        assert prediction.scores == pytest.approx([(3 / 4 + 2 / 8) / 2, 0.0])
+        assert prediction.grades == [0, 0]
         assert judge(context=TEXT, question=BUILT).grade == 5
     prompts = {"grade_one": FittedPrompt(instructions="Grade as we do.")}
     file = JudgeFile(model="lexical", prompts=prompts, **parts)
@@ -226,8 +226,8 @@ def labelled(tmp_path):
     with path.open("w", encoding="utf-8") as stream:
         for t, p, q in itertools.product(range(5), range(2), range(3)):
             ids = {"topic_id": f"t{t}", "passage_id": f"t{t}:0#{p}", "question_id": str(q)}
-            held = f"In year {t} the keeper painted tower {q}." if (p + q) % 2 else "It rained."
-            row = {**ids, "question": f"When did the keeper paint tower {q}?", "context": held}
+            context = f"In year {t} the keeper painted tower {q}." if (p + q) % 2 else "It rained."
+            row = {**ids, "question": f"When did the keeper paint tower {q}?", "context": context}
             stream.write(json.dumps(row | {"label": 5 * ((p + q) % 2)}) + "\n")
     return path
 
@@ -242,7 +242,7 @@ def test_items_are_run_fitted_and_compared_with_people_in_either_form(labelled, 
         row["label"] for row in people
     ]
     assert all(0 <= row["score"] <= 1 for row in run.judgements["labels"])
-    found = nj.calibrate(
+    calibrated = nj.calibrate(
         labelled,
         "answerability",
         "threshold",
@@ -251,11 +251,11 @@ def test_items_are_run_fitted_and_compared_with_people_in_either_form(labelled, 
         scale={"0": "0", "1": "0", "2": "0", "3": "5", "4": "5", "5": "5"},
         **given,
     )
-    kappa = found.report["figures"]["kappa"]
+    kappa = calibrated.report["figures"]["kappa"]
     assert (kappa["before"]["value"], kappa["after"]["value"]) == (1.0, 1.0)
-    assert found.file.correction.labels == ("0", "5")
+    assert calibrated.file.correction.labels == ("0", "5")
     state = tmp_path / "fitted.json"
-    state.write_text(found.file.text(), encoding="utf-8")
+    state.write_text(calibrated.file.text(), encoding="utf-8")
     again = nj.run(
         program="items",
         items=labelled,

@@ -63,8 +63,8 @@ def test_equal_answers_of_two_runs_are_asked_about_apart_as_a_run_of_either_does
 
 def test_every_id_but_that_of_the_nugget_tells_answers_apart_whatever_the_order_of_ids():
     judge = NuggetAssigner(model="lexical")
-    places = [("p1", "1"), ("p2", "1"), ("p1", "2"), ("p2", "2")]
-    items = [nugget("t1", "x", n, passage_id=p, nugget_id=n) for p, n in places]
+    pairs = [("p1", "1"), ("p2", "1"), ("p1", "2"), ("p2", "2")]
+    items = [nugget("t1", "x", n, passage_id=p, nugget_id=n) for p, n in pairs]
     items[2] = Asked(dict(reversed(items[2].ids.items())), items[2].inputs)
     assert calls(judge, items) == answers(judge, items) == [[0, 2], [1, 3]]
 
@@ -102,7 +102,7 @@ def served():
 def test_each_item_gets_its_own_verdict_and_the_first_of_a_call_its_provenance(served):
     server, config = served
     items = [nugget("t1", answer, text) for text in "abc" for answer in "xy"]
-    found = judged(NuggetAssigner(model=config, window=2), items)
+    outcomes = judged(NuggetAssigner(model=config, window=2), items)
     labels = [
         "support",
         "support",
@@ -111,8 +111,8 @@ def test_each_item_gets_its_own_verdict_and_the_first_of_a_call_its_provenance(s
         "not_support",
         "not_support",
     ]
-    assert [verdict.label for verdict, _ in found] == labels
-    assert [call is not None for _, call in found] == [True, True, False, False, True, True]
+    assert [verdict.label for verdict, _ in outcomes] == labels
+    assert [call is not None for _, call in outcomes] == [True, True, False, False, True, True]
     assert len(server.requests) == 4
 
 
@@ -126,8 +126,8 @@ def test_so_many_calls_are_under_way_at_once(served):
 def test_a_failed_call_leaves_its_items_unjudged_and_the_others_judged(served):
     server, config = served
     server.faults = lambda _, body: Refusal() if "bad" in input_of(body)["sentence"] else None
-    found = judged(SupportJudge(model=config), [claim("f"), claim("bad"), claim("n")])
-    first, second, third = (outcome for outcome, _ in found)
+    outcomes = judged(SupportJudge(model=config), [claim("f"), claim("bad"), claim("n")])
+    first, second, third = (outcome for outcome, _ in outcomes)
     assert (first.label, third.label) == ("full", "none")
     assert isinstance(second, Unjudged)
     assert second.reason == Reason.REFUSED
@@ -137,8 +137,8 @@ def test_a_failed_window_is_unjudged_whole(served):
     server, config = served
     server.faults = [Refusal()]
     items = [nugget("t1", "x", text) for text in "abc"]
-    found = judged(NuggetAssigner(model=config, window=2), items, concurrency=1)
-    assert [isinstance(outcome, Verdict) for outcome, _ in found] == [False, False, True]
+    outcomes = judged(NuggetAssigner(model=config, window=2), items, concurrency=1)
+    assert [isinstance(outcome, Verdict) for outcome, _ in outcomes] == [False, False, True]
 
 
 def test_an_endpoint_that_cannot_answer_ends_it_all(served):

@@ -41,8 +41,8 @@ def test_key_points_are_one_text_with_a_line_for_each():
 def test_claims_are_asked_about_ten_at_a_time_beside_all_key_points(served):
     server, model = served
     claims = [f"{'Bees' if i % 3 else 'Wasps'} know fact {i}." for i in range(12)]
-    found = ClaimJudge(model)(key_points=numbered(POINTS), claims=claims)
-    assert found.verdicts == ["yes" if i % 3 else "no" for i in range(12)]
+    prediction = ClaimJudge(model)(key_points=numbered(POINTS), claims=claims)
+    assert prediction.verdicts == ["yes" if i % 3 else "no" for i in range(12)]
     asked = [input_of(request.body) for request in server.requests]
     assert [call["key_points"] for call in asked] == [numbered(POINTS)] * 2
     assert [list(call["claims"].values()) for call in asked] == [claims[:10], claims[10:]]
@@ -100,8 +100,8 @@ def test_the_score_is_the_probability_of_yes_where_the_model_gives_it():
     reply = Reply('{"verdicts": {"1": "yes", "2": "no"}}', probabilities=chances)
     with MockServer(lambda body: reply) as server:
         model = ModelConfig(model="openai/mock", api_base=server.base_url, logprobs=True)
-        found = ClaimJudge(model)(key_points="1. a", claims=["a", "b"])
-    assert found.scores == pytest.approx([0.9, 0.4])
+        prediction = ClaimJudge(model)(key_points="1. a", claims=["a", "b"])
+    assert prediction.scores == pytest.approx([0.9, 0.4])
 
 
 @pytest.mark.parametrize(
@@ -115,14 +115,14 @@ def test_the_score_is_the_probability_of_yes_where_the_model_gives_it():
     ],
 )
 def test_the_twin_takes_the_nearest_point_and_looks_for_the_shorter_text(claim, score, verdict):
-    found = ClaimJudge("lexical")(key_points=numbered(POINTS), claims=[claim])
-    assert found.verdicts == [verdict]
-    assert found.scores == [pytest.approx(score)]
+    prediction = ClaimJudge("lexical")(key_points=numbered(POINTS), claims=[claim])
+    assert prediction.verdicts == [verdict]
+    assert prediction.scores == [pytest.approx(score)]
 
 
 def test_without_key_points_no_claim_states_one():
-    found = ClaimJudge("lexical")(key_points=numbered([]), claims=["Bees hum."])
-    assert (found.verdicts, found.scores) == (["no"], [0.0])
+    prediction = ClaimJudge("lexical")(key_points=numbered([]), claims=["Bees hum."])
+    assert (prediction.verdicts, prediction.scores) == (["no"], [0.0])
 
 
 def test_a_window_below_1_is_refused():

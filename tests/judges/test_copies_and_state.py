@@ -68,11 +68,11 @@ def test_demos_come_before_the_question_and_change_the_prompt_hash(case, model, 
     before = judge.prompt(case.predictor).prompt_hash()
     with dspy.context(trace=[]):
         judge(**case.asked)
-        _, shown, told = dspy.settings.trace[-1]
-    predict.demos = [dspy.Example(**shown, **told)]
+        _, shown, outputs = dspy.settings.trace[-1]
+    predict.demos = [dspy.Example(**shown, **outputs)]
     judge(**case.asked)
     messages = twin_server.requests[-1].body["messages"]
     assert [message["role"] for message in messages] == ["system", "user", "assistant", "user"]
     assert messages[1] == messages[3]
-    assert json.loads(messages[2]["content"]) == json.loads(json.dumps(dict(told)))
+    assert json.loads(messages[2]["content"]) == json.loads(json.dumps(dict(outputs)))
     assert judge.prompt(case.predictor).prompt_hash() != before

@@ -39,10 +39,10 @@ def served():
         asked = input_of(body)
         if "key_point" in asked:
             return dict(zip(("evidence", "verdict"), FOUND[asked["key_point"]], strict=True))
-        found = {i: FOUND[text] for i, text in asked["key_points"].items()}
+        replies = {i: FOUND[text] for i, text in asked["key_points"].items()}
         return {
-            "evidence": {i: evidence for i, (evidence, _) in found.items()},
-            "verdicts": {i: label for i, (_, label) in found.items()},
+            "evidence": {i: evidence for i, (evidence, _) in replies.items()},
+            "verdicts": {i: label for i, (_, label) in replies.items()},
         }
 
     with MockServer(brain) as server:
@@ -58,8 +58,8 @@ def says(reply, window=1, **settings):
         return EntailmentJudge(model, window=window)(response=RESPONSE, **asked)
 
 
-def quotes(found):
-    return [[each.quote for each in of_item] for of_item in found.evidence]
+def quotes(prediction):
+    return [[each.quote for each in of_item] for of_item in prediction.evidence]
 
 
 # --- with a model
@@ -68,20 +68,22 @@ def quotes(found):
 @pytest.mark.parametrize("window", [1, 2, 10])
 def test_each_point_has_its_label_and_its_quote(served, window):
     server, model = served
-    found = EntailmentJudge(model, window=window)(response=RESPONSE, key_points=POINTS)
-    assert found.verdicts == ["yes", "no", "neutral"]
-    assert quotes(found) == [["Bees make honey."], ["few bees sting"], []]
-    assert found.are_quoted == [True, False, None]
+    prediction = EntailmentJudge(model, window=window)(response=RESPONSE, key_points=POINTS)
+    assert prediction.verdicts == ["yes", "no", "neutral"]
+    assert quotes(prediction) == [["Bees make honey."], ["few bees sting"], []]
+    assert prediction.are_quoted == [True, False, None]
     assert len(server.requests) == -(-3 // window)
 
 
 def test_one_point_is_asked_about_in_the_form_of_the_window(served):
     server, model = served
-    found = EntailmentJudge(model)(response=RESPONSE, key_point=POINTS[0])
-    assert (found.label, found.verdict, found.is_quoted) == ("yes", "yes", True)
-    assert [(each.of, each.quote) for each in found.evidence] == [("response", "Bees make honey.")]
-    found = EntailmentJudge(model, window=10)(response=RESPONSE, key_point=POINTS[1])
-    assert (found.verdict, found.is_quoted) == ("no", False)
+    prediction = EntailmentJudge(model)(response=RESPONSE, key_point=POINTS[0])
+    assert (prediction.label, prediction.verdict, prediction.is_quoted) == ("yes", "yes", True)
+    assert [(each.of, each.quote) for each in prediction.evidence] == [
+        ("response", "Bees make honey.")
+    ]
+    prediction = EntailmentJudge(model, window=10)(response=RESPONSE, key_point=POINTS[1])
+    assert (prediction.verdict, prediction.is_quoted) == ("no", False)
     asked = [[*input_of(request.body)] for request in server.requests]
     assert asked == [["response", "key_point"], ["response", "key_points"]]
 
@@ -100,12 +102,12 @@ def test_one_point_is_asked_about_in_the_form_of_the_window(served):
     ],
 )
 def test_a_quote_is_looked_for_word_for_word_and_the_label_stands(evidence, is_quoted):
-    found = says({"evidence": evidence, "verdict": "yes"})
-    assert (found.verdict, found.is_quoted) == ("yes", is_quoted)
-    assert [" ".join(each.quote.split()) for each in found.evidence] == [evidence.strip()][
+    prediction = says({"evidence": evidence, "verdict": "yes"})
+    assert (prediction.verdict, prediction.is_quoted) == ("yes", is_quoted)
+    assert [" ".join(each.quote.split()) for each in prediction.evidence] == [evidence.strip()][
         : is_quoted is not None
     ]
-    assert all(each.stands_in(RESPONSE) is is_quoted for each in found.evidence)
+    assert all(each.stands_in(RESPONSE) is is_quoted for each in prediction.evidence)
 
 
 @pytest.mark.parametrize("window", [1, 10])
@@ -227,8 +229,8 @@ HUM = "Bees hum."  # two content words, and the runs bee ees "es " "s h" " hu" h
 )
 def test_the_twin_goes_by_the_words_and_letters_that_the_response_holds(response, overlap, label):
     assert stated(HUM, response) == pytest.approx(overlap)
-    found = EntailmentJudge("lexical")(response=response, key_point=HUM)
-    assert (found.verdict, found.score) == (label, pytest.approx(overlap))
+    prediction = EntailmentJudge("lexical")(response=response, key_point=HUM)
+    assert (prediction.verdict, prediction.score) == (label, pytest.approx(overlap))
 
 
 def test_weights_of_words_move_the_overlap():
@@ -245,10 +247,12 @@ def test_the_twin_does_not_see_what_is_denied():
 def test_the_twin_quotes_the_sentence_that_shares_most_words(window):
     response = "Bees live in hives. When they fly,\nbees hum a song. Bees make honey."
     judge = EntailmentJudge("lexical", window=window)
-    found = judge(response=response, key_points=["Bees hum a song.", "Bears like honey a lot."])
-    assert quotes(found) == [["When they fly,\nbees hum a song."], []]
-    assert found.verdicts == ["yes", "neutral"]
-    assert found.are_quoted == [True, None]
+    prediction = judge(
+        response=response, key_points=["Bees hum a song.", "Bears like honey a lot."]
+    )
+    assert quotes(prediction) == [["When they fly,\nbees hum a song."], []]
+    assert prediction.verdicts == ["yes", "neutral"]
+    assert prediction.are_quoted == [True, None]
 
 
 def test_the_twin_agrees_with_people_on_nuggets_in_responses(shared_data):
@@ -268,9 +272,11 @@ def test_the_twin_agrees_with_people_on_nuggets_in_responses(shared_data):
     people = ["yes" if row["matched"] else "no" for row in rows]
     assert len(rows) == 474
     by_name = [i for i, row in enumerate(rows) if row["run_mapping"] == "by_name"]
-    for places in (range(len(rows)), by_name):
-        found = agreement([people[i] for i in places], [labels[i] for i in places], ["no", "yes"])
-        assert found.cohen_kappa["unweighted"] >= 0.38
+    for indices in (range(len(rows)), by_name):
+        measured = agreement(
+            [people[i] for i in indices], [labels[i] for i in indices], ["no", "yes"]
+        )
+        assert measured.cohen_kappa["unweighted"] >= 0.38
 
 
 # --- run and fitted
@@ -284,8 +290,8 @@ def labelled(tmp_path):
         for t, run, n in itertools.product(range(5), range(2), range(3)):
             ids = {"topic_id": f"t{t}", "run_id": f"r{run}", "key_point_id": f"k{n}"}
             is_stated = (run + n) % 2
-            told = f"In year {t} the keeper painted tower {n}." if is_stated else "It rained."
-            row = {**ids, "key_point": f"The keeper painted tower {n}.", "response": told}
+            response = f"In year {t} the keeper painted tower {n}." if is_stated else "It rained."
+            row = {**ids, "key_point": f"The keeper painted tower {n}.", "response": response}
             stream.write(json.dumps(row | {"label": is_stated}) + "\n")
     return path
 
@@ -303,7 +309,7 @@ def test_items_are_run_and_fitted_to_labels_of_0_and_1_in_either_form(labelled, 
     quoted = [row["evidence"][0] for row in rows if row["label"] == "yes"]
     assert {(each["of"], each["quote"][:7]) for each in quoted} == {("response", "In year")}
     assert not any("evidence" in row for row in rows if row["label"] == "neutral")
-    found = nj.calibrate(
+    calibrated = nj.calibrate(
         labelled,
         "entailment",
         "threshold",
@@ -312,11 +318,11 @@ def test_items_are_run_and_fitted_to_labels_of_0_and_1_in_either_form(labelled, 
         scale={"0": "no", "1": "yes"},
         **given,
     )
-    kappa = found.report["figures"]["kappa"]
+    kappa = calibrated.report["figures"]["kappa"]
     assert (kappa["before"]["value"], kappa["after"]["value"]) == (1.0, 1.0)
-    assert found.file.correction.labels == ("no", "yes")
+    assert calibrated.file.correction.labels == ("no", "yes")
     state = tmp_path / "fitted.json"
-    state.write_text(found.file.text(), encoding="utf-8")
+    state.write_text(calibrated.file.text(), encoding="utf-8")
     again = nj.run(
         program="items",
         items=labelled,
@@ -337,6 +343,6 @@ def test_a_fitted_judge_keeps_its_quotes(served):
         judge="entailment", version="1", scale=scale, model=model.model, correction=cuts
     )
     judge = EntailmentJudge(model, window=10).fitted(file)
-    found = judge(response=RESPONSE, key_points=POINTS)
-    assert found.verdicts == ["yes", "no", "no"]
-    assert found.are_quoted == [True, False, None]
+    prediction = judge(response=RESPONSE, key_points=POINTS)
+    assert prediction.verdicts == ["yes", "no", "no"]
+    assert prediction.are_quoted == [True, False, None]

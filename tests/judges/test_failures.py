@@ -156,6 +156,6 @@ def test_nuggets_beyond_the_longest_list_are_cut_and_counted():
     listed = [f"fact {i}" for i in range(5)]
     with MockServer(lambda body: {"updated": [*listed, " fact 0 ", ""]}) as server:
         model = ModelConfig(model="openai/mock", api_base=server.base_url)
-        found = Nuggetizer(model, limit=3)(question="q", passages=["p"])
-    assert found.nuggets == listed[:3]
-    assert found.n_cut == 2
+        prediction = Nuggetizer(model, limit=3)(question="q", passages=["p"])
+    assert prediction.nuggets == listed[:3]
+    assert prediction.n_cut == 2

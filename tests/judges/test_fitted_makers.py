@@ -68,7 +68,7 @@ def test_what_it_makes_is_what_a_run_keeps(kind):
     judge = kind("lexical")
     made = run_sync(judge.made(**{name: inputs[name] for name in judge.made_from}))
     assert made
-    assert all(isinstance(found, str) and found for found in made)
+    assert all(isinstance(each, str) and each for each in made)
 
 
 @pytest.mark.parametrize(

@@ -55,13 +55,13 @@ class IsShort(ItemJudge):
 
     def __init__(self, *args, listed=None, **options):
         super().__init__(*args, **options)
-        said = "question, answer -> verdict: Literal['no', 'yes']"
+        signature = "question, answer -> verdict: Literal['no', 'yes']"
         if listed is not None:
             self.listed, self.window = listed, 2
-            said = "question, answers: dict[str, str] -> verdict: dict[str, str]"
+            signature = "question, answers: dict[str, str] -> verdict: dict[str, str]"
         self.seen = []
         title = dspy.InputField(desc="of the page", default="")
-        self.judge = dspy.Predict(dspy.Signature(said).prepend("title", title, str))
+        self.judge = dspy.Predict(dspy.Signature(signature).prepend("title", title, str))
         self.twins = {"judge": self.rule}
 
     def rule(self, asked):

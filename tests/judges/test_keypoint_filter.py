@@ -28,15 +28,15 @@ def judged(judge):
 # --- from log-probabilities
 
 
-class Said:
+class TokenTransport:
     """A transport whose model says `{"verdict": "` + these tokens; each (text, alternatives)."""
 
     def __init__(self, *tokens):
         self.bodies = []
-        told = ['{"', "verdict", '":', *tokens]
-        texts = [token if isinstance(token, str) else token[0] for token in told]
+        pieces = ['{"', "verdict", '":', *tokens]
+        texts = [token if isinstance(token, str) else token[0] for token in pieces]
         rows = []
-        for token in told:
+        for token in pieces:
             text, others = (token, {token: 0.0}) if isinstance(token, str) else token
             top = [{"token": other, "logprob": p} for other, p in others.items()]
             rows.append({"token": text, "logprob": others.get(text, MASKED), "top_logprobs": top})
@@ -52,11 +52,11 @@ class Said:
 
 def with_tokens(*tokens, **options):
     """What the filter makes of a reply of these tokens, and the requests that it took."""
-    said = Said(*tokens)
+    transport = TokenTransport(*tokens)
     config = ModelConfig(model="hosted_vllm/m", api_base="http://127.0.0.1:1/v1", logprobs=True)
-    verdict, call = judged(KeyPointFilter(backend=Gateway(config, said), **options))
-    assert call.attempts == len(said.bodies)
-    return verdict, said.bodies
+    verdict, call = judged(KeyPointFilter(backend=Gateway(config, transport), **options))
+    assert call.attempts == len(transport.bodies)
+    return verdict, transport.bodies
 
 
 def ln(**chances):
@@ -76,11 +76,11 @@ YES_3_TO_1 = {
 
 @pytest.mark.parametrize("token", YES_3_TO_1.values(), ids=YES_3_TO_1)
 def test_the_score_is_the_share_of_yes_among_yes_and_no(token):
-    found, bodies = with_tokens(' "', token, '"}')
-    assert found.method == "logprobs"
-    assert found.score == pytest.approx(0.75)
-    assert found.probabilities == pytest.approx({"no": 0.25, "yes": 0.75})
-    assert found.label == "yes"
+    verdict, bodies = with_tokens(' "', token, '"}')
+    assert verdict.method == "logprobs"
+    assert verdict.score == pytest.approx(0.75)
+    assert verdict.probabilities == pytest.approx({"no": 0.25, "yes": 0.75})
+    assert verdict.label == "yes"
     assert len(bodies) == 1
     assert (bodies[0]["logprobs"], bodies[0]["temperature"]) == (True, 0.0)
 
@@ -104,9 +104,9 @@ def test_labels_may_be_cut_into_tokens():
 )
 def test_a_point_is_kept_from_the_threshold_on_whatever_the_reply_says(p_yes, threshold, label):
     chances = {"yes": math.log(p_yes) if p_yes else MASKED, "no": math.log(1 - p_yes)}
-    for told in ("yes", "no"):
-        found, _ = with_tokens(' "', (told, chances), '"}', threshold=threshold)
-        assert (found.label, found.score) == (label, pytest.approx(p_yes))
+    for reply in ("yes", "no"):
+        verdict, _ = with_tokens(' "', (reply, chances), '"}', threshold=threshold)
+        assert (verdict.label, verdict.score) == (label, pytest.approx(p_yes))
 
 
 NOTHING_KNOWN = {
@@ -118,9 +118,9 @@ NOTHING_KNOWN = {
 
 @pytest.mark.parametrize("token", NOTHING_KNOWN.values(), ids=NOTHING_KNOWN)
 def test_a_reply_that_tells_no_probabilities_is_followed_by_samples(token):
-    found, bodies = with_tokens(' "', token, '"}')
-    assert (found.label, found.score, found.method) == ("yes", 1.0, "samples")
-    assert found.probabilities is None
+    verdict, bodies = with_tokens(' "', token, '"}')
+    assert (verdict.label, verdict.score, verdict.method) == ("yes", 1.0, "samples")
+    assert verdict.probabilities is None
     assert [body["temperature"] for body in bodies] == [0.0] + [1.0] * 5
     assert ["logprobs" in body for body in bodies] == [True] + [False] * 5
 
@@ -133,10 +133,10 @@ def test_masked_and_unmasked_tokens_of_a_server_give_the_same(schema):
         model = ModelConfig(
             model="openai/mock", api_base=server.base_url, logprobs=True, schema=schema
         )
-        found = KeyPointFilter(model)(**ASKED)
+        prediction = KeyPointFilter(model)(**ASKED)
         assert len(server.requests) == 1
-    assert (found.verdict, found.method) == ("yes", "logprobs")
-    assert found.score == pytest.approx(0.8, abs=0.005)  # unmasked, a little is on other words
+    assert (prediction.verdict, prediction.method) == ("yes", "logprobs")
+    assert prediction.score == pytest.approx(0.8, abs=0.005)  # unmasked, a little is on other words
 
 
 # --- from samples
@@ -161,10 +161,14 @@ def test_without_log_probabilities_the_score_is_the_share_of_yes_among_samples(n
         model = ModelConfig(model="openai/mock", api_base=server.base_url, seed=7, max_tokens=50)
         judge = KeyPointFilter(model)
         assert judge.method == "samples"
-        found = judge(**ASKED)
+        prediction = judge(**ASKED)
         bodies = [request.body for request in server.requests]
-    assert (found.verdict, found.score, found.method) == (label, n_yes / 5, "samples")
-    assert found.probabilities is None
+    assert (prediction.verdict, prediction.score, prediction.method) == (
+        label,
+        n_yes / 5,
+        "samples",
+    )
+    assert prediction.probabilities is None
     assert [body["temperature"] for body in bodies] == [1.0] * 5
     assert not any("seed" in body or "logprobs" in body for body in bodies)
     assert {body["max_tokens"] for body in bodies} == {50}
@@ -237,7 +241,7 @@ def test_a_copy_samples_through_the_same_connections():
         async def both():
             return await asyncio.gather(judge.acall(**ASKED), judge.deepcopy().acall(**ASKED))
 
-        assert [found.score for found in asyncio.run(both())] == [1.0, 1.0]
+        assert [prediction.score for prediction in asyncio.run(both())] == [1.0, 1.0]
         assert len(server.requests) == 5  # the same samples in flight are asked for once
 
 
@@ -245,9 +249,9 @@ def test_dspys_own_lm_is_sampled_too():
     with MockServer(Torn(3)) as server:
         lm = dspy.LM("openai/mock", api_base=server.base_url, api_key="x", cache=False)
         with dspy.context(lm=lm):
-            found = KeyPointFilter(samples=4)(**ASKED)
+            prediction = KeyPointFilter(samples=4)(**ASKED)
         temperatures = [request.body["temperature"] for request in server.requests]
-    assert (found.score, found.method) == (0.75, "samples")
+    assert (prediction.score, prediction.method) == (0.75, "samples")
     assert temperatures == [1.0] * 4
 
 
@@ -265,9 +269,13 @@ def test_dspys_own_lm_is_sampled_too():
 )
 def test_the_twin_keeps_what_shares_a_word_with_the_question(key_point, score, verdict):
     judge = KeyPointFilter("lexical")
-    found = judge(question=ASKED["question"], key_point=key_point)
-    assert (found.verdict, found.score) == (verdict, pytest.approx(score))
-    assert (found.method, judge.method, found.probabilities) == ("lexical", "lexical", None)
+    prediction = judge(question=ASKED["question"], key_point=key_point)
+    assert (prediction.verdict, prediction.score) == (verdict, pytest.approx(score))
+    assert (prediction.method, judge.method, prediction.probabilities) == (
+        "lexical",
+        "lexical",
+        None,
+    )
 
 
 def test_with_a_higher_threshold_the_twin_wants_two_words():

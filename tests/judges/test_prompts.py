@@ -85,13 +85,13 @@ def rendered(case):
 def test_the_rendered_prompt_is_the_approved_one(case):
     home = type(case.make("lexical")).__module__.split(".")[2:-1]  # its folder in judges/
     path = GOLDEN.joinpath(*home, f"{case.name}.{case.predictor}.txt")
-    found = rendered(case)
+    text = rendered(case)
     if os.environ.get("NUGGETJUDGE_APPROVE"):
         path.parent.mkdir(exist_ok=True)
-        path.write_text(found, encoding="utf-8")
+        path.write_text(text, encoding="utf-8")
         pytest.skip(f"{path.name} written; read the difference before you commit it")
     approved = path.read_text(encoding="utf-8") if path.exists() else ""
-    assert found == approved, (
+    assert text == approved, (
         f"{path.name} differs from what is sent. If that is meant, run"
         " `NUGGETJUDGE_APPROVE=1 python -m pytest tests/judges` and read the difference."
     )

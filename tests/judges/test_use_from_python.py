@@ -39,14 +39,14 @@ def test_many_awaited_calls_at_once_in_one_loop(case, model, expected, twin_serv
     async def gathered():
         return await asyncio.gather(*(judge.acall(**case.asked) for _ in range(8)))
 
-    assert [found[case.field] for found in asyncio.run(gathered())] == [expected] * 8
+    assert [prediction[case.field] for prediction in asyncio.run(gathered())] == [expected] * 8
     assert len(twin_server.requests) == 1  # the same question in flight is asked once
 
 
 def test_one_judge_serves_successive_event_loops(case, model, expected):
     judge = case.make(model)
-    found = [asyncio.run(judge.acall(**case.asked))[case.field] for _ in range(2)]
-    assert found == [expected] * 2
+    labels = [asyncio.run(judge.acall(**case.asked))[case.field] for _ in range(2)]
+    assert labels == [expected] * 2
 
 
 def test_eight_threads_share_a_judge(case, model, expected):

@@ -80,8 +80,12 @@ def test_a_judge_that_quotes_is_asked_for_its_label_alone():
     with MockServer(lambda body: {"verdict": "yes"}) as server:
         judge = EntailmentJudge(ModelConfig(model="openai/mock", api_base=server.base_url))
         twin = without_evidence(judge)
-        found = twin(response="r", key_point="p")
-        assert (found.verdict, found.evidence, found.is_quoted) == ("yes", None, None)
+        prediction = twin(response="r", key_point="p")
+        assert (prediction.verdict, prediction.evidence, prediction.is_quoted) == (
+            "yes",
+            None,
+            None,
+        )
         (sent,) = server.requests
     assert list(schema_of(sent.body)["properties"]) == ["verdict"]
     assert "copied word for word" not in system_of(sent.body)

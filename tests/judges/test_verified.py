@@ -60,10 +60,10 @@ def verified(member):
 
 
 def test_a_changed_label_has_its_words_and_shows_the_one_before(verified, server):
-    found = verified()(**ASKED)
-    assert found.label == "full"
-    assert found.votes == {"first": "partial", "verifier": "full"}
-    assert [(each.quote, each.is_quoted) for each in found.evidence] == [
+    prediction = verified()(**ASKED)
+    assert prediction.label == "full"
+    assert prediction.votes == {"first": "partial", "verifier": "full"}
+    assert [(each.quote, each.is_quoted) for each in prediction.evidence] == [
         ("The moon makes the tides", True)
     ]
     shown = [input_of(request.body) for request in server.requests]
@@ -86,9 +86,9 @@ def test_the_verifier_is_shown_what_the_first_judge_quoted(member, server, says)
 @pytest.mark.parametrize("quotes", [[], ["The moon follows the tides"]])
 def test_without_words_of_the_text_the_first_label_stands_and_both_are_seen(verified, says, quotes):
     says["strong"] = {"sentence_quotes": [], "passage_quotes": quotes, "verdict": "none"}
-    found = verified()(**ASKED)
-    assert found.label == "partial"
-    assert found.votes == {"first": "partial", "verifier": "none"}
+    prediction = verified()(**ASKED)
+    assert prediction.label == "partial"
+    assert prediction.votes == {"first": "partial", "verifier": "none"}
 
 
 @pytest.mark.parametrize(
@@ -102,14 +102,14 @@ def test_without_words_of_the_text_the_first_label_stands_and_both_are_seen(veri
 )
 def test_only_a_label_that_is_not_sure_is_verified_and_only_once(verified, server, when, n):
     judge = verified(**when)
-    found = judge(**ASKED)
+    prediction = judge(**ASKED)
     assert len(server.requests) == n
-    assert (found.votes is None) == (n == 1)
+    assert (prediction.votes is None) == (n == 1)
 
 
 def test_where_nothing_can_be_shown_nobody_is_asked(verified, server):
-    found = verified()(sentence="Tides follow the moon.", passage="Nobody knows.")
-    assert found.votes is None
+    prediction = verified()(sentence="Tides follow the moon.", passage="Nobody knows.")
+    assert prediction.votes is None
     assert len(server.requests) == 1
 
 
@@ -130,9 +130,9 @@ def test_the_unsure_items_of_a_window_are_verified_one_by_one(member, server, sa
     )
     item = {"context": "Fish sleep. Boats wait."}
     asked = [{**item, "question": f"What do boats do {n}?"} for n in range(3)]
-    found, calls = run_sync(judge.judged(asked))
-    assert [verdict.label for verdict in found] == ["0", "4", "5"]
-    assert [bool(verdict.votes) for verdict in found] == [False, True, False]
+    verdicts, calls = run_sync(judge.judged(asked))
+    assert [verdict.label for verdict in verdicts] == ["0", "4", "5"]
+    assert [bool(verdict.votes) for verdict in verdicts] == [False, True, False]
     assert len(calls) == len(server.requests) == 2
 
 

@@ -7,7 +7,7 @@ from nuggetjudge.retrieval.best_rows import BestRows
 SCORES = [[1, 3, 3, 0, 2], [0, 0, 5, 0, 0]]
 
 
-def found(scores, sizes, hits, **options):
+def ranked_ids(scores, sizes, hits, **options):
     """What is found when scores come in blocks of these sizes."""
     scores = np.array(scores, np.float32)
     best, row = BestRows(len(scores), hits), 0
@@ -19,15 +19,15 @@ def found(scores, sizes, hits, **options):
 
 
 def test_the_best_rows_come_first_and_equal_ones_in_their_order():
-    assert found(SCORES, [], 3) == [["p1", "p2", "p4"], ["p2", "p0", "p1"]]
+    assert ranked_ids(SCORES, [], 3) == [["p1", "p2", "p4"], ["p2", "p0", "p1"]]
 
 
 def test_rows_at_or_below_a_score_can_be_left_out():
-    assert found(SCORES, [2], 4, above=0) == [["p1", "p2", "p4", "p0"], ["p2"]]
+    assert ranked_ids(SCORES, [2], 4, above=0) == [["p1", "p2", "p4", "p0"], ["p2"]]
 
 
 def test_more_hits_than_rows_finds_all():
-    assert found([[1, 2]], [], 9) == [["p1", "p0"]]
+    assert ranked_ids([[1, 2]], [], 9) == [["p1", "p0"]]
 
 
 @given(
@@ -37,4 +37,4 @@ def test_more_hits_than_rows_finds_all():
 )
 def test_blocks_change_nothing(scores, sizes, hits):
     by_hand = sorted(range(len(scores)), key=lambda row: (-scores[row], row))[:hits]
-    assert found([scores], sizes, hits) == [[f"p{row}" for row in by_hand]]
+    assert ranked_ids([scores], sizes, hits) == [[f"p{row}" for row in by_hand]]

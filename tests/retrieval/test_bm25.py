@@ -20,7 +20,7 @@ texts = st.lists(st.sampled_from([*WORDS, "the"]), max_size=8).map(" ".join)
 
 
 def passages(*texts):
-    return [Passage(id=f"p{place}", text=text) for place, text in enumerate(texts)]
+    return [Passage(id=f"p{number}", text=text) for number, text in enumerate(texts)]
 
 
 def ids(ranked):
@@ -69,23 +69,23 @@ def test_the_best_hits_are_those_of_a_search_by_brute_force(collection, query, h
                 total += rarity * f / (f + k1 * (1 - b + b * len(row) / mean))
         return total
 
-    wanted = {f"p{place}": score(row) for place, row in enumerate(rows)}
+    wanted = {f"p{number}": score(row) for number, row in enumerate(rows)}
     bm25 = Bm25.build(passages(*[text or "-" for text in collection]), k1=k1, b=b)
-    [found] = bm25.search([" ".join(query)], hits)
+    [ranking] = bm25.search([" ".join(query)], hits)
     best = sorted((value for value in wanted.values() if value > 0), reverse=True)[:hits]
-    assert [value for _, value in found] == pytest.approx(best, rel=1e-5)
-    assert dict(found) == pytest.approx({name: wanted[name] for name in ids(found)}, rel=1e-5)
+    assert [value for _, value in ranking] == pytest.approx(best, rel=1e-5)
+    assert dict(ranking) == pytest.approx({name: wanted[name] for name in ids(ranking)}, rel=1e-5)
 
 
 @given(st.lists(texts.filter(lambda text: text.strip(" the")), min_size=1, max_size=8))
 def test_scores_are_those_that_bm25s_computes_from_the_same_terms(collection):
     reference = bm25s.BM25(k1=0.9, b=0.4, method="lucene")
     reference.index([list(terms(text)) for text in collection], show_progress=False)
-    [found] = Bm25.build(passages(*collection)).search(["tide ship crane"], len(collection))
+    [ranking] = Bm25.build(passages(*collection)).search(["tide ship crane"], len(collection))
     known = [term for term in terms("tide ship crane") if term in reference.vocab_dict]
     scores = reference.get_scores(known) if known else [0.0] * len(collection)
-    wanted = {f"p{place}": score for place, score in enumerate(scores) if score > 0}
-    assert dict(found) == pytest.approx(wanted, rel=1e-6)
+    wanted = {f"p{number}": score for number, score in enumerate(scores) if score > 0}
+    assert dict(ranking) == pytest.approx(wanted, rel=1e-6)
 
 
 def test_equal_scores_stand_in_the_order_of_the_collection():
@@ -96,8 +96,8 @@ def test_equal_scores_stand_in_the_order_of_the_collection():
 
 def test_only_passages_with_a_word_of_the_query_are_found():
     bm25 = Bm25.build(passages("tide", "rain", "ship"))
-    found = bm25.search(["tide", "of the", "unknown", "?!"], 3)
-    assert [ids(ranked) for ranked in found] == [["p0"], [], [], []]
+    rankings = bm25.search(["tide", "of the", "unknown", "?!"], 3)
+    assert [ids(ranked) for ranked in rankings] == [["p0"], [], [], []]
 
 
 def test_one_passage_and_more_hits_than_passages_are_no_trouble():

@@ -46,9 +46,9 @@ def test_the_passages_and_problems_are_those_of_read_passages(write, problems):
     path = write("p.jsonl", *rows, rows[0])
     whole = Problems()
     assert {p.id: p for p in stream_passages([path], problems)} == read_passages(path, whole)
-    noted = [(row.line, row.kind, row.action) for row in problems]
-    assert noted == [(2, "empty_passage", "skipped"), (4, "duplicate_passage", "kept")]
-    assert noted == [(row.line, row.kind, row.action) for row in whole]
+    reported = [(row.line, row.kind, row.action) for row in problems]
+    assert reported == [(2, "empty_passage", "skipped"), (4, "duplicate_passage", "kept")]
+    assert reported == [(row.line, row.kind, row.action) for row in whole]
 
 
 def test_a_passage_that_another_file_repeats_is_left_out_and_mentioned(write, problems):

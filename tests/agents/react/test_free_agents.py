@@ -66,19 +66,19 @@ def outcome_with(
         support = support or SupportJudge("lexical").explaining(evidence=True)
         corpus = PassageCorpus(PASSAGES)
         if agent == "own":
-            found: Any = OwnAgent(OwnPlanner(DEFINITION, config), support, corpus)
+            module: Any = OwnAgent(OwnPlanner(DEFINITION, config), support, corpus)
             item = {"claim": SENTENCE}
         else:
-            found = EvidenceByReact(EvidencePlanner(config), support, corpus)
+            module = EvidenceByReact(EvidencePlanner(config), support, corpus)
             item = {"sentence": SENTENCE, **item}
-        return run_sync(found.outcome(**item))
+        return run_sync(module.outcome(**item))
 
 
 def test_each_turn_is_a_fresh_prompt_of_the_item_and_of_what_the_turns_before_found() -> None:
     script = Script(search("wind decks"), judge("deck"), finish("yes", 2))
-    found = outcome_with(script)
-    assert isinstance(found, Judged)
-    assert found.values["made"] == {"label": "yes", "because": [2]}
+    outcome = outcome_with(script)
+    assert isinstance(outcome, Judged)
+    assert outcome.values["made"] == {"label": "yes", "because": [2]}
     assert [[m["role"] for m in body["messages"]] for body in script.bodies] == [
         ["system", "user"]
     ] * 3
@@ -92,8 +92,8 @@ def test_each_turn_is_a_fresh_prompt_of_the_item_and_of_what_the_turns_before_fo
 
 
 def test_the_trace_has_a_part_for_each_turn_and_says_which_the_label_rests_on() -> None:
-    found = outcome_with(Script(search("wind decks"), judge("deck"), finish("yes", 2)))
-    assert [(s["path"], s["kind"], s["name"]) for s in found.steps] == [
+    outcome = outcome_with(Script(search("wind decks"), judge("deck"), finish("yes", 2)))
+    assert [(s["path"], s["kind"], s["name"]) for s in outcome.steps] == [
         ("0", "agent", "checked"),
         ("0.0", "turn", "1"),
         ("0.0.0", "call", "checked"),
@@ -105,17 +105,17 @@ def test_the_trace_has_a_part_for_each_turn_and_says_which_the_label_rests_on() 
         ("0.2.0", "call", "checked"),
         ("0.3", "end", "yes"),
     ]
-    assert found.steps[-1]["because"] == ["0.1"]
-    assert found.steps[5]["out"] == judge("deck")
+    assert outcome.steps[-1]["because"] == ["0.1"]
+    assert outcome.steps[5]["out"] == judge("deck")
 
 
 def test_used_up_turns_are_no_label_and_say_what_was_judged_until_then() -> None:
     turns = [search("wind decks"), judge("deck"), search("harbour"), search("rain")]
-    found = outcome_with(Script(*turns))
-    assert isinstance(found, Unjudged)
-    assert found.reason is Reason.STEPS
-    assert "deck full" in found.detail
-    assert found.steps[-1]["reason"] == "steps"
+    outcome = outcome_with(Script(*turns))
+    assert isinstance(outcome, Unjudged)
+    assert outcome.reason is Reason.STEPS
+    assert "deck full" in outcome.detail
+    assert outcome.steps[-1]["reason"] == "steps"
 
 
 @pytest.mark.parametrize(
@@ -141,8 +141,8 @@ def test_a_tool_or_argument_that_is_none_is_asked_again_and_else_no_judgement(
     assert isinstance(lost, Unjudged)
     assert lost.reason is Reason.UNPARSEABLE
     again = Script(search("wind decks"), action, finish("no"))
-    found = outcome_with(again, reasks=1)
-    assert isinstance(found, Judged)
+    outcome = outcome_with(again, reasks=1)
+    assert isinstance(outcome, Judged)
     complaint = again.bodies[-1]["messages"][-1]["content"]
     assert what in complaint
     assert "delete" not in complaint  # nothing of the reply stands among our own words
@@ -170,10 +170,10 @@ def test_a_judgement_that_failed_ends_the_item_and_is_no_finding() -> None:
         entry = {"model": "openai/mock", "api_base": server.base_url, "reasks": 0}
         support = SupportJudge(ModelConfig(**entry, retries=0))
         script = Script(search("wind decks"), judge("deck"), finish("yes"))
-        found = outcome_with(script, support=support)
-    assert isinstance(found, Unjudged)
-    assert found.reason is Reason.UNPARSEABLE
-    assert "deck" in found.detail
+        outcome = outcome_with(script, support=support)
+    assert isinstance(outcome, Unjudged)
+    assert outcome.reason is Reason.UNPARSEABLE
+    assert "deck" in outcome.detail
     assert len(script.bodies) == 2
 
 
@@ -193,11 +193,11 @@ def ask(*passages: str) -> dict[str, Any]:
 def test_an_outcome_of_evidence_follows_from_labels_alone(
     cited: str | None, actions: list[dict[str, Any]], outcome: str, suggestion: str | None
 ) -> None:
-    found = outcome_with(Script(*actions), "evidence", cited=cited)
-    assert isinstance(found, Judged)
-    made = found.values["made"]
-    found_it = made["suggestion"] and made["suggestion"]["passage_id"]
-    assert (made["outcome"], found_it) == (outcome, suggestion)
+    ended = outcome_with(Script(*actions), "evidence", cited=cited)
+    assert isinstance(ended, Judged)
+    made = ended.values["made"]
+    suggested = made["suggestion"] and made["suggestion"]["passage_id"]
+    assert (made["outcome"], suggested) == (outcome, suggestion)
 
 
 def test_the_planner_of_evidence_sees_labels_and_no_word_of_a_passage() -> None:
@@ -209,9 +209,9 @@ def test_the_planner_of_evidence_sees_labels_and_no_word_of_a_passage() -> None:
         {"tool": "finish"},
     ]
     script = Script(*turns)
-    found = outcome_with(script, "evidence", cited="deck", label="partial")
-    assert isinstance(found, Judged), found
-    made = found.values["made"]
+    ended = outcome_with(script, "evidence", cited="deck", label="partial")
+    assert isinstance(ended, Judged), ended
+    made = ended.values["made"]
     assert (made["outcome"], made["suggestion"]) == ("partly_supported", None)
     shown = [row for turn in script.shown[-1]["turns"] for row in turn["found"]]
     assert shown == ["ship", "rain", {"passage": "rain", "label": "none"},
@@ -221,14 +221,14 @@ def test_the_planner_of_evidence_sees_labels_and_no_word_of_a_passage() -> None:
 def test_texts_of_the_answers_own_file_are_judged_first_and_say_their_place() -> None:
     given = {"references": ["gone", "own"], "documents": {"own": ["", SENTENCE]}}
     script = Script(ask("own"))
-    found = outcome_with(script, "evidence", cited="ship", label="none", **given)
-    assert isinstance(found, Judged), found
+    ended = outcome_with(script, "evidence", cited="ship", label="none", **given)
+    assert isinstance(ended, Judged), ended
     assert script.shown[0]["references"] == ["own"]  # the other one has no text
-    suggestion = found.values["made"]["suggestion"]
-    assert found.values["made"]["outcome"] == "wrong_citation"
+    suggestion = ended.values["made"]["suggestion"]
+    assert ended.values["made"]["outcome"] == "wrong_citation"
     assert [suggestion[n] for n in ("passage_id", "scope", "rank", "query")] == [
         "own", "reply", 1, None]  # fmt: skip
-    assert found.steps[-1]["because"] == ["0.0.1"]
+    assert ended.steps[-1]["because"] == ["0.0.1"]
 
 
 @pytest.mark.parametrize(
@@ -238,9 +238,9 @@ def test_texts_of_the_answers_own_file_are_judged_first_and_say_their_place() ->
 def test_not_found_cannot_be_said_before_all_that_was_found_is_judged(
     before: list[dict[str, Any]], what: str
 ) -> None:
-    found = outcome_with(Script(*before, {"tool": "finish"}), "evidence")
-    assert isinstance(found, Unjudged)
-    assert what in found.detail
+    outcome = outcome_with(Script(*before, {"tool": "finish"}), "evidence")
+    assert isinstance(outcome, Unjudged)
+    assert what in outcome.detail
 
 
 def test_without_a_model_the_evidence_agent_goes_by_the_words() -> None:
@@ -250,6 +250,6 @@ def test_without_a_model_the_evidence_agent_goes_by_the_words() -> None:
     assert agent(sentence="Zebras graze.").outcome == "not_found"
     assert agent(sentence=SENTENCE, cited="deck").outcome == "cited_ok"
     one = EvidenceByReact(EvidencePlanner("lexical"), support, agent.corpus, Limits(steps=1))
-    found = run_sync(one.outcome(sentence=SENTENCE))
-    assert isinstance(found, Unjudged)
-    assert found.reason is Reason.STEPS
+    outcome = run_sync(one.outcome(sentence=SENTENCE))
+    assert isinstance(outcome, Unjudged)
+    assert outcome.reason is Reason.STEPS

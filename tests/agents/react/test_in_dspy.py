@@ -53,10 +53,10 @@ def outcome(module: ReactInDspy, *turns: tuple[str, dict[str, Any]]) -> Any:
 
 def test_react_uses_the_agents_tools_whose_findings_are_those_of_the_agent() -> None:
     module = react()
-    found = outcome(module, SEARCH, JUDGE, FINISH)
-    assert found.label == "yes"
-    assert found.trajectory["observation_0"] == ["deck"]
-    assert found.trajectory["observation_1"] == [{"passage": "deck", "label": "full"}]
+    prediction = outcome(module, SEARCH, JUDGE, FINISH)
+    assert prediction.label == "yes"
+    assert prediction.trajectory["observation_0"] == ["deck"]
+    assert prediction.trajectory["observation_1"] == [{"passage": "deck", "label": "full"}]
     assert [name for name, _ in module.named_predictors()] == [
         "react.react",
         "react.extract.predict",
@@ -83,8 +83,8 @@ def test_a_search_that_fails_is_no_answer_though_react_extracts_one() -> None:
 
 
 def test_a_passage_that_no_search_found_is_not_judged() -> None:
-    found = outcome(react(), JUDGE, FINISH)
-    assert found.trajectory["observation_0"].startswith("This cannot be done")
+    prediction = outcome(react(), JUDGE, FINISH)
+    assert prediction.trajectory["observation_0"].startswith("This cannot be done")
 
 
 def test_a_reply_that_is_no_turn_is_no_answer() -> None:
@@ -103,8 +103,8 @@ def test_the_agents_own_model_answers_and_that_for_evidence_suggests_a_passage()
         else:
             name, args = next(turns)
             fields = {"next_thought": "so", "next_tool_name": name, "next_tool_args": args}
-        told = "".join(f"[[ ## {name} ## ]]\n{value}\n\n" for name, value in fields.items())
-        return f"{told}[[ ## completed ## ]]"
+        content = "".join(f"[[ ## {name} ## ]]\n{value}\n\n" for name, value in fields.items())
+        return f"{content}[[ ## completed ## ]]"
 
     with MockServer(brain) as server:
         config = ModelConfig(model="openai/mock", api_base=server.base_url)

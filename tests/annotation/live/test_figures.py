@@ -15,8 +15,8 @@ from nuggetjudge.records.reading.problems import Problems
 ASKED = LiveSettings("nuggets")
 
 
-def by_name(found):
-    return {(one["run"], one["measure"]): one for one in found["measures"]}
+def by_name(shown):
+    return {(one["run"], one["measure"]): one for one in shown["measures"]}
 
 
 def file_of(folder, labels, names=("topic_id", "run_id", "nugget_id")):
@@ -30,12 +30,12 @@ def file_of(folder, labels, names=("topic_id", "run_id", "nugget_id")):
 
 def test_corrected_scores_are_those_of_judge_score(world, tmp_path):
     state = world.labelled(120)
-    found = by_name(figures(world.judged(), {"ann": state}, ASKED))
+    by_measure = by_name(figures(world.judged(), {"ann": state}, ASKED))
     labels = file_of(tmp_path, {cell: world.human[cell] for cell in world.order[:120]})
     printed = corrected_scores(world.path, labels, Problems(), half_width=0.05)
     assert len(printed.scores) == 18
     for score in printed.scores:
-        live = found[score.run_id, score.measure]
+        live = by_measure[score.run_id, score.measure]
         assert live["judged"] == score.judged
         assert live["corrected"] == score.corrected.value
         bounds = score.corrected.of_these
@@ -46,9 +46,9 @@ def test_corrected_scores_are_those_of_judge_score(world, tmp_path):
 
 def test_the_mean_of_all_runs_has_the_narrowest_interval(world):
     state = world.labelled(120)
-    found = by_name(figures(world.judged(), {"ann": state}, ASKED))
-    runs = [found[run, "A"] for run in ("one", "two", "three")]
-    every = found["all", "A"]
+    by_measure = by_name(figures(world.judged(), {"ann": state}, ASKED))
+    runs = [by_measure[run, "A"] for run in ("one", "two", "three")]
+    every = by_measure["all", "A"]
     assert every["judged"] == pytest.approx(sum(one["judged"] for one in runs) / 3)
     assert every["n_labels"] == sum(one["n_labels"] for one in runs) == 120
     for name in ("sequence", "fixed"):
@@ -59,21 +59,21 @@ def test_the_mean_of_all_runs_has_the_narrowest_interval(world):
 
 def test_with_all_labels_both_intervals_are_the_score_by_people(world):
     state = world.labelled(len(world.order))
-    found = by_name(figures(world.judged(), {"ann": state}, ASKED))
+    by_measure = by_name(figures(world.judged(), {"ann": state}, ASKED))
     gains = {"not_support": 0.0, "partial_support": 0.5, "support": 1.0}
     for run in ("one", "two", "three"):
         own = [gains[label] for cell, label in world.human.items() if cell[1] == run]
         truth = sum(own) / len(own)  # all topics have as many nuggets
-        assert found[run, "A"]["corrected"] == pytest.approx(truth)
-        assert found[run, "A"]["sequence"] == pytest.approx((truth, truth))
-        assert found[run, "A"]["needed"]["of_these"] == 0
+        assert by_measure[run, "A"]["corrected"] == pytest.approx(truth)
+        assert by_measure[run, "A"]["sequence"] == pytest.approx((truth, truth))
+        assert by_measure[run, "A"]["needed"]["of_these"] == 0
 
 
 def test_a_sequence_stands_before_scores_can_be_corrected(world):
-    found = by_name(figures(world.judged(), {"ann": world.labelled(15)}, ASKED))["one", "A"]
-    assert found["corrected"] is None
-    assert found["reason"].endswith("labels, wanted 20 or more")
-    assert 0 <= found["sequence"][0] < found["sequence"][1] <= 1
+    row = by_name(figures(world.judged(), {"ann": world.labelled(15)}, ASKED))["one", "A"]
+    assert row["corrected"] is None
+    assert row["reason"].endswith("labels, wanted 20 or more")
+    assert 0 <= row["sequence"][0] < row["sequence"][1] <= 1
 
 
 def test_labels_that_were_no_draw_are_counted_and_left_out(world):
@@ -96,12 +96,12 @@ def test_labels_that_were_no_draw_are_counted_and_left_out(world):
 
 
 def test_who_cannot_tell_scores_nothing_but_widens_the_sequence(world):
-    told, open_ones = world.labelled(120), State()
+    decided, open_ones = world.labelled(120), State()
     for n, cell in enumerate(world.order[:120]):
         world.label(open_ones, cell, None if n % 10 == 0 else ..., at=n)
     full, partial = (
         by_name(figures(world.judged(), {"ann": state}, ASKED))["all", "A"]
-        for state in (told, open_ones)
+        for state in (decided, open_ones)
     )
     assert (full["n_labels"], partial["n_labels"]) == (120, 108)
     widths = [one["sequence"][1] - one["sequence"][0] for one in (full, partial)]
@@ -143,38 +143,38 @@ def test_kappa_stands_beside_the_ceiling(world):
         if n < 40:
             world.label(bob, cell, "support" if n % 8 == 0 else ...)
     judged = world.judged()
-    found = figures(judged, {"ann": ann, "bob": bob}, ASKED)["agreement"]
+    agreement = figures(judged, {"ann": ann, "bob": bob}, ASKED)["agreement"]
     people = [world.human[cell] for cell in world.order[:80]]
     judge = [judged.items.labels[judged.index[cell]] for cell in world.order[:80]]
     others = ["support" if n % 8 == 0 else label for n, label in enumerate(people[:40])]
     for name, pair, n in (("kappa", (people, judge), 80), ("ceiling", (people[:40], others), 40)):
         exact = cohen_kappas(*pair, judged.items.scale)["quadratic"]
-        assert found[name]["value"] == pytest.approx(exact)
-        assert found[name]["n"] == n
-        assert found[name]["lo"] < exact < found[name]["hi"]
+        assert agreement[name]["value"] == pytest.approx(exact)
+        assert agreement[name]["n"] == n
+        assert agreement[name]["lo"] < exact < agreement[name]["hi"]
 
 
 def test_alone_there_is_no_ceiling(world):
-    found = figures(world.judged(), {"ann": world.labelled(30)}, ASKED)["agreement"]
-    assert found["ceiling"] == {"value": None, "lo": None, "hi": None, "n": 0}
+    agreement = figures(world.judged(), {"ann": world.labelled(30)}, ASKED)["agreement"]
+    assert agreement["ceiling"] == {"value": None, "lo": None, "hi": None, "n": 0}
 
 
 def test_speed_is_of_the_time_that_people_were_at_it(world):
     ann, bob = world.labelled(10), State()
     world.label(bob, world.order[10], active_ms=12_000)
     world.label(bob, world.order[11], None, active_ms=0)
-    found = figures(world.judged(), {"ann": ann, "bob": bob}, ASKED)
-    assert [one["per_hour"] for one in found["people"]] == [600.0, 300.0]
-    assert [one["cannot_tell"] for one in found["people"]] == [0, 1]
-    assert found["cost"]["seconds_per_label"] == pytest.approx(72 / 11)
+    shown = figures(world.judged(), {"ann": ann, "bob": bob}, ASKED)
+    assert [one["per_hour"] for one in shown["people"]] == [600.0, 300.0]
+    assert [one["cannot_tell"] for one in shown["people"]] == [0, 1]
+    assert shown["cost"]["seconds_per_label"] == pytest.approx(72 / 11)
 
 
 def test_without_labels_or_scores_it_says_why():
-    found = figures(None, {"ann": State()}, LiveSettings("bank"))
-    assert (found["measures"], found["reason"]) == ([], "of bank no score is made")
+    shown = figures(None, {"ann": State()}, LiveSettings("bank"))
+    assert (shown["measures"], shown["reason"]) == ([], "of bank no score is made")
 
 
 def test_before_the_first_label_it_says_so(world):
-    found = figures(world.judged(), {"ann": State()}, ASKED)
-    assert found["measures"] == []
-    assert found["reason"] == "no item that was drawn at random has a label yet"
+    shown = figures(world.judged(), {"ann": State()}, ASKED)
+    assert shown["measures"] == []
+    assert shown["reason"] == "no item that was drawn at random has a label yet"

@@ -28,9 +28,9 @@ def test_it_reads_what_is_on_the_disk_and_not_half_a_line(world):
         with (world.folder / "bob.events.jsonl").open("w") as torn:
             torn.write('{"seq":1,"id":"torn')
         worker = follow(world.path, world.folder, LiveSettings("nuggets"), quiet_s=0.05)
-        found = until_of(worker, 30)
-        assert [one["annotator"] for one in found["people"]] == ["ann", "bob"]
-        assert found["measures"]
+        shown = until_of(worker, 30)
+        assert [one["annotator"] for one in shown["people"]] == ["ann", "bob"]
+        assert shown["measures"]
         cell = world.order[30]
         label = {"kind": "nuggets", "cell": cell, "label": world.human[cell]}
         journal.add(Label(id="label-late", chosen_by="random", probability=0.5, **label))
@@ -47,7 +47,7 @@ def test_6_000_labels_of_18_900_cells_take_less_than_two_seconds(large):
     spent = []
     while not spent or (min(spent) >= 4 and len(spent) < 3):  # twice the budget: a loaded machine
         start = time.process_time()
-        found = figures(judged, {"ann": state}, LiveSettings("nuggets"))
+        shown = figures(judged, {"ann": state}, LiveSettings("nuggets"))
         spent.append(time.process_time() - start)
-    assert len(found["measures"]) == 46 * 6
+    assert len(shown["measures"]) == 46 * 6
     assert min(spent) < 4

@@ -17,8 +17,8 @@ from nuggetjudge.annotation.live.quality import anchoring, self_agreement, share
     ],
 )
 def test_the_interval_of_a_share_is_the_published_one(n_of, n, low, high):
-    found = share(n_of, n)
-    assert (found.low, found.high) == pytest.approx((low, high), abs=5e-5)
+    interval = share(n_of, n)
+    assert (interval.low, interval.high) == pytest.approx((low, high), abs=5e-5)
 
 
 def test_a_share_of_nothing_is_undefined():
@@ -41,10 +41,10 @@ def test_pairs_are_of_one_person_and_one_condition():
         label("full", cell(7), is_control=True),
         label("full", cell(7), is_control=True, repeat=1),
     ]
-    found = self_agreement([ann, bo], ("none", "partial", "full"))
-    assert (found.equal.n_of, found.equal.n, found.n_cannot_tell) == (2, 3, 1)
+    measured = self_agreement([ann, bo], ("none", "partial", "full"))
+    assert (measured.equal.n_of, measured.equal.n, measured.n_cannot_tell) == (2, 3, 1)
     # Observed 2/3; by chance (2 * 1 + 1 * 2) / 9 = 4/9; kappa (6/9 - 4/9) / (5/9) = 0.4.
-    assert found.kappa["unweighted"] == pytest.approx(0.4)
+    assert measured.kappa["unweighted"] == pytest.approx(0.4)
 
 
 def test_what_is_kept_of_shown_labels_is_counted_apart_for_controls():
@@ -55,20 +55,20 @@ def test_what_is_kept_of_shown_labels_is_counted_apart_for_controls():
                 label("full", cell(6), shown="none", is_control=True, **post),
                 label("none", cell(5), shown="none", is_control=True, repeat=1)]  # fmt: skip
     unseen = [label("full", cell(7)), label("none", cell(8)), label(None, cell(9))]
-    found = anchoring([*shown, *controls, *unseen], lambda cell: "full")
-    assert (found.kept_controls.n_of, found.kept_controls.n) == (1, 2)
-    assert (found.kept.n_of, found.kept.n) == (3, 4)
-    assert (found.equal_unseen.n_of, found.equal_unseen.n) == (1, 2)
-    assert found.n_cannot_tell == 1
+    measured = anchoring([*shown, *controls, *unseen], lambda cell: "full")
+    assert (measured.kept_controls.n_of, measured.kept_controls.n) == (1, 2)
+    assert (measured.kept.n_of, measured.kept.n) == (3, 4)
+    assert (measured.equal_unseen.n_of, measured.equal_unseen.n) == (1, 2)
+    assert measured.n_cannot_tell == 1
     assert anchoring(shown).equal_unseen is None
 
 
 def test_speed_is_of_the_time_at_it_in_the_order_of_the_labels():
     labels = [label("full", cell(n), seq=n + 1, active_ms=ms * 1000)
               for n, ms in enumerate([10, 8, 6, 6, 4, 4, 2, 2])]  # fmt: skip
-    found = speed([*reversed(labels), label("full", cell(9))])
-    assert (found.n, found.seconds, found.median_seconds) == (8, 42, 5)
-    assert found.per_hour == pytest.approx(3600 * 8 / 42)
-    assert (found.first_median, found.last_median) == (9, 2)
+    measured = speed([*reversed(labels), label("full", cell(9))])
+    assert (measured.n, measured.seconds, measured.median_seconds) == (8, 42, 5)
+    assert measured.per_hour == pytest.approx(3600 * 8 / 42)
+    assert (measured.first_median, measured.last_median) == (9, 2)
     assert speed([]).per_hour is None
     assert speed(labels[:7]).first_median is None

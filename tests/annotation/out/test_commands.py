@@ -38,11 +38,11 @@ def people_label(labels, results, kind, truth, n):
         queue = [e for e in stored_queue(labels, task, name, plan) if e.cell in truth]
         events = []
         for at, entry in enumerate(queue):
-            said = truth[entry.cell]
+            value = truth[entry.cell]
             if name == "bo" and at % EVERY == 0:
-                said = next(x for x in task.scale if x != said)
+                value = next(x for x in task.scale if x != value)
             row = entry.model_dump(exclude={"is_shared"})
-            more = {"active_ms": 1000 + at, "id": new_id(), "kind": kind, "label": said}
+            more = {"active_ms": 1000 + at, "id": new_id(), "kind": kind, "label": value}
             events.append(Label.model_validate(row | more))
         keep(labels, name, *events)
         given[name] = {e.cell: e.label for e in events if not e.repeat}
@@ -67,7 +67,7 @@ def support(judged, labels):
     return people_label(labels, judged, "support", truth, 60)
 
 
-def both_said(given):
+def both_labelled(given):
     """The cells that both labelled, all that were, and the label of each that most gave."""
     ann, bo = given["ann"], given["bo"]
     both, either = ann.keys() & bo.keys(), ann.keys() | bo.keys()
@@ -81,13 +81,13 @@ def test_what_the_four_commands_call_reads_labels_of_two_people(support, judged,
     problems = Problems()
     export(labels, out, problems)
     assert {row.kind for row in problems} <= {"spreadsheet_id"}
-    found = read_labels(out, Problems())
-    both, either, decided = both_said(given)
+    read = read_labels(out, Problems())
+    both, either, decided = both_labelled(given)
     assert len(both) >= 20
-    assert found.cells == decided
+    assert read.cells == decided
     assert all(
         by == {name: given[name][cell] for name in given if cell in given[name]}
-        for cell, by in found.annotations.items()
+        for cell, by in read.annotations.items()
     )
 
     agreed = agree(out, judged, Problems(), resamples=0)
@@ -113,14 +113,14 @@ def test_the_four_commands_read_labels_of_two_people(support, judged, labels, tm
     given, _ = support
     out = tmp_path / "human.csv"
     export(labels, out, Problems())
-    _, either, decided = both_said(given)
+    _, either, decided = both_labelled(given)
     agreed = judge("agree", out, judged, "--json", cwd=tmp_path).stdout
     assert json.loads(agreed.splitlines()[0])["n"] == len(decided)
     where = ["--where", "condition=from_scratch"]
     assert "corrected" in judge("score", judged, "--labels", out, *where, cwd=tmp_path).stdout
     more = ["--kind", "support", "--labels", out, "--n", "5", "--out", "more.csv"]
-    told = judge("next", judged, *more, cwd=tmp_path).stdout
-    assert f"{len(either)} labelled before" in told
+    printed = judge("next", judged, *more, cwd=tmp_path).stdout
+    assert f"{len(either)} labelled before" in printed
     fit = ["--judge", "support", "--method", "threshold", "--out", "fit.json"]
     fitted = judge("calibrate", out, *fit, cwd=tmp_path)
     assert f"{len(decided)} labels" in fitted.stdout + fitted.stderr
@@ -141,17 +141,17 @@ def test_texts_in_an_export_are_those_of_the_results(support, judged, labels, tm
 def test_adjudicated_labels_are_read_without_a_majority_to_take(support, judged, labels, tmp_path):
     given, task = support
     out = tmp_path / "human.jsonl"
-    said = export(labels, out, Problems(), labels_as="adjudicated")
+    exported = export(labels, out, Problems(), labels_as="adjudicated")
     both = given["ann"].keys() & given["bo"].keys()
-    assert said.n_open == sum(given["ann"][c] != given["bo"][c] for c in both) > 0
+    assert exported.n_open == sum(given["ann"][c] != given["bo"][c] for c in both) > 0
     rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     assert len(rows) == len({tuple(row[name] for name in task.key_names) for row in rows})
     in_topic = [row for row in rows if row["topic_id"] == "demo-bees"]
     n_judged = sum(cell[0] == "demo-bees" for cell in task.cells)
     assert {row["probability"] for row in in_topic} == {len(in_topic) / n_judged}
     problems = Problems()
-    found = corrected_scores(judged, out, problems, measures=["support_precision"])
-    assert any(score.corrected is not None for score in found.scores)
+    scored = corrected_scores(judged, out, problems, measures=["support_precision"])
+    assert any(score.corrected is not None for score in scored.scores)
     assert "no_majority" not in problems.counts()
 
 
@@ -186,8 +186,8 @@ def test_an_edited_bank_is_judged_against_and_says_where_its_nuggets_are_from(
     keep_source(labels, "bank", task.fingerprint, task.results)
     out = tmp_path / "edited.jsonl"
     problems = Problems()
-    said = export(labels, out, problems)
-    assert (said.n_rows, said.n_without_importance) == (1, 1)  # the merged one
+    exported = export(labels, out, problems)
+    assert (exported.n_rows, exported.n_without_importance) == (1, 1)  # the merged one
     assert [row.kind for row in problems] == ["unedited"]
     (row,) = map(json.loads, out.read_text("utf-8").splitlines())
     by_text = {nugget["text"]: nugget for nugget in row["nuggets"]}
@@ -214,8 +214,8 @@ def test_a_label_file_of_others_is_exported_beside_the_labels_here(support, judg
     other.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
     (done,) = import_labels([other], labels, Problems())
     assert done.n_new == 5
-    said = export(labels, labels.parent / "all.jsonl", Problems())
-    assert said.people == (done.name, "ann", "bo")
+    exported = export(labels, labels.parent / "all.jsonl", Problems())
+    assert exported.people == (done.name, "ann", "bo")
     assert len(read_state(labels / "imported" / f"{done.name}.events.jsonl").recent(9)) == 5
 
 
@@ -227,13 +227,13 @@ def test_real_support_labels_go_round(shared_data, tmp_path):
     first = tmp_path / "pairs.jsonl"
     first.write_text("".join(f"{json.dumps(r)}\n" for r in rows if not r["citation_idx"]), "utf-8")
     (person,) = import_labels([first], tmp_path / "labels", Problems())
-    found = {}
+    annotations = {}
     for condition in ("from_scratch", "post_edit"):
         out = tmp_path / f"{condition}.csv"
         export(tmp_path / "labels", out, Problems(), condition=condition)
-        found |= read_labels(out, Problems()).annotations
+        annotations |= read_labels(out, Problems()).annotations
     expected = read_labels(first, Problems()).cells
-    assert {cell: by[person.name] for cell, by in found.items()} == expected
+    assert {cell: by[person.name] for cell, by in annotations.items()} == expected
     assert len(expected) > 3000
 
 
@@ -269,13 +269,13 @@ def test_real_labels_with_their_texts_are_read_by_what_the_four_commands_call(
     given, _ = people_label(labels, judged, "support", truth, 300)
     out = tmp_path / "human.csv"
     export(labels, out, Problems())
-    both, either, decided = both_said(given)
+    both, either, decided = both_labelled(given)
     assert len(both) > 100
     agreed = agree(out, judged, Problems(), resamples=0)
     assert agreed["n"] == len(decided)
     examples = read_examples(out, SupportJudge(), Problems())
     assert {item.cell: item.label for item in examples.items} == decided
-    found = corrected_scores(judged, out, Problems())
-    assert any(score.corrected is not None for score in found.scores)
+    scored = corrected_scores(judged, out, Problems())
+    assert any(score.corrected is not None for score in scored.scores)
     sheet = next_labels([judged], 5, Problems(), labels=out)
     assert sheet.n_labelled == len(either)

@@ -16,11 +16,11 @@ from nuggetjudge.records.reading.problems import InputError, Problems
 def exported(labels, name="out.jsonl", **options):
     """What was said of the export, and its rows."""
     out = labels.parent / name
-    said = export(labels, out, Problems(), **options)
+    report = export(labels, out, Problems(), **options)
     if out.suffix == ".csv":
         with out.open(encoding="utf-8-sig", newline="") as stream:
-            return said, list(csv.DictReader(stream))
-    return said, [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+            return report, list(csv.DictReader(stream))
+    return report, [json.loads(line) for line in out.read_text("utf-8").splitlines()]
 
 
 def by_sentence(rows):
@@ -32,9 +32,9 @@ def test_the_last_label_counts_and_a_cleared_or_undone_one_is_none(labels):
          label("none", cell(1)), clear(cell(1)),
          label("partial", cell(2)), undo(),
          label(None, cell(3)))  # fmt: skip
-    said, rows = exported(labels)
+    report, rows = exported(labels)
     assert by_sentence(rows) == {("0", "ann"): "full", ("3", "ann"): None}
-    assert (said.n_rows, said.n_cells, said.n_cannot_tell) == (2, 2, 1)
+    assert (report.n_rows, report.n_cells, report.n_cannot_tell) == (2, 2, 1)
 
 
 def test_cannot_tell_is_read_back_as_no_label_of_that_person(labels):
@@ -43,16 +43,16 @@ def test_cannot_tell_is_read_back_as_no_label_of_that_person(labels):
     for name in ("out.csv", "out.jsonl"):
         exported(labels, name)
         problems = Problems()
-        found = read_labels(labels.parent / name, problems)
-        assert found.annotations == {cell(0): {"bo": "none"}, cell(1): {}, cell(2): {"ann": "full"}}
-        assert found.n_unlabelled == 1
+        read = read_labels(labels.parent / name, problems)
+        assert read.annotations == {cell(0): {"bo": "none"}, cell(1): {}, cell(2): {"ann": "full"}}
+        assert read.n_unlabelled == 1
         assert not list(problems)
 
 
 def test_a_row_says_how_the_label_came_about(labels):
-    places = (Span(of="passage", start=3, end=9, sha256="0123456789abcdef"),)
+    spans = (Span(of="passage", start=3, end=9, sha256="0123456789abcdef"),)
     given = label("full", cell(0), rationale="=as it says", probability=0.25, active_ms=7400,
-                  spans=places, chosen_by="margin")  # fmt: skip
+                  spans=spans, chosen_by="margin")  # fmt: skip
     keep(labels, "ann", given, flag("", cell(0)))
     _, (row,) = exported(labels)
     assert row == {
@@ -94,35 +94,35 @@ def test_repeats_and_controls_stand_in_a_file_of_their_own(labels):
     keep(labels, "ann", label("full", cell(0), shown="full", **post),
          label("none", cell(0), shown="full", repeat=1, **post),
          label("none", cell(1), shown="none", is_control=True, **post))  # fmt: skip
-    said, rows = exported(labels)
+    report, rows = exported(labels)
     assert by_sentence(rows) == {("0", "ann"): "full"}
-    assert said.n_checks == 3
-    checks = [json.loads(line) for line in said.checks.read_text("utf-8").splitlines()]
+    assert report.n_checks == 3
+    checks = [json.loads(line) for line in report.checks.read_text("utf-8").splitlines()]
     assert [(r["sentence_id"], r["repeat"], r["is_control"], r["label"]) for r in checks] == [
         ("0", 0, False, "full"),
         ("0", 1, False, "none"),
         ("1", 0, True, "none"),
     ]
-    assert any("out.checks.jsonl: 3 rows" in line for line in summary(said))
+    assert any("out.checks.jsonl: 3 rows" in line for line in summary(report))
 
 
 def test_checks_of_an_earlier_export_do_not_stay_beside_labels_they_are_not_of(labels):
     keep(labels, "ann", label("full", cell(0)), label("none", cell(0), repeat=1))
-    said, _ = exported(labels, "out.csv")
+    report, _ = exported(labels, "out.csv")
     keep(labels, "ann", clear(cell(0), repeat=1))
     problems = Problems()
-    export(labels, said.path, problems)
-    assert not said.checks.exists()
-    assert [(row.kind, row.file) for row in problems] == [("earlier_checks", str(said.checks))]
-    said.checks.write_text("mine\n", "utf-8")
+    export(labels, report.path, problems)
+    assert not report.checks.exists()
+    assert [(row.kind, row.file) for row in problems] == [("earlier_checks", str(report.checks))]
+    report.checks.write_text("mine\n", "utf-8")
     exported(labels, "out.csv")
-    assert said.checks.read_text("utf-8") == "mine\n"
+    assert report.checks.read_text("utf-8") == "mine\n"
 
 
 def test_a_verdict_decides_about_labels_of_its_condition_alone(labels):
     """Who post-edited and who did not are never adjudicated together, nor by one verdict."""
-    for name, said in (("ann", "full"), ("bo", "none")):
-        keep(labels, name, label(said, cell(0)))
+    for name, value in (("ann", "full"), ("bo", "none")):
+        keep(labels, name, label(value, cell(0)))
     post = {"condition": "post_edit"}
     for name in ("cy", "di"):
         keep(labels, name, label("full", cell(0), shown="full", **post))
@@ -147,7 +147,7 @@ def test_adjudicated_is_one_row_a_cell_the_verdict_before_the_majority(labels):
         keep(labels, name, *(label(of[at], cell(n)) for n, of in say.items()))
     keep(labels, "dee", verdict("partial", cell(3), rationale="only part"),
          verdict("none", cell(6)), verdict(None, cell(1)), undo())  # fmt: skip
-    said, rows = exported(labels, labels_as="adjudicated")
+    report, rows = exported(labels, labels_as="adjudicated")
     assert {int(r["sentence_id"]): (r["label"], r["decided_by"]) for r in rows} == {
         0: ("full", "unanimous"),
         1: ("full", "majority"),
@@ -157,14 +157,14 @@ def test_adjudicated_is_one_row_a_cell_the_verdict_before_the_majority(labels):
         5: (None, "cannot_tell"),
         6: ("none", "verdict"),
     }
-    assert said.n_open == 1
+    assert report.n_open == 1
     assert any(
-        line.startswith("1 of the items without a label") for line in summary(said, "adjudicated")
+        line.startswith("1 of the items without a label") for line in summary(report, "adjudicated")
     )
     assert rows[3]["rationale"] == "only part"
-    found = read_labels(said.path, Problems())
-    assert not found.annotations
-    assert (len(found.cells), found.n_unlabelled) == (5, 2)
+    read = read_labels(report.path, Problems())
+    assert not read.annotations
+    assert (len(read.cells), read.n_unlabelled) == (5, 2)
 
 
 def test_the_later_of_two_verdicts_holds(labels):

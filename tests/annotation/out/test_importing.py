@@ -24,7 +24,7 @@ def row(value, n=0, **more):
     return dict(zip(NAMES, cell(n), strict=True)) | {"label": value} | more
 
 
-def said(labels, kind="support"):
+def labels_by_person(labels, kind="support"):
     """Person -> cell -> label, of all in a folder."""
     return {who.name: {x.cell: x.label for x in who.labels(kind)} for who in people_of(labels)}
 
@@ -53,13 +53,13 @@ def test_what_is_imported_again_is_there_once_and_a_changed_label_takes_its_plac
     assert import_labels([file], labels, Problems())[0].n_new == 0
     write(file, [row("partial", annotator="bo")])
     assert import_labels([file], labels, Problems())[0].n_new == 1
-    assert said(labels) == {"bo": {cell(0): "partial", cell(1): "none"}}
+    assert labels_by_person(labels) == {"bo": {cell(0): "partial", cell(1): "none"}}
     assert (labels / "imported" / "bo.events.jsonl").read_bytes().count(b"\n") == 3
 
 
 def test_labels_of_no_annotator_are_of_one_who_is_called_as_the_file(labels, tmp_path):
     import_labels([write(tmp_path / "site-2.jsonl", [row("full")])], labels, Problems())
-    assert said(labels) == {"site-2": {cell(0): "full"}}
+    assert labels_by_person(labels) == {"site-2": {cell(0): "full"}}
 
 
 def test_other_layouts_come_in_too(labels, tmp_path):
@@ -68,7 +68,7 @@ def test_other_layouts_come_in_too(labels, tmp_path):
     answer = {"qid": "t1", "query": "q", "run_id": "r", "answer_text": "a", "response_length": 1}
     write(path, [answer | {"nuggets": nuggets}])
     import_labels([path], labels, Problems())
-    assert said(labels, "nuggets") == {"assigned": {("t1", "r", "n1"): "support"}}
+    assert labels_by_person(labels, "nuggets") == {"assigned": {("t1", "r", "n1"): "support"}}
 
 
 def test_a_label_that_was_given_here_stands_before_an_imported_one(labels, tmp_path):
@@ -76,14 +76,16 @@ def test_a_label_that_was_given_here_stands_before_an_imported_one(labels, tmp_p
     file = write(tmp_path / "a.jsonl", [row("none", annotator="ann"),
                                         row("none", 1, annotator="ann")])  # fmt: skip
     import_labels([file], labels, Problems())
-    assert said(labels) == {"ann": {cell(0): "full", cell(1): "none"}}
+    assert labels_by_person(labels) == {"ann": {cell(0): "full", cell(1): "none"}}
     problems = Problems()
     export(labels, tmp_path / "out.csv", problems)
     assert [one.what for one in problems if one.kind == "labelled_here"] == [
         "1 imported labels are of people who labelled the same here"
     ]
     (person,) = people_of(labels)
-    assert {one.cell: one.label for one in person.state().labels()} == said(labels)["ann"]
+    assert {one.cell: one.label for one in person.state().labels()} == labels_by_person(labels)[
+        "ann"
+    ]
 
 
 def test_conditions_are_read_and_kept_apart(labels, tmp_path):
@@ -100,7 +102,7 @@ def test_conditions_are_read_and_kept_apart(labels, tmp_path):
     with pytest.raises(InputError, match=r"a\.jsonl:1: condition is 'blind', wanted"):
         import_labels([file], labels, Problems())
     import_labels([file], labels, Problems(), condition="from_scratch")
-    assert said(labels)["cy"] == {cell(1): "none"}
+    assert labels_by_person(labels)["cy"] == {cell(1): "none"}
 
 
 @pytest.mark.parametrize(
@@ -134,5 +136,8 @@ def test_labels_of_two_kinds_are_counted_apart(labels, tmp_path):
         write(tmp_path / "a.jsonl", [row("full", annotator="bo"), row("none", 1, annotator="bo")]),
         write(tmp_path / "b.jsonl", [nugget | {"annotator": "bo"}]),
     ]
-    found = import_labels(files, labels, Problems())
-    assert [(one.kind, one.n, one.n_new) for one in found] == [("nuggets", 1, 1), ("support", 2, 2)]
+    imported = import_labels(files, labels, Problems())
+    assert [(one.kind, one.n, one.n_new) for one in imported] == [
+        ("nuggets", 1, 1),
+        ("support", 2, 2),
+    ]

@@ -42,7 +42,7 @@ def judged_file(path, texts):
     return path
 
 
-def noted(labels, results, kind="support"):
+def sourced_task(labels, results, kind="support"):
     labels.mkdir(exist_ok=True)
     task = task_of([results], kind, Problems())
     keep_source(labels, kind, task.fingerprint, task.results)
@@ -51,7 +51,7 @@ def noted(labels, results, kind="support"):
 
 @pytest.mark.parametrize("suffix", ["csv", "jsonl"])
 def test_hostile_texts_are_read_back_as_they_were(suffix, labels, tmp_path):
-    noted(labels, judged_file(tmp_path / "judged.jsonl", HOSTILE))
+    sourced_task(labels, judged_file(tmp_path / "judged.jsonl", HOSTILE))
     keep(labels, "ann", *(label("none", cell(n), rationale=HOSTILE[n][:90]) for n in range(7)),
          label("full", cell(7)))  # fmt: skip
     out = tmp_path / f"human.{suffix}"
@@ -69,7 +69,7 @@ def test_places_of_words_are_exact_in_texts_that_would_be_formulas(suffix, label
     whole, words = "=SUM of \U0001f30d all", "of \U0001f30d all"
     start = whole.index(words)
     span = Span(of="sentence", start=start, end=start + len(words), sha256=text_hash(whole))
-    noted(labels, judged_file(tmp_path / "judged.jsonl", [whole, "'=quoted", "'tis"]))
+    sourced_task(labels, judged_file(tmp_path / "judged.jsonl", [whole, "'=quoted", "'tis"]))
     keep(labels, "ann", label("none", cell(0), spans=(span,)), label("full", cell(1)),
          label("full", cell(2)))  # fmt: skip
     out = tmp_path / f"human.{suffix}"
@@ -81,9 +81,9 @@ def test_places_of_words_are_exact_in_texts_that_would_be_formulas(suffix, label
     first, *others = item_lines(out, Problems())
     assert [line.row["sentence"] for line in others] == ["'=quoted", "'tis"]
     spans = first.row["spans"]
-    (place,) = json.loads(spans) if isinstance(spans, str) else spans
-    assert first.row["sentence"][place["start"] : place["end"]] == words
-    assert place["sha256"] == text_hash(first.row["sentence"])
+    (marked,) = json.loads(spans) if isinstance(spans, str) else spans
+    assert first.row["sentence"][marked["start"] : marked["end"]] == words
+    assert marked["sha256"] == text_hash(first.row["sentence"])
     import_labels([out], tmp_path / "theirs", Problems())
     (again, *_) = read_state(tmp_path / "theirs" / "imported" / "ann.events.jsonl").labels()
     assert again.spans == (span,)
@@ -91,7 +91,7 @@ def test_places_of_words_are_exact_in_texts_that_would_be_formulas(suffix, label
 
 def test_results_that_changed_or_went_are_said_and_the_labels_stand_alone(labels, tmp_path):
     results = judged_file(tmp_path / "judged.jsonl", ["a", "b"])
-    noted(labels, results)
+    sourced_task(labels, results)
     keep(labels, "ann", label("none", cell(0)))
     for change in (lambda: judged_file(results, ["a", "c"]), results.unlink):
         change()
@@ -110,7 +110,7 @@ def test_results_that_are_named_are_used_wherever_they_were(labels, tmp_path):
     rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
     assert [row["sentence"] for row in rows] == ["a", ""]
     assert [row.kind for row in problems] == ["other_items"]
-    noted(labels, judged_file(tmp_path / "others.jsonl", ["x"]))
+    sourced_task(labels, judged_file(tmp_path / "others.jsonl", ["x"]))
     problems = Problems()
     export(labels, out, problems, results=[results])
     assert "other_results" in problems.counts()
@@ -136,7 +136,7 @@ def test_labels_of_items_are_named_by_the_ids_of_their_results(labels, tmp_path)
     path = tmp_path / "labels.jsonl"
     rows = [{"topic_id": "t", "nugget_id": f"n{n}", "label": "-1"} for n in range(2)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    noted(labels, path, "items")
+    sourced_task(labels, path, "items")
     keep(labels, "ann", label("-1", ("t", "n0"), kind="items"))
     for name in ("out.csv", "out.jsonl"):
         export(labels, tmp_path / name, Problems())
@@ -149,24 +149,24 @@ def test_verified_key_points_are_read_by_the_build(labels, tmp_path):
     points = [{"text": f"point {n}", "spans": [f"span {n}"]} for n in range(3)]
     path = tmp_path / "keypoints.jsonl"
     path.write_text(json.dumps({"qid": "t", "query": "q", "key_points": points}) + "\n", "utf-8")
-    task = noted(labels, path, "verify")
+    task = sourced_task(labels, path, "verify")
     known = list(task.points)
-    for name, said in (("ann", ("yes", "yes", "no")), ("bo", ("yes", "no", "no"))):
+    for name, replies in (("ann", ("yes", "yes", "no")), ("bo", ("yes", "no", "no"))):
         answers = [label(value, (*point, "grounded"), kind="verify", chosen_by="")
-                   for point, value in zip(known, said, strict=True)]  # fmt: skip
+                   for point, value in zip(known, replies, strict=True)]  # fmt: skip
         keep(labels, name, *answers, label("yes", (*known[0], "key_point"), kind="verify"))
     out = tmp_path / "verification.csv"
     assert export(labels, out, Problems()).n_rows == 6
-    found = read_verification([out], known, Problems())
-    assert found["grounded"].annotations[known[1]] == {"ann": "yes", "bo": "no"}
-    assert found["key_point"].cells == {known[0]: "yes"}
+    verified = read_verification([out], known, Problems())
+    assert verified["grounded"].annotations[known[1]] == {"ann": "yes", "bo": "no"}
+    assert verified["key_point"].cells == {known[0]: "yes"}
     with pytest.raises(InputError, match="is there already"):
         export(labels, out, Problems())  # it may have been filled in by hand
     one = tmp_path / "one.csv"
     export(labels, one, Problems(), labels_as="adjudicated")
-    found = read_verification([one], known, Problems())
-    assert found["grounded"].cells == {known[0]: "yes", known[2]: "no"}
-    assert not any(found["grounded"].annotations.values())
+    verified = read_verification([one], known, Problems())
+    assert verified["grounded"].cells == {known[0]: "yes", known[2]: "no"}
+    assert not any(verified["grounded"].annotations.values())
 
 
 def test_labels_added_at_once_are_on_the_disk_and_follow_from_those_before(labels):

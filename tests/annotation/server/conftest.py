@@ -110,12 +110,12 @@ class Site:
         return Client(self.app, {**own, **headers})
 
 
-def said(client: Client, at: int | None, do: str = "label", **fields: Any) -> dict[str, Any]:
+def page_event(client: Client, at: int | None, do: str = "label", **fields: Any) -> dict[str, Any]:
     """An event as the page says it, at a place or None."""
-    found = {"id": f"event-{next(_ids):06d}", "do": do}
+    body = {"id": f"event-{next(_ids):06d}", "do": do}
     if at is not None:
-        found |= {"n": at, "item": client.get(f"/api/item?n={at}").json()["item"]}
-    return found | fields
+        body |= {"n": at, "item": client.get(f"/api/item?n={at}").json()["item"]}
+    return body | fields
 
 
 @pytest.fixture

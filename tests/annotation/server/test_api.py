@@ -7,7 +7,7 @@ import pytest
 from nuggetjudge.annotation.store.journal import read_state
 from nuggetjudge.records.reading.problems import InputError
 
-from .conftest import LABELS, label_rows, said
+from .conftest import LABELS, label_rows, page_event
 
 ASKED = (
     "task",
@@ -29,7 +29,7 @@ def test_a_label_is_on_the_disk_when_it_is_answered_with_what_the_queue_knows(si
     lies = {"cell": ["x"], "kind": "nuggets", "shown": "full", "chosen_by": "me", "seq": 7}
     lies |= {"probability": 1, "condition": "post_edit", "repeat": 3, "is_control": True}
     answer = client.post(
-        said(client, 2, label="partial", rationale="so", active_ms=900, spans=spans, **lies)
+        page_event(client, 2, label="partial", rationale="so", active_ms=900, spans=spans, **lies)
     )
     assert answer.json() == {
         "seq": 1,
@@ -60,7 +60,9 @@ def test_nothing_that_a_person_must_not_see_is_sent(open_site):
     clients = {name: site.client(name) for name in ("zora", "yuki")}
     for client in clients.values():
         for n in range(3):
-            client.post(said(client, n, label="full", rationale=f"of {client.headers['x-judge']}"))
+            client.post(
+                page_event(client, n, label="full", rationale=f"of {client.headers['x-judge']}")
+            )
     for name, client in clients.items():
         other = {"zora": "yuki", "yuki": "zora"}[name]
         for asked in ASKED:
@@ -78,17 +80,17 @@ def test_the_judges_label_stands_beside_only_when_it_is_post_edited(open_site):
     shown = [client.get(f"/api/item?n={n}").json()["shown"] for n in range(20)]
     assert shown == [entry.shown for entry in desk.entries]
     assert set(shown) <= set(LABELS)
-    client.post(said(client, 4, label=shown[4]))
+    client.post(page_event(client, 4, label=shown[4]))
     (label,) = state_of(site).labels()
     assert (label.condition, label.shown) == ("post_edit", shown[4])
 
 
 def test_the_same_event_twice_is_one_label_and_one_answer(site):
     client = site.client("ann")
-    event = said(client, 0, label="full")
+    event = page_event(client, 0, label="full")
     first = client.post(event).json()
     assert client.post(event).json() == first
-    other = client.post(said(client, 1, label="none")).json()
+    other = client.post(page_event(client, 1, label="none")).json()
     assert client.post(event).json()["seq"] == first["seq"]
     assert other["seq"] == 2
     back = {"id": "undo-undo-undo", "do": "undo"}
@@ -101,61 +103,61 @@ def test_the_same_event_twice_is_one_label_and_one_answer(site):
 
 def test_clear_takes_the_label_away_and_is_never_the_lowest(site):
     client = site.client("ann")
-    client.post(said(client, 0, label="none"))
-    assert client.post(said(client, 0, do="clear")).json()["progress"]["done"] == 0
+    client.post(page_event(client, 0, label="none"))
+    assert client.post(page_event(client, 0, do="clear")).json()["progress"]["done"] == 0
     assert client.get("/api/item?n=0").json()["label"] is None
     assert list(state_of(site).labels()) == []
 
 
 def test_cannot_tell_is_null_and_no_label_is_no_event(site):
     client = site.client("ann")
-    assert client.post(said(client, 0, label=None)).json()["progress"]["done"] == 1
+    assert client.post(page_event(client, 0, label=None)).json()["progress"]["done"] == 1
     assert client.get("/api/item?n=0").json()["label"]["label"] is None
     assert [one.label for one in state_of(site).labels()] == [None]
-    answer = client.post(said(client, 1))
+    answer = client.post(page_event(client, 1))
     assert (answer.status_code, "null" in answer.json()["error"]) == (400, True)
 
 
 def test_undo_and_redo_go_to_where_it_was_done_and_end_where_nothing_is(site):
     client = site.client("ann")
-    assert client.post(said(client, None, do="undo")).json()["seq"] is None
+    assert client.post(page_event(client, None, do="undo")).json()["seq"] is None
     for n in (0, 4):
-        client.post(said(client, n, label="full"))
-    assert client.post(said(client, None, do="undo")).json()["n"] == 4
+        client.post(page_event(client, n, label="full"))
+    assert client.post(page_event(client, None, do="undo")).json()["n"] == 4
     assert client.get("/api/next").json() == {"n": 1}
-    assert client.post(said(client, None, do="redo")).json()["n"] == 4
-    assert client.post(said(client, None, do="redo")).json()["seq"] is None
+    assert client.post(page_event(client, None, do="redo")).json()["n"] == 4
+    assert client.post(page_event(client, None, do="redo")).json()["seq"] is None
     assert client.get("/api/recent").json()[0] == {"n": 4, "what": "label", "label": "full"}
 
 
 def test_undo_leaves_alone_what_was_done_in_another_queue(open_site, tmp_path):
     first = open_site()
     client = first.client("ann")
-    client.post(said(client, 0, label="full"))
+    client.post(page_event(client, 0, label="full"))
     first.work.close()
     other = open_site(condition="post_edit", n=4)
     client = other.client("ann")
-    assert client.post(said(client, None, do="undo")).json()["seq"] is None
+    assert client.post(page_event(client, None, do="undo")).json()["seq"] is None
     assert [one.label for one in state_of(other).labels()] == ["full"]
 
 
 def test_what_was_skipped_comes_last(site):
     client = site.client("ann")
-    assert client.post(said(client, 0, do="skip")).json()["n"] == 1
+    assert client.post(page_event(client, 0, do="skip")).json()["n"] == 1
     for n in range(1, 10):
-        answer = client.post(said(client, n, label="none")).json()
+        answer = client.post(page_event(client, n, label="none")).json()
     assert answer["n"] == 0
     assert client.get("/api/item?n=0").json()["is_skipped"]
-    assert client.post(said(client, 0, label="none")).json()["n"] is None
+    assert client.post(page_event(client, 0, label="none")).json()["n"] is None
     assert client.get("/api/next").json() == {"n": None}
 
 
 def test_flags_come_and_go(site):
     client = site.client("ann")
-    client.post(said(client, 0, do="flag", why="two sentences"))
+    client.post(page_event(client, 0, do="flag", why="two sentences"))
     item = client.get("/api/item?n=0").json()
     assert (item["flagged"], item["why"]) == (True, "two sentences")
-    client.post(said(client, 0, do="flag", on=False))
+    client.post(page_event(client, 0, do="flag", on=False))
     assert not client.get("/api/item?n=0").json()["flagged"]
 
 
@@ -189,7 +191,7 @@ def test_what_is_no_event_is_refused_in_words_and_not_kept(fields, status, what,
     for span in fields.get("spans", ()):
         if span["sha256"] is None:
             span["sha256"] = texts[span["of"]]
-    answer = client.post(said(client, 0) | fields)
+    answer = client.post(page_event(client, 0) | fields)
     assert (answer.status_code, answer.headers["content-type"]) == (status, "application/json")
     assert what in answer.json()["error"]
     assert state_of(site).n == 0
@@ -206,11 +208,11 @@ def test_spans_are_code_points_of_the_text(site):
     text = next(t for t in client.get("/api/item?n=0").json()["texts"] if t["of"] == "sentence")
     start = text["text"].index("\U0001f30d")  # one code point, two units of UTF-16
     span = {"of": "sentence", "start": start, "end": start + 1, "sha256": text["sha256"]}
-    assert client.post(said(client, 0, label="full", spans=[span])).status_code == 200
+    assert client.post(page_event(client, 0, label="full", spans=[span])).status_code == 200
     last = {**span, "end": len(text["text"])}
-    assert client.post(said(client, 0, label="full", spans=[last])).status_code == 200
+    assert client.post(page_event(client, 0, label="full", spans=[last])).status_code == 200
     beyond = {**span, "end": len(text["text"]) + 1}
-    assert client.post(said(client, 0, label="full", spans=[beyond])).status_code == 400
+    assert client.post(page_event(client, 0, label="full", spans=[beyond])).status_code == 400
 
 
 @pytest.mark.parametrize(
@@ -222,14 +224,15 @@ def test_a_label_that_needs_marked_words_is_refused_without_and_kept_with_them(
     client = open_site(spans=spans).client("ann")
     assert set(client.get("/api/task").json()["needs_spans"]) == set(needs)
     for n, label in enumerate(LABELS):
-        answer = client.post(said(client, n, label=label))
+        answer = client.post(page_event(client, n, label=label))
         assert answer.status_code == (400 if label in needs else 200), label
-    assert "mark the words" in client.post(said(client, 2, label="full")).json()["error"]
-    assert client.post(said(client, 3, label=None)).status_code == 200  # cannot tell
+    assert "mark the words" in client.post(page_event(client, 2, label="full")).json()["error"]
+    assert client.post(page_event(client, 3, label=None)).status_code == 200  # cannot tell
     of = next(one for one in client.get("/api/item?n=2").json()["texts"] if one["of"] == "passage")
     span = {"of": "passage", "start": 0, "end": 7, "sha256": of["sha256"]}
-    assert client.post(said(client, 2, label="full", spans=[span])).status_code == 200
-    assert client.post(said(client, 2, label="full")).status_code == 400  # nor taken away later
+    assert client.post(page_event(client, 2, label="full", spans=[span])).status_code == 200
+    again = client.post(page_event(client, 2, label="full"))
+    assert again.status_code == 400  # nor taken away later
 
 
 @pytest.mark.parametrize(("spans", "what"), [("fully", "'fully'"), ("none,", "''")])
@@ -240,7 +243,7 @@ def test_labels_that_need_words_are_of_the_scale(spans, what, open_site):
 
 def test_no_question_changes_a_byte(site):
     client, coordinator = site.client("ann"), site.client("(coordinator)")
-    client.post(said(client, 0, label="full"))
+    client.post(page_event(client, 0, label="full"))
     folder = site.work.folder.path
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     for asked in (*ASKED, "progress", "event", "bank?n=0", "verify?n=0", "dispute", "reveal?n=0"):
@@ -257,13 +260,13 @@ def test_no_question_changes_a_byte(site):
 
 def test_the_coordinator_sees_how_far_all_are_and_labels_nothing(site):
     client, coordinator = site.client("bob"), site.client("(coordinator)")
-    client.post(said(client, 0, label="full", active_ms=1500))
+    client.post(page_event(client, 0, label="full", active_ms=1500))
     assert coordinator.get("/api/progress").json()["desks"] == [
         {"annotator": "ann", "done": 0, "total": 10, "active_ms": 0},
         {"annotator": "bob", "done": 1, "total": 10, "active_ms": 1500},
     ]
     assert coordinator.get("/api/item?n=0").status_code == 403
-    event = said(client, 1, label="full")
+    event = page_event(client, 1, label="full")
     assert coordinator.post(event).status_code == 403
     assert client.get("/api/progress").status_code == 403
     assert coordinator.get("/api/task").json()["views"] == ["progress"]
@@ -272,10 +275,10 @@ def test_the_coordinator_sees_how_far_all_are_and_labels_nothing(site):
 def test_items_of_one_answer_stand_together(site):
     client = site.client("ann")
     answer = client.get("/api/answer?n=0").json()
-    places = [item["n"] for item in answer["items"]]
-    assert 0 in places
+    numbers = [item["n"] for item in answer["items"]]
+    assert 0 in numbers
     entries = site.work.desks["ann"].entries
-    assert {entries[n].cell[:3] for n in places} == {entries[0].cell[:3]}
+    assert {entries[n].cell[:3] for n in numbers} == {entries[0].cell[:3]}
     assert answer["answer"]["of"] == "sentence"
 
 
@@ -284,13 +287,13 @@ def test_a_label_made_while_the_server_was_away_lands_on_its_own_item_or_nowhere
 ):
     site = open_site(n=4)
     client = site.client("ann")
-    late = said(client, 3, label="full")
+    late = page_event(client, 3, label="full")
     cell = site.work.desks["ann"].entries[3].cell
     site.work.close()
     grown = open_site(n=12)
     assert grown.client("ann").post(late | {"n": 0}).status_code == 200
     assert [one.cell for one in state_of(grown).labels()] == [cell]
-    lost = said(client, 2, label="full", item="f" * 16)
+    lost = page_event(client, 2, label="full", item="f" * 16)
     assert grown.client("ann").post(lost).status_code == 410
 
 
@@ -309,7 +312,7 @@ def test_a_folder_is_open_once_and_names_come_once(open_site, site):
 
 def test_a_disk_that_is_full_is_said_and_the_label_is_not_counted(site, monkeypatch):
     client, desk = site.client("ann"), site.work.desks["ann"]
-    event = said(client, 0, label="full")
+    event = page_event(client, 0, label="full")
 
     def refuse(event):
         raise InputError("labels/ann.events.jsonl: No space left on device")
@@ -332,7 +335,7 @@ def test_adjudicators_decide_blind_once_and_are_told_then(open_site):
             if client is bob:
                 n = first.work.desks["bob"].entries.index(entry)
             cells[entry.cell] = entry
-            client.post(said(client, n, label=label, rationale="because"))
+            client.post(page_event(client, n, label=label, rationale="because"))
     first.work.close()
     site = open_site(n=None, overlap=1.0, adjudicators=("judy",))
     judy = site.client("judy")
@@ -342,19 +345,19 @@ def test_adjudicators_decide_blind_once_and_are_told_then(open_site):
     n = judy.get("/api/dispute").json()["n"]
     dispute = judy.get(f"/api/dispute?n={n}")
     assert all(name not in dispute.text for name in ("ann", "bob", "@judge", "secret-run"))
-    found = dispute.json()
-    assert (found["total"], found["verdict"], len(found["voices"])) == (3, None, 3)
+    disputed = dispute.json()
+    assert (disputed["total"], disputed["verdict"], len(disputed["voices"])) == (3, None, 3)
     assert judy.get(f"/api/reveal?n={n}").status_code == 404
-    verdict = said(judy, None, do="adjudicate", n=n, item=found["item"], label="partial")
+    verdict = page_event(judy, None, do="adjudicate", n=n, item=disputed["item"], label="partial")
     kept = judy.post(verdict).json()
     assert kept["progress"]["done"] == 1
     assert judy.post(verdict).json() == kept
     voices = judy.get(f"/api/reveal?n={n}").json()["voices"]
     assert {one["name"] for one in voices} == {"ann", "bob", "the judge"}
     assert [one["letter"] for one in voices] == ["A", "B", "C"]
-    shown = {one["letter"]: one["label"] for one in found["voices"]}
+    shown = {one["letter"]: one["label"] for one in disputed["voices"]}
     assert {one["letter"]: one["label"] for one in voices} == shown
-    again = said(judy, None, do="adjudicate", n=n, item=found["item"], label="full")
+    again = page_event(judy, None, do="adjudicate", n=n, item=disputed["item"], label="full")
     assert judy.post(again).status_code == 410
     assert site.client("ann").get(f"/api/dispute?n={n}").status_code == 403
     assert judy.get("/api/dispute").json()["n"] != n

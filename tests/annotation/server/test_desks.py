@@ -15,7 +15,7 @@ from nuggetjudge.annotation.work.task import task_of
 from nuggetjudge.annotation.work.verify import read_points
 from nuggetjudge.records.reading.problems import Problems
 
-from .conftest import said
+from .conftest import page_event
 
 POINTS = [
     {"text": "The wall was opened", "spans": ["opened its\nwall"], "sources": ["d2", "d1", "d9"]},
@@ -51,8 +51,8 @@ def built(tmp_path):
 
 def by_text(client, n):
     """What is shown of the key points, by their texts, in the queue's order."""
-    found = [client.get(f"/api/verify?n={at}").json() for at in range(n)]
-    return {one["text"]: one for one in found}
+    points = [client.get(f"/api/verify?n={at}").json() for at in range(n)]
+    return {one["text"]: one for one in points}
 
 
 def test_a_key_point_comes_with_the_documents_that_it_was_made_from(open_site, built):
@@ -85,9 +85,9 @@ def test_the_two_answers_about_a_key_point_are_kept_apart(open_site, built):
         400,
         '{"error":"label \'neutral\': wanted null or one of no, yes"}',
     )
-    edit = said(client, None, "bank", op="add", texts=["x"], **about)
+    edit = page_event(client, None, "bank", op="add", texts=["x"], **about)
     assert client.post(edit).status_code == 400
-    assert client.post(said(client, None, "undo")).json()["n"] == about["n"]
+    assert client.post(page_event(client, None, "undo")).json()["n"] == about["n"]
     assert client.get("/api/verify?n=0").json()["labels"] == {}
 
 
@@ -127,7 +127,7 @@ def test_documents_of_a_run_are_those_that_it_read(tmp_path, built):
         "model": "lexical",
     }
 
-    def found(name, path):
+    def documents_of(name, path):
         nj.run(program="keypoints", out=tmp_path / name, **data, **{name: path})
         points = list(read_points(tmp_path / name, Problems()).items())
         problems = Problems()
@@ -136,9 +136,9 @@ def test_documents_of_a_run_are_those_that_it_read(tmp_path, built):
         ids = [[p.id for p in documents.of(topic, one.point)] for (topic, _), one in points]
         return ids, [row.what for row in problems]
 
-    given = found("data.keypoints", built / "keypoints.jsonl")
+    given = documents_of("data.keypoints", built / "keypoints.jsonl")
     assert given == ([["d2", "d1", "d9"], ["d1", "d2"]], [])
-    made, whats = found("data.documents", named)
+    made, whats = documents_of("data.documents", named)
     assert whats == []
     assert {name for each in made for name in each} == {"marsh-plan", "marsh-years"}
     assert all(made)

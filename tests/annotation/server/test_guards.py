@@ -14,7 +14,7 @@ import pytest
 from nuggetjudge.annotation.server import guards
 from nuggetjudge.annotation.server.guards import GUARDS, HEADERS, MOST_BYTES
 
-from .conftest import PORT, said
+from .conftest import PORT, page_event
 
 
 class Attack(NamedTuple):
@@ -78,7 +78,7 @@ def sent(site, attack):
         headers["cookie"] = f"{client.headers['cookie']}; {client.headers['cookie']}"
     if attack.method == "GET":
         return client.request("GET", attack.path, {"origin": None, **headers}), True
-    event = said(client, 0, label="full")
+    event = page_event(client, 0, label="full")
     body = json.dumps(event if attack.body == "json" else event | {"more": "x" * MOST_BYTES})
     parts = [body[:40_000].encode(), body[40_000:].encode()]
     content = parts if attack.body == "chunked" else b"".join(parts)

@@ -101,8 +101,8 @@ def test_a_signal_ends_it_with_its_code_and_all_is_kept(number, code, judged, tm
     served = Served(judged, tmp_path / "labels", "--annotator", "ann,bob", "--n", 10)
     page = served.page()
     assert page.post(page.event(0, "full", "id-of-0000"))["seq"] == 1
-    found, err = served.ended(number)
-    assert found == code
+    ended, err = served.ended(number)
+    assert ended == code
     assert "Traceback" not in err
     assert str(tmp_path / "labels") in err
     assert kept(tmp_path / "labels") == [("id-of-0000", "full")]
@@ -233,8 +233,8 @@ def test_a_kill_after_each_label_loses_and_doubles_nothing(n, tmp_path):
         else:
             assert server.page.post(last)["seq"] == len(made)
         server.kill()
-        found = kept_whole(folder)
-        assert found == made or (is_awaited and found == made[:-1])
+        stored = kept_whole(folder)
+        assert stored == made or (is_awaited and stored == made[:-1])
     server = Lean(task, folder, n)
     assert server.page.post(last)["seq"] == n
     server.kill()

@@ -61,8 +61,8 @@ def test_each_edit_changes_what_it_names_and_lineage_is_kept():
 def test_importance_comes_last_and_orders_the_bank():
     bank = EditedBank.of(START, [edit("importance", "b", "d", importance="vital")])
     bank.edit(edit("importance", "a", importance="okay"))
-    found = bank.as_bank()
-    assert [(one.id, one.importance) for one in found.nuggets] == [
+    edited = bank.as_bank()
+    assert [(one.id, one.importance) for one in edited.nuggets] == [
         ("b", "vital"),
         ("d", "vital"),
         ("a", "okay"),

@@ -12,14 +12,14 @@ from .conftest import made_task
 def states(**given):
     """By name, {index of a cell: label}; a tuple is a label and what else the event says."""
     task = made_task()
-    found = {}
+    by_person = {}
     for name, labels in given.items():
-        found[name] = State()
-        for i, said in labels.items():
-            value, more = said if isinstance(said, tuple) else (said, {})
+        by_person[name] = State()
+        for i, answer in labels.items():
+            value, more = answer if isinstance(answer, tuple) else (answer, {})
             event = Label(id=f"{name}-label-{i}", kind="support", cell=task.cells[i], label=value)
-            found[name].add(event.model_copy(update=more))
-    return found
+            by_person[name].add(event.model_copy(update=more))
+    return by_person
 
 
 def test_items_without_a_majority_are_disputes_and_with_the_judge_those_against_it(task):
@@ -35,17 +35,17 @@ def test_items_without_a_majority_are_disputes_and_with_the_judge_those_against_
 
 def test_no_name_is_shown_and_letters_say_nothing_of_who_it_is(task):
     given = states(ann=dict.fromkeys(range(30), "full"), bob=dict.fromkeys(range(30), "none"))
-    found = disputes(task, given, "dan")
-    assert len(found) == 30
-    assert all({"ann", "bob", JUDGE} == set(one.order) for one in found)
-    for one in found:
+    queue = disputes(task, given, "dan")
+    assert len(queue) == 30
+    assert all({"ann", "bob", JUDGE} == set(one.order) for one in queue)
+    for one in queue:
         assert [voice["letter"] for voice in one.unnamed()] == ["A", "B", "C"]
         assert "ann" not in str(one.unnamed())
         assert "@" not in str(one.unnamed())
-    first = Counter(one.order[0] for one in found)
+    first = Counter(one.order[0] for one in queue)
     assert all(first[name] >= 3 for name in ("ann", "bob", JUDGE))  # of 10 each, expected
-    assert disputes(task, given, "dan") == found
-    assert [one.n for one in disputes(task, given, "eve")] != [one.n for one in found]
+    assert disputes(task, given, "dan") == queue
+    assert [one.n for one in disputes(task, given, "eve")] != [one.n for one in queue]
 
 
 def test_a_dispute_keeps_its_number_and_place_when_others_come(task):

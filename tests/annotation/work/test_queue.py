@@ -83,9 +83,9 @@ def test_all_get_the_shared_items_first_and_different_ones_after(task):
 
 def test_topics_take_turns_so_that_a_queue_left_early_has_all_of_them():
     queue = queue_of(made_task({"t1": 50, "t2": 50, "t3": 50}), "ann", Plan(overlap=0))
-    places = firsts(queue)
+    entries = firsts(queue)
     for start in range(0, 150, 30):
-        topics = [entry.cell[0] for entry in places[start : start + 30]]
+        topics = [entry.cell[0] for entry in entries[start : start + 30]]
         assert Counter(topics) == {"t1": 10, "t2": 10, "t3": 10}
         assert len(set(topics[:10])) == 1  # and are not mixed
 
@@ -139,7 +139,7 @@ def test_what_a_person_labelled_or_has_under_the_other_condition_is_not_asked(ta
 
 
 def test_another_seed_name_kind_or_condition_is_another_order(task):
-    found = [
+    orders = [
         tuple(entry.cell for entry in firsts(queue_of(task, name, Plan(**plan))))
         for name, plan in (
             ("ann", {}),
@@ -148,8 +148,8 @@ def test_another_seed_name_kind_or_condition_is_another_order(task):
             ("ann", {"condition": "post_edit"}),
         )
     ]
-    assert len(set(found)) == len(found)
-    assert found[0] == tuple(entry.cell for entry in firsts(queue_of(task, "ann", Plan())))
+    assert len(set(orders)) == len(orders)
+    assert orders[0] == tuple(entry.cell for entry in firsts(queue_of(task, "ann", Plan())))
 
 
 @pytest.fixture

@@ -26,8 +26,8 @@ def test_a_restart_finds_the_same_queue_though_labels_were_added(tmp_path, task,
     first = stored_queue(tmp_path, task, "ann", plan)
     state = labelled([entry.cell for entry in first[:7]])
     assert stored_queue(tmp_path, task, "ann", plan, state) == first
-    (found,) = queues_in(tmp_path)
-    assert (found.made.annotator, found.made.plan, found.entries) == ("ann", plan, first)
+    (stored,) = queues_in(tmp_path)
+    assert (stored.made.annotator, stored.made.plan, stored.entries) == ("ann", plan, first)
 
 
 def test_more_places_come_behind_those_there_are_and_their_chances_grow(tmp_path, task):

@@ -111,10 +111,10 @@ def test_the_items_of_an_answer_stand_together_without_repeats(folder):
     queue = queue_of(task, "ann", Plan())
     groups = groups_of(task, queue)
     assert len(groups) == 19  # 4 runs x 5 topics, and one that was not answered
-    places = [place for group in groups for place in group.positions]
-    assert sorted(places) == [at for at, entry in enumerate(queue) if not entry.repeat]
+    positions = [position for group in groups for position in group.positions]
+    assert sorted(positions) == [at for at, entry in enumerate(queue) if not entry.repeat]
     for group in groups:
-        items = [queue[place].cell for place in group.positions]
+        items = [queue[position].cell for position in group.positions]
         assert len({cell[:2] for cell in items}) == 1
         assert items == sorted(items)
         assert len({task.texts(cell)[group.of] for cell in items}) == 1

@@ -13,20 +13,20 @@ def test_answers_become_the_sheet_that_a_build_reads(folder, tmp_path):
     task = task_of([folder], "verify", Problems())
     one, other, third = list(task.points)[:3]
 
-    def said(cell, part, label, **more):
+    def answered(cell, part, label, **more):
         name = f"{'-'.join(cell)}-{part}"[-60:]
         return Label(id=name, kind="verify", cell=(*cell, part), label=label, **more)
 
     labels = {
         "ann": [
-            said(one, "grounded", "yes"),
-            said(one, "key_point", "no", rationale="beside it"),
-            said(other, "grounded", "yes"),
-            said(other, "key_point", "yes"),
-            said(third, "grounded", None),
-            said(third, "key_point", "no", repeat=1),
+            answered(one, "grounded", "yes"),
+            answered(one, "key_point", "no", rationale="beside it"),
+            answered(other, "grounded", "yes"),
+            answered(other, "key_point", "yes"),
+            answered(third, "grounded", None),
+            answered(third, "key_point", "no", repeat=1),
         ],
-        "bob": [said(other, "grounded", "yes")],
+        "bob": [answered(other, "grounded", "yes")],
     }
     rows = list(verification_rows(task.points, labels))
     path = tmp_path / "verification.csv"
@@ -35,9 +35,9 @@ def test_answers_become_the_sheet_that_a_build_reads(folder, tmp_path):
         writer.writeheader()
         writer.writerows(rows)
     problems = Problems()
-    found = read_verification([path], task.points, problems)
+    verified = read_verification([path], task.points, problems)
     assert problems.rows == []
-    fates = {cell: fate(found, cell) for cell in (one, other, third)}
+    fates = {cell: fate(verified, cell) for cell in (one, other, third)}
     assert fates == {one: "rejected", other: "kept", third: "open"}
-    assert found["grounded"].annotations[other] == {"ann": "yes", "bob": "yes"}
-    assert found["key_point"].rationales[one] == "beside it"
+    assert verified["grounded"].annotations[other] == {"ann": "yes", "bob": "yes"}
+    assert verified["key_point"].rationales[one] == "beside it"

@@ -32,9 +32,9 @@ def ordered(*numbers):
 
 
 def test_a_permutation_is_taken_as_it_is():
-    found = ordered(3, 2, 4, 1)
-    assert found == Order((2, 1, 3, 0))
-    assert not found.is_mended
+    order = ordered(3, 2, 4, 1)
+    assert order == Order((2, 1, 3, 0))
+    assert not order.is_mended
 
 
 # Reply -> order, mentions doubled, numbers unknown, passages lost; each by hand.
@@ -50,9 +50,9 @@ MENDED = {
 
 @pytest.mark.parametrize(("numbers", "expected"), MENDED.values(), ids=MENDED.keys())
 def test_what_is_no_permutation_is_mended_and_counted(numbers, expected):
-    found = ordered(*numbers)
-    assert found == expected
-    assert found.is_mended
+    order = ordered(*numbers)
+    assert order == expected
+    assert order.is_mended
 
 
 @given(st.integers(1, 25), st.lists(st.integers(-3, 30), min_size=1, max_size=60))
@@ -61,9 +61,9 @@ def test_every_passage_is_in_the_order_once_and_the_counts_add_up(n, numbers):
         with pytest.raises(JudgeError):
             permutation(numbers, n)
         return
-    found = permutation(numbers, n)
-    assert sorted(found.indexes) == list(range(n))
-    assert len(numbers) == n - found.lost + found.doubled + found.unknown
+    order = permutation(numbers, n)
+    assert sorted(order.indexes) == list(range(n))
+    assert len(numbers) == n - order.lost + order.doubled + order.unknown
 
 
 UNREAD = {
@@ -103,8 +103,8 @@ def test_fewer_than_two_passages_have_no_order(n):
 
 def test_the_lexical_twin_goes_by_the_words_of_the_question_and_then_by_place():
     # Content words of the question: dam, break. Shares: 0, 1/2 (dam), 1, 1/2 (dams), by hand.
-    found = ListwiseRanker("lexical")(question=QUESTION, passages=PASSAGES).order
-    assert found == Order((2, 1, 3, 0))
+    order = ListwiseRanker("lexical")(question=QUESTION, passages=PASSAGES).order
+    assert order == Order((2, 1, 3, 0))
 
 
 def test_a_window_without_an_order_keeps_its_own_and_the_others_count():
@@ -121,13 +121,13 @@ def test_a_window_without_an_order_keeps_its_own_and_the_others_count():
 
         async def order(indexes):
             try:
-                found, _ = await ranker.order(QUESTION, [texts[index] for index in indexes])
+                ordering, _ = await ranker.order(QUESTION, [texts[index] for index in indexes])
             except JudgeError as error:
                 failed.append(error.reason)
                 return indexes
-            return [indexes[index] for index in found.indexes]
+            return [indexes[index] for index in ordering.indexes]
 
-        found = asyncio.run(slide(len(texts), order, window=4, stride=2))
+        ranked = asyncio.run(slide(len(texts), order, window=4, stride=2))
     assert failed == ["unparseable"]
     # By hand: 3 4 5 6 keep their order; 1 2 3 4 become 4 1 2 3; 0 4 1 become 4 0 1.
-    assert found == [4, 0, 1, 2, 3, 5, 6]
+    assert ranked == [4, 0, 1, 2, 3, 5, 6]

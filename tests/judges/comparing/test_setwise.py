@@ -19,20 +19,20 @@ def ranker_at(server):
     return SetwiseRanker(ModelConfig(model="openai/mock", api_base=server.base_url, **settings))
 
 
-@pytest.mark.parametrize(("number", "place"), [(1, 0), (3, 2)])
-def test_the_number_given_names_a_place_from_zero(number, place):
+@pytest.mark.parametrize(("number", "index"), [(1, 0), (3, 2)])
+def test_the_number_given_names_a_place_from_zero(number, index):
     with MockServer(lambda body: {"best": number}) as server:
-        assert ranker_at(server)(question=QUESTION, passages=PASSAGES).best == place
+        assert ranker_at(server)(question=QUESTION, passages=PASSAGES).best == index
         assert input_of(server.requests[0].body)["passages"] == {
             str(n): text for n, text in enumerate(PASSAGES, 1)
         }
 
 
 @pytest.mark.parametrize(
-    "said", ['{"best": 0}', '{"best": 4}', '{"best": -1}', '{"best": "2"}', '{"best": [2]}', "2"]
+    "reply", ['{"best": 0}', '{"best": 4}', '{"best": -1}', '{"best": "2"}', '{"best": [2]}', "2"]
 )
-def test_what_names_no_passage_is_no_judgement(said):
-    with MockServer(faults=[Says(said)]) as server:
+def test_what_names_no_passage_is_no_judgement(reply):
+    with MockServer(faults=[Says(reply)]) as server:
         with pytest.raises(JudgeError) as caught:
             ranker_at(server)(question=QUESTION, passages=PASSAGES)
         assert caught.value.reason == "unparseable"
@@ -62,16 +62,16 @@ def test_a_model_finds_the_best_ten_of_fifty_where_one_reply_is_prose():
         ranker = ranker_at(server)
         failed = []
 
-        async def best(places):
+        async def best(indexes):
             try:
-                found, _ = await ranker.best(QUESTION, [texts[place] for place in places])
+                chosen, _ = await ranker.best(QUESTION, [texts[index] for index in indexes])
             except JudgeError:
-                failed.append(places)
-                return min(places)
-            return places[found]
+                failed.append(indexes)
+                return min(indexes)
+            return indexes[chosen]
 
-        found = asyncio.run(setwise_top(50, best))
+        top = asyncio.run(setwise_top(50, best))
     assert len(failed) == 1
     # The failed set is the first, of the places 16 and 49: passage 43 stays below passage 12. As
     # the last of the heap it is moved to the top once 49 is taken, and finds its place.
-    assert [texts[place][-2:] for place in found[:10]] == [f"{n}" for n in range(49, 39, -1)]
+    assert [texts[index][-2:] for index in top[:10]] == [f"{n}" for n in range(49, 39, -1)]

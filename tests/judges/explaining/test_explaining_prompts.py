@@ -34,10 +34,10 @@ def test_the_prompt_of_a_judge_that_says_why_is_the_approved_one(name, kind, opt
     inputs = {field: (TEXTS | LISTED)[field] for field in prompt.input_names}
     parts = [f"=== {m['role']}\n{m['content']}\n" for m in prompt.messages(inputs)]
     schema = json.dumps(prompt.schema(prompt.map_keys(inputs)), indent=1, ensure_ascii=False)
-    found = "".join([*parts, f"=== schema\n{schema}\n"])
+    rendered = "".join([*parts, f"=== schema\n{schema}\n"])
     path = GOLDEN / f"{name}_explaining.{judge.predictor}.txt"
     if os.environ.get("NUGGETJUDGE_APPROVE"):
-        path.write_text(found, encoding="utf-8")
+        path.write_text(rendered, encoding="utf-8")
         pytest.skip(f"{path.name} written; read the difference before you commit it")
-    assert found == path.read_text(encoding="utf-8")
+    assert rendered == path.read_text(encoding="utf-8")
     assert len(prompt.fixed[0]["content"]) <= LONGEST_SYSTEM_MESSAGE

@@ -15,8 +15,8 @@ SCALE = ("none", "partial", "full")
     ("score", "label"), [(0.0, "none"), (0.3, "partial"), (0.59, "partial"), (0.6, "full")]
 )
 def test_a_label_is_given_from_its_cut_on(score, label):
-    found = Correction(cuts=(0.3, 0.6)).verdict(Verdict("none", score), SCALE, None)
-    assert found == Verdict(label, score)
+    corrected = Correction(cuts=(0.3, 0.6)).verdict(Verdict("none", score), SCALE, None)
+    assert corrected == Verdict(label, score)
 
 
 def test_a_judge_without_scores_is_cut_by_the_place_of_its_label():
@@ -40,20 +40,20 @@ def test_a_topics_shift_moves_its_items_alone():
 
 def test_a_curve_gives_probabilities_and_the_median_label():
     curve = OrdinalCurve(slope=2.0, thresholds=(0.0, 1.0))
-    found = Correction(curve=curve).verdict(Verdict("none", 0.5), SCALE, None)
+    corrected = Correction(curve=curve).verdict(Verdict("none", 0.5), SCALE, None)
     full = 0.5  # 2 * 0.5 - 1 = 0
     some = 1 / (1 + math.exp(-1.0))
-    assert found.probabilities == pytest.approx(
+    assert corrected.probabilities == pytest.approx(
         {"none": 1 - some, "partial": some - full, "full": full}
     )
-    assert found.label == "full"
-    assert found.score == pytest.approx((some + full) / 2)
+    assert corrected.label == "full"
+    assert corrected.score == pytest.approx((some + full) / 2)
 
 
 def test_cuts_decide_the_label_where_both_are_known():
     curve = OrdinalCurve(slope=2.0, thresholds=(0.0, 1.0))
-    found = Correction(curve=curve, cuts=(0.6, 0.9)).verdict(Verdict("none", 0.5), SCALE, None)
-    assert found.label == "none"
+    corrected = Correction(curve=curve, cuts=(0.6, 0.9)).verdict(Verdict("none", 0.5), SCALE, None)
+    assert corrected.label == "none"
 
 
 def test_isotonic_curves_are_straight_between_knots_and_level_outside():

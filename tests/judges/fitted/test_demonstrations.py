@@ -88,7 +88,7 @@ def test_an_example_may_have_a_title_and_a_question_none(shown):
 
 
 @pytest.mark.parametrize(
-    ("changes", "told"),
+    ("changes", "message"),
     [
         ({"verdict": None}, "its reply is none: verdict"),
         ({"verdict": "most"}, "its reply is none: verdict"),
@@ -97,11 +97,11 @@ def test_an_example_may_have_a_title_and_a_question_none(shown):
         ({"predictor": "assign"}, "no question 'assign', wanted one of judge"),
     ],
 )
-def test_what_is_no_example_is_refused_by_line(shown, changes, told):
+def test_what_is_no_example_is_refused_by_line(shown, changes, message):
     with pytest.raises(InputError) as caught:
         shown(SupportJudge("lexical"), CITED, CITED | changes)
     assert "examples.jsonl:2: " in str(caught.value)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_a_missing_field_and_an_empty_file_are_refused(shown):

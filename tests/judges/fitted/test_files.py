@@ -53,9 +53,9 @@ def written(tmp_path, **changes):
 def test_what_is_written_is_read_and_equal_files_have_equal_bytes(tmp_path):
     path = tmp_path / "judge.json"
     path.write_text(FILE.text(), encoding="utf-8")
-    found = read_judge_file(path)
-    assert found == FILE
-    assert found.text() == FILE.text()
+    reread = read_judge_file(path)
+    assert reread == FILE
+    assert reread.text() == FILE.text()
     isotonic = Correction(curve=IsotonicCurve(places=(0.1, 0.5), shares=((0.2, 0.9), (0.0, 0.4))))
     other = FILE.model_copy(update={"correction": isotonic})
     path.write_text(other.text(), encoding="utf-8")

@@ -46,12 +46,12 @@ def users_lm(twin_server):
 def who_answered(twin_server):
     """Since the last time: "user" for each request of the user's LM, "judge" for each other."""
 
-    def found():
+    def senders():
         asked = [USERS_KEY in str(r.headers.get("authorization")) for r in twin_server.requests]
         twin_server.clear()
         return ["user" if is_users else "judge" for is_users in asked]
 
-    return found
+    return senders
 
 
 @pytest.fixture

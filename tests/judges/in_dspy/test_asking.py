@@ -26,9 +26,9 @@ class TwoJudges(dspy.Module):
         self.grade = RelevanceJudge()
 
     def forward(self, sentence, passage):
-        found = self.judge(sentence=sentence, passage=passage)
+        prediction = self.judge(sentence=sentence, passage=passage)
         grade = self.grade(question=sentence, passage=passage).grade
-        return dspy.Prediction(verdict=found.verdict, grade=grade)
+        return dspy.Prediction(verdict=prediction.verdict, grade=grade)
 
 
 @pytest.mark.slow
@@ -71,9 +71,13 @@ def test_chain_of_thought(case, reasoning_server, reasoning_model, expected):
         setattr(judge, case.predictor, dspy.ChainOfThought(plain.signature))
         getattr(judge, case.predictor).predict.demos = plain.demos
         with dspy.context(lm=lm):
-            found = judge(**case.asked)
-        assert found[case.field] == expected
-        reasons = found.rationale if isinstance(found.rationale, list) else [found.rationale]
+            prediction = judge(**case.asked)
+        assert prediction[case.field] == expected
+        reasons = (
+            prediction.rationale
+            if isinstance(prediction.rationale, list)
+            else [prediction.rationale]
+        )
         assert set(reasons) == {"the passage says so"}
         assert list(judge.prompts()) == list(case.make("lexical").prompts())
     first, *_, last = (r.body["messages"] for r in reasoning_server.requests)
@@ -86,15 +90,17 @@ def test_chain_of_thought(case, reasoning_server, reasoning_model, expected):
 def test_chain_of_thought_of_the_lexical_judge():
     judge = SupportJudge("lexical")
     judge.judge = dspy.ChainOfThought(judge.judge.signature)
-    found = judge(**CITED)
-    assert found.verdict == "full"
-    assert found.get("rationale") is None  # it has no reason to give
+    prediction = judge(**CITED)
+    assert prediction.verdict == "full"
+    assert prediction.get("rationale") is None  # it has no reason to give
 
 
 def test_best_of_n_around_a_judge(model, twin_server):
     replies = iter(["none", "partial", "full"])
     twin_server.brain = lambda body: {"verdict": next(replies)}
-    best = dspy.BestOfN(SupportJudge(model), 3, lambda inputs, found: found.verdict == "full", 1.0)
+    best = dspy.BestOfN(
+        SupportJudge(model), 3, lambda inputs, prediction: prediction.verdict == "full", 1.0
+    )
     assert best(**CITED).verdict == "full"
     assert [r.body["temperature"] for r in twin_server.requests] == [1.0] * 3
 
@@ -106,7 +112,7 @@ def test_samples_are_asked_for_past_the_cache(model, twin_server, users_lm, tmp_
     cache = ReplyCache(tmp_path / "cache")
     judge = SupportJudge(backend=open_backend(model, cache=cache))
     program = judge if around == "the judge" else OneJudge(judge)
-    best = dspy.BestOfN(program, 3, lambda inputs, found: found.verdict == "full", 1.0)
+    best = dspy.BestOfN(program, 3, lambda inputs, prediction: prediction.verdict == "full", 1.0)
     with dspy.context(lm=users_lm):
         assert best(**CITED).verdict == "full"
         assert best(**CITED).verdict == "full"  # and again out of the cache
@@ -125,8 +131,8 @@ class OneJudge(dspy.Module):
 
 
 def test_best_of_n_in_a_judge(model, users_lm, twin_server, who_answered):
-    def is_full(inputs, found):
-        return found.verdict == "full"
+    def is_full(inputs, prediction):
+        return prediction.verdict == "full"
 
     for judge in (SupportJudge(model), SupportJudge()):
         replies = iter(["none", "full", "none"])
@@ -150,7 +156,9 @@ def test_refine(model, users_lm, twin_server):
 
     twin_server.brain = brain
     with dspy.context(lm=users_lm):
-        refined = dspy.Refine(SupportJudge(), 2, lambda i, found: found.verdict == "full", 1.0)
+        refined = dspy.Refine(
+            SupportJudge(), 2, lambda i, prediction: prediction.verdict == "full", 1.0
+        )
         assert refined(**CITED).verdict == "full"
     assert len(asked) == 3
 
@@ -161,7 +169,7 @@ ADAPTERS = {"chat": dspy.ChatAdapter, "json": dspy.JSONAdapter, "xml": dspy.XMLA
 @pytest.mark.slow
 @pytest.mark.parametrize("adapter", ADAPTERS.values(), ids=ADAPTERS)
 def test_adapters(case, steps, expected, adapter):
-    lm = DummyLM([dict(told) for _, _, told in steps], adapter=adapter())
+    lm = DummyLM([dict(outputs) for _, _, outputs in steps], adapter=adapter())
     with dspy.context(lm=lm, adapter=adapter()):
         assert case.make()(**case.asked)[case.field] == expected
 
@@ -169,7 +177,7 @@ def test_adapters(case, steps, expected, adapter):
 @pytest.mark.slow
 @pytest.mark.parametrize("adapter", [None, JudgeAdapter()], ids=["its own", "ours"])
 def test_dummy_lm(case, steps, expected, adapter):
-    answers = [dict(told) for _, _, told in steps]
+    answers = [dict(outputs) for _, _, outputs in steps]
     with dspy.context(lm=DummyLM(answers, adapter=adapter)):
         assert case.make()(**case.asked)[case.field] == expected
     judge = case.make("lexical")

@@ -40,17 +40,19 @@ def evaluated(metric, rows, **options):
 
 
 def test_evaluate():
-    found = evaluated(SupportJudge("lexical"), devset(PASSAGE, "Bees sing."))
-    assert found.score == 50.0
-    assert [score for _, _, score in found.results] == [1.0, 0.0]
+    evaluation = evaluated(SupportJudge("lexical"), devset(PASSAGE, "Bees sing."))
+    assert evaluation.score == 50.0
+    assert [score for _, _, score in evaluation.results] == [1.0, 0.0]
 
 
 def test_evaluate_with_fields_of_other_names():
     rows = devset(PASSAGE, "Bees sing.", facts=["wind moves decks", "bees sing"])
     metric = NuggetAssigner("lexical").metric(nuggets="facts")
-    found = evaluated(metric, rows)
-    assert [score for _, _, score in found.results] == [0.5, 0.5]  # the mean over the nuggets
-    context = SupportJudge("lexical").metric(passage=lambda example, found: example.passage.upper())
+    evaluation = evaluated(metric, rows)
+    assert [score for _, _, score in evaluation.results] == [0.5, 0.5]  # the mean over the nuggets
+    context = SupportJudge("lexical").metric(
+        passage=lambda example, evaluation: example.passage.upper()
+    )
     assert evaluated(context, rows).score == 50.0
 
 
@@ -81,15 +83,15 @@ def failing_evaluation(**options):
         judge = SupportJudge(ModelConfig(model="openai/mock", api_base=server.base_url))
         metric = judge.metric()
         with pytest.warns(RuntimeWarning, match="no judgement.*failure_score: refused"):
-            found = evaluated(metric, devset("a", "b"), **options)
+            evaluation = evaluated(metric, devset("a", "b"), **options)
         assert [error.reason for error in metric.unjudged] == ["refused"]
-    return found
+    return evaluation
 
 
 def test_evaluate_an_item_that_is_not_judged():
-    found = failing_evaluation(failure_score=float("nan"))
-    assert math.isnan(found.score)
-    assert sorted(str(score) for _, _, score in found.results) == ["1.0", "nan"]
+    evaluation = failing_evaluation(failure_score=float("nan"))
+    assert math.isnan(evaluation.score)
+    assert sorted(str(score) for _, _, score in evaluation.results) == ["1.0", "nan"]
     assert failing_evaluation().score == 50.0  # what DSPy makes of it: hence the warning
 
 
@@ -116,7 +118,7 @@ def test_a_metric_of_bootstrap():
         max_labeled_demos=0,
     )
 
-    class Said(dspy.Module):
+    class Answerer(dspy.Module):
         def __init__(self):
             super().__init__()
             self.say = dspy.Predict("question -> answer")
@@ -126,7 +128,7 @@ def test_a_metric_of_bootstrap():
 
     lm = dspy.utils.DummyLM({PASSAGE: {"answer": PASSAGE}, "Bees": {"answer": "Bees sing."}})
     with dspy.context(lm=lm):
-        program = optimiser.compile(Said(), trainset=rows)
+        program = optimiser.compile(Answerer(), trainset=rows)
     assert [demo.answer for demo in program.say.demos] == [PASSAGE]
 
 

@@ -72,10 +72,10 @@ def test_repr_of_a_verdict():
 
 def test_fields_of_predictions(case):
     """None takes the name of what a dspy.Prediction can do."""
-    found = case.make("lexical")(**case.asked)
-    assert not [name for name in found.keys() if hasattr(dspy.Prediction(), name)]  # noqa: SIM118
-    for name, value in found.items():
-        assert getattr(found, name) is value
+    prediction = case.make("lexical")(**case.asked)
+    assert not [name for name in prediction.keys() if hasattr(dspy.Prediction(), name)]  # noqa: SIM118
+    for name, value in prediction.items():
+        assert getattr(prediction, name) is value
 
 
 def test_acall(case, model, users_lm, expected):
@@ -84,7 +84,7 @@ def test_acall(case, model, users_lm, expected):
             calls = (judge.acall(**case.asked) for judge in (case.make(model), case.make()))
             return await asyncio.gather(*calls)
 
-    assert [found[case.field] for found in asyncio.run(both())] == [expected] * 2
+    assert [prediction[case.field] for prediction in asyncio.run(both())] == [expected] * 2
 
 
 @pytest.mark.slow
@@ -93,8 +93,8 @@ def test_parallel(case, model, users_lm, expected):
     example = dspy.Example(**case.asked).with_inputs(*case.asked)
     with dspy.context(lm=users_lm):
         pairs = [(case.make(model), example), (case.make(), example)] * 2
-        found = dspy.Parallel(num_threads=4, disable_progress_bar=True)(pairs)
-    assert [each[case.field] for each in found] == [expected] * 4
+        predictions = dspy.Parallel(num_threads=4, disable_progress_bar=True)(pairs)
+    assert [each[case.field] for each in predictions] == [expected] * 4
     assert case.make("lexical").batch([example] * 3, disable_progress_bar=True) is not None
 
 
@@ -141,8 +141,8 @@ def test_track_usage(case, model, users_lm, own, twin_server):
     assert usage["prompt_tokens"] > 0
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
     with dspy.context(lm=users_lm, track_usage=True):
-        found = judge(**case.asked)
-    assert list(found.get_lm_usage()) == ["openai/mock"]
+        prediction = judge(**case.asked)
+    assert list(prediction.get_lm_usage()) == ["openai/mock"]
 
 
 def test_callbacks(case, model):
@@ -158,9 +158,9 @@ def test_callbacks(case, model):
 
     seen, judge = Seen(), case.make(model)
     with dspy.context(callbacks=[seen]):
-        found = judge(**case.asked)
+        prediction = judge(**case.asked)
     assert seen.calls[0][0] is judge
-    assert seen.calls[-1] == found[case.field]
+    assert seen.calls[-1] == prediction[case.field]
 
 
 @pytest.mark.slow

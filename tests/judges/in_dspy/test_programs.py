@@ -35,8 +35,8 @@ class Checked(dspy.Module):
         return dspy.Prediction(title=title, verdict=self.judge(sentence=sentence, passage=passage))
 
 
-def is_right(example, found, trace=None, name=None, name_trace=None):
-    return float(found.verdict.verdict == example.wanted)
+def is_right(example, prediction, trace=None, name=None, name_trace=None):
+    return float(prediction.verdict.verdict == example.wanted)
 
 
 def skilled(body):
@@ -47,16 +47,16 @@ def skilled(body):
     if '"verdict"' not in system:
         fields = ("title", "proposed_instruction", "discussion", "summary", "observations")
         fields += ("program_description", "module_description")
-        said = "".join(f"[[ ## {name} ## ]]\n{HINT}\n\n" for name in fields)
+        content = "".join(f"[[ ## {name} ## ]]\n{HINT}\n\n" for name in fields)
         advice = '[[ ## module_advice ## ]]\n{"judge.judge": "Look again."}\n\n'
-        return f"{said}{advice}[[ ## completed ## ]]\n```\n{HINT}\n```"
+        return f"{content}{advice}[[ ## completed ## ]]\n```\n{HINT}\n```"
     return {"verdict": "full" if input_of(body)["passage"] == "says it" else "none"}
 
 
 @pytest.fixture
 def server():
-    with MockServer(skilled) as found:
-        yield found
+    with MockServer(skilled) as running:
+        yield running
 
 
 @pytest.fixture
@@ -66,9 +66,9 @@ def judge(server):
 
 @pytest.fixture
 def lm(server):
-    found = dspy.LM("openai/mock", api_base=server.base_url, api_key="users", cache=False)
-    with dspy.context(lm=found):
-        yield found
+    users_lm = dspy.LM("openai/mock", api_base=server.base_url, api_key="users", cache=False)
+    with dspy.context(lm=users_lm):
+        yield users_lm
 
 
 def demos_of(program):
@@ -83,10 +83,10 @@ def test_trace(case, model, expected):
         trace = dspy.settings.trace
     assert {id(predict) for predict, _, _ in trace} == {id(judge.question(case.predictor))}
     prompt = judge.prompt(case.predictor)
-    for _, shown, told in trace:
+    for _, shown, outputs in trace:
         assert shown.keys() <= set(prompt.input_names)  # all but those that may be left out
         assert len(shown) > 0
-        assert tuple(told.keys()) == prompt.output_names
+        assert tuple(outputs.keys()) == prompt.output_names
 
 
 def test_what_a_run_asks_is_not_traced(model):
@@ -126,8 +126,8 @@ def test_mipro(judge, lm, server):
 
 
 def test_gepa(judge, lm, server):
-    def right_and_why(example, found, trace=None, name=None, name_trace=None):
-        return dspy.Prediction(score=is_right(example, found), feedback="Be strict.")
+    def right_and_why(example, prediction, trace=None, name=None, name_trace=None):
+        return dspy.Prediction(score=is_right(example, prediction), feedback="Be strict.")
 
     server.brain = lambda body: (
         skilled(body) if HINT in body["messages"][0]["content"] else _lazy(skilled(body))
@@ -140,8 +140,8 @@ def test_gepa(judge, lm, server):
     assert program.judge.backend is judge.backend
 
 
-def _lazy(said):
-    return {"verdict": "full"} if isinstance(said, dict) else said
+def _lazy(reply):
+    return {"verdict": "full"} if isinstance(reply, dict) else reply
 
 
 def test_simba(judge, lm, server):
@@ -149,12 +149,12 @@ def test_simba(judge, lm, server):
 
     def unsure(body):
         """Right with an example or advice, else every other time, so that samples differ."""
-        found = skilled(body)
-        if isinstance(found, str):
-            return found
+        reply = skilled(body)
+        if isinstance(reply, str):
+            return reply
         asked.append(body)
         is_taught = len(body["messages"]) > 2 or "Look again" in body["messages"][0]["content"]
-        return found if is_taught or len(asked) % 2 else {"verdict": "partial"}
+        return reply if is_taught or len(asked) % 2 else {"verdict": "partial"}
 
     server.brain = unsure
     optimiser = dspy.SIMBA(
@@ -177,12 +177,12 @@ UNFIT = {
 }
 
 
-@pytest.mark.parametrize(("told", "what"), UNFIT.values(), ids=UNFIT)
-def test_demos_that_do_not_fit(told, what):
+@pytest.mark.parametrize(("outputs", "what"), UNFIT.values(), ids=UNFIT)
+def test_demos_that_do_not_fit(outputs, what):
     judge = NuggetAssigner("lexical")
     judge.assign.demos = [
         dspy.Example(**MAPS, verdicts={"1": "support", "2": "not_support"}),
-        dspy.Example(**(MAPS | told)),
+        dspy.Example(**(MAPS | outputs)),
     ]
     with pytest.raises(ValueError, match=rf"assign\.demos\[1\]: .*{what}"):
         judge(question="q", answer="a", nuggets=["wind"])
@@ -195,9 +195,9 @@ def test_demos_that_do_not_fit(told, what):
 def test_demos_of_a_window(twin_server, model):
     judge = NuggetAssigner(model)
     judge.assign.demos = [dspy.Example(**MAPS, verdicts={"1": "support", "2": "not_support"})]
-    found = judge(question="q", answer="a", nuggets=["n"])
+    prediction = judge(question="q", answer="a", nuggets=["n"])
     assert (
-        found.verdicts
+        prediction.verdicts
         == NuggetAssigner("lexical")(question="q", answer="a", nuggets=["n"]).verdicts
     )
     shown = json.loads(twin_server.requests[0].body["messages"][2]["content"])
@@ -207,7 +207,7 @@ def test_demos_of_a_window(twin_server, model):
 def test_demos_that_were_saved(case, steps):
     """As optimisers leave them, with labels and maps as a trace has them."""
     judge, loaded = case.make("lexical"), case.make("lexical")
-    demos = [dspy.Example(augmented=True, **shown, **told) for _, shown, told in steps]
+    demos = [dspy.Example(augmented=True, **shown, **outputs) for _, shown, outputs in steps]
     judge.question(case.predictor).demos = demos
     loaded.load_state(json.loads(json.dumps(judge.dump_state())))
     assert len(judge.prompt(case.predictor).fixed) == 1 + 2 * len(demos)

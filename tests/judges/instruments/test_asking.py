@@ -216,16 +216,18 @@ def test_entailment_in_the_words_of_a_file_quotes_nothing(model, written):
     server, config = model
     server.brain = lambda body: "so: holds"
     judge = EntailmentJudge(config).with_prompt(written(CASES["entailment"][1]))
-    found = judge(key_point="k", response="r")
-    assert (found.verdict, found.evidence) == ("yes", None)
+    prediction = judge(key_point="k", response="r")
+    assert (prediction.verdict, prediction.evidence) == ("yes", None)
 
 
 def test_the_judges_own_json_brings_all_of_its_fields(model, written):
     server, config = model
     server.brain = lambda body: {"evidence": "It rained", "verdict": "yes"}
     text = "user: '{key_point} {response}'\nreply: {form: json}\n"
-    found = EntailmentJudge(config).with_prompt(written(text))(key_point="k", response="It rained.")
-    assert (found.verdict, found.is_quoted) == ("yes", True)
+    prediction = EntailmentJudge(config).with_prompt(written(text))(
+        key_point="k", response="It rained."
+    )
+    assert (prediction.verdict, prediction.is_quoted) == ("yes", True)
 
 
 def test_other_instructions_leave_fence_fields_and_reply_as_they_are(model):
@@ -267,8 +269,8 @@ def test_without_log_probabilities_a_filter_takes_samples(model, written):
     server.brain = lambda body: "so: holds"
     text = "user: '{question} {key_point}'\n" + words("yes", "no")
     judge = KeyPointFilter(config, samples=3).with_prompt(written(text))
-    found = judge(question="q", key_point="k")
-    assert (found.verdict, found.method, len(server.requests)) == ("yes", "samples", 3)
+    prediction = judge(question="q", key_point="k")
+    assert (prediction.verdict, prediction.method, len(server.requests)) == ("yes", "samples", 3)
 
 
 def test_a_refused_or_broken_reply_is_asked_again_and_then_counted(model, written):

@@ -123,9 +123,9 @@ def test_what_is_wrong_in_a_file_is_told_with_its_line(text, line, what, written
     path = written(text)
     with pytest.raises(InputError) as caught:
         SupportJudge("lexical").with_prompt(path)
-    told = str(caught.value)
-    assert what in told
-    assert line is None or f"{path}:{line}: " in told
+    message = str(caught.value)
+    assert what in message
+    assert line is None or f"{path}:{line}: " in message
 
 
 def test_a_reply_of_one_label_is_refused_where_a_call_asks_about_several(written):
@@ -221,12 +221,12 @@ def test_what_a_template_lacks_is_given_by_a_file_that_names_it(written):
     with pytest.raises(InputError, match=re.escape(f"{template}:1: {{examples}} is no input")):
         judge.with_prompt(template)
     path = written("template: qrel.txt\nsystem: Be fair.\ntexts: {examples: 'no {hole}'}\n")
-    found = judge.with_prompt(path)
-    assert found.prompt("judge").messages({"question": "q", "passage": "p"}) == [
+    with_file = judge.with_prompt(path)
+    assert with_file.prompt("judge").messages({"question": "q", "passage": "p"}) == [
         {"role": "system", "content": "Be fair."},
         {"role": "user", "content": "E no {hole}\nQ q\nP p"},
     ]
-    assert found.instruments["judge"].files == (path, template)
+    assert with_file.instruments["judge"].files == (path, template)
 
 
 def test_every_word_of_a_file_is_part_of_the_judges_identity(written):
@@ -263,8 +263,8 @@ def test_the_example_of_the_page_fits_its_judge(written):
     assert roles == ["system", "user", "assistant", "user"]
     assert '[1] it\'s the "wind"\n[2] a damper\n' in prompt.user(ASKED)
     assert "(Braces are written twice: { and }.)" in prompt.user(ASKED)
-    found = prompt.parse('["partly", "No"]', ASKED)["verdicts"]
-    assert found == {"11": "partial_support", "12": "not_support"}
+    verdicts = prompt.parse('["partly", "No"]', ASKED)["verdicts"]
+    assert verdicts == {"11": "partial_support", "12": "not_support"}
     named = next(text for text in blocks if text.startswith("template:"))
     written("{examples} {query} {passage}", "qrel_fewshot_bing.txt")
     prompt = RelevanceJudge("lexical").with_prompt(written(named)).prompt("judge")

@@ -10,11 +10,11 @@ SUPPORT = {"support": "support", "partial support": "partial_support", "not supp
 
 
 def reader(form, labels=SUPPORT, **more):
-    found = ReplyForm(form=form, **more)
-    return ReplyReader(found, Labels(labels, are_numbers=form == "number"))
+    parts = ReplyForm(form=form, **more)
+    return ReplyReader(parts, Labels(labels, are_numbers=form == "number"))
 
 
-def said(reading, text):
+def read_or_reason(reading, text):
     """What is read, or the reason why it is not."""
     try:
         return reading.read(text)[0]
@@ -45,7 +45,7 @@ def said(reading, text):
     ],
 )
 def test_a_list_of_labels_is_one_flat_list_and_nothing_else(text, expected):
-    assert said(reader("list"), text) == expected
+    assert read_or_reason(reader("list"), text) == expected
 
 
 # Values: json.loads and ast.literal_eval of the same texts, which must agree with ours.
@@ -67,7 +67,7 @@ def test_texts_of_a_list_are_those_that_python_reads(text):
 
 def test_half_a_character_in_a_list_is_no_text():
     free = ReplyReader(ReplyForm(form="list"), None)
-    assert said(free, '["\\ud83d"]') == "unparseable"
+    assert read_or_reason(free, '["\\ud83d"]') == "unparseable"
 
 
 GRADES = {str(i): str(i) for i in range(4)}
@@ -96,7 +96,7 @@ GRADES = {str(i): str(i) for i in range(4)}
     ],
 )
 def test_a_label_stands_after_its_marker_and_all_markers_must_agree(text, expected):
-    assert said(reader("label", GRADES, after="final score:"), text) == expected
+    assert read_or_reason(reader("label", GRADES, after="final score:"), text) == expected
 
 
 @pytest.mark.parametrize(
@@ -110,7 +110,10 @@ def test_a_label_stands_after_its_marker_and_all_markers_must_agree(text, expect
     ],
 )
 def test_a_word_that_goes_on_is_no_label(text, expected):
-    assert said(reader("label", {"yes": "full", "no": "none"}, after="verdict:"), text) == expected
+    assert (
+        read_or_reason(reader("label", {"yes": "full", "no": "none"}, after="verdict:"), text)
+        == expected
+    )
 
 
 @pytest.mark.parametrize(
@@ -126,7 +129,7 @@ def test_a_word_that_goes_on_is_no_label(text, expected):
     ],
 )
 def test_a_label_without_marker_stands_alone(text, more, expected):
-    assert said(reader("label", **more), text) == expected
+    assert read_or_reason(reader("label", **more), text) == expected
 
 
 @pytest.mark.parametrize(
@@ -134,7 +137,7 @@ def test_a_label_without_marker_stands_alone(text, more, expected):
     [("2", "2"), ("2.0", "2"), ("+2", "2"), ("2.5", "unparseable"), ("two", "unparseable")],
 )
 def test_a_number_is_told_by_its_value(text, expected):
-    assert said(reader("number", GRADES), text) == expected
+    assert read_or_reason(reader("number", GRADES), text) == expected
 
 
 @pytest.mark.parametrize(
@@ -154,7 +157,7 @@ def test_a_number_is_told_by_its_value(text, expected):
     ],
 )
 def test_a_field_of_json_counts_by_any_of_its_names(text, expected):
-    assert said(reader("json", GRADES, field=["O", "overall"]), text) == expected
+    assert read_or_reason(reader("json", GRADES, field=["O", "overall"]), text) == expected
 
 
 def test_two_labels_for_one_spelling_are_refused():

@@ -7,7 +7,7 @@ from nuggetjudge.records.evidence import Evidence
 
 def test_a_label_stands_with_its_count_and_the_words_of_one_quote():
     quoted = Verdict("full", evidence=(Evidence(of="passage", quote="the tides"),))
-    said = labels_as_text(
+    text = labels_as_text(
         {"passage": "p"}, {"a": quoted, "b": Verdict("none"), "c": Verdict("full")}
     )
-    assert sorted(said.splitlines()) == ['full: 2 of 3, going by "the tides"', "none: 1 of 3"]
+    assert sorted(text.splitlines()) == ['full: 2 of 3, going by "the tides"', "none: 1 of 3"]

@@ -36,10 +36,10 @@ def says():
 @pytest.fixture
 def server(says):
     def brain(body):
-        said = says[body["model"]]
-        if said == "refused":
+        reply = says[body["model"]]
+        if reply == "refused":
             return {"verdict": "of no scale"}
-        return said if isinstance(said, dict) else {"verdict": said}
+        return reply if isinstance(reply, dict) else {"verdict": reply}
 
     with MockServer(brain=brain, model_names=MODELS) as up:
         yield up
@@ -74,20 +74,20 @@ def jury(member):
 )
 def test_the_labels_of_the_members_become_one(jury, says, how, votes, label):
     says.update(zip("abc", votes, strict=True))
-    found = jury(how)(**ASKED)
-    assert found.label == label
-    assert found.votes == dict(zip("abc", votes, strict=True))
-    assert found.score == pytest.approx(
+    prediction = jury(how)(**ASKED)
+    assert prediction.label == label
+    assert prediction.votes == dict(zip("abc", votes, strict=True))
+    assert prediction.score == pytest.approx(
         sum({"none": 0, "partial": 0.5, "full": 1}[v] for v in votes) / 3
     )
-    assert found.spread == 2
+    assert prediction.spread == 2
 
 
 def test_a_member_that_fails_is_a_vote_that_is_not_there(jury, says):
     says["b"] = "refused"
-    found = jury()(**ASKED)
-    assert (found.label, found.score) == ("full", 1.0)
-    assert found.votes == {"a": "full", "b": None, "c": "full"}
+    prediction = jury()(**ASKED)
+    assert (prediction.label, prediction.score) == ("full", 1.0)
+    assert prediction.votes == {"a": "full", "b": None, "c": "full"}
 
 
 def test_too_few_votes_are_no_judgement_and_say_who_failed(jury, says):
@@ -121,16 +121,16 @@ def test_a_tie_may_be_left_unjudged(jury, says):
 def test_weights_count(jury, says):
     says.update(a="none", b="full", c="full")
     weights = {"a": 3.0, "b": 1.0, "c": 1.0}
-    found = jury("vote", weights=weights)(**ASKED)
-    assert (found.label, found.score) == ("none", pytest.approx(0.4))
+    prediction = jury("vote", weights=weights)(**ASKED)
+    assert (prediction.label, prediction.score) == ("none", pytest.approx(0.4))
 
 
 def test_the_adjudicator_sees_labels_and_counts_and_decides_where_they_differ(
     jury, says, member, server
 ):
     says.update(a="none", b="none", c="full", d="full")
-    held = jury("vote", adjudicator=member("d"))
-    verdict, _ = run_sync(held.verdict(**ASKED))
+    seated = jury("vote", adjudicator=member("d"))
+    verdict, _ = run_sync(seated.verdict(**ASKED))
     assert (verdict.label, verdict.method) == ("full", "adjudicated")
     assert verdict.votes == {"a": "none", "b": "none", "c": "full"}
     [asked] = [input_of(r.body) for r in server.requests if r.body["model"] == "d"]
@@ -138,7 +138,7 @@ def test_the_adjudicator_sees_labels_and_counts_and_decides_where_they_differ(
     assert sorted(asked["other_judges"].splitlines()) == ["full: 1 of 3", "none: 2 of 3"]
     server.clear()
     says.update(a="full", b="full")
-    assert held(**ASKED).label == "full"
+    assert seated(**ASKED).label == "full"
     assert {r.body["model"] for r in server.requests} == set("abc")
     says.update(a="none")
     assert jury("vote", adjudicator=member("d"), spread=3)(**ASKED).label == "full"
@@ -153,18 +153,18 @@ def test_a_failed_adjudicator_leaves_no_label(jury, says, member):
 
 
 def test_every_call_of_every_member_is_counted(jury):
-    found, calls = run_sync(jury().judged([ASKED]))
+    outcomes, calls = run_sync(jury().judged([ASKED]))
     assert [call.model.partition(":")[0] for call in calls] == ["a", "b", "c"]
     verdicts, total = run_sync(jury().verdicts([ASKED]))
-    assert verdicts == found
+    assert verdicts == outcomes
     assert total.prompt_tokens == sum(call.prompt_tokens for call in calls)
 
 
 def test_a_fit_puts_its_cuts_on_the_mean(jury, says):
     says.update(a="none", b="partial", c="partial")
-    held = jury()
-    held.correction = Correction(cuts=(0.2, 0.3))
-    verdict, _ = run_sync(held.verdict(**ASKED))
+    seated = jury()
+    seated.correction = Correction(cuts=(0.2, 0.3))
+    verdict, _ = run_sync(seated.verdict(**ASKED))
     assert (verdict.label, verdict.score) == ("full", pytest.approx(1 / 3))
     assert verdict.votes == {"a": "none", "b": "partial", "c": "partial"}
 
@@ -173,9 +173,9 @@ def test_replicates_of_one_model_are_asked_each_by_itself(member, server):
     judges = [member("a") for _ in range(3)]
     for i, judge in enumerate(judges):
         judge.replicate = i
-    held = Jury(judges)
-    assert list(held.members) == ["hosted_vllm/a", "hosted_vllm/a 2", "hosted_vllm/a 3"]
-    assert held(**ASKED).label == "full"
+    seated = Jury(judges)
+    assert list(seated.members) == ["hosted_vllm/a", "hosted_vllm/a 2", "hosted_vllm/a 3"]
+    assert seated(**ASKED).label == "full"
     assert len(server.requests) == 3
 
 
@@ -191,11 +191,11 @@ def test_replicates_of_one_model_are_asked_each_by_itself(member, server):
 )
 def test_every_judge_of_items_can_sit_on_a_jury(kind, options, asked):
     one = kind(model="lexical", **options)
-    found = Jury([kind(model="lexical", **options) for _ in range(3)], "vote")(**asked)
+    prediction = Jury([kind(model="lexical", **options) for _ in range(3)], "vote")(**asked)
     alone = one(**asked)
-    said = found.verdicts if "verdicts" in found else [found.label]
+    labels = prediction.verdicts if "verdicts" in prediction else [prediction.label]
     wanted = next(alone[name] for name in ("verdicts", "grade", "verdict") if name in alone)
-    assert said == (list(map(str, wanted)) if isinstance(wanted, list) else [str(wanted)])
+    assert labels == (list(map(str, wanted)) if isinstance(wanted, list) else [str(wanted)])
 
 
 def test_labels_without_an_order_are_voted_on(member, says):
@@ -205,8 +205,8 @@ def test_labels_without_an_order_are_voted_on(member, says):
     )  # fmt: skip
     says.update(a={"label": "one"}, b={"label": "two"}, c={"label": "two"})
     members = [member(name, OwnJudge, definition=definition) for name in "abc"]
-    found = Jury(members, "vote")(text="any")
-    assert (found.label, found.score, found.spread) == ("two", None, 1)
+    prediction = Jury(members, "vote")(text="any")
+    assert (prediction.label, prediction.score, prediction.spread) == ("two", None, 1)
     with pytest.raises(ValueError, match="without an order can only be voted on"):
         Jury(members, "median")
 
@@ -240,10 +240,10 @@ def test_a_tie_in_a_window_would_lose_the_others(member):
 
 
 def test_its_prompts_are_those_of_its_members(jury, member):
-    found = jury(adjudicator=member("d")).prompts()
-    assert sorted(found) == ["a.judge", "adjudicator.judge", "b.judge", "c.judge"]
-    assert found["a.judge"].prompt_hash() == found["b.judge"].prompt_hash()
-    assert found["a.judge"].prompt_hash() != found["adjudicator.judge"].prompt_hash()
+    prompts = jury(adjudicator=member("d")).prompts()
+    assert sorted(prompts) == ["a.judge", "adjudicator.judge", "b.judge", "c.judge"]
+    assert prompts["a.judge"].prompt_hash() == prompts["b.judge"].prompt_hash()
+    assert prompts["a.judge"].prompt_hash() != prompts["adjudicator.judge"].prompt_hash()
     json.dumps(nj.judges.Verdict("full", votes={"a": None}).as_row())
 
 
@@ -251,10 +251,10 @@ def test_the_quotes_are_those_of_the_members_that_gave_the_label(member, says):
     quotes = {"a": "The moon makes", "b": "the tides", "c": "the tides"}
     labels = {"a": "none", "b": "full", "c": "full"}
     for name, quote in quotes.items():
-        said = {"passage_quotes": [quote], "sentence_quotes": [], "verdict": labels[name]}
-        says[name] = said
+        reply = {"passage_quotes": [quote], "sentence_quotes": [], "verdict": labels[name]}
+        says[name] = reply
     members = {name: member(name).explaining(evidence=True) for name in "abc"}
     jury = Jury(members)
-    (found,), _ = run_sync(jury.verdicts([ASKED]))
-    assert found.label == "full"
-    assert [each.quote for each in found.evidence] == ["the tides"]
+    (verdict,), _ = run_sync(jury.verdicts([ASKED]))
+    assert verdict.label == "full"
+    assert [each.quote for each in verdict.evidence] == ["the tides"]

@@ -10,29 +10,29 @@ ROOT = Path(__file__).resolve().parents[3]
 
 
 def measured(shared_data, name):
-    found = [table.measure(row, shared_data) for row in table.ROWS if row.name.startswith(name)]
-    if None in found:
+    measures = [table.measure(row, shared_data) for row in table.ROWS if row.name.startswith(name)]
+    if None in measures:
         pytest.skip(f"{name} not found in {shared_data}")
-    return found
+    return measures
 
 
 def test_nugget_labels_reach_the_row_to_beat(shared_data):
-    (found,) = measured(shared_data, "rag24_nuggets")
-    assert found.n > 7000
-    assert found.kappa >= 0.52
+    (measure,) = measured(shared_data, "rag24_nuggets")
+    assert measure.n > 7000
+    assert measure.kappa >= 0.52
 
 
 def test_support_labels_reach_the_row_to_beat(shared_data):
-    (found,) = measured(shared_data, "rag24_support")
-    assert found.n > 2000
-    assert found.kappa >= 0.40
+    (measure,) = measured(shared_data, "rag24_support")
+    assert measure.n > 2000
+    assert measure.kappa >= 0.40
 
 
 # What share of query tokens gives, by the notes of the two collections.
 @pytest.mark.parametrize(("name", "plain"), [("rag24_relevance", 0.133), ("dl23_llmjudge", 0.145)])
 def test_relevance_from_grade_2_on_beats_the_plain_share_of_words(shared_data, name, plain):
-    found = measured(shared_data, name)[1]
-    assert found.kappa > plain
+    measure = measured(shared_data, name)[1]
+    assert measure.kappa > plain
 
 
 def test_answers_in_reports_and_passages_reach_the_row_to_beat(shared_data):
@@ -44,37 +44,37 @@ def test_answers_in_reports_and_passages_reach_the_row_to_beat(shared_data):
 
 
 def test_the_cut_for_answers_holds_on_topics_that_it_was_not_chosen_on(shared_data):
-    if (found := table.held_out(shared_data)) is None:
+    if (measure := table.held_out(shared_data)) is None:
         pytest.skip(f"crux_duc not found in {shared_data}")
-    assert found.n == 264
-    assert found.kappa >= 0.40
+    assert measure.n == 264
+    assert measure.kappa >= 0.40
 
 
 def test_coverage_orders_reports_as_each_annotator_does(shared_data):
-    if (found := table.coverage(shared_data)) is None:
+    if (coverage := table.coverage(shared_data)) is None:
         pytest.skip(f"crux_duc not found in {shared_data}")
-    n_reports, by_annotator = found
+    n_reports, by_annotator = coverage
     assert n_reports == 18
     assert all(rho > 0.6 for rho in by_annotator.values())
 
 
 @pytest.mark.parametrize("name", ["rag24_e2e", "rag25_nuggets"])
 def test_importance_is_better_than_chance(shared_data, name):
-    (found,) = measured(shared_data, name)
-    assert found.kappa > 0.0
+    (measure,) = measured(shared_data, name)
+    assert measure.kappa > 0.0
 
 
 def test_the_page_and_the_readme_show_these_figures(shared_data, capsys):
     table.main([str(shared_data)])
-    told = capsys.readouterr()
-    if told.err:
+    printed = capsys.readouterr()
+    if printed.err:
         pytest.skip("some of the data is absent")
     page = (ROOT / "docs" / "lexical.md").read_text(encoding="utf-8")
-    assert with_tables(page, told.out) == (page, 16)
+    assert with_tables(page, printed.out) == (page, 16)
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for name in ("rag24_support", "rag24_relevance", "crux_duc", "ikat24_nugget_match"):
-        found = measured(shared_data, name)
-        assert any(f"kappa {x.kappa:.3f}, n {x.n:,}".replace("0.", ".") in readme for x in found)
+        measures = measured(shared_data, name)
+        assert any(f"kappa {x.kappa:.3f}, n {x.n:,}".replace("0.", ".") in readme for x in measures)
 
 
 def test_missing_data_is_named_and_left_out(tmp_path, capsys):

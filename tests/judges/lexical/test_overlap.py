@@ -26,8 +26,8 @@ def test_a_text_that_is_there_twice_counts_once():
 # needed: red 3, fish 1; held: fish. Letters: "red f" "ed fi" "d fis" " fish" against "fish".
 def test_the_score_is_the_mean_of_weighted_words_and_runs_of_letters():
     assert weighted_overlap("red fish", "fish", {"red": 3.0, "fish": 1.0}) == (0.25 + 0) / 2
-    found = weighted_overlap("red fish", "a fish", {"red": 3.0, "fish": 1.0})
-    assert found == (0.25 + 0.25) / 2  # " fish" is there
+    score = weighted_overlap("red fish", "a fish", {"red": 3.0, "fish": 1.0})
+    assert score == (0.25 + 0.25) / 2  # " fish" is there
 
 
 def test_an_unknown_word_weighs_as_much_as_the_heaviest():
@@ -49,5 +49,5 @@ def test_a_verbatim_copy_scores_one_and_nothing_in_common_zero():
 
 
 @given(st.text(max_size=60), st.text(max_size=120))
-def test_the_score_is_a_share(needed, held):
-    assert 0 <= weighted_overlap(needed, held, word_weights([needed, held])) <= 1
+def test_the_score_is_a_share(needed, text):
+    assert 0 <= weighted_overlap(needed, text, word_weights([needed, text])) <= 1

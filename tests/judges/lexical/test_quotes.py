@@ -10,7 +10,7 @@ TEXT = "The dam broke.\n\nThen the  river\trose (by 3.5 m), and  the\u00a0dam wa
 
 
 @pytest.mark.parametrize(
-    ("quote", "found"),
+    ("quote", "matched"),
     [
         ("The dam broke.", "The dam broke."),
         (" the  river\trose ", "the  river\trose"),
@@ -20,9 +20,9 @@ TEXT = "The dam broke.\n\nThen the  river\trose (by 3.5 m), and  the\u00a0dam wa
         ("and\n the dam\u2003was", "and  the\u00a0dam was"),
     ],
 )
-def test_a_quote_is_found_exactly_or_with_other_white_space(quote, found):
+def test_a_quote_is_found_exactly_or_with_other_white_space(quote, matched):
     start, end = find_quote(quote, TEXT)
-    assert TEXT[start:end] == found
+    assert TEXT[start:end] == matched
     assert is_quoted(quote, TEXT)
 
 
@@ -70,9 +70,9 @@ def test_any_part_of_a_text_is_found_whatever_its_white_space(text, data):
 
 @given(st.text(max_size=20), st.text(max_size=60))
 def test_what_is_found_has_the_words_of_the_quote(quote, text):
-    found = find_quote(quote, text)
-    if found is not None:
-        assert text[slice(*found)].split() == quote.split() != []
+    span = find_quote(quote, text)
+    if span is not None:
+        assert text[slice(*span)].split() == quote.split() != []
 
 
 def test_a_long_hostile_text_takes_no_time():

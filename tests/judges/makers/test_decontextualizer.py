@@ -68,8 +68,8 @@ def test_a_blank_document_has_no_passages_and_costs_no_call():
 @pytest.mark.parametrize("n", [1, 3, 6])
 def test_one_to_six_passages_are_taken_as_they_are(n):
     with saying(*map(str, range(n)), "", " ") as server:
-        found = Decontextualizer(model_at(server))(document=DOCUMENT).passages
-    assert found == list(map(str, range(n)))
+        passages = Decontextualizer(model_at(server))(document=DOCUMENT).passages
+    assert passages == list(map(str, range(n)))
 
 
 @pytest.mark.parametrize("passages", [[], ["", "\n"], list("abcdefg")])
@@ -105,21 +105,21 @@ def test_a_limit_below_one_is_refused():
 
 def test_the_twin_packs_sentences_evenly_into_passages_of_at_most_200_words():
     document = " ".join(f"It has {i} words here." for i in range(90))  # 450 words
-    found = Decontextualizer("lexical")(document=document).passages
-    assert [len(passage.split()) for passage in found] == [150, 150, 150]
-    assert " ".join(found) == document
+    passages = Decontextualizer("lexical")(document=document).passages
+    assert [len(passage.split()) for passage in passages] == [150, 150, 150]
+    assert " ".join(passages) == document
 
 
 def test_the_twin_gives_no_more_passages_than_a_reply_may_hold():
     document = " ".join(["word " * 150 + "end."] * 6 + ["A " + "word " * 110 + "end."])
-    found = Decontextualizer("lexical")(document=document).passages
-    assert 1 < len(found) <= 6
-    assert " ".join(found).split() == document.split()
+    passages = Decontextualizer("lexical")(document=document).passages
+    assert 1 < len(passages) <= 6
+    assert " ".join(passages).split() == document.split()
 
 
 @given(st.text(max_size=400), st.integers(1, 9))
 def test_the_twin_loses_no_text(document, most):
-    found = lexical_writing.write_passages({"before": "", "part": document})["passages"]
-    assert "".join("".join(found).split()) == "".join(document.split())
+    passages = lexical_writing.write_passages({"before": "", "part": document})["passages"]
+    assert "".join("".join(passages).split()) == "".join(document.split())
     judged = Decontextualizer("lexical", most_tokens=most)(document=document).passages
     assert "".join("".join(judged).split()) == "".join(document.split())

@@ -49,12 +49,12 @@ def inputs_sent(server):
 
 def by_topic(body):
     """Joins the points that begin with the same word."""
-    found = {}
+    by_name = {}
     for number, text in input_of(body)["points"].items():
-        found.setdefault(text.split()[0], []).append((int(number), text))
+        by_name.setdefault(text.split()[0], []).append((int(number), text))
     return {
         "merged": groups(
-            *((f"{name} joined", *(n for n, _ in same)) for name, same in found.items())
+            *((f"{name} joined", *(n for n, _ in same)) for name, same in by_name.items())
         )
     }
 
@@ -220,10 +220,10 @@ def test_sixty_points_are_one_call_and_sixty_one_are_three_blocks_each_with_each
 def test_points_that_belong_together_are_joined_wherever_they_stand(names, most):
     def by_name(inputs):
         assert len(inputs["points"]) <= most
-        found = {}
+        by_letter = {}
         for number, text in inputs["points"].items():
-            found.setdefault(text[0], []).append(int(number))
-        return {"merged": groups(*((f"{name} joined", *same) for name, same in found.items()))}
+            by_letter.setdefault(text[0], []).append(int(number))
+        return {"merged": groups(*((f"{name} joined", *same) for name, same in by_letter.items()))}
 
     points = merged_by(by_name, [f"{name} alone" for name in names], most)
     expected = {name: tuple(i for i, each in enumerate(names) if each == name) for name in names}
@@ -237,14 +237,14 @@ def test_points_that_belong_together_are_joined_wherever_they_stand(names, most)
 @given(st.integers(0, 50), st.integers(2, 12), st.randoms(use_true_random=False))
 def test_whatever_is_joined_every_original_is_in_exactly_one_merged_point(n, most, rng):
     def at_random(inputs):
-        found = {}
+        by_group = {}
         for number in inputs["points"]:
-            found.setdefault(rng.randint(0, 4), []).append(int(number))
-        pairs = [("joined", *same) for same in found.values()]
+            by_group.setdefault(rng.randint(0, 4), []).append(int(number))
+        pairs = [("joined", *same) for same in by_group.values()]
         return {"merged": groups(*rng.sample(pairs, len(pairs)))}
 
     points = merged_by(at_random, [f"point {i}" for i in range(n)], most)
-    assert sorted(place for point in points for place in point.members) == list(range(n))
+    assert sorted(index for point in points for index in point.members) == list(range(n))
     assert all(point.members for point in points)
 
 
@@ -312,7 +312,7 @@ def test_the_twin_joins_points_that_share_half_of_their_words():
 def test_the_twin_takes_any_texts(texts, most, question):
     judge = KeyPointMerger("lexical", most_points=most)
     points = judge(question=question, texts=texts).points
-    assert sorted(place for point in points for place in point.members) == list(range(len(texts)))
+    assert sorted(index for point in points for index in point.members) == list(range(len(texts)))
     assert {point.text for point in points} <= {" ".join(text.split()) for text in texts} | set(
         texts
     )

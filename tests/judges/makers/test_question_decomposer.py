@@ -28,8 +28,8 @@ def test_the_question_has_a_kind_and_a_part_comes_once_on_one_line():
 
 
 def test_a_simple_question_is_searched_for_as_it_is():
-    found, _ = split("simple", "Who is he?", "What else?", question="Who  led it?")
-    assert found == (SearchKind.SIMPLE, ["Who led it?"])
+    parts, _ = split("simple", "Who is he?", "What else?", question="Who  led it?")
+    assert parts == (SearchKind.SIMPLE, ["Who led it?"])
 
 
 def test_kinds_are_read_in_any_spelling():
@@ -62,11 +62,11 @@ def test_none_or_too_many_parts_are_no_reply(n):
     ],
 )  # fmt: skip
 def test_the_twin_splits_where_another_question_begins(question, kind, parts):
-    found = QuestionDecomposer("lexical")(question=question)
-    assert (found.kind, found.subquestions) == (kind, parts)
+    prediction = QuestionDecomposer("lexical")(question=question)
+    assert (prediction.kind, prediction.subquestions) == (kind, parts)
 
 
 @given(st.text(max_size=300))
 def test_the_twin_takes_any_text(question):
-    found = lexical_questions.split_question({"question": question})["subquestions"]
-    assert 1 <= len(found) <= 6
+    parts = lexical_questions.split_question({"question": question})["subquestions"]
+    assert 1 <= len(parts) <= 6

@@ -25,8 +25,8 @@ def evolved(questions, n, way="depth"):
 
 
 def test_the_old_question_blanks_and_repetitions_do_not_count():
-    told = [" why DID the dockers  strike", "", "Why then?", "why then", " \n", "Who  paid?"]
-    questions, (call,) = evolved(told, 3)
+    replied = [" why DID the dockers  strike", "", "Why then?", "why then", " \n", "Who  paid?"]
+    questions, (call,) = evolved(replied, 3)
     assert questions == ["Why then?", "Who paid?"]
     assert call.model == "mock"
 
@@ -63,5 +63,5 @@ def test_none_wanted_is_an_argument_error():
 @given(st.text(max_size=200), st.integers(1, 6))
 def test_the_twins_take_any_text(question, wanted):
     for twin in (lexical_questions.deepen_question, lexical_questions.widen_question):
-        found = twin({"question": question, "wanted": wanted})["questions"]
-        assert len(found) == len(set(found)) == min(wanted, 4)
+        questions = twin({"question": question, "wanted": wanted})["questions"]
+        assert len(questions) == len(set(questions)) == min(wanted, 4)

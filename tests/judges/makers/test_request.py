@@ -83,8 +83,8 @@ def test_the_example_obeys_the_rules_it_teaches():
     (example,) = RequestWriter("lexical").compose.demos
     words = example.request.split()
     assert 45 <= len(words) <= 55
-    told = {word.strip(".,") for word in example.report.split()}
-    figures = {word for word in told if any(map(str.isdigit, word))} - {"2011"}
+    terms = {word.strip(".,") for word in example.report.split()}
+    figures = {word for word in terms if any(map(str.isdigit, word))} - {"2011"}
     assert figures
     assert not figures & {word.strip(".,") for word in words}
 

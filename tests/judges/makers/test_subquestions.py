@@ -139,8 +139,8 @@ def test_the_default_is_fifteen():
 
 
 def test_the_twin_turns_statements_into_questions():
-    found = SubQuestionGenerator("lexical")(report=REPORT).questions
-    assert set(found) == {
+    questions = SubQuestionGenerator("lexical")(report=REPORT).questions
+    assert set(questions) == {
         "Is it so: The dockers of Port Merrow struck for nine days?",
         "Is it so: The harbour board was led by Ada Quill?",
         "Is it so: The strike was called off on 4 May 1911?",
@@ -167,9 +167,9 @@ def test_the_twin_leaves_out_what_points_back():
 
 def test_the_twin_has_nothing_to_add_to_its_own_list():
     judge = SubQuestionGenerator("lexical")
-    found, calls = asyncio.run(judge.generate(REPORT, 15))
+    questions, calls = asyncio.run(judge.generate(REPORT, 15))
     assert len(calls) == 2
-    asked = {"report": REPORT, "known": found, "wanted": 10}
+    asked = {"report": REPORT, "known": questions, "wanted": 10}
     assert lexical_writing.write_questions(asked) == {"questions": []}
 
 
@@ -183,6 +183,6 @@ def test_the_lexical_grader_finds_each_question_of_the_twin_answered_in_the_repo
 
 @given(st.text(max_size=300), st.integers(1, 5))
 def test_the_twin_takes_any_text(report, n):
-    found = lexical_writing.write_questions({"report": report, "known": [], "wanted": n})
-    assert len(set(found["questions"])) == len(found["questions"]) <= n
-    assert all(question.endswith("?") for question in found["questions"])
+    reply = lexical_writing.write_questions({"report": report, "known": [], "wanted": n})
+    assert len(set(reply["questions"])) == len(reply["questions"]) <= n
+    assert all(question.endswith("?") for question in reply["questions"])

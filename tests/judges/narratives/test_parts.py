@@ -16,16 +16,16 @@ NAMES = ["how it works", "what it costs", "who pays", "where it is", "since when
 
 
 @pytest.fixture
-def said():
+def answers():
     """What the model says of each part; one that is not there gets a reply that is no label."""
     return {}
 
 
 @pytest.fixture
-def server(said):
+def server(answers):
     def brain(body):
         part = input_of(body)["sub_narrative"]
-        return {"answer": said.get(part, "perhaps")}
+        return {"answer": answers.get(part, "perhaps")}
 
     with MockServer(brain=brain) as up:
         yield up
@@ -51,41 +51,41 @@ def ask(judge, names, **more):
         (["detailed", "detailed", "detailed", "related", "detailed"], 4),
     ],
 )
-def test_the_grade_counts_the_parts_that_are_answered(judge, said, server, labels, grade):
-    said.update(zip(NAMES, labels, strict=True))
-    found = ask(judge, NAMES)
-    assert (found.grade, found.label) == (grade, str(grade))
-    assert found.parts == {str(i): label for i, label in enumerate(labels, 1)}
+def test_the_grade_counts_the_parts_that_are_answered(judge, answers, server, labels, grade):
+    answers.update(zip(NAMES, labels, strict=True))
+    prediction = ask(judge, NAMES)
+    assert (prediction.grade, prediction.label) == (grade, str(grade))
+    assert prediction.parts == {str(i): label for i, label in enumerate(labels, 1)}
     assert sorted(input_of(r.body)["sub_narrative"] for r in server.requests) == sorted(NAMES)
     assert {input_of(r.body)["question"] for r in server.requests} == {"tidal power"}
 
 
 def test_parts_that_failed_leave_the_passage_unjudged_where_they_could_change_its_grade(
-    judge, said
+    judge, answers
 ):
-    said.update({"how it works": "detailed", "what it costs": "none"})
+    answers.update({"how it works": "detailed", "what it costs": "none"})
     with pytest.raises(JudgeError, match="1 of 3 sub-narratives not judged"):
         ask(judge, NAMES[:3])  # 2, or 3 if it answers who pays
 
 
-def test_a_grade_stands_where_the_parts_that_failed_could_not_change_it(judge, said):
-    said.update({"how it works": "detailed", "what it costs": "detailed"})
-    found = ask(judge, NAMES[:3])  # 3 for two parts, and for three
-    assert found.grade == 3
-    assert found.parts == {"1": "detailed", "2": "detailed", "3": None}
+def test_a_grade_stands_where_the_parts_that_failed_could_not_change_it(judge, answers):
+    answers.update({"how it works": "detailed", "what it costs": "detailed"})
+    prediction = ask(judge, NAMES[:3])  # 3 for two parts, and for three
+    assert prediction.grade == 3
+    assert prediction.parts == {"1": "detailed", "2": "detailed", "3": None}
 
 
-def test_a_part_that_failed_is_no_none(judge, said):
-    said.update(dict.fromkeys(NAMES[:2], "none"))
+def test_a_part_that_failed_is_no_none(judge, answers):
+    answers.update(dict.fromkeys(NAMES[:2], "none"))
     with pytest.raises(JudgeError, match="not judged"):
         ask(judge, NAMES[:3])
 
 
 def test_the_lexical_judge_quotes_what_answers_the_parts():
     judge = PartwiseRelevanceJudge("lexical").explaining(evidence=True)
-    found = ask(judge, ["what power costs", "who pays"])
-    assert found.grade == 2
-    assert [each.quote for each in found.evidence] == ["Power costs 90 a unit."]
+    prediction = ask(judge, ["what power costs", "who pays"])
+    assert prediction.grade == 2
+    assert [each.quote for each in prediction.evidence] == ["Power costs 90 a unit."]
 
 
 def test_without_sub_narratives_it_cannot_be_asked(judge):
@@ -104,10 +104,10 @@ def test_the_narrative_judge_goes_without_sub_narratives_and_says_nothing_of_the
 def test_a_jury_of_it_is_shown_sub_narratives_and_titles():
     members = {name: NarrativeRelevanceJudge("lexical") for name in "ab"}
     assert Jury(members).optional == ("sub_narratives", "title")
-    found, calls = run_sync(
+    verdicts, calls = run_sync(
         Jury({name: PartwiseRelevanceJudge("lexical") for name in "ab"}).judged(
             [{"question": "q", "passage": PASSAGE, "sub_narratives": numbered(NAMES[:2])}]
         )
     )
-    assert found[0].votes == {"a": "2", "b": "2"}  # "cost" stands there
+    assert verdicts[0].votes == {"a": "2", "b": "2"}  # "cost" stands there
     assert len(calls) == 4

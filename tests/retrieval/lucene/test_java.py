@@ -67,9 +67,9 @@ def test_a_java_that_is_too_old_is_passed_over(java, monkeypatch):
 def test_an_old_java_alone_is_named_with_what_to_install(java, monkeypatch, version, number):
     home = java(version)
     monkeypatch.setenv("JAVA_HOME", str(home))
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         java_home()
-    assert str(told.value) == (
+    assert str(caught.value) == (
         f"Lucene needs Java 21 or later ({home} is Java {number}): "
         'pip install "nuggetjudge[lucene]", which brings one'
     )
@@ -93,6 +93,6 @@ def test_a_missing_extra_is_named(module, monkeypatch):
     monkeypatch.setitem(sys.modules, "jnius_config", config)
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.setattr("nuggetjudge.retrieval.lucene.java.java_home", lambda: None)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as caught:
         start_java.__wrapped__()
-    assert str(told.value) == f'{module} is not installed: pip install "nuggetjudge[lucene]"'
+    assert str(caught.value) == f'{module} is not installed: pip install "nuggetjudge[lucene]"'

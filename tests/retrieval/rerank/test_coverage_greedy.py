@@ -82,9 +82,9 @@ def test_ratings_of_all_or_nothing_give_the_required_subset_first(n_questions, d
 def test_each_beginning_is_worth_63_percent_of_the_best_set_of_its_size(pool):
     ranked, ratings, weight = pool
     taken = greedy_coverage(ranked, ratings, weight=weight)
-    place = {one.passage_id: i for i, one in enumerate(ranked)}
+    rank = {one.passage_id: i for i, one in enumerate(ranked)}
     for n in range(1, len(ranked) + 1):
-        ours = worth(ranked, ratings, weight, [place[one.passage_id] for one in taken[:n]])
+        ours = worth(ranked, ratings, weight, [rank[one.passage_id] for one in taken[:n]])
         sets = itertools.combinations(range(len(ranked)), n)
         best = max(worth(ranked, ratings, weight, chosen) for chosen in sets)
         assert ours >= (1 - 1 / math.e) * best - 1e-9
