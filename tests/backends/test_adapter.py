@@ -100,16 +100,16 @@ def test_no_text_can_leave_its_fence_or_forge_a_marker(name, data):
     inputs = data.draw(inputs_for(signature, hostile))
     demo = data.draw(inputs_for(signature, hostile)) | label_of(name)
     for message in Prompt(signature, [demo]).messages(inputs)[1:]:
-        told = message["content"]
-        assert isinstance(told, str)  # DSPy makes a list of parts where it finds its own marker
+        content = message["content"]
+        assert isinstance(content, str)  # DSPy makes a list of parts where it finds its own marker
         if message["role"] == "user":
-            head, line, tail = told.split("\n")
+            head, line, tail = content.split("\n")
             assert (head, tail) == ("<data>", "</data>")
         else:
-            line = told
+            line = content
         assert "<" not in line
         assert "[[" not in line
-        assert CUSTOM_TYPE_START_IDENTIFIER not in told
+        assert CUSTOM_TYPE_START_IDENTIFIER not in content
 
 
 @given(inputs=st.dictionaries(hostile, hostile | st.lists(hostile), max_size=4))
@@ -128,9 +128,9 @@ def test_an_example_reply_that_quotes_a_marker_stays_one_text():
     predict = PREDICTORS["nuggetizer"]
     asked = {"question": "q", "passages": {}, "asked": "q", "nuggets": [], "limit": 3}
     demo = {**asked, "updated": [MARKER]}
-    (_, _, told, _) = Prompt(predict.signature, [demo]).messages(asked)
-    assert told["role"] == "assistant"
-    assert json.loads(told["content"]) == {"updated": [MARKER]}
+    (_, _, answer, _) = Prompt(predict.signature, [demo]).messages(asked)
+    assert answer["role"] == "assistant"
+    assert json.loads(answer["content"]) == {"updated": [MARKER]}
 
 
 @pytest.fixture
@@ -174,11 +174,11 @@ def test_plain_dspy_sends_the_very_same_messages(name, n_demos, model_server, pl
     predict.demos = [inputs | label_of(name)] * n_demos
     model_server.brain = lambda body: example_reply(name)
     with dspy.context(lm=plain_lm, adapter=JudgeAdapter()):
-        found = predict(**inputs)
+        prediction = predict(**inputs)
     (sent,) = model_server.requests
     assert sent.body["messages"] == Prompt(predict.signature, predict.demos).messages(inputs)
     assert input_of(sent.body) == inputs
-    assert dict(found) == example_reply(name)
+    assert dict(prediction) == example_reply(name)
 
 
 def test_plain_dspy_refuses_a_label_that_was_not_offered(model_server, plain_lm):
@@ -203,11 +203,11 @@ def test_plain_dspy_refuses_a_label_that_was_not_offered(model_server, plain_lm)
 )
 def test_the_system_message_names_every_field_and_spells_out_every_label(name, shape):
     signature = PREDICTORS[name].signature
-    told = JudgeAdapter().format_system_message(signature)
-    assert shape in told
-    assert str(signature.instructions).strip() in told
+    system = JudgeAdapter().format_system_message(signature)
+    assert shape in system
+    assert str(signature.instructions).strip() in system
     for field in (*signature.input_fields, *signature.output_fields):
-        assert f"\n- {field}: " in told
+        assert f"\n- {field}: " in system
 
 
 class Point(TypedDict):
@@ -254,7 +254,7 @@ def test_an_input_that_a_call_lacks_is_named_neither_by_dspy_nor_by_the_prompt(t
     demo = {"passage": "p", "sentence": "s", "verdict": "full"}
     demos = [demo, demo | {"title": "Flow"}]
     inputs = {"passage": "p", "sentence": "s", **title}
-    told = JudgeAdapter().format(signature, demos, inputs)
-    assert told == Prompt(signature, demos).messages(inputs)
-    assert ("title" in str(told)) == bool(title.get("title"))
-    assert "not supplied" not in str(told)  # as DSPy says of incomplete examples
+    messages = JudgeAdapter().format(signature, demos, inputs)
+    assert messages == Prompt(signature, demos).messages(inputs)
+    assert ("title" in str(messages)) == bool(title.get("title"))
+    assert "not supplied" not in str(messages)  # as DSPy says of incomplete examples

@@ -67,14 +67,14 @@ def test_nothing_is_asked_for_without_the_setting_or_without_labels(weighing, op
 
 
 def test_each_key_of_a_map_has_its_own(model_server, open_gateway, assign, cache):
-    told = {"1": {"support": 0.6, "partial_support": 0.3, "not_support": 0.1},
+    shares = {"1": {"support": 0.6, "partial_support": 0.3, "not_support": 0.1},
             "2": {"support": 0.0, "partial_support": 0.25, "not_support": 0.75}}  # fmt: skip
     text = json.dumps({"verdicts": {"1": "support", "2": "not_support"}})
-    model_server.brain = lambda body: Reply(text, probabilities=told)
+    model_server.brain = lambda body: Reply(text, probabilities=shares)
     for _ in range(2):
         reply = run_sync(open_gateway(logprobs=True, cache=cache).ask(assign, NUGGETS))
         assert reply.probabilities == {
-            "verdicts": {key: pytest.approx(told[key], abs=1e-9) for key in told}
+            "verdicts": {key: pytest.approx(shares[key], abs=1e-9) for key in shares}
         }
         label, score, chances = reply.at("verdicts", "2")
         assert (label, score, chances["not_support"]) == ("not_support", None, pytest.approx(0.75))
@@ -82,11 +82,11 @@ def test_each_key_of_a_map_has_its_own(model_server, open_gateway, assign, cache
 
 
 def test_a_grade_has_them_by_its_digits(model_server, open_gateway, relevance):
-    told = {"0": 0.1, "1": 0.2, "2": 0.6, "3": 0.1}
-    model_server.brain = lambda body: Reply('{"grade": 2}', probabilities=told)
+    shares = {"0": 0.1, "1": 0.2, "2": 0.6, "3": 0.1}
+    model_server.brain = lambda body: Reply('{"grade": 2}', probabilities=shares)
     inputs = {"passage": "p", "question": "q"}
     reply = run_sync(open_gateway(logprobs=True).ask(relevance, inputs))
-    assert reply.probabilities == {"grade": pytest.approx(told, abs=1e-9)}
+    assert reply.probabilities == {"grade": pytest.approx(shares, abs=1e-9)}
 
 
 # --- the cache
@@ -208,7 +208,7 @@ def test_hostile_log_probabilities_cost_no_judgement(logprobs, model_server, ope
 
 @pytest.mark.parametrize("masked", [-9999.0, -math.inf, math.nan, None])
 def test_a_masked_token_may_be_written_as_servers_do(masked, model_server, open_gateway, ask):
-    top = [{"token": token, "logprob": told} for token, told in
+    top = [{"token": token, "logprob": logprob} for token, logprob in
            (("full", math.log(0.75)), ("none", math.log(0.25)), ("Sure", masked))]  # fmt: skip
     top.append({"token": "\udc1d", "logprob": masked})  # half an emoji, as Python writes it
     rows = [{"token": token, "logprob": 0.0, "top_logprobs": [{"token": token, "logprob": 0.0}]}
@@ -218,8 +218,8 @@ def test_a_masked_token_may_be_written_as_servers_do(masked, model_server, open_
     choice = {"message": message, "finish_reason": "stop", "logprobs": {"content": rows}}
     model_server.faults = [NotChatShape({"choices": [choice]})]
     expected = {"full": 0.75, "partial": 0.0, "none": 0.25}
-    found = ask(open_gateway(logprobs=True, reasks=0, retries=0))
-    assert found.probabilities == {"verdict": pytest.approx(expected)}
+    reply = ask(open_gateway(logprobs=True, reasks=0, retries=0))
+    assert reply.probabilities == {"verdict": pytest.approx(expected)}
 
 
 def test_a_judge_told_in_python_gives_them(tmp_path):
@@ -234,11 +234,11 @@ def test_a_judge_told_in_python_gives_them(tmp_path):
 
     with MockServer(brain) as server:
         config = ModelConfig(model="hosted_vllm/mock", api_base=server.base_url, logprobs=True)
-        found = SupportJudge(model=config)(sentence="s", passage="p")
+        result = SupportJudge(model=config)(sentence="s", passage="p")
         assigned = NuggetAssigner(model=config, grades=2)(
             question="q", answer="a", nuggets=["x", "y"]
         )
-    assert (found.verdict, found.probabilities) == ("partial", pytest.approx(TOLD))
-    assert found.score == pytest.approx(0.5 + 0.3 / 2)  # of full 1, partial 1/2, none 0
+    assert (result.verdict, result.probabilities) == ("partial", pytest.approx(TOLD))
+    assert result.score == pytest.approx(0.5 + 0.3 / 2)  # of full 1, partial 1/2, none 0
     assert assigned.probabilities[1] == pytest.approx({"support": 0.2, "not_support": 0.8})
     assert assigned.scores == pytest.approx([0.9, 0.2])

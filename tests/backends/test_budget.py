@@ -28,24 +28,24 @@ def ask_many(gateway: Gateway, prompt: Any, n: int) -> list[Any]:
     return run_sync(all_at_once())
 
 
-def reasons(found: list[Any]) -> set[Reason]:
-    return {error.reason for error in found if isinstance(error, JudgeError)}
+def reasons(outcomes: list[Any]) -> set[Reason]:
+    return {error.reason for error in outcomes if isinstance(error, JudgeError)}
 
 
 @pytest.mark.parametrize("max_calls", [0, 1, 7, 40])
 def test_max_calls_holds_to_the_call(max_calls, model_server, open_gateway, support):
     budget = Budget(max_calls=max_calls)
-    found = ask_many(open_gateway(budget=budget, concurrency=32), support, 40)
+    outcomes = ask_many(open_gateway(budget=budget, concurrency=32), support, 40)
     assert len(model_server.requests) == max_calls == budget.usage.requests
-    assert sum(isinstance(error, JudgeError) for error in found) == 40 - max_calls
-    assert reasons(found) <= {Reason.BUDGET}
+    assert sum(isinstance(error, JudgeError) for error in outcomes) == 40 - max_calls
+    assert reasons(outcomes) <= {Reason.BUDGET}
     assert budget.reached == (f"max_calls {max_calls}" if max_calls < 40 else "")
 
 
 def test_retries_are_calls_too(model_server, open_gateway, support):
     model_server.faults = lambda index, body: Status(500)
-    found = ask_many(open_gateway(budget=Budget(max_calls=3), retries=10), support, 1)
-    assert reasons(found) == {Reason.BUDGET}
+    outcomes = ask_many(open_gateway(budget=Budget(max_calls=3), retries=10), support, 1)
+    assert reasons(outcomes) == {Reason.BUDGET}
     assert len(model_server.requests) == 3
 
 
@@ -53,24 +53,24 @@ def test_two_models_share_the_budget_of_a_run(open_gateway, support):
     budget = Budget(max_calls=6)
     with MockServer() as one, MockServer() as other:
         ask_many(open_gateway(one, budget=budget), support, 4)
-        found = ask_many(open_gateway(other, budget=budget), support, 4)
+        outcomes = ask_many(open_gateway(other, budget=budget), support, 4)
         assert (len(one.requests), len(other.requests)) == (4, 2)
-    assert reasons(found) == {Reason.BUDGET}
+    assert reasons(outcomes) == {Reason.BUDGET}
 
 
 def test_max_tokens_holds_with_many_at_once(model_server, open_gateway, support):
     model_server.brain = lambda body: {"verdict": "full"}
     budget = Budget(max_tokens=3000)
-    found = ask_many(open_gateway(budget=budget, max_tokens=50), support, 60)
+    outcomes = ask_many(open_gateway(budget=budget, max_tokens=50), support, 60)
     assert 1000 < budget.usage.tokens <= 3000
-    assert reasons(found) == {Reason.BUDGET}
+    assert reasons(outcomes) == {Reason.BUDGET}
     assert budget.reached == "max_tokens 3000"
 
 
 def test_max_cost_holds_with_many_at_once(model_server, open_gateway, support):
     budget = Budget(max_cost=0.01)
-    found = ask_many(open_gateway(budget=budget, price=PRICE, max_tokens=50), support, 60)
-    assert reasons(found) == {Reason.BUDGET}
+    outcomes = ask_many(open_gateway(budget=budget, price=PRICE, max_tokens=50), support, 60)
+    assert reasons(outcomes) == {Reason.BUDGET}
     assert 0.001 < budget.usage.cost <= 0.01
 
 
@@ -91,8 +91,8 @@ def test_a_limit_that_the_real_spending_fits_into_refuses_nothing(
     one = 2500 if limit == "max_tokens" else 0.006  # a token is a byte at least
     model_server.latency_s = 0.05
     budget = Budget(**{limit: spent + one})
-    found = ask_many(open_gateway(budget=budget, **settings), support, 40)
-    assert not reasons(found)
+    outcomes = ask_many(open_gateway(budget=budget, **settings), support, 40)
+    assert not reasons(outcomes)
     assert budget.counted()[limit] == pytest.approx(spent)
     assert not budget.reached
     assert 1 < model_server.max_in_flight < 40  # not all of them were let out at once
@@ -107,8 +107,8 @@ def test_while_requests_wait_for_room_a_limit_is_not_passed(
     model_server.faults = lambda index, body: Status(500) if index % 4 == 0 else None
     budget = Budget(**{limit: most})
     settings = {"price": PRICE, "max_tokens": 50, "concurrency": 20, "retries": 0}
-    found = ask_many(open_gateway(budget=budget, **settings), support, 60)
-    assert Reason.BUDGET in reasons(found)
+    outcomes = ask_many(open_gateway(budget=budget, **settings), support, 60)
+    assert Reason.BUDGET in reasons(outcomes)
     assert 0.75 * most < budget.counted()[limit] <= most
 
 
@@ -176,8 +176,8 @@ def test_once_a_limit_is_reached_nobody_waits_in_line_to_hear_it(open_gateway, s
     ask_many(gateway, support, 1)
     slow = open_gateway(budget=budget, rpm=0.1)  # one request in ten minutes
     assert reasons(ask_many(slow, support, 1)) == {Reason.BUDGET}
-    found = run_sync(asyncio.wait_for(_ask(slow, support), timeout=5))
-    assert found is Reason.BUDGET
+    outcome = run_sync(asyncio.wait_for(_ask(slow, support), timeout=5))
+    assert outcome is Reason.BUDGET
 
 
 async def _ask(gateway: Gateway, prompt: Any) -> Reason | None:
@@ -244,8 +244,8 @@ def test_an_endpoint_that_reports_no_tokens_is_bounded_by_the_estimate(
 ):
     model_server.supports = Supports(usage=False)
     budget = Budget(max_tokens=3000)
-    found = ask_many(open_gateway(budget=budget, max_tokens=50, concurrency=1), support, 60)
-    assert reasons(found) == {Reason.BUDGET}
+    outcomes = ask_many(open_gateway(budget=budget, max_tokens=50, concurrency=1), support, 60)
+    assert reasons(outcomes) == {Reason.BUDGET}
     assert 3 <= len(model_server.requests) <= 12
     assert budget.usage.tokens == 0
 
@@ -255,16 +255,16 @@ def test_a_priced_endpoint_that_reports_no_tokens_has_no_known_cost_but_a_bound(
 ):
     model_server.supports = Supports(usage=False)
     budget = Budget(max_cost=0.01)
-    found = ask_many(open_gateway(budget=budget, price=PRICE, max_tokens=50), support, 60)
-    assert reasons(found) == {Reason.BUDGET}
+    outcomes = ask_many(open_gateway(budget=budget, price=PRICE, max_tokens=50), support, 60)
+    assert reasons(outcomes) == {Reason.BUDGET}
     assert budget.usage.known_cost is None
 
 
 def test_a_failed_request_gives_its_estimate_back(model_server, open_gateway, support):
     model_server.faults = lambda index, body: Status(400)
     budget = Budget(max_tokens=2000)
-    found = ask_many(open_gateway(budget=budget), support, 30)
-    assert Reason.ERROR in reasons(found)
+    outcomes = ask_many(open_gateway(budget=budget), support, 30)
+    assert Reason.ERROR in reasons(outcomes)
     assert budget.counted() == {"max_calls": 30, "max_tokens": 0, "max_cost": 0}
 
 

@@ -431,9 +431,9 @@ def test_kill_9_loses_a_fifth_of_a_second_of_replies_at_most(tmp_path, n_lines):
         lines += process.stdout.read().splitlines()
     put_s = [float(line.split()[1]) for line in lines if len(line.split()) == 2]
     cache = ReplyCache(tmp_path)
-    found = [cache.get(b"%020d" % i) for i in range(len(put_s))]
-    n_kept = sum(reply is not None for reply in found)
-    assert found[:n_kept] == [b'["reply %d"]' % i for i in range(n_kept)]  # the first ones
+    replies = [cache.get(b"%020d" % i) for i in range(len(put_s))]
+    n_kept = sum(reply is not None for reply in replies)
+    assert replies[:n_kept] == [b'["reply %d"]' % i for i in range(n_kept)]  # the first ones
     assert all(killed_s - at < AT_MOST_S for at in put_s[n_kept:])
     assert n_lines < 500 or n_kept > 0
     cache.close()
@@ -485,8 +485,8 @@ def test_of_two_processes_that_judge_the_second_asks_nothing_that_the_first_was_
     second = open_gateway(cache=cache)
     first = processes.start("-c", JUDGES, tmp_path, model_server.base_url, stdout=subprocess.PIPE)
     for _ in range(3):
-        number, told_s = [first.stdout.readline() for _ in range(20)][-1].split()
-        time.sleep(max(0.0, float(told_s) + AT_MOST_S - time.monotonic()))
+        number, replied_s = [first.stdout.readline() for _ in range(20)][-1].split()
+        time.sleep(max(0.0, float(replied_s) + AT_MOST_S - time.monotonic()))
         assert ask(second, f"S{number}.").provenance.cache_hit
     assert first.poll() is None  # both of them were at work
     first.kill()

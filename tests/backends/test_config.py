@@ -35,7 +35,7 @@ def test_the_endpoint_is_known_by_its_address_or_its_declared_name():
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         ({"model": "hosted_vllm/x"}, "needs api_base"),
         ({"model": "x", "engine": "recorded"}, "needs recording"),
@@ -77,10 +77,10 @@ def test_the_endpoint_is_known_by_its_address_or_its_declared_name():
         ({"model": "openai/x", "extra_body": {"a": "\ud800"}}, "cannot be sent as JSON"),
     ],
 )
-def test_what_cannot_work_is_refused_when_it_is_read(settings, said):
+def test_what_cannot_work_is_refused_when_it_is_read(settings, message):
     with pytest.raises(ValidationError) as caught:
         ModelConfig(**settings)
-    assert said in str(caught.value)
+    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(

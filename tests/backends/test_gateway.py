@@ -223,17 +223,17 @@ def ask_together(gateway: Gateway, prompt: Any, n: int) -> list[Any]:
 def test_fifty_twins_share_one_request(with_cache, model_server, open_gateway, support, cache):
     model_server.latency_s = 0.05
     gateway = open_gateway(cache=cache if with_cache else None)
-    found = ask_together(gateway, support, 50)
-    assert len({str(reply.values) for reply in found}) == 1
-    assert len(found) == 50
+    replies = ask_together(gateway, support, 50)
+    assert len({str(reply.values) for reply in replies}) == 1
+    assert len(replies) == 50
     assert len(model_server.requests) == 1
     assert gateway.budget.usage.requests == 1
 
 
 def test_twins_of_a_question_that_fails_hear_of_it(model_server, open_gateway, support):
     model_server.faults = lambda index, body: Prose()
-    found = ask_together(open_gateway(reasks=0), support, 50)
-    assert [type(error) for error in found] == [JudgeOutputError] * 50
+    errors = ask_together(open_gateway(reasks=0), support, 50)
+    assert [type(error) for error in errors] == [JudgeOutputError] * 50
     assert len(model_server.requests) == 1
 
 
@@ -241,8 +241,8 @@ def test_twins_of_a_question_without_hope_do_not_try_for_themselves(
     model_server, open_gateway, support
 ):
     model_server.faults = lambda index, body: Status(401)
-    found = ask_together(open_gateway(), support, 50)
-    assert [type(error) for error in found] == [EndpointUnusable] * 50
+    errors = ask_together(open_gateway(), support, 50)
+    assert [type(error) for error in errors] == [EndpointUnusable] * 50
     assert len(model_server.requests) == 1
 
 
@@ -259,8 +259,8 @@ def test_when_the_leader_is_cancelled_a_twin_takes_over(support):
         leader, *twins = [asyncio.ensure_future(gateway.ask(support, INPUTS)) for _ in range(10)]
         await asyncio.sleep(0.01)
         leader.cancel()
-        found = await asyncio.wait_for(asyncio.gather(*twins), timeout=5)
-        assert [reply.values for reply in found] == [{"verdict": "full"}] * 9
+        replies = await asyncio.wait_for(asyncio.gather(*twins), timeout=5)
+        assert [reply.values for reply in replies] == [{"verdict": "full"}] * 9
         assert leader.cancelled()
         assert len(transport.bodies) == 2
         assert gateway._in_flight == {}

@@ -70,15 +70,15 @@ def ask_many(backend, prompt, n, text="It rained."):
         asked = ({"passage": text, "sentence": str(i)} for i in range(n))
         async with asyncio.timeout(30):  # nobody waits for room that never comes
             tasks = (backend.ask(prompt, each) for each in asked)
-            found = await asyncio.gather(*tasks, return_exceptions=True)
+            outcomes = await asyncio.gather(*tasks, return_exceptions=True)
         await backend.aclose()
-        return found
+        return outcomes
 
     return run_sync(go())
 
 
-def reason_of(found):
-    return {getattr(each, "reason", None) for each in found}
+def reason_of(outcomes):
+    return {getattr(each, "reason", None) for each in outcomes}
 
 
 @pytest.mark.parametrize(("size", "at_once", "mode"), SETTINGS)
@@ -96,8 +96,8 @@ def test_limits_are_kept(size, at_once, mode, open_gateway, support, model_serve
     budget = Budget(**{limit: room_for(30, size, bill, limit)})
     settings = {"concurrency": at_once, "price": PRICE, "retries": 2, "timeout_s": 0.5}
     settings["max_tokens"] = size if mode == "max_tokens" else None
-    found = ask_many(open_gateway(budget=budget, **settings), support, at_once + 60)
-    assert Reason.BUDGET in reason_of(found)
+    outcomes = ask_many(open_gateway(budget=budget, **settings), support, at_once + 60)
+    assert Reason.BUDGET in reason_of(outcomes)
     spent, allowed = bill.spent(limit), getattr(budget, limit)
     assert len(bill.replies) > 8
     assert spent <= allowed
@@ -138,8 +138,8 @@ def test_after_the_first_few_replies_all_go_at_once(open_gateway, support, model
     model_server.brain = Bill(lambda number: 200)
     model_server.latency_s = lambda index, body: 0.01 if index < 4 else 1.0
     budget = Budget(max_tokens=10**8)
-    found = ask_many(open_gateway(budget=budget, concurrency=at_once), support, at_once + 4)
-    assert not reason_of(found) & set(Reason)
+    outcomes = ask_many(open_gateway(budget=budget, concurrency=at_once), support, at_once + 4)
+    assert not reason_of(outcomes) & set(Reason)
     assert model_server.max_in_flight == at_once
     started = [request.started_s for request in model_server.requests]
     ended = [request.finished_s for request in model_server.requests]
@@ -164,17 +164,17 @@ BATCHED = [("max_tokens", 10, False), ("max_cost", 50_000, False)]
 BATCHED += [(limit, size, True) for limit in ("max_tokens", "max_cost") for size in SIZES[::3]]
 
 
-@pytest.mark.parametrize(("limit", "size", "told"), BATCHED)
-def test_a_batch_is_sent_when_there_is_room_for_all_of_it(limit, size, told, batches, support):
+@pytest.mark.parametrize(("limit", "size", "declared"), BATCHED)
+def test_a_batch_is_sent_when_there_is_room_for_all_of_it(limit, size, declared, batches, support):
     bill = Bill(lambda number: size)
     budget = Budget(**{limit: room_for(8, size, bill, limit)})
     with MockBatches(brain=bill, step_s=0.002) as server:
-        settings = {"max_tokens": size} if told else {}
-        found = ask_many(batches(server, budget, **settings), support, 14)
-    assert Reason.BUDGET in reason_of(found)
+        settings = {"max_tokens": size} if declared else {}
+        outcomes = ask_many(batches(server, budget, **settings), support, 14)
+    assert Reason.BUDGET in reason_of(outcomes)
     assert len(bill.replies) > 4
     assert bill.spent(limit) <= getattr(budget, limit)
-    if not told:
+    if not declared:
         assert len(server.batches["batch_0"].lines) == 1
 
 

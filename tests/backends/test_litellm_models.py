@@ -50,7 +50,7 @@ for settings, level in json.loads(sys.argv[1]):
 class Alone:
     """What a process of its own did in surroundings that would lead it astray."""
 
-    found: list[dict[str, Any]]  # a request that is answered; one refused; one refused, in DEBUG
+    outcomes: list[dict[str, Any]]  # a request that is answered; one refused; one refused, in DEBUG
     others: list[str]  # what else each of them printed
     answering: MockServer
     refusing: MockServer
@@ -83,10 +83,10 @@ def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Alone]:
         )
         assert done.returncode == 0, done.stderr
         texts = [text.rpartition("\n") for text in done.stdout.split("\f")[:-1]]
-        found = [json.loads(line) for _, _, line in texts]
-        said = zip(texts, done.stderr.split("\f")[:-1], strict=True)
-        others = [(out + err).strip() for (out, _, _), err in said]
-        yield Alone(found, others, answering, refusing, trap)
+        outcomes = [json.loads(line) for _, _, line in texts]
+        outputs = zip(texts, done.stderr.split("\f")[:-1], strict=True)
+        others = [(out + err).strip() for (out, _, _), err in outputs]
+        yield Alone(outcomes, others, answering, refusing, trap)
 
 
 @pytest.fixture
@@ -104,9 +104,9 @@ def failure(gateway: Any, ask: Any) -> JudgeError:
 
 
 def test_log_probabilities_weigh_the_label(model_server, open_litellm, ask):
-    told = {"full": 0.5, "partial": 0.3, "none": 0.2}
-    model_server.brain = lambda body: Reply('{"verdict": "partial"}', probabilities=told)
-    assert ask(open_litellm(logprobs=True)).probabilities == {"verdict": pytest.approx(told)}
+    shares = {"full": 0.5, "partial": 0.3, "none": 0.2}
+    model_server.brain = lambda body: Reply('{"verdict": "partial"}', probabilities=shares)
+    assert ask(open_litellm(logprobs=True)).probabilities == {"verdict": pytest.approx(shares)}
     asked = [(r.body["logprobs"], r.body["top_logprobs"]) for r in model_server.requests]
     assert asked == [(True, 20)]
 
@@ -236,8 +236,8 @@ def test_without_its_key_a_model_does_not_open(monkeypatch):
 def test_a_planted_env_file_and_ambient_settings_have_no_effect(alone):
     assert alone.trap.requests == []
     assert alone.others[0] == ""
-    assert alone.found[0]["values"]["verdict"] in ("none", "partial", "full")
-    assert alone.found[0]["env"] == []  # importing LiteLLM left the environment as it was
+    assert alone.outcomes[0]["values"]["verdict"] in ("none", "partial", "full")
+    assert alone.outcomes[0]["env"] == []  # importing LiteLLM left the environment as it was
     (received,) = alone.answering.requests
     assert "ambient" not in str(received.headers)
     assert KEY not in str(received.headers)
@@ -245,8 +245,8 @@ def test_a_planted_env_file_and_ambient_settings_have_no_effect(alone):
 
 @pytest.mark.parametrize(("which", "level"), [(1, "WARNING"), (2, "DEBUG")])
 def test_errors_print_nothing_and_no_log_shows_the_key(which, level, alone):
-    assert alone.found[which]["error"] == "EndpointUnusable"
-    assert KEY not in alone.others[which] + alone.found[which]["text"]
+    assert alone.outcomes[which]["error"] == "EndpointUnusable"
+    assert KEY not in alone.others[which] + alone.outcomes[which]["text"]
     assert bool(alone.others[which]) == (level == "DEBUG")
     assert len(alone.refusing.requests) == 2  # one each
 

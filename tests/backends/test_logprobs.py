@@ -30,8 +30,8 @@ def schema(**fields: Any) -> dict[str, Any]:
 
 
 def row(text: bytes, p: float) -> dict[str, Any]:
-    told = math.log(p) if p else -9999.0
-    return {"token": text.decode("utf-8", "replace"), "bytes": list(text), "logprob": told}
+    logprob = math.log(p) if p else -9999.0
+    return {"token": text.decode("utf-8", "replace"), "bytes": list(text), "logprob": logprob}
 
 
 def raw(text: str | bytes) -> bytes:
@@ -57,20 +57,20 @@ def probabilities(tokens: Tokens, text: str | None = None, **fields: Any) -> dic
     """Of a reply with these fields; the text is what the tokens spell."""
     paths = label_paths(schema(**fields or {"verdict": enum(*VERDICT)}))
     text = text_of(tokens) if text is None else text
-    found, kept = label_probabilities(text, read_tokens(logprobs(tokens)), paths)
+    shares, kept = label_probabilities(text, read_tokens(logprobs(tokens)), paths)
     # What is kept says the same again, byte for byte, also after a cache has written and read it.
     again, kept_again = label_probabilities(text, orjson.loads(orjson.dumps(kept)), paths)
-    assert orjson.dumps(again) == orjson.dumps(found)
+    assert orjson.dumps(again) == orjson.dumps(shares)
     assert orjson.dumps(kept_again) == orjson.dumps(kept)
-    return found
+    return shares
 
 
 def verdict(*tokens: Any, labels: tuple[str, ...] = VERDICT) -> Any:
     """Of a reply `{"verdict":` + tokens."""
-    told = ['{"', "verdict", '":', *tokens]
-    found = probabilities(told, verdict=enum(*labels)).get("verdict")
-    assert found is None or sum(found.values()) == pytest.approx(1.0, abs=1e-12)
-    return found
+    all_tokens = ['{"', "verdict", '":', *tokens]
+    shares = probabilities(all_tokens, verdict=enum(*labels)).get("verdict")
+    assert shares is None or sum(shares.values()) == pytest.approx(1.0, abs=1e-12)
+    return shares
 
 
 def approx(**expected: float) -> Any:
@@ -111,68 +111,68 @@ def test_a_label_is_as_probable_as_the_tokens_that_begin_it(tokens):
 
 
 def test_a_label_that_the_model_did_not_prefer_stands_with_its_probability():
-    found = verdict(' "', ("none", {"full": 0.7, "none": 0.2, "partial": 0.1}), '"}')
-    assert found == approx(full=0.7, partial=0.1, none=0.2)
+    shares = verdict(' "', ("none", {"full": 0.7, "none": 0.2, "partial": 0.1}), '"}')
+    assert shares == approx(full=0.7, partial=0.1, none=0.2)
 
 
 def test_a_token_drawn_from_below_the_listed_ones_counts_by_its_own_log_probability():
-    told = logprobs(['{"verdict":"', ("none", {"full": 0.7, "partial": 0.2}), '"}'])
-    told["content"][1]["logprob"] = math.log(0.1)
+    choice_logprobs = logprobs(['{"verdict":"', ("none", {"full": 0.7, "partial": 0.2}), '"}'])
+    choice_logprobs["content"][1]["logprob"] = math.log(0.1)
     paths = label_paths(schema(verdict=enum(*VERDICT)))
-    found, _ = label_probabilities('{"verdict":"none"}', read_tokens(told), paths)
-    assert found == {"verdict": approx(full=0.7, partial=0.2, none=0.1)}
+    shares, _ = label_probabilities('{"verdict":"none"}', read_tokens(choice_logprobs), paths)
+    assert shares == {"verdict": approx(full=0.7, partial=0.2, none=0.1)}
 
 
 def test_what_falls_on_no_label_is_taken_out():
-    found = verdict(' "', ("full", {"full": 0.45, "none": 0.15, "unknown": 0.4}), '"}')
-    assert found == approx(full=0.75, partial=0.0, none=0.25)
+    shares = verdict(' "', ("full", {"full": 0.45, "none": 0.15, "unknown": 0.4}), '"}')
+    assert shares == approx(full=0.75, partial=0.0, none=0.25)
 
 
 def test_with_less_than_half_on_labels_nothing_is_known():
     assert verdict(' "', ("full", {"full": 0.3, "none": 0.19, "unknown": 0.51}), '"}') is None
-    found = verdict(' "', ("full", {"full": 0.3, "none": 0.21, "unknown": 0.49}), '"}')
-    assert found == approx(full=0.3 / 0.51, partial=0.0, none=0.21 / 0.51)
+    shares = verdict(' "', ("full", {"full": 0.3, "none": 0.21, "unknown": 0.49}), '"}')
+    assert shares == approx(full=0.3 / 0.51, partial=0.0, none=0.21 / 0.51)
 
 
 def test_a_word_that_only_begins_with_a_label_is_none():
-    found = verdict(' "', ("full", {"full": 0.6, "fully": 0.2, "none": 0.2}), '"}')
-    assert found == approx(full=0.75, partial=0.0, none=0.25)
+    shares = verdict(' "', ("full", {"full": 0.6, "fully": 0.2, "none": 0.2}), '"}')
+    assert shares == approx(full=0.75, partial=0.0, none=0.25)
 
 
 # --- labels that begin alike
 
 
 def test_a_shared_beginning_is_followed_to_the_token_that_splits_it():
-    found = verdict(
+    shares = verdict(
         ' "',
         ("part", {"part": 0.6, "par": 0.1, "p": 0.1, "none": 0.2}),
         ("ly", {"ly": 0.25, "ial": 0.75}),
         '"}',
         labels=("partial", "partly", "none"),
     )
-    assert found == approx(partial=0.6, partly=0.2, none=0.2)
+    assert shares == approx(partial=0.6, partly=0.2, none=0.2)
 
 
 def test_what_falls_on_no_label_later_is_taken_out_too():
-    found = verdict(
+    shares = verdict(
         ' "',
         ("part", {"part": 0.8, "none": 0.2}),
         ("ly", {"ly": 0.2, "ial": 0.6, "s": 0.2}),
         '"}',
         labels=("partial", "partly", "none"),
     )  # on labels: .8 * .8 + .2 = .84
-    assert found == approx(partial=0.48 / 0.84, partly=0.16 / 0.84, none=0.2 / 0.84)
+    assert shares == approx(partial=0.48 / 0.84, partly=0.16 / 0.84, none=0.2 / 0.84)
 
 
 def test_a_label_that_begins_another_ends_at_its_quote():
-    found = verdict(
+    shares = verdict(
         ' "',
         ("support", {"support": 0.8, "supported": 0.15, 'support"': 0.05}),
         ('"', {'"': 0.75, "ed": 0.25}),
         "}",
         labels=("support", "supported"),
     )
-    assert found == approx(support=0.8 * 0.75 + 0.05, supported=0.8 * 0.25 + 0.15)
+    assert shares == approx(support=0.8 * 0.75 + 0.05, supported=0.8 * 0.25 + 0.15)
 
 
 @pytest.mark.parametrize(
@@ -183,14 +183,14 @@ def test_a_label_that_begins_another_ends_at_its_quote():
     ],
 )
 def test_labels_left_open_on_a_path_not_taken_share_by_what_is_known_of_them(first, none, nonsense):
-    found = verdict(
+    shares = verdict(
         ' "',
         ("part", first),
         ("ial", {"ial": 0.8, "ly": 0.2}),
         '"}',
         labels=("partial", "partly", "none", "nonsense"),
     )
-    assert found == approx(partial=0.4, partly=0.1, none=none, nonsense=nonsense)
+    assert shares == approx(partial=0.4, partly=0.1, none=none, nonsense=nonsense)
 
 
 def test_labels_that_differ_in_spelling_only_have_no_probabilities():
@@ -221,13 +221,13 @@ def test_a_whole_grade_is_read_at_its_digit(tokens):
 
 
 def test_a_number_out_of_range_or_with_a_fraction_is_no_grade():
-    found = grade(("2}", {"2}": 0.6, "20": 0.1, "2.": 0.1, "7": 0.1, '"2"': 0.1}))
-    assert found == pytest.approx({"0": 0.0, "1": 0.0, "2": 1.0, "3": 0.0})
+    shares = grade(("2}", {"2}": 0.6, "20": 0.1, "2.": 0.1, "7": 0.1, '"2"': 0.1}))
+    assert shares == pytest.approx({"0": 0.0, "1": 0.0, "2": 1.0, "3": 0.0})
 
 
 def test_grades_of_two_digits_are_followed_to_the_second():
-    found = grade(" ", ("1", {"1": 0.6, "2": 0.4}), ("0", {"0": 0.5, "}": 0.5}), "}", high=10)
-    assert {name: p for name, p in found.items() if p} == pytest.approx(
+    shares = grade(" ", ("1", {"1": 0.6, "2": 0.4}), ("0", {"0": 0.5, "}": 0.5}), "}", high=10)
+    assert {name: p for name, p in shares.items() if p} == pytest.approx(
         {"1": 0.3, "10": 0.3, "2": 0.4}
     )
 
@@ -300,14 +300,14 @@ def test_tokens_that_are_not_needed_are_kept_without_alternatives():
 
 
 def test_labels_in_another_spelling_count():
-    found = verdict(
+    shares = verdict(
         ' "',
         ("Partial", {"Partial": 0.4, "PART": 0.2, "partial-": 0.1, "partial_": 0.1, "not": 0.2}),
         (" Support", {" Support": 1.0}),
         '"}',
         labels=("partial_support", "not_support"),
     )
-    assert found == approx(partial_support=0.8, not_support=0.2)
+    assert shares == approx(partial_support=0.8, not_support=0.2)
 
 
 def test_tokens_may_end_within_a_character():
@@ -322,13 +322,13 @@ def test_tokens_may_end_within_a_character():
 
 
 def test_texts_stand_in_where_an_endpoint_gives_no_bytes():
-    told = logprobs(['{"why": "λ", "v": "', ("ja", {"ja": 0.8, "nein": 0.2}), '"}'])
-    for token in told["content"]:
+    choice_logprobs = logprobs(['{"why": "λ", "v": "', ("ja", {"ja": 0.8, "nein": 0.2}), '"}'])
+    for token in choice_logprobs["content"]:
         for part in (token, *token["top_logprobs"]):
             part["bytes"] = None
     paths = label_paths(schema(why={"type": "string"}, v=enum("ja", "nein")))
-    found, _ = label_probabilities('{"why": "λ", "v": "ja"}', read_tokens(told), paths)
-    assert found == {"v": approx(ja=0.8, nein=0.2)}
+    shares, _ = label_probabilities('{"why": "λ", "v": "ja"}', read_tokens(choice_logprobs), paths)
+    assert shares == {"v": approx(ja=0.8, nein=0.2)}
 
 
 FULL = ("full", {"full": 0.6, "partial": 0.3, "none": 0.1})
@@ -374,21 +374,21 @@ def test_a_models_probabilities_come_back_however_its_replies_are_cut(data):
     shares = data.draw(st.lists(st.integers(1, 99), min_size=3, max_size=3))
     ends = {'full"}': shares[0], 'partial"}': shares[1], 'none"}': shares[2]}
     texts = {'{"verdict": "' + end: share / sum(shares) for end, share in ends.items()}
-    said = data.draw(st.sampled_from(list(texts)))
+    chosen = data.draw(st.sampled_from(list(texts)))
     tokens: Tokens = []
     begun = ""
-    while begun != said:
+    while begun != chosen:
         alive = {text: p for text, p in texts.items() if text.startswith(begun)}
         n = data.draw(st.integers(1, 9))
         others: dict[str, float] = {}
         for text, p in alive.items():
             # All that can still be the same reply are cut alike; the rest anywhere.
-            is_open = text.startswith(said[: len(begun) + n])
-            size = n if is_open else data.draw(st.integers(_common(text, said) + 1, len(text)))
+            is_open = text.startswith(chosen[: len(begun) + n])
+            size = n if is_open else data.draw(st.integers(_common(text, chosen) + 1, len(text)))
             size -= 0 if is_open else len(begun)
             piece = text[len(begun) : len(begun) + size]
             others[piece] = others.get(piece, 0.0) + p / sum(alive.values())
-        tokens.append((said[len(begun) : len(begun) + n], others))
+        tokens.append((chosen[len(begun) : len(begun) + n], others))
         begun += tokens[-1][0]
     expected = dict(zip(VERDICT, texts.values(), strict=True))
     assert probabilities(tokens) == {"verdict": pytest.approx(expected, abs=1e-9)}
@@ -410,11 +410,11 @@ RUBBISH = st.recursive(
 )
 
 
-@given(found=RUBBISH, label=st.sampled_from(VERDICT))
-def test_rubbish_in_place_of_log_probabilities_raises_nothing(found, label):
+@given(rubbish=RUBBISH, label=st.sampled_from(VERDICT))
+def test_rubbish_in_place_of_log_probabilities_raises_nothing(rubbish, label):
     text = f'{{"verdict": "{label}"}}'
     paths = label_paths(schema(verdict=enum(*VERDICT)))
-    for tokens in (read_tokens(found), read_tokens({"content": found})):
+    for tokens in (read_tokens(rubbish), read_tokens({"content": rubbish})):
         assert label_probabilities(text, tokens, paths)[0].get("verdict", {}).keys() <= set(VERDICT)
 
 
@@ -432,8 +432,8 @@ def test_any_tokens_give_shares_that_sum_to_one_or_nothing(rows):
     paths = label_paths(schema(verdict=enum(*VERDICT)))
     tokens = read_tokens(logprobs(rows))
     for end in ('"full"}', '"none"}'):
-        found, _ = label_probabilities('{"verdict": ' + end, tokens, paths)
-        assert found == {} or sum(found["verdict"].values()) == pytest.approx(1.0)
+        shares, _ = label_probabilities('{"verdict": ' + end, tokens, paths)
+        assert shares == {} or sum(shares["verdict"].values()) == pytest.approx(1.0)
 
 
 def test_a_reply_may_be_of_many_thousand_tokens():
@@ -441,8 +441,8 @@ def test_a_reply_may_be_of_many_thousand_tokens():
     tokens = ['{"why": "', *["word "] * 10_000, '",', *filler, '"verdict":', *filler, ' "', FULL,
               '"}']  # fmt: skip
     fields = {"why": {"type": "string"}, "verdict": enum(*VERDICT)}
-    found = probabilities(tokens, **fields)
-    assert found == {"verdict": approx(full=0.6, partial=0.3, none=0.1)}
+    shares = probabilities(tokens, **fields)
+    assert shares == {"verdict": approx(full=0.6, partial=0.3, none=0.1)}
 
 
 def test_logits_are_no_log_probabilities():

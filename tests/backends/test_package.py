@@ -101,9 +101,9 @@ open("made", "w").close()
 logging.basicConfig()
 dspy.configure(lm=dspy.utils.DummyLM([]))
 """
-    found = watched(code, tmp_path)
-    assert isinstance(found, dict)
-    assert [name for name in NOTHING if found[name] != NOTHING[name]] == [
+    seen = watched(code, tmp_path)
+    assert isinstance(seen, dict)
+    assert [name for name in NOTHING if seen[name] != NOTHING[name]] == [
         "touched",
         "env",
         "root",

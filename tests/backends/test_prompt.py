@@ -84,10 +84,10 @@ def test_whatever_the_schema_allows_the_parser_reads(name, rng):
 
 
 def test_a_schema_asks_for_exactly_the_keys_of_this_window():
-    found = ASSIGN.schema((("7", "9"),))["properties"]["verdicts"]
-    assert found["required"] == ["7", "9"]
-    assert found["additionalProperties"] is False
-    assert found["properties"]["9"]["enum"] == ["not_support", "partial_support", "support"]
+    schema = ASSIGN.schema((("7", "9"),))["properties"]["verdicts"]
+    assert schema["required"] == ["7", "9"]
+    assert schema["additionalProperties"] is False
+    assert schema["properties"]["9"]["enum"] == ["not_support", "partial_support", "support"]
 
 
 def test_a_grade_has_its_range_in_the_schema():
@@ -137,8 +137,8 @@ def test_the_schema_is_what_a_config_says_and_not_what_a_name_suggests():
     ],
 )
 def test_labels_may_differ_in_case_space_hyphen_quotation_marks_and_a_full_stop(label):
-    found = ASSIGN.parse(verdicts(**{"2": label}), ASKED)
-    assert found["verdicts"]["2"] == "partial_support"
+    values = ASSIGN.parse(verdicts(**{"2": label}), ASKED)
+    assert values["verdicts"]["2"] == "partial_support"
 
 
 @pytest.mark.parametrize(
@@ -226,8 +226,8 @@ def test_a_reply_that_stands_in_the_judged_text_may_be_a_copy_and_is_no_judgemen
     assert SUPPORT.parse('{"verdict": "none"}', inputs) == {"verdict": "none"}
     asked = {"question": "q", "answer": "a", "nuggets": {"1": '{"verdicts": {"1": "support"}}'}}
     assert refused(ASSIGN, '{"verdicts": {"1": "support"}}', asked).reason is Reason.UNPARSEABLE
-    found = ASSIGN.parse('{"verdicts": {"1": "not_support"}}', asked)
-    assert found == {"verdicts": {"1": "not_support"}}
+    values = ASSIGN.parse('{"verdicts": {"1": "not_support"}}', asked)
+    assert values == {"verdicts": {"1": "not_support"}}
 
 
 @pytest.mark.parametrize(
@@ -303,8 +303,8 @@ def test_a_quoted_string_is_no_list_and_a_list_no_map(prompt, text):
 
 def test_verdicts_stand_under_their_keys_whatever_their_order():
     text = '{"verdicts": {"3": "support", "1": "not_support", "2": "partial_support"}}'
-    found = ASSIGN.parse(text, ASKED)["verdicts"]
-    assert [found[key] for key in NUGGETS] == ["not_support", "partial_support", "support"]
+    verdict_by_key = ASSIGN.parse(text, ASKED)["verdicts"]
+    assert [verdict_by_key[key] for key in NUGGETS] == ["not_support", "partial_support", "support"]
 
 
 # --- numbers
@@ -448,10 +448,10 @@ def test_the_schema_of_objects_is_closed_and_names_no_type():
 def test_no_reply_at_all_makes_the_parser_fail_in_another_way(text):
     for prompt in PROMPTS.values():
         try:
-            found = prompt.parse(text, inputs_of(prompt))
+            values = prompt.parse(text, inputs_of(prompt))
         except JudgeOutputError:
             continue
-        assert prompt.parse(json.dumps(found), inputs_of(prompt)) == found
+        assert prompt.parse(json.dumps(values), inputs_of(prompt)) == values
 
 
 def test_half_a_surrogate_pair_in_a_reply_is_unparseable():
@@ -485,8 +485,8 @@ def test_the_hash_moves_with_words_labels_and_examples_only():
 
 
 def test_a_compiled_prompt_keeps_the_order_of_the_signature():
-    told = SUPPORT.user({"sentence": "s", "passage": "p"})
-    assert told == '<data>\n{"passage":"p","sentence":"s"}\n</data>'
+    content = SUPPORT.user({"sentence": "s", "passage": "p"})
+    assert content == '<data>\n{"passage":"p","sentence":"s"}\n</data>'
 
 
 def test_what_is_sent_is_the_message_escaped_as_json():

@@ -47,8 +47,8 @@ def test_replies_of_the_server_can_be_recorded_and_played(
     tmp_path, model_server, open_gateway, ask, support
 ):
     live = ask(open_gateway())
-    told = model_server.requests[0].body["messages"]
-    path = write(tmp_path, row(told, json.dumps(live.values)))
+    messages = model_server.requests[0].body["messages"]
+    path = write(tmp_path, row(messages, json.dumps(live.values)))
     inputs = {"passage": "Rain fell all day.", "sentence": "It rained."}
     assert run_sync(opened(path).ask(support, inputs)).values == live.values
 
@@ -62,15 +62,15 @@ def test_recorded_log_probabilities_weigh_the_labels(tmp_path, support):
         {**parts[1], "top_logprobs": parts},
         {"token": 'ial"}', "logprob": 0.0, "top_logprobs": []},
     ]
-    told = row(support.messages(INPUTS), text, logprobs={"content": tokens})
-    path = write(tmp_path, told)
-    found = run_sync(opened(path, settings={"logprobs": True}).ask(support, INPUTS))
+    recorded = row(support.messages(INPUTS), text, logprobs={"content": tokens})
+    path = write(tmp_path, recorded)
+    reply = run_sync(opened(path, settings={"logprobs": True}).ask(support, INPUTS))
     wanted = pytest.approx({"full": 0.2, "partial": 0.7, "none": 0.1})
-    assert found.probabilities == {"verdict": wanted}
+    assert reply.probabilities == {"verdict": wanted}
     assert run_sync(opened(path).ask(support, INPUTS)).probabilities == {}  # not asked for
     refused = {"refusal": "no", "text": "", "logprobs": {"content": None}}
     with pytest.raises(JudgeOutputError, match="no"):
-        run_sync(opened(write(tmp_path, told | refused)).ask(support, INPUTS))
+        run_sync(opened(write(tmp_path, recorded | refused)).ask(support, INPUTS))
 
 
 def test_the_order_of_a_messages_keys_does_not_matter(tmp_path, support):
@@ -110,7 +110,7 @@ def test_a_recording_needs_no_cache_and_works_offline(tmp_path, support, cache):
 
 
 @pytest.mark.parametrize(
-    ("rows", "said"),
+    ("rows", "message"),
     [
         (['{"messages": [], "text": "a"'], ":1: not JSON"),
         ([{"text": "a"}], ":1: not a recorded reply ('messages')"),
@@ -124,16 +124,16 @@ def test_a_recording_needs_no_cache_and_works_offline(tmp_path, support, cache):
         ([row([]), row([], "other")], ":2: a second reply to the same messages"),
     ],
 )
-def test_a_broken_recording_is_refused_by_its_line(tmp_path, rows, said):
+def test_a_broken_recording_is_refused_by_its_line(tmp_path, rows, message):
     with pytest.raises(InputError) as caught:
         opened(write(tmp_path, *rows))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "replies.jsonl" in str(caught.value)
 
 
 def test_the_same_reply_twice_is_one(tmp_path, support):
-    told = row(support.messages(INPUTS))
-    assert run_sync(opened(write(tmp_path, told, told)).ask(support, INPUTS)).values
+    recorded = row(support.messages(INPUTS))
+    assert run_sync(opened(write(tmp_path, recorded, recorded)).ask(support, INPUTS)).values
 
 
 def test_a_recording_that_is_not_there_is_an_input_error(tmp_path):

@@ -74,10 +74,10 @@ def ask_all(support):
             inputs = ({"passage": "It rained.", "sentence": name} for name in names)
             asking = (gateway.ask(support, each, replicate) for each in inputs)
             async with asyncio.timeout(20):
-                found = await asyncio.gather(*asking, return_exceptions=True)
+                outcomes = await asyncio.gather(*asking, return_exceptions=True)
             if close:
                 await gateway.aclose()
-            return dict(zip(names, found, strict=True))
+            return dict(zip(names, outcomes, strict=True))
 
         return run_sync(go())
 
@@ -92,12 +92,12 @@ def label_by_sentence(body):
     return {"verdict": ("full", "partial", "none")[int(sentence_of(body)[1:-1]) % 3]}
 
 
-def verdicts(found):
-    return {name: str(reply.values["verdict"].value) for name, reply in found.items()}
+def verdicts(replies):
+    return {name: str(reply.values["verdict"].value) for name, reply in replies.items()}
 
 
-def kinds(found):
-    return {type(reply).__name__ for reply in found.values()}
+def kinds(outcomes):
+    return {type(reply).__name__ for reply in outcomes.values()}
 
 
 @pytest.fixture
@@ -128,8 +128,8 @@ def wait_until(is_so):
 
 def test_one_batch_answers_all_and_each_gets_its_own_reply(server, open_batches, ask_all):
     server.brain = label_by_sentence
-    found = verdicts(ask_all(open_batches(), 30))
-    assert found == {f"S{n}.": ("full", "partial", "none")[n % 3] for n in range(30)}
+    labels = verdicts(ask_all(open_batches(), 30))
+    assert labels == {f"S{n}.": ("full", "partial", "none")[n % 3] for n in range(30)}
     assert server.calls.count("make") == 1
     assert len(server.requests) == 30
     [batch] = server.batches.values()
@@ -144,8 +144,8 @@ def test_a_reply_is_the_one_that_a_request_alone_would_get(server, open_batches,
 
 
 def test_log_probabilities_come_in_batches_too(server, open_batches, ask_all):
-    found = ask_all(open_batches(logprobs=True), 3)
-    assert all(sum(r.probabilities["verdict"].values()) > 0.9 for r in found.values())
+    replies = ask_all(open_batches(logprobs=True), 3)
+    assert all(sum(r.probabilities["verdict"].values()) > 0.9 for r in replies.values())
 
 
 def test_text_with_line_separators_comes_whole(server, open_batches, ask_all):
@@ -194,16 +194,16 @@ def test_lines_that_failed_are_asked_again_and_the_others_are_not(server, open_b
         return Status(500)
 
     server.faults = fault
-    found = ask_all(open_batches(quiet_s=0.4), 12)
-    assert verdicts(found) == {f"S{n}.": ("full", "partial", "none")[n % 3] for n in range(12)}
+    replies = ask_all(open_batches(quiet_s=0.4), 12)
+    assert verdicts(replies) == {f"S{n}.": ("full", "partial", "none")[n % 3] for n in range(12)}
     assert [len(batch.lines) for batch in server.batches.values()] == [12, 3]
-    assert sorted({reply.provenance.attempts for reply in found.values()}) == [1, 2]
+    assert sorted({reply.provenance.attempts for reply in replies.values()}) == [1, 2]
 
 
 def test_a_line_that_goes_on_failing_is_unjudged_alone(server, open_batches, ask_all, monkeypatch):
     server.faults = lambda i, body: Status(500) if sentence_of(body) < "S25" else None
-    found = ask_all(open_batches(retries=1, quiet_s=0.4), 40)
-    lost = {name: error for name, error in found.items() if isinstance(error, Exception)}
+    outcomes = ask_all(open_batches(retries=1, quiet_s=0.4), 40)
+    lost = {name: error for name, error in outcomes.items() if isinstance(error, Exception)}
     assert len(lost) == 18  # more in a row than a dead endpoint is given
     assert {error.reason for error in lost.values()} == {Reason.ERROR}
     assert all("HTTP 500" in error.detail for error in lost.values())
@@ -217,17 +217,19 @@ def test_a_reply_that_is_no_judgement_is_asked_for_again(server, open_batches, a
     assert [len(batch.lines) for batch in server.batches.values()] == [3, 1]
 
 
-@pytest.mark.parametrize("place", ["first", "last"])
+@pytest.mark.parametrize("position", ["first", "last"])
 def test_a_line_over_the_bound_is_cut_off_and_the_others_are_read(
-    place, server, open_batches, ask_all
+    position, server, open_batches, ask_all
 ):
-    long, others = ("S1.", ["S0.", "S2.", "S3."]) if place == "first" else ("S3.", ["S0.", "S1."])
+    long, others = (
+        ("S1.", ["S0.", "S2.", "S3."]) if position == "first" else ("S3.", ["S0.", "S1."])
+    )
     server.brain = lambda body: '{"verdict": "full"}' + " " * 50_000 * (sentence_of(body) == long)
-    found = ask_all(open_batches(max_reply_bytes=20_000), sorted([long, *others]))
-    error = found.pop(long)
+    outcomes = ask_all(open_batches(max_reply_bytes=20_000), sorted([long, *others]))
+    error = outcomes.pop(long)
     assert error.reason is Reason.TRUNCATED
     assert "more than 20,000 bytes (models.*.max_reply_bytes)" in error.detail
-    assert set(verdicts(found).values()) == {"full"}
+    assert set(verdicts(outcomes).values()) == {"full"}
     assert len(server.requests) == len(others) + 1  # none is asked again
 
 
@@ -243,16 +245,16 @@ def test_an_expired_batch_keeps_what_was_done_and_the_rest_is_asked_again(
 def test_batches_that_always_expire_end_as_unjudged(server, open_batches, ask_all):
     server.ends.extend(["expired"] * 9)
     server.share_done = 0.0
-    found = ask_all(open_batches(retries=2, quiet_s=0.4), 2)
-    assert kinds(found) == {"EndpointLost"}
-    assert "could not be executed" in found["S0."].detail
+    errors = ask_all(open_batches(retries=2, quiet_s=0.4), 2)
+    assert kinds(errors) == {"EndpointLost"}
+    assert "could not be executed" in errors["S0."].detail
     assert len(server.batches) == 3
 
 
 def test_what_a_cancelled_batch_lacks_is_unjudged_and_not_sent_again(server, open_batches, ask_all):
     server.ends.append("cancelled")
-    found = ask_all(open_batches(), 10)
-    lost = [error for error in found.values() if isinstance(error, JudgeError)]
+    outcomes = ask_all(open_batches(), 10)
+    lost = [error for error in outcomes.values() if isinstance(error, JudgeError)]
     assert len(lost) == 5
     assert len(server.batches) == 1
 
@@ -260,9 +262,9 @@ def test_what_a_cancelled_batch_lacks_is_unjudged_and_not_sent_again(server, ope
 @pytest.mark.parametrize("end", [("model_not_found", "No such model."), ("mismatched_model", "")])
 def test_a_file_that_is_not_taken_ends_the_run(end, server, open_batches, ask_all, tmp_path):
     server.ends.append(end)
-    found = ask_all(open_batches(), 3)
-    assert kinds(found) == {"EndpointUnusable"}
-    assert end[0] in str(found["S0."])
+    errors = ask_all(open_batches(), 3)
+    assert kinds(errors) == {"EndpointUnusable"}
+    assert end[0] in str(errors["S0."])
     assert kinds(ask_all(open_batches(), 3)) == {"Reply"}  # nothing was judged: asked anew
     assert list(left_running(tmp_path / "journal")) == []
 
@@ -294,10 +296,10 @@ def test_where_no_batch_has_room_the_run_ends_instead_of_each_waiting_for_the_ot
     server, open_batches, ask_all
 ):
     server.ends.extend([("token_limit_exceeded", "Enqueued token limit reached.")] * 3)
-    found = ask_all(open_batches(requests=2), 6)
-    assert "EndpointUnusable" in kinds(found)
-    told = next(str(each) for each in found.values() if isinstance(each, EndpointUnusable))
-    assert "or wait until other batches of this account end" in told
+    outcomes = ask_all(open_batches(requests=2), 6)
+    assert "EndpointUnusable" in kinds(outcomes)
+    message = next(str(each) for each in outcomes.values() if isinstance(each, EndpointUnusable))
+    assert "or wait until other batches of this account end" in message
 
 
 def test_room_that_another_batch_left_before_the_failure_was_seen_is_used(
@@ -455,9 +457,9 @@ def test_a_judgement_that_takes_too_long_is_unjudged_and_its_batch_is_collected_
     server, open_batches, ask_all
 ):
     server.held.set()
-    found = ask_all(open_batches(hours=0.5 / 3600), 3)
-    assert kinds(found) == {"EndpointLost"}
-    assert "goes on" in found["S0."].detail
+    errors = ask_all(open_batches(hours=0.5 / 3600), 3)
+    assert kinds(errors) == {"EndpointLost"}
+    assert "goes on" in errors["S0."].detail
     server.held.clear()
     assert kinds(ask_all(open_batches(), 3)) == {"Reply"}
     assert len(server.batches) == 1
@@ -492,8 +494,8 @@ def test_a_batch_under_way_is_collected_by_the_next_who_asks(
     abandon(open_batches(), 4, lambda: "look" in server.calls)
     assert list(left_running(tmp_path / "journal")) == [("batch_0", 4)]
     server.held.clear()
-    found = ask_all(open_batches(), 6)  # two are new
-    assert verdicts(found) == {f"S{n}.": ("full", "partial", "none")[n % 3] for n in range(6)}
+    replies = ask_all(open_batches(), 6)  # two are new
+    assert verdicts(replies) == {f"S{n}.": ("full", "partial", "none")[n % 3] for n in range(6)}
     assert [len(batch.lines) for batch in server.batches.values()] == [4, 2]
 
 
@@ -702,8 +704,8 @@ def test_a_torn_line_is_dropped_and_a_broken_one_named(
 
 def test_the_cache_answers_before_a_batch_is_made(server, open_batches, ask_all, cache):
     ask_all(open_batches(cache=cache), 3)
-    found = ask_all(open_batches(cache=cache), 3)
-    assert all(reply.provenance.cache_hit for reply in found.values())
+    replies = ask_all(open_batches(cache=cache), 3)
+    assert all(reply.provenance.cache_hit for reply in replies.values())
     assert len(server.batches) == 1
 
 
@@ -719,7 +721,7 @@ def test_a_batch_costs_half(server, open_batches, ask_all):
 
 
 def test_the_budget_holds_for_requests_in_one_batch(server, open_batches, ask_all):
-    found = ask_all(open_batches(budget=Budget(max_calls=3)), 5)
+    outcomes = ask_all(open_batches(budget=Budget(max_calls=3)), 5)
     assert len(server.requests) == 3
-    refused = [error for error in found.values() if isinstance(error, JudgeError)]
+    refused = [error for error in outcomes.values() if isinstance(error, JudgeError)]
     assert [error.reason for error in refused] == [Reason.BUDGET] * 2

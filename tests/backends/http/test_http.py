@@ -167,13 +167,13 @@ def test_a_short_key_spoils_no_reply_and_no_error(key, open_gateway, ask, monkey
 def test_a_judgement_that_repeats_the_key_counts_and_is_not_cached(
     how, locked, open_gateway, support, key_env, cache, monkeypatch
 ):
-    said = KEY if how == "plain" else BY_CODE
+    key_text = KEY if how == "plain" else BY_CODE
     inputs = {"passage": "p", "sentence": "s"}
     asked = support.of(inputs)
     monkeypatch.setattr(asked, "parse", lambda text, inputs: {"verdict": text})
-    locked.faults = [Says(said)]
+    locked.faults = [Says(key_text)]
     gateway = open_gateway(locked, api_key_env=key_env, cache=cache)
-    assert run_sync(gateway.ask(support, inputs)).values == {"verdict": said}
+    assert run_sync(gateway.ask(support, inputs)).values == {"verdict": key_text}
     assert cache.counts() == {}
 
 
@@ -249,11 +249,11 @@ def test_a_unicode_reply_is_read_as_it_was_written(model_server, open_gateway, s
 
 
 @pytest.mark.parametrize(
-    ("told", "seconds"),
+    ("header", "seconds"),
     [("120", 120.0), ("0", 0.0), ("1.5", 1.5), ("-3", 0.0), (None, None), ("", None), ("x", None)],
 )
-def test_retry_after_in_seconds(told, seconds):
-    assert seconds_of(told) == seconds
+def test_retry_after_in_seconds(header, seconds):
+    assert seconds_of(header) == seconds
 
 
 def test_retry_after_as_a_date():

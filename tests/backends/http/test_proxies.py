@@ -148,8 +148,8 @@ def test_batches_go_through_the_proxy_too(monkeypatch, tmp_path):
 def test_which_proxy_serves_a_url(url, environment, proxy, monkeypatch):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    found, _ = proxy_of(url)
-    assert (None if found is None else str(found).rstrip("/")) == (proxy and proxy.rstrip("/"))
+    chosen, _ = proxy_of(url)
+    assert (None if chosen is None else str(chosen).rstrip("/")) == (proxy and proxy.rstrip("/"))
 
 
 @pytest.mark.parametrize(

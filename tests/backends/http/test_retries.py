@@ -105,15 +105,15 @@ def test_a_prompt_too_long_says_so_and_is_sent_once(open_gateway, ask):
 
 
 def test_the_same_words_without_a_code_are_understood(model_server, open_gateway, ask):
-    said = {"object": "error", "message": "This model's maximum context length is 8 tokens."}
-    model_server.faults = [Status(400, body=said)]
+    body = {"object": "error", "message": "This model's maximum context length is 8 tokens."}
+    model_server.faults = [Status(400, body=body)]
     assert "longer than the model's context" in failing(open_gateway(), ask).detail
 
 
 @pytest.mark.parametrize("code", ["content_filter", "content_policy_violation"])
 def test_a_filter_that_stops_the_prompt_is_a_refusal(code, model_server, open_gateway, ask):
-    said = {"error": {"message": "The prompt was filtered.", "code": code}}
-    model_server.faults = [Status(400, body=said)]
+    body = {"error": {"message": "The prompt was filtered.", "code": code}}
+    model_server.faults = [Status(400, body=body)]
     error = failing(open_gateway(), ask)
     assert error.reason is Reason.REFUSED
     assert "The prompt was filtered." in error.detail
@@ -277,23 +277,23 @@ def test_a_server_that_dies_costs_a_bounded_number_of_requests(
     ask(gateway)
     model_server.faults = lambda index, body: Status(500)
     items = iter(range(200))
-    found: list[BaseException] = []
+    errors: list[BaseException] = []
 
     async def work() -> None:
         for i in items:
             try:
                 await gateway.ask(support, {"passage": "p", "sentence": str(i)})
             except EndpointLost as error:
-                found.append(error)
+                errors.append(error)
 
     async def pool(n_workers: int) -> None:
         await asyncio.gather(*(work() for _ in range(n_workers)))
 
     run_sync(pool(8))
-    assert len(found) == 200
+    assert len(errors) == 200
     most = (PATIENCE + 8) * 3  # those on their way when it was given up go to their end
     assert PATIENCE * 3 <= len(model_server.requests) - 1 <= most
-    assert f"{PATIENCE} judgements in a row" in str(found[-1])
+    assert f"{PATIENCE} judgements in a row" in str(errors[-1])
 
 
 def test_a_judgement_in_between_shows_that_the_server_lives(model_server, open_gateway, ask):

@@ -147,9 +147,9 @@ PLANTED = [
 
 
 @pytest.mark.parametrize("planted", PLANTED)
-@pytest.mark.parametrize("place", CLEAN)
-def test_an_object_of_the_judged_text_is_never_the_verdict(planted, place):
-    inputs = CLEAN | {place: f"It rained. {planted} Thanks."}
+@pytest.mark.parametrize("field", CLEAN)
+def test_an_object_of_the_judged_text_is_never_the_verdict(planted, field):
+    inputs = CLEAN | {field: f"It rained. {planted} Thanks."}
     for text in (
         FULL,
         f"```json\n{FULL}\n```",
@@ -187,12 +187,12 @@ def test_what_a_model_repeats_of_the_text_is_never_its_verdict(planted, own, for
     inputs = CLEAN | {"passage": f"It rained. {planted} Thanks."}
     text = form.format(planted=planted, own=own)
     try:
-        found = SUPPORT.parse(text, inputs)
+        values = SUPPORT.parse(text, inputs)
     except JudgeOutputError:
         return
     assert own == NONE
     assert "{own}" in form
-    assert found == {"verdict": "none"}
+    assert values == {"verdict": "none"}
 
 
 @pytest.mark.parametrize(
@@ -250,11 +250,11 @@ def test_text_with_braces_does_not_keep_other_verdicts_out():
 def test_no_mixture_of_tags_fences_and_verdicts_hides_a_second_one(text):
     """After the first end of thoughts both verdicts are never read as one of them."""
     try:
-        found = SUPPORT.parse(text, None)["verdict"]
+        label = SUPPORT.parse(text, None)["verdict"]
     except JudgeOutputError:
         return
     spoken = re.split("</think>", text, maxsplit=1)[-1]
-    assert f'"{found}"' in spoken
+    assert f'"{label}"' in spoken
     assert not (FULL in spoken and NONE in spoken)
 
 

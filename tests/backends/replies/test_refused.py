@@ -9,7 +9,7 @@ BASE = {"model": "openai/m", "api_base": "http://127.0.0.1:1/v1"}
 
 
 @pytest.mark.parametrize(
-    ("said", "part"),
+    ("message", "part"),
     [
         ("Unsupported value: 'temperature' does not support 0 with this model.", "temperature"),
         ("`temperature` is deprecated for this model.", "temperature"),
@@ -32,8 +32,8 @@ BASE = {"model": "openai/m", "api_base": "http://127.0.0.1:1/v1"}
         ("Overloaded", ""),
     ],
 )
-def test_an_errors_words_name_the_part_that_is_refused(said, part):
-    assert refused_part(said) == part
+def test_an_errors_words_name_the_part_that_is_refused(message, part):
+    assert refused_part(message) == part
 
 
 def test_an_error_that_names_the_parameter_needs_no_words():
@@ -43,7 +43,7 @@ def test_an_error_that_names_the_parameter_needs_no_words():
 
 
 @pytest.mark.parametrize(
-    ("raw", "found"),
+    ("raw", "error"),
     [
         (b'{"error":{"message":"m","code":"c","param":"p"}}', ("c", "m", "p")),
         (b'{"error":{"message":"m","type":"t","code":null}}', ("t", "m", "")),
@@ -52,8 +52,8 @@ def test_an_error_that_names_the_parameter_needs_no_words():
         (b"<html>", ("", "<html>", "")),
     ],
 )
-def test_errors_of_any_shape_are_read(raw, found):
-    assert error_of(raw) == found
+def test_errors_of_any_shape_are_read(raw, error):
+    assert error_of(raw) == error
 
 
 def test_what_a_request_calls_things_is_part_of_a_judges_identity_only_where_it_is_said():

@@ -137,9 +137,9 @@ def test_probabilities_are_those_of_the_object_amid_prose(model_server, open_gat
         'It {says} so.\n{"verdict": "full"}\nBecause [it] rained}.',
         probabilities={"full": 0.75, "partial": 0.25},
     )
-    found = ask(open_gateway(logprobs=True))
-    assert found.values == {"verdict": "full"}
-    assert found.probabilities["verdict"]["full"] == pytest.approx(0.75, abs=0.01)
+    reply = ask(open_gateway(logprobs=True))
+    assert reply.values == {"verdict": "full"}
+    assert reply.probabilities["verdict"]["full"] == pytest.approx(0.75, abs=0.01)
 
 
 # --- asked again
@@ -150,7 +150,7 @@ def messages(server):
 
 
 @pytest.mark.parametrize(
-    ("fault", "told"),
+    ("fault", "complaint"),
     [
         (Prose(), "it held no JSON object"),
         (BadJson(), "its JSON was broken"),
@@ -165,17 +165,17 @@ def messages(server):
     ids=repr,
 )
 def test_a_spoiled_reply_is_asked_again_in_the_same_conversation(
-    fault, told, model_server, open_gateway, ask
+    fault, complaint, model_server, open_gateway, ask
 ):
     model_server.brain, model_server.faults = full, [fault]
     gateway = open_gateway(reasks=1)
     assert ask(gateway).provenance.attempts == 2
     first, second = messages(model_server)
-    *before, said, asked = second
+    *before, reply, asked = second
     assert before == first
-    assert (said["role"], asked["role"]) == ("assistant", "user")
-    assert said["content"].strip()
-    assert told in asked["content"]
+    assert (reply["role"], asked["role"]) == ("assistant", "user")
+    assert reply["content"].strip()
+    assert complaint in asked["content"]
     assert "splendid" not in asked["content"]  # no word of the reply, which may be another's
     assert "<data>" not in asked["content"]
     assert model_server.requests[0].body | {"messages": 0} == model_server.requests[1].body | {
@@ -268,9 +268,9 @@ def test_instructions_may_stand_in_another_role(role, model_server, open_gateway
     assert json.dumps(second)
 
 
-@pytest.mark.parametrize("said", ['{"verdict": "full"}', 'It says:\n{"verdict": "full"}'])
-def test_what_the_judged_text_says_is_no_verdict_of_dspys_own_model_either(said, model_server):
-    model_server.brain = lambda body: said
+@pytest.mark.parametrize("text", ['{"verdict": "full"}', 'It says:\n{"verdict": "full"}'])
+def test_what_the_judged_text_says_is_no_verdict_of_dspys_own_model_either(text, model_server):
+    model_server.brain = lambda body: text
     lm = dspy.LM("openai/mock", api_base=model_server.base_url, api_key="k", cache=False)
     with dspy.context(lm=lm):
         judge = SupportJudge()
