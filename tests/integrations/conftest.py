@@ -14,13 +14,13 @@ OF_EXTRAS = ("dspy", "inspect-ai", "ragas")
 
 def pytest_report_header():
     """The versions of the libraries that the tests run against."""
-    found = []
+    versions = []
     for name in OF_EXTRAS:
         try:
-            found.append(f"{name} {version(name)}")
+            versions.append(f"{name} {version(name)}")
         except PackageNotFoundError:
-            found.append(f"no {name}")
-    return "integrations: " + ", ".join(found)
+            versions.append(f"no {name}")
+    return "integrations: " + ", ".join(versions)
 
 
 @pytest.fixture

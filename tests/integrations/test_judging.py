@@ -55,9 +55,9 @@ def together(judge, samples):
 def test_many_at_once_are_few_evaluations_with_the_numbers_of_one(n_rounds):
     whole = nj.evaluate(SAMPLES, "nuggets", model="lexical").rows(["V_strict"])
     n_threads = threading.active_count()
-    found = scores_at_once(SampleJudge("V_strict", model="lexical"), SAMPLES)
-    assert [row.value for row in found] == [row.value for row in whole]
-    assert {row.value for row in found} == {0.5, 1.0}
+    rows = scores_at_once(SampleJudge("V_strict", model="lexical"), SAMPLES)
+    assert [row.value for row in rows] == [row.value for row in whole]
+    assert {row.value for row in rows} == {0.5, 1.0}
     assert len(n_rounds) <= 3
     assert threading.active_count() <= n_threads + 2
     assert not any(out.exists() for out in n_rounds)  # nothing is left behind
@@ -82,11 +82,11 @@ def test_what_is_made_and_counted_is_that_of_one_evaluation(measure, given):
     whole = nj.evaluate(samples, judge._rounds._programs, model="lexical").rows(
         [measure], ["answers"]
     )
-    found = together(judge, samples)
-    assert [(row.value, row.n, row.low) for row in found] == [
+    rows = together(judge, samples)
+    assert [(row.value, row.n, row.low) for row in rows] == [
         (row.value, row.n, row.low) for row in whole
     ]
-    assert all(row.n for row in found)
+    assert all(row.n for row in rows)
 
 
 def test_a_sample_without_what_is_judged_is_told_as_in_one_evaluation():
@@ -107,8 +107,8 @@ def test_a_bank_that_is_named_is_judged_by(tmp_path):
 def test_several_measures_are_asked_for_once(model_server):
     entry = {"model": "hosted_vllm/mock", "api_base": model_server.base_url, "retries": 0}
     judge = SampleJudge(["V_strict", "A"], model=entry, cache=False)
-    found = judge.explain_each(SAMPLES[0])
-    assert [each.score.measure for each in found] == ["V_strict", "A"]
+    explanations = judge.explain_each(SAMPLES[0])
+    assert [each.score.measure for each in explanations] == ["V_strict", "A"]
     assert len(model_server.requests) == 1
     with pytest.raises(InputError, match=r"measure 'A_strct': .*did you mean A_strict"):
         SampleJudge(["V_strict", "A_strct"], model=entry)
@@ -117,11 +117,11 @@ def test_several_measures_are_asked_for_once(model_server):
 def test_a_budget_is_for_all_samples_together(model_server):
     entry = {"model": "hosted_vllm/mock", "api_base": model_server.base_url, "retries": 0}
     judge = SampleJudge("V_strict", model=entry, max_calls=3, cache=False)
-    found = [judge.score(sample) for sample in SAMPLES[:2]]
-    found += scores_at_once(judge, SAMPLES[2:6])
-    assert [row.is_judged for row in found].count(True) == 3
+    rows = [judge.score(sample) for sample in SAMPLES[:2]]
+    rows += scores_at_once(judge, SAMPLES[2:6])
+    assert [row.is_judged for row in rows].count(True) == 3
     assert len(model_server.requests) == 3
-    lost = [row for row in found if not row.is_judged]
+    lost = [row for row in rows if not row.is_judged]
     assert [(row.value, row.n_unjudged, dict(row.reasons)) for row in lost] == [
         (None, 2, {"budget": 1})
     ] * 3
@@ -129,10 +129,10 @@ def test_a_budget_is_for_all_samples_together(model_server):
 
 def test_a_failed_judgement_is_no_0_and_of_its_own_sample_alone(refusing):
     judge = SampleJudge("V_strict", model=refusing, cache=False)
-    found = scores_at_once(judge, [SAMPLES[0], SAMPLES[1] | {"answer": "Zebra."}, SAMPLES[2]])
-    assert [row.is_judged for row in found] == [True, False, True]
-    assert found[1].value is None
-    assert dict(found[1].reasons) == {"refused": 1}
+    rows = scores_at_once(judge, [SAMPLES[0], SAMPLES[1] | {"answer": "Zebra."}, SAMPLES[2]])
+    assert [row.is_judged for row in rows] == [True, False, True]
+    assert rows[1].value is None
+    assert dict(rows[1].reasons) == {"refused": 1}
 
 
 def test_a_measure_that_is_not_given_is_told_before_anything_is_asked(model_server):
@@ -168,9 +168,9 @@ def test_nuggets_are_made_for_who_has_none_whoever_else_is_judged():
     without = {"question": "Why decks?", "answer": "Wind moves decks.", "contexts": [DECKS]}
     alone = judge.score(without)
     assert alone.n > 0
-    found = together(judge, [SAMPLES[0], without])
-    assert [row.n for row in found] == [2, alone.n]
-    assert found[1] == alone
+    rows = together(judge, [SAMPLES[0], without])
+    assert [row.n for row in rows] == [2, alone.n]
+    assert rows[1] == alone
 
 
 @pytest.mark.parametrize("name", ["1", ""])
@@ -204,13 +204,13 @@ def test_a_sample_at_fault_does_not_take_others_with_it(monkeypatch):
         rows = [SAMPLES[0], SAMPLES[1], SAMPLES[2] | {"question": "broken"}, SAMPLES[3]]
         return await asyncio.gather(*map(judge.ascore, rows), return_exceptions=True)
 
-    found = asyncio.run(all_of_them())
-    assert [isinstance(row, InputError) for row in found] == [False, False, True, False]
+    outcomes = asyncio.run(all_of_them())
+    assert [isinstance(row, InputError) for row in outcomes] == [False, False, True, False]
 
 
 def test_what_an_answer_lost_is_said(refusing):
     judge = SampleJudge("V_strict", ["nuggets", "support"], model="lexical")
-    found = judge.explain(
+    explanation = judge.explain(
         {
             "question": "Why?",
             "answer": "Wind moves decks [1]. Iron rusts [2]. Cables sing.",
@@ -218,8 +218,8 @@ def test_what_an_answer_lost_is_said(refusing):
             "nuggets": ["wind moves decks", "iron is old"],
         }
     )
-    assert found.score.value == 0.5
-    assert found.feedback.splitlines() == [
+    assert explanation.score.value == 0.5
+    assert explanation.feedback.splitlines() == [
         "V_strict 0.500 (n 2)",
         "The answer does not state:",
         "- iron is old (vital)",
@@ -241,9 +241,9 @@ def test_a_copy_is_the_judge_itself_with_its_budget():
 
 def test_what_was_judged_before_comes_from_the_cache(model_server, tmp_path):
     entry = {"model": "hosted_vllm/mock", "api_base": model_server.base_url}
-    found = [
+    results = [
         SampleJudge("V_strict", model=entry, cache=tmp_path).score(SAMPLES[0]).value
         for _ in range(2)
     ]
-    assert found[0] == found[1]
+    assert results[0] == results[1]
     assert len(model_server.requests) == 1

@@ -53,10 +53,10 @@ def asking(server, **settings):
 def test_a_test_case_passes_and_fails_by_what_the_judge_found(run_async):
     metric = JudgeMetric("V_strict", "nuggets", model="lexical", threshold=0.75)
     half, both = evaluated([case_of(), case_of("And drones?", BOTH)], metric, run_async=run_async)
-    (found,) = half.metrics_data
-    assert (half.success, found.score, found.error) == (False, 0.5, None)
-    assert (found.name, found.reason) == ("V_strict (nuggetjudge)", WHY_HALF)
-    assert found.evaluation_model == "lexical"
+    (metric_data,) = half.metrics_data
+    assert (half.success, metric_data.score, metric_data.error) == (False, 0.5, None)
+    assert (metric_data.name, metric_data.reason) == ("V_strict (nuggetjudge)", WHY_HALF)
+    assert metric_data.evaluation_model == "lexical"
     assert (both.success, both.metrics_data[0].score) == (True, 1.0)
 
 
@@ -66,9 +66,9 @@ def test_a_judge_that_fails_gives_an_error_and_no_score(model_server, run_async)
     model_server.faults = [REFUSED, REFUSED]
     metric = JudgeMetric("V_strict", threshold=0.0, **asking(model_server))
     lost, judged = evaluated([case_of("Lost?"), case_of("Judged?")], metric, run_async=run_async)
-    (found,) = lost.metrics_data
-    assert (lost.success, found.score, found.success) == (False, None, False)
-    assert found.error == "V_strict not judged (n 0, 2 unjudged; unparseable 2)"
+    (metric_data,) = lost.metrics_data
+    assert (lost.success, metric_data.score, metric_data.success) == (False, None, False)
+    assert metric_data.error == "V_strict not judged (n 0, 2 unjudged; unparseable 2)"
     assert (judged.success, judged.metrics_data[0].score) == (True, 1.0)
 
 
@@ -132,6 +132,6 @@ def test_test_cases_are_samples_with_the_same_scores():
 def test_the_example_of_the_page_gives_what_it_says():
     code = python_of("howto/harnesses.md", "JudgeMetric")
     names = {}
-    exec(code.replace("deepeval.evaluate(", "found = deepeval.evaluate("), names)
-    (found,) = names["found"].test_results[0].metrics_data
-    assert (found.score, found.reason) == (0.5, WHY_HALF)
+    exec(code.replace("deepeval.evaluate(", "evaluated = deepeval.evaluate("), names)
+    (metric_data,) = names["evaluated"].test_results[0].metrics_data
+    assert (metric_data.score, metric_data.reason) == (0.5, WHY_HALF)

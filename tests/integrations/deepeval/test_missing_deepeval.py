@@ -13,6 +13,6 @@ def test_a_missing_deepeval_is_one_line(monkeypatch):
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delitem(sys.modules, "nuggetjudge.integrations.deepeval_metric", raising=False)
     monkeypatch.setitem(sys.modules, "deepeval", None)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as refusal:
         importlib.import_module("nuggetjudge.integrations.deepeval_metric")
-    assert str(told.value) == 'deepeval is not installed: pip install "nuggetjudge[deepeval]"'
+    assert str(refusal.value) == 'deepeval is not installed: pip install "nuggetjudge[deepeval]"'

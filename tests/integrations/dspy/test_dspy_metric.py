@@ -41,18 +41,18 @@ def values(result):
 
 def test_evaluate_scores_what_the_program_answered_and_not_the_gold_answer(devset):
     metric = AnswerMetric("V_strict", model="lexical")
-    found = dspy.Evaluate(devset=devset, metric=metric, num_threads=3)(Program())
-    assert values(found) == [0.5, 1.0, 0.0]  # by hand: 1 of 2, 2 of 2, 0 of 2 vital nuggets
-    assert found.score == 50.0
+    result = dspy.Evaluate(devset=devset, metric=metric, num_threads=3)(Program())
+    assert values(result) == [0.5, 1.0, 0.0]  # by hand: 1 of 2, 2 of 2, 0 of 2 vital nuggets
+    assert result.score == 50.0
 
 
 def test_an_answer_that_was_not_judged_is_no_0(devset, refusing, caplog):
     metric = AnswerMetric("V_strict", model=refusing, cache=False)
     evaluate = dspy.Evaluate(devset=devset, metric=metric, failure_score=math.nan)
     with caplog.at_level(logging.CRITICAL), pytest.warns(RuntimeWarning, match="refused 1"):
-        found = evaluate(Program())
-    assert [math.isnan(value) for value in values(found)] == [False, False, True]
-    assert math.isnan(found.score)
+        result = evaluate(Program())
+    assert [math.isnan(value) for value in values(result)] == [False, False, True]
+    assert math.isnan(result.score)
     assert [error.reason.value for error in metric.unjudged] == ["refused"]
     assert "2 unjudged" in str(metric.unjudged[0])
 
@@ -63,17 +63,17 @@ def test_a_model_that_can_judge_nothing_is_no_0_and_is_told(devset, caplog):
         metric = AnswerMetric("V_strict", model=entry, cache=False)
         evaluate = dspy.Evaluate(devset=devset, metric=metric, failure_score=math.nan)
         with caplog.at_level(logging.CRITICAL), pytest.warns(RuntimeWarning, match="401"):
-            found = evaluate(Program())
-    assert all(math.isnan(value) for value in values(found))
+            result = evaluate(Program())
+    assert all(math.isnan(value) for value in values(result))
     assert [type(error) for error in metric.unjudged] == [EndpointUnusable] * 3
 
 
 def test_gepa_reads_what_an_answer_misses(devset):
     metric = AnswerMetric("V_strict", model="lexical")
-    found = metric(devset[0], Program()(question="Why wind?"), None, "answerer", None)
-    assert found.score == metric(devset[0], Program()(question="Why wind?")) == 0.5
-    assert "does not state:\n- cables carry load" in found.feedback
-    assert "wind moves decks" not in found.feedback
+    prediction = metric(devset[0], Program()(question="Why wind?"), None, "answerer", None)
+    assert prediction.score == metric(devset[0], Program()(question="Why wind?")) == 0.5
+    assert "does not state:\n- cables carry load" in prediction.feedback
+    assert "wind moves decks" not in prediction.feedback
 
 
 @pytest.mark.slow
@@ -89,22 +89,22 @@ def test_gepa_improves_a_program_by_it(devset):
             self.answer = dspy.Predict("question -> response")
 
         def forward(self, question):
-            with dspy.context(lm=Told(self.answer.signature.instructions)):
+            with dspy.context(lm=Instructed(self.answer.signature.instructions)):
                 return self.answer(question=question)
 
-    class Told(DummyLM):
+    class Instructed(DummyLM):
         """Answers whole where its instructions say so."""
 
         def __init__(self, instructions):
-            is_told = "carries the load" in instructions
-            response = "Wind moves decks." + " Cables carry load." * is_told
+            is_shown = "carries the load" in instructions
+            response = "Wind moves decks." + " Cables carry load." * is_shown
             super().__init__([{"response": response}] * 20)
 
     metric = AnswerMetric("V_strict", model="lexical")
     gepa = dspy.GEPA(metric=metric, max_metric_calls=40, reflection_lm=reflecting, num_threads=1)
-    found = gepa.compile(Answering(), trainset=devset[:2], valset=devset[:2])
+    compiled = gepa.compile(Answering(), trainset=devset[:2], valset=devset[:2])
     assert any("- cables carry load" in str(asked["messages"]) for asked in reflecting.history)
-    assert "carries the load" in found.answer.signature.instructions
+    assert "carries the load" in compiled.answer.signature.instructions
 
 
 def test_fields_of_other_names_are_named_and_a_wrong_name_is_told():
@@ -130,9 +130,9 @@ def test_0_of_0_is_neither_a_0_nor_a_failure_of_the_judge():
 
 def test_what_programs_answered_are_samples(devset):
     metric = AnswerMetric("V_strict", model="lexical")
-    found = dspy.Evaluate(devset=devset, metric=metric)(Program())
-    result = nj.evaluate(samples(found.results), "nuggets", model="lexical")
-    assert [row.value for row in result.rows(["V_strict"])] == values(found)
+    evaluated = dspy.Evaluate(devset=devset, metric=metric)(Program())
+    result = nj.evaluate(samples(evaluated.results), "nuggets", model="lexical")
+    assert [row.value for row in result.rows(["V_strict"])] == values(evaluated)
     failed = [(devset[0], dspy.Prediction(), math.nan)]
     with pytest.raises(InputError, match=r"results\[0\]: no answer"):
         list(samples(failed))

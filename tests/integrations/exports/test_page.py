@@ -35,19 +35,19 @@ def test_commands_print_what_the_page_says_and_code_runs(tmp_path):
         return ran
 
     judge = Path(sys.executable).with_name("judge")
-    said = {}
+    output_by_code = {}
     for language, text in BLOCKS:
         if language == "python":
-            said[text] = run(sys.executable, "-c", text).stdout
+            output_by_code[text] = run(sys.executable, "-c", text).stdout
         elif text.startswith(("$ judge", "judge export")):
             for part in re.split(r"^[$] ", text, flags=re.MULTILINE):
                 command, _, shown = part.partition("\n")
                 if command:
                     ran = run(judge, *shlex.split(command)[1:])
                     assert shown in ran.stderr
-    assert len(said) == 4
-    spans = next(out for text, out in said.items() if "ConsoleSpanExporter" in text)
+    assert len(output_by_code) == 4
+    spans = next(out for text, out in output_by_code.items() if "ConsoleSpanExporter" in text)
     for name in ("my experiment", "invoke_workflow nuggets, support", "judge support"):
         assert f'"name": "{name}"' in spans
-    assert any("0 not judged" in out for out in said.values())
+    assert any("0 not judged" in out for out in output_by_code.values())
     assert list((tmp_path / "wandb").glob("offline-run-*"))

@@ -54,8 +54,8 @@ def plain(value, name=""):
     if isinstance(value, list):
         return [plain(each) for each in value]
     if isinstance(value, dict):
-        found = {k: plain(v, k) for k, v in value.items()}
-        return {k: v for k, v in found.items() if v is not None}
+        fields = {k: plain(v, k) for k, v in value.items()}
+        return {k: v for k, v in fields.items() if v is not None}
     return value
 
 
@@ -66,9 +66,9 @@ def test_every_row_of_every_program_is_there_as_it_was_written(folders, written)
         assert {path.stem for path in files} == {p.stem for p in written[name].glob("*.parquet")}
         for path in files:
             rows = lines_of(path)
-            found = pq.read_table(written[name] / f"{path.stem}.parquet").to_pylist()
-            assert len(found) == len(rows), path
-            for i, (one, other) in enumerate(zip(rows, found, strict=True)):
+            read_rows = pq.read_table(written[name] / f"{path.stem}.parquet").to_pylist()
+            assert len(read_rows) == len(rows), path
+            for i, (one, other) in enumerate(zip(rows, read_rows, strict=True)):
                 assert plain(one) == plain(other), f"{path}:{i + 1}"
             seen.add(path.stem)
     assert len(seen) >= 22, seen  # what programs write, but for research
@@ -86,9 +86,9 @@ def test_a_file_has_the_same_columns_and_types_in_every_folder(written):
     schemas = {}
     for folder in written.values():
         for path in folder.glob("*.parquet"):
-            found = pq.read_schema(path)
-            schemas.setdefault(path.stem, found)
-            assert found.equals(schemas[path.stem]), path
+            schema = pq.read_schema(path)
+            schemas.setdefault(path.stem, schema)
+            assert schema.equals(schemas[path.stem]), path
     empty = [
         p for f in written.values() for p in f.glob("*.parquet") if not pq.read_metadata(p).num_rows
     ]
@@ -109,9 +109,11 @@ def test_what_was_not_judged_is_null_and_no_zero(folders, written):
 
 def test_a_schema_says_of_what_run_it_is(folders, written):
     for name, result in folders.items():
-        said = pq.read_schema(written[name] / "scores.parquet").metadata
-        assert said[b"nuggetjudge.fingerprint"].decode() == result.manifest["fingerprint"]
-        assert said[b"nuggetjudge.version"].decode() == result.manifest["versions"]["nuggetjudge"]
+        metadata = pq.read_schema(written[name] / "scores.parquet").metadata
+        assert metadata[b"nuggetjudge.fingerprint"].decode() == result.manifest["fingerprint"]
+        assert (
+            metadata[b"nuggetjudge.version"].decode() == result.manifest["versions"]["nuggetjudge"]
+        )
         assert json.loads((written[name] / "manifest.json").read_bytes()) == result.manifest
 
 

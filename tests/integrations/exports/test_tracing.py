@@ -25,13 +25,13 @@ CONTENT = "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT"
 @pytest.fixture(scope="module")
 def exporter():
     """Where the spans of this process go, whose provider can be set only once."""
-    found = InMemorySpanExporter()
+    in_memory = InMemorySpanExporter()
     provider = trace.get_tracer_provider()
     if not isinstance(provider, TracerProvider):
         provider = TracerProvider()
         trace.set_tracer_provider(provider)
-    provider.add_span_processor(SimpleSpanProcessor(found))
-    return found
+    provider.add_span_processor(SimpleSpanProcessor(in_memory))
+    return in_memory
 
 
 @pytest.fixture
@@ -42,7 +42,7 @@ def spans(exporter, monkeypatch):
     return lambda prefix="": [s for s in exporter.get_finished_spans() if s.name.startswith(prefix)]
 
 
-def all_said(spans):
+def as_text(spans):
     return "\n".join(span.to_json() for span in spans)
 
 
@@ -69,18 +69,30 @@ def test_a_request_says_what_the_conventions_ask_for_and_no_text(spans, evaluate
         result = evaluated(server, model={"temperature": 0.5, "seed": 7, "max_tokens": 50})
     usage = [0, 0]
     for span in spans("chat "):
-        said = span.attributes
+        attributes = span.attributes
         assert (span.name, span.kind) == ("chat mock", trace.SpanKind.CLIENT)
-        assert said["gen_ai.operation.name"] == "chat"
-        assert said["gen_ai.provider.name"] == "vllm"
-        assert (said["gen_ai.request.model"], said["gen_ai.response.model"]) == ("mock", "mock")
-        assert said["gen_ai.request.temperature"] == 0.5
-        assert (said["gen_ai.request.seed"], said["gen_ai.request.max_tokens"]) == (7, 50)
-        assert said["gen_ai.response.finish_reasons"] == ("stop",)
-        assert (said["server.address"], said["server.port"]) == ("127.0.0.1", server.port)
-        assert (said["nuggetjudge.cache_hit"], said["nuggetjudge.requests"]) == (False, 1)
-        usage[0] += said["gen_ai.usage.input_tokens"]
-        usage[1] += said["gen_ai.usage.output_tokens"]
+        assert attributes["gen_ai.operation.name"] == "chat"
+        assert attributes["gen_ai.provider.name"] == "vllm"
+        assert (attributes["gen_ai.request.model"], attributes["gen_ai.response.model"]) == (
+            "mock",
+            "mock",
+        )
+        assert attributes["gen_ai.request.temperature"] == 0.5
+        assert (attributes["gen_ai.request.seed"], attributes["gen_ai.request.max_tokens"]) == (
+            7,
+            50,
+        )
+        assert attributes["gen_ai.response.finish_reasons"] == ("stop",)
+        assert (attributes["server.address"], attributes["server.port"]) == (
+            "127.0.0.1",
+            server.port,
+        )
+        assert (attributes["nuggetjudge.cache_hit"], attributes["nuggetjudge.requests"]) == (
+            False,
+            1,
+        )
+        usage[0] += attributes["gen_ai.usage.input_tokens"]
+        usage[1] += attributes["gen_ai.usage.output_tokens"]
     tokens = result.manifest["tokens"]
     assert usage == [tokens["prompt"], tokens["completion"]]
     assert all(usage)
@@ -91,7 +103,7 @@ def test_a_request_says_what_the_conventions_ask_for_and_no_text(spans, evaluate
         assert event.attributes["gen_ai.evaluation.name"] == "support"
         label = labels[span.attributes["nuggetjudge.topic_id"]]
         assert event.attributes["gen_ai.evaluation.score.label"] == label
-    assert not any(text.rstrip(".") in all_said(spans()) for text in PASSAGES)
+    assert not any(text.rstrip(".") in as_text(spans()) for text in PASSAGES)
 
 
 def test_names_are_those_of_the_published_conventions(spans, evaluated):
@@ -172,7 +184,7 @@ def test_texts_stand_on_spans_only_where_they_are_asked_for_and_never_a_key(
         (reply,) = json.loads(span.attributes["gen_ai.output.messages"])
         assert reply["role"] == "assistant"
         assert reply["parts"][0]["content"]
-    assert KEY not in all_said(spans())
+    assert KEY not in as_text(spans())
 
 
 class Collector(http.server.BaseHTTPRequestHandler):

@@ -27,8 +27,8 @@ def alone(tmp_path, monkeypatch):
 
 
 def file_of(folder):
-    (found,) = folder.glob("*.wandb")
-    return found
+    (file,) = folder.glob("*.wandb")
+    return file
 
 
 def test_config_numbers_questions_and_report_are_in_the_file_of_an_offline_run(
@@ -59,17 +59,17 @@ def test_config_numbers_questions_and_report_are_in_the_file_of_an_offline_run(
     assert any(row.n_unjudged and not row.n for row in means.values())
     assert summary["n_unjudged"] == result.n_unjudged
     (table,) = (folder / "files" / "media" / "table").glob("questions*.json")
-    found = json.loads(table.read_text())
-    rows = [dict(zip(found["columns"], row, strict=True)) for row in found["data"]]
+    table_data = json.loads(table.read_text())
+    rows = [dict(zip(table_data["columns"], row, strict=True)) for row in table_data["data"]]
     of_files = [row for row in result.scores if row.topic_id != "all"]
     assert [row["value"] for row in rows] == [row.value for row in of_files]
     lost = [row for row in rows if row["n_unjudged"] and not row["n"]]
     assert lost
     assert all(row["value"] is None and "unparseable" in row["unjudged"] for row in lost)
     artifact = next(a for a in artifacts if a.name == "results")
-    held = {entry.path: entry.local_path for entry in artifact.manifest.contents}
-    assert set(held) == {"report.html", "scores.jsonl", "manifest.json"}
-    with open(held["report.html"], encoding="utf-8") as page:
+    local_paths = {entry.path: entry.local_path for entry in artifact.manifest.contents}
+    assert set(local_paths) == {"report.html", "scores.jsonl", "manifest.json"}
+    with open(local_paths["report.html"], encoding="utf-8") as page:
         assert "<html" in page.read(2000)
     for path in tmp_path.rglob("*"):
         assert not (path.is_file() and KEY.encode() in path.read_bytes())
@@ -78,8 +78,8 @@ def test_config_numbers_questions_and_report_are_in_the_file_of_an_offline_run(
 def test_intervals_are_those_of_judge_compare(folders, tmp_path):
     folder = wandb_runs.write(folders["explained"], "rag", out=tmp_path)
     _, summary, _, _ = logged_in(file_of(folder))
-    found = compare(folders["explained"].folder, None, Problems(), measures=["V_strict"])
-    for run in found["measures"]["V_strict"]["runs"]:
+    comparison = compare(folders["explained"].folder, None, Problems(), measures=["V_strict"])
+    for run in comparison["measures"]["V_strict"]["runs"]:
         name = f"{run['run_id']}/V_strict"
         assert summary[name] == pytest.approx(run["mean"])
         assert summary[f"{name}/interval_low"] == pytest.approx(run["low"])
@@ -106,7 +106,7 @@ def test_online_without_a_login_is_refused_before_anything_is_sent(folders, tmp_
 
 
 @pytest.mark.parametrize(
-    ("project", "name", "said"),
+    ("project", "name", "message"),
     [
         ("", None, "--project '': wanted a name"),
         ("a/b", None, "--project 'a/b': W&B takes no '/' in a name"),
@@ -115,9 +115,9 @@ def test_online_without_a_login_is_refused_before_anything_is_sent(folders, tmp_
     ],
 )
 def test_names_that_wandb_refuses_are_one_line_before_a_file_is_there(
-    project, name, said, folders, tmp_path
+    project, name, message, folders, tmp_path
 ):
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as refusal:
         wandb_runs.write(folders["coverage"], project, name=name, out=tmp_path / "out")
-    assert str(told.value) == said
+    assert str(refusal.value) == message
     assert not (tmp_path / "out").exists()

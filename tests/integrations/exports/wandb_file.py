@@ -29,11 +29,11 @@ def all_records_of(path, seconds=20):
     """The records once the run's end is among them, which another process writes."""
     until = time.monotonic() + seconds
     while time.monotonic() < until:
-        found = list(records_of(path))
-        if any(record.HasField("exit") for record in found):
-            return found
+        records = list(records_of(path))
+        if any(record.HasField("exit") for record in records):
+            return records
         time.sleep(0.1)
-    raise AssertionError(f"{path}: no end of the run in {len(found)} records")
+    raise AssertionError(f"{path}: no end of the run in {len(records)} records")
 
 
 def logged_in(path):

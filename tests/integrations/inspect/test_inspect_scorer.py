@@ -57,8 +57,8 @@ def metrics_of(log):
 def test_a_task_is_scored_with_what_each_score_rests_on(tmp_path):
     log = run(tmp_path, answer_scorer("V_strict", model="lexical"))
     assert log.status == "success"
-    first, *_ = found = scores_of(log)
-    assert [score.value for score in found] == [0.5, 1.0, 0.0]  # of 2 vital nuggets, by hand
+    first, *_ = scores = scores_of(log)
+    assert [score.value for score in scores] == [0.5, 1.0, 0.0]  # of 2 vital nuggets, by hand
     assert first.answer == "Wind moves decks."
     assert "does not state:\n- cables carry load" in first.explanation
     assert first.metadata == {

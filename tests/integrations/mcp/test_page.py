@@ -34,7 +34,7 @@ def test_the_page_shows_what_the_tools_give(served, asked):
     async def session():
         async with served() as client:
             for tool, given, shown in calls:
-                found = await asked(client, tool, **json.loads(given))
-                assert stands_in(json.loads(shown), found), json.dumps(found, indent=1)
+                reply = await asked(client, tool, **json.loads(given))
+                assert stands_in(json.loads(shown), reply), json.dumps(reply, indent=1)
 
     anyio.run(session)

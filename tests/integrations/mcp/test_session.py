@@ -48,35 +48,35 @@ def test_an_agent_judges_compares_and_asks_why_without_a_model(
             assert list(tools) == TOOLS
             assert all(tool.output_schema and tool.description for tool in tools.values())
 
-            found = await asked(client, "judge_citation", sentence=BEES, passage=PASSAGE)
-            assert (found["label"], found["weight"], found["n"]) == ("full", 1.0, 1)
-            assert {"passage", "sentence"} == {quote["of"] for quote in found["quotes"]}
+            reply = await asked(client, "judge_citation", sentence=BEES, passage=PASSAGE)
+            assert (reply["label"], reply["weight"], reply["n"]) == ("full", 1.0, 1)
+            assert {"passage", "sentence"} == {quote["of"] for quote in reply["quotes"]}
 
-            found = await asked(client, "judge_answer", **ANSWER)
-            scores = {row["measure"]: row for row in found["scores"]}
+            reply = await asked(client, "judge_answer", **ANSWER)
+            scores = {row["measure"]: row for row in reply["scores"]}
             assert (scores["V_strict"]["value"], scores["V_strict"]["n"]) == (0.5, 2)
             assert scores["support_recall"]["value"] == 0.5  # one of two sentences is cited
-            assert [piece["quoted_text"] for piece in found["missing"]] == [ANSWER["nuggets"][1]]
-            cited = [piece for piece in found["pieces"] if piece["what"] == "citation"]
+            assert [piece["quoted_text"] for piece in reply["missing"]] == [ANSWER["nuggets"][1]]
+            cited = [piece for piece in reply["pieces"] if piece["what"] == "citation"]
             assert [(piece["sentence"], piece["passage"]) for piece in cited] == [(1, 1)]
 
-            told = []
+            reports = []
 
             async def note(progress, total, message):
-                told.append((progress, message))
+                reports.append((progress, message))
 
             given = {"config": "judge.yaml", "name": "first"}
             ended = await client.call_tool("evaluate", given, progress_callback=note)
-            found = ended.structured_content
-            assert 0 <= told[-1][0] <= found["n_judged"]
-            assert (found["results"], found["is_complete"]) == ("results/first", True)
+            reply = ended.structured_content
+            assert 0 <= reports[-1][0] <= reply["n_judged"]
+            assert (reply["results"], reply["is_complete"]) == ("results/first", True)
             same = nj.run(project / "judge.yaml", model="lexical", out=tmp_path / "same")
-            board = {row["run"]: row["value"] for row in found["leaderboard"][:4]}
+            board = {row["run"]: row["value"] for row in reply["leaderboard"][:4]}
             assert board == {run: same.score(run, "V_strict") for run in board}
 
             given = {"results": "results/first", "measures": ["V_strict"]}
-            found = await asked(client, "compare_runs", run="complete", other_run="thin", **given)
-            (row,) = found["differences"]
+            reply = await asked(client, "compare_runs", run="complete", other_run="thin", **given)
+            (row,) = reply["differences"]
             assert row["difference"] == pytest.approx(board["complete"] - board["thin"])
             # 5 topics, all won: 2 of 2^5 assignments of signs are as extreme.
             assert (row["wins"], row["p"], row["is_told_apart"]) == (5, 2 / 2**5, False)
@@ -119,9 +119,9 @@ def test_two_results_with_runs_of_one_name_are_compared(served, asked, project):
             runs[0].write_text("\n".join(named) + "\n")  # it answers as the complete one does
             await asked(client, "evaluate", config="judge.yaml", name="second")
             given = {"results": "results/first", "other_results": "results/second"}
-            found = await asked(client, "compare_runs", run="thin", other_run="thin", **given)
-            assert (found["run"], found["other_run"]) == ("thin@first", "thin@second")
-            assert next(row for row in found["differences"] if row["measure"] == "V")["losses"] == 5
+            reply = await asked(client, "compare_runs", run="thin", other_run="thin", **given)
+            assert (reply["run"], reply["other_run"]) == ("thin@first", "thin@second")
+            assert next(row for row in reply["differences"] if row["measure"] == "V")["losses"] == 5
 
     anyio.run(session)
 
@@ -131,23 +131,23 @@ def test_a_judgement_that_failed_has_a_reason_and_no_score(served, asked, model_
 
     async def session():
         async with served(*at(model_server), "--max-calls", 1000) as client:
-            found = await asked(client, "judge_citation", sentence=BEES, passage=PASSAGE)
-            assert (found["label"], found["weight"], found["score"]) == (None, None, None)
-            assert (found["n"], found["n_unjudged"]) == (0, 1)
-            assert found["unjudged"]["reason"] == "refused"
+            reply = await asked(client, "judge_citation", sentence=BEES, passage=PASSAGE)
+            assert (reply["label"], reply["weight"], reply["score"]) == (None, None, None)
+            assert (reply["n"], reply["n_unjudged"]) == (0, 1)
+            assert reply["unjudged"]["reason"] == "refused"
 
-            found = await asked(client, "judge_answer", **ANSWER)
-            scores = {row["measure"]: row for row in found["scores"]}
+            reply = await asked(client, "judge_answer", **ANSWER)
+            scores = {row["measure"]: row for row in reply["scores"]}
             for measure in ("V_strict", "support_precision"):
                 row = scores[measure]
                 assert (row["value"], row["n"], row["low"], row["high"]) == (None, 0, 0.0, 1.0)
                 assert row["n_unjudged"] > 0
-            assert found["unjudged_by_reason"] == {"refused": 2}  # a window of nuggets, a citation
-            assert found["missing"] == []  # nobody said that they are
+            assert reply["unjudged_by_reason"] == {"refused": 2}  # a window of nuggets, a citation
+            assert reply["missing"] == []  # nobody said that they are
 
-            found = await asked(client, "evaluate", config="judge.yaml")
-            assert (found["is_complete"], found["n_judged"]) == (False, 0)
-            assert {row["value"] for row in found["leaderboard"]} == {None}
+            reply = await asked(client, "evaluate", config="judge.yaml")
+            assert (reply["is_complete"], reply["n_judged"]) == (False, 0)
+            assert {row["value"] for row in reply["leaderboard"]} == {None}
 
     anyio.run(session)
 
@@ -157,16 +157,16 @@ def test_what_would_pass_the_budget_is_refused_before_anything_is_asked(
 ):
     async def session():
         async with served(*at(model_server), "--max-calls", 3) as client:
-            found = await asked(client, "forecast", config="judge.yaml")
-            n = found["expected"]["calls"]
-            assert (found["fits"], n) == (False, 158)
+            reply = await asked(client, "forecast", config="judge.yaml")
+            n = reply["expected"]["calls"]
+            assert (reply["fits"], n) == (False, 158)
             text = await refused(client, "evaluate", config="judge.yaml")
             for what in (f"about {n} calls", "3 calls are left", "--max-calls"):
                 assert what in text
             assert not model_server.requests
             for n in range(3):
-                found = await asked(client, "judge_citation", sentence=f"{n}.", passage=PASSAGE)
-                assert (found["n"], found["left"]["calls"]) == (1, 2 - n)
+                reply = await asked(client, "judge_citation", sentence=f"{n}.", passage=PASSAGE)
+                assert (reply["n"], reply["left"]["calls"]) == (1, 2 - n)
             text = await refused(client, "judge_citation", sentence="4.", passage=PASSAGE)
             assert "0 calls are left" in text
             assert len(model_server.requests) == 3
@@ -180,16 +180,18 @@ def test_calls_side_by_side_cannot_pass_the_budget_together(served, model_server
 
     async def session():
         async with served(*at(model_server), "--max-calls", 4) as client:
-            found = []
+            replies = []
 
             async def ask(n):
                 given = {"sentence": f"{n}.", "passage": PASSAGE}
-                found.append(await client.call_tool("judge_citation", given))
+                replies.append(await client.call_tool("judge_citation", given))
 
             async with anyio.create_task_group() as group:
                 for n in range(8):
                     group.start_soon(ask, n)
-            judged = [one for one in found if not one.is_error and one.structured_content["label"]]
+            judged = [
+                one for one in replies if not one.is_error and one.structured_content["label"]
+            ]
             assert len(judged) == len(model_server.requests) == 4
             assert model_server.max_in_flight > 1  # and they were side by side
 
@@ -221,8 +223,8 @@ def test_a_cancelled_evaluation_stops_asking_and_goes_on_when_it_is_called_again
             assert 0 < len(kept) <= n_finished
 
             model_server.latency_s = 0
-            found = await asked(client, "evaluate", config="judge.yaml")
-            assert found["is_complete"]
+            reply = await asked(client, "evaluate", config="judge.yaml")
+            assert reply["is_complete"]
             assert (out / "manifest.json").is_file()
             n_again = len(model_server.requests) - n_asked
             expected = (await asked(client, "forecast", config="judge.yaml"))["expected"]["calls"]
@@ -338,9 +340,9 @@ def test_what_judged_data_says_comes_quoted_and_cannot_steer_a_terminal(served, 
 
             def where(value, name=""):
                 if isinstance(value, dict):
-                    return {found for key in value for found in where(value[key], key)}
+                    return {key_name for key in value for key_name in where(value[key], key)}
                 if isinstance(value, list):
-                    return {found for each in value for found in where(each, name)}
+                    return {key_name for each in value for key_name in where(each, name)}
                 return {name} if isinstance(value, str) and "Ignore all rules" in value else set()
 
             assert {name[:7] for name in where(result.structured_content)} == {"quoted_"}

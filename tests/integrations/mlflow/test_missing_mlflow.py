@@ -20,12 +20,12 @@ def no_mlflow(monkeypatch):
 
 def test_the_scorer_says_what_to_install(monkeypatch):
     monkeypatch.delitem(sys.modules, "nuggetjudge.integrations.mlflow_scorer", raising=False)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as refusal:
         importlib.import_module("nuggetjudge.integrations.mlflow_scorer")
-    assert str(told.value) == WANTED
+    assert str(refusal.value) == WANTED
 
 
 def test_the_export_says_what_to_install(tmp_path):
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as refusal:
         log(tmp_path)
-    assert str(told.value) == WANTED
+    assert str(refusal.value) == WANTED

@@ -26,8 +26,8 @@ REFUSED = Says("I would rather not say.")
 
 def runs():
     """All runs of the experiment, by name."""
-    found = mlflow.search_runs(experiment_names=["rag"], output_format="list")
-    return {run.info.run_name: run for run in found}
+    all_runs = mlflow.search_runs(experiment_names=["rag"], output_format="list")
+    return {run.info.run_name: run for run in all_runs}
 
 
 def judged_by(server, out):
@@ -44,16 +44,16 @@ def demo(tmp_path_factory):
 
 
 def test_each_system_is_a_run_with_its_scores_intervals_and_judges(store, demo):
-    found = log(demo)
-    assert found.how == "new"
+    logged = log(demo)
+    assert logged.how == "new"
     there = runs()
     assert there.keys() == {"demo", *demo.manifest["data"]["run_ids"]}
     assert {name: run.info.run_id for name, run in there.items()} == {
-        "demo": found.run_id,
-        **found.systems,
+        "demo": logged.run_id,
+        **logged.systems,
     }
-    for name in found.systems:
-        assert there[name].data.tags[PARENT] == found.run_id
+    for name in logged.systems:
+        assert there[name].data.tags[PARENT] == logged.run_id
         assert there[name].data.metrics["V_strict"] == demo.score(name, "V_strict")
     compared = nj.compare(demo, measures=["V_strict"])["measures"]["V_strict"]["runs"]
     assert len(compared) == 4
@@ -70,9 +70,9 @@ def test_each_system_is_a_run_with_its_scores_intervals_and_judges(store, demo):
     whole = there["demo"].data
     assert whole.metrics == {"n_judged": demo.n_judged, "n_unjudged": 0}
     assert "V_strict: 4 runs" in whole.tags["mlflow.note.content"]
-    files = mlflow.artifacts.list_artifacts(run_id=found.run_id)
+    files = mlflow.artifacts.list_artifacts(run_id=logged.run_id)
     assert {file.path for file in files} == {"report.html", "manifest.json", "scores.jsonl"}
-    kept = mlflow.artifacts.load_text(f"runs:/{found.run_id}/scores.jsonl")
+    kept = mlflow.artifacts.load_text(f"runs:/{logged.run_id}/scores.jsonl")
     assert kept == (demo.folder / "scores.jsonl").read_text("utf-8")
 
 
@@ -97,8 +97,8 @@ def test_what_was_not_judged_is_no_metric_until_it_is(store, tmp_path, model_ser
     assert lost.systems == {"lost": lost.run_id}
 
     model_server.faults = None
-    found = log(judged_by(model_server, tmp_path / "lost"))
-    assert (found.how, found.run_id) == ("updated", lost.run_id)
+    logged = log(judged_by(model_server, tmp_path / "lost"))
+    assert (logged.how, logged.run_id) == ("updated", lost.run_id)
     assert runs()["lost"].data.metrics["V_strict"] == 1.0
 
     shutil.rmtree(tmp_path / "lost")
@@ -116,15 +116,15 @@ def test_a_stopped_run_is_marked_and_updated_when_it_went_on(store, tmp_path, mo
     run = runs()["bees (partial)"]
     assert run.data.tags["nuggetjudge.partial"] == "true"
 
-    found = log(judged_by(model_server, tmp_path / "bees"))
-    assert (found.how, found.run_id) == ("updated", partial.run_id)
+    logged = log(judged_by(model_server, tmp_path / "bees"))
+    assert (logged.how, logged.run_id) == ("updated", partial.run_id)
     assert runs()["bees"].data.tags["nuggetjudge.partial"] == "false"
 
 
 def test_all_of_it_is_below_a_run_that_the_user_has_open(store, tmp_path):
-    found = nj.evaluate([SAMPLE], "nuggets", model="lexical", out=tmp_path / "mine")
+    result = nj.evaluate([SAMPLE], "nuggets", model="lexical", out=tmp_path / "mine")
     with mlflow.start_run() as own:
-        log(found)
+        log(result)
     assert runs()["mine"].data.tags[PARENT] == own.info.run_id
 
 
@@ -141,14 +141,14 @@ def test_the_key_of_a_model_is_in_no_file_of_the_store(store, tmp_path, monkeypa
 
 
 def test_a_store_that_cannot_be_used_is_one_line_and_exit_2(store, demo):
-    with pytest.raises(nj.records.reading.problems.InputError) as told:
+    with pytest.raises(nj.records.reading.problems.InputError) as refusal:
         CliRunner().invoke(
             app,
             ["export", "mlflow", str(demo.folder), "--tracking-uri", "nowhere://x"],
             catch_exceptions=False,
         )
-    assert str(told.value).startswith("MLflow at nowhere://x: ")
-    assert "\n" not in str(told.value)
+    assert str(refusal.value).startswith("MLflow at nowhere://x: ")
+    assert "\n" not in str(refusal.value)
 
 
 @pytest.mark.parametrize(

@@ -27,12 +27,12 @@ def row(question="Why do bees dance?", answer=HALF):
 
 def feedbacks():
     """What stands on the traces, by question and name."""
-    found = {}
+    by_question = {}
     for trace in mlflow.search_traces(return_type="list"):
         question = trace.data.spans[0].inputs["question"]
         for assessment in trace.search_assessments(type="feedback"):
-            found[question, assessment.name] = assessment
-    return found
+            by_question[question, assessment.name] = assessment
+    return by_question
 
 
 def test_a_judge_that_fails_is_an_error_which_no_mean_has_in_it(store, model_server):
@@ -44,8 +44,8 @@ def test_a_judge_that_fails_is_an_error_which_no_mean_has_in_it(store, model_ser
     result = mlflow.genai.evaluate(data=[row("Lost?"), row("Judged?")], scorers=[scorer])
 
     assert result.metrics == {"V_strict/mean": 1.0, "V/mean": 1.0}
-    found = feedbacks()
-    lost, judged = found["Lost?", "V_strict"], found["Judged?", "V_strict"]
+    assessments = feedbacks()
+    lost, judged = assessments["Lost?", "V_strict"], assessments["Judged?", "V_strict"]
     assert (lost.value, lost.error.error_code) == (None, "NOT_JUDGED")
     assert lost.error.error_message == "V_strict not judged (n 0, 2 unjudged; unparseable 1)"
     rests_on = {"n": "0", "n_unjudged": "2", "low": "0.0", "high": "1.0", "unparseable": "1"}
@@ -68,8 +68,10 @@ def test_contexts_are_what_the_traced_retriever_found_and_traces_are_samples(sto
     scorer = JudgeScorer("V_strict", "support_recall", model="lexical")
     result = mlflow.genai.evaluate(data=rows, predict_fn=rag, scorers=[scorer])
     assert result.metrics == {"V_strict/mean": 0.5, "support_recall/mean": 0.5}
-    found = feedbacks()
-    why = [found["Why do bees dance?", name].rationale for name in ("V_strict", "support_recall")]
+    assessments = feedbacks()
+    why = [
+        assessments["Why do bees dance?", name].rationale for name in ("V_strict", "support_recall")
+    ]
     assert [text.splitlines()[1:] for text in why] == [
         ["The answer does not state:", f"- {FACTS[1]} (vital)"],
         ["Not carried by what they cite:", "- They hum.: cites nothing"],
@@ -83,8 +85,8 @@ def test_contexts_are_what_the_traced_retriever_found_and_traces_are_samples(sto
     }
     traces = mlflow.search_traces(return_type="list")
     assert list(samples(traces)) == list(samples(mlflow.search_traces())) == [wanted]
-    (found,) = nj.evaluate(samples(traces), "nuggets", model="lexical").rows(["V_strict"])
-    assert found.value == 0.5
+    (score,) = nj.evaluate(samples(traces), "nuggets", model="lexical").rows(["V_strict"])
+    assert score.value == 0.5
 
 
 def test_rows_of_any_shape_that_mlflow_takes_are_samples():

@@ -37,17 +37,17 @@ def evaluate(dataset, metric):
 
 def test_evaluate_gives_the_measure_of_each_row(dataset):
     metric = AnswerMetric("support_precision", model="lexical")
-    found = evaluate(dataset, metric)
+    result = evaluate(dataset, metric)
     # By hand: the one citation is right; one of two; none.
-    assert found["support_precision"] == [1.0, 0.5, 0.0]
+    assert result["support_precision"] == [1.0, 0.5, 0.0]
     assert [row.n for row in sorted(metric.judged, key=lambda row: -row.value)] == [1, 2, 1]
 
 
 def test_a_row_that_was_not_judged_is_nan_with_its_reason_and_no_0(dataset, refusing):
     metric = AnswerMetric("support_precision", model=refusing, cache=False)
     with pytest.warns(RuntimeWarning, match="nan, .*1 unjudged; refused 1"):
-        found = evaluate(dataset, metric)
-    values = found["support_precision"]
+        result = evaluate(dataset, metric)
+    values = result["support_precision"]
     assert [math.isnan(value) for value in values] == [False, False, True]
     lost = [row for row in metric.judged if row.value is None]
     assert [(row.n, row.n_unjudged, dict(row.reasons)) for row in lost] == [(0, 1, {"refused": 1})]
@@ -57,8 +57,8 @@ def test_the_model_that_never_answers_gives_no_0(dataset, refusing):
     from mock_server import Status
 
     refusing.server.faults = lambda index, body: Status(500)
-    found = evaluate(dataset, AnswerMetric("support_precision", model=refusing, cache=False))
-    assert all(map(math.isnan, found["support_precision"]))
+    result = evaluate(dataset, AnswerMetric("support_precision", model=refusing, cache=False))
+    assert all(map(math.isnan, result["support_precision"]))
 
 
 def test_an_experiment_gets_the_value_its_reason_and_what_it_rests_on():
@@ -69,8 +69,8 @@ def test_an_experiment_gets_the_value_its_reason_and_what_it_rests_on():
 
     @ragas.experiment(backend="inmemory")
     async def judged(row):
-        found = await metric.ascore(**row)
-        return {**row, "value": float(found), "why": found.reason, **found.traces["output"]}
+        result = await metric.ascore(**row)
+        return {**row, "value": float(result), "why": result.reason, **result.traces["output"]}
 
     done = {row["user_input"]: row for row in asyncio.run(judged.arun(rows))}
     assert {q: row["value"] for q, row in done.items()} == {
@@ -84,10 +84,10 @@ def test_a_metric_alone_gives_nan_and_reason_for_what_was_not_judged(refusing):
     metric = AnswerMetric("V_strict", model=refusing, cache=False)
     judged = {"user_input": "Why?", "response": "Wind moves decks.", "nuggets": DECKS}
     assert metric.score(**judged).value is not None
-    found = metric.score(**judged | {"response": "Zebra."})
-    assert math.isnan(found.value)
-    assert found.traces["output"]["n_unjudged"] == 2
-    assert "Not judged" in found.reason
+    result = metric.score(**judged | {"response": "Zebra."})
+    assert math.isnan(result.value)
+    assert result.traces["output"]["n_unjudged"] == 2
+    assert "Not judged" in result.reason
 
 
 @pytest.mark.parametrize("kind", ["list", "jsonl", "csv"])
@@ -98,8 +98,8 @@ def test_datasets_and_their_files_are_samples(dataset, tmp_path, kind):
     else:
         getattr(dataset, f"to_{kind}")(path)
         rows = samples(path)
-    found = nj.evaluate(rows, "support", model="lexical").rows(["support_precision"])
-    assert [row.value for row in found] == [1.0, 0.5, 0.0]
+    scores = nj.evaluate(rows, "support", model="lexical").rows(["support_precision"])
+    assert [row.value for row in scores] == [1.0, 0.5, 0.0]
 
 
 def test_a_broken_list_of_a_csv_is_told_with_its_line(tmp_path):

@@ -16,15 +16,15 @@ ROWS = [
 
 
 def judged(samples):
-    found = nj.evaluate(samples, "support", model="lexical")
-    return [(row.topic_id, row.value, row.n) for row in found.rows(["support_precision"])]
+    result = nj.evaluate(samples, "support", model="lexical")
+    return [(row.topic_id, row.value, row.n) for row in result.rows(["support_precision"])]
 
 
 @pytest.fixture(scope="module")
 def expected():
-    found = judged(ROWS)
-    assert len(found) == 2
-    return found
+    scores = judged(ROWS)
+    assert len(scores) == 2
+    return scores
 
 
 def test_a_polars_frame(expected):
@@ -48,8 +48,8 @@ def test_documents_of_langchain(expected):
     documents = pytest.importorskip("langchain_core.documents")
     rows = []
     for row in ROWS:
-        found = [documents.Document(page_content=text) for text in row["contexts"]]
-        rows.append({"input": row["question"], "answer": row["answer"], "context": found})
+        retrieved = [documents.Document(page_content=text) for text in row["contexts"]]
+        rows.append({"input": row["question"], "answer": row["answer"], "context": retrieved})
     assert judged(rows) == expected
 
 
