@@ -48,16 +48,16 @@ class Page:
     def ask(self, method, path, row=None):
         self.connection.request(method, path, row and json.dumps(row), self.headers)
         answer = self.connection.getresponse()
-        found = json.loads(answer.read())
-        assert answer.status == 200, found
-        return found
+        reply = json.loads(answer.read())
+        assert answer.status == 200, reply
+        return reply
 
-    def label_all(self, said):
+    def label_all(self, label_of):
         """`said(texts)` is the label of an item. Returns how many were labelled."""
         n, done = self.ask("GET", "/api/next")["n"], 0
         while n is not None:
             item = self.ask("GET", f"/api/item?n={n}")
-            label = said({one["of"]: one["text"] for one in item["texts"]})
+            label = label_of({one["of"]: one["text"] for one in item["texts"]})
             event = {"id": f"label-{done:06d}", "do": "label", "n": n, "item": item["item"]}
             n = self.ask("POST", "/api/event", {**event, "label": label, "active_ms": 9_000})["n"]
             done += 1
@@ -69,8 +69,8 @@ def by_texts(results):
     truth = read_labels(TRUTH, Problems()).cells
     task = task_of([results], "support", Problems())
     texts = {cell: task.texts(cell) for cell in task.cells if cell in truth}
-    said = {(of["sentence"], of["passage"]): truth[cell] for cell, of in texts.items()}
-    return lambda of: said.get((of["sentence"], of["passage"]))
+    labels = {(of["sentence"], of["passage"]): truth[cell] for cell, of in texts.items()}
+    return lambda of: labels.get((of["sentence"], of["passage"]))
 
 
 @pytest.mark.slow

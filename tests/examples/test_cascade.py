@@ -25,9 +25,9 @@ def test_what_the_lexical_judge_is_not_sure_of_is_left_to_people(tmp_path):
     stored = read_stored(human, [before], Problems(), to_people=True)
     assert stored.has_texts
     assert stored.models == {"": "lexical"}
-    state, found = fit_report(stored, "calibrated", Wanted(share=0.25))
-    assert found["auroc"] > 0.75
-    assert found["kept_right"] > found["right"] + 0.1
+    state, report = fit_report(stored, "calibrated", Wanted(share=0.25))
+    assert report["auroc"] > 0.75
+    assert report["kept_right"] > report["right"] + 0.1
     (folder / "cascade.json").write_text(state.text(), encoding="utf-8")
 
     result = nj.run(load_config(folder / "cascade.yaml", {"run.out": tmp_path / "cascade"}))

@@ -26,8 +26,8 @@ def assigned(shared_data):
 
 @pytest.mark.slow
 def test_intervals_from_a_tenth_of_the_labels_hold_the_score_by_all_of_them(graded):
-    _, found = graded
-    outcomes = [one for of_judge in found.values() for one in of_judge]
+    _, by_judge = graded
+    outcomes = [one for of_judge in by_judge.values() for one in of_judge]
     assert len(outcomes) == 11 * 4 * 150
     # Judges of one draw share its labels, so 150 draws are known to about 2%.
     assert 0.91 <= table.mean(outcomes, "holds_these") <= 0.98
@@ -36,21 +36,21 @@ def test_intervals_from_a_tenth_of_the_labels_hold_the_score_by_all_of_them(grad
 
 @pytest.mark.slow
 def test_a_better_judge_makes_shorter_intervals(graded):
-    ranked, found = graded
-    widths = [table.mean(found[judge, "mean_gain"], "width_these") for judge in ranked]
+    ranked, outcomes = graded
+    widths = [table.mean(outcomes[judge, "mean_gain"], "width_these") for judge in ranked]
     assert np.mean(widths[:4]) < 0.88
     assert np.mean(widths[:4]) < np.mean(widths[-4:])
     assert max(widths) < 1.01
 
 
 def test_half_of_the_labels_move_v_strict_towards_the_scores_of_assessors(assigned):
-    found = table.assigned_outcomes(assigned, share=0.5, draws=10)
-    judged = table.mean(found, "judged_error")
-    corrected = table.mean(found, "corrected_error")
+    outcomes = table.assigned_outcomes(assigned, share=0.5, draws=10)
+    judged = table.mean(outcomes, "judged_error")
+    corrected = table.mean(outcomes, "corrected_error")
     assert corrected < 0.75 * judged
-    assert corrected < 0.9 * table.mean(found, "human_error")
-    assert 0.92 <= table.mean(found, "holds_these") <= 0.98
-    assert table.mean(found, "width_these") < 0.9
+    assert corrected < 0.9 * table.mean(outcomes, "human_error")
+    assert 0.92 <= table.mean(outcomes, "holds_these") <= 0.98
+    assert table.mean(outcomes, "width_these") < 0.9
 
 
 def test_the_script_says_which_data_it_did_not_find(tmp_path, capsys):

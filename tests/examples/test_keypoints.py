@@ -67,11 +67,11 @@ def labels_of(run, topic):
 
 
 def claims_of(run, topic):
-    (found,) = (c.claims for c in CLAIMS if (c.run_id, c.topic_id) == (run, topic))
-    return [claim.label for claim in found]
+    (claims,) = (c.claims for c in CLAIMS if (c.run_id, c.topic_id) == (run, topic))
+    return [claim.label for claim in claims]
 
 
-def place(span, text):
+def start_share(span, text):
     """Where a span begins, as a share of the document."""
     return find_quote(span, text)[0] / len(text)
 
@@ -111,15 +111,15 @@ def test_every_span_stands_verbatim_in_one_of_its_sources_and_every_source_has_o
 
 def test_the_lagoons_key_points_stand_at_the_beginning_in_the_middle_and_at_the_end():
     for name, document in DOCUMENTS[LAGOON].items():
-        places = sorted(
-            place(span, document.text)
+        shares = sorted(
+            start_share(span, document.text)
             for point in POINTS[LAGOON].key_points
             for span in point.spans
             if is_quoted(span, document.text)
         )
-        assert places[0] < 0.05, name
-        assert any(0.4 < at < 0.6 for at in places), name
-        assert places[-1] > 0.95, name
+        assert shares[0] < 0.05, name
+        assert any(0.4 < at < 0.6 for at in shares), name
+        assert shares[-1] > 0.95, name
         # No window has all of them: who cuts a document off misses some.
         for window in windows(document.text):
             assert any(
@@ -146,9 +146,9 @@ def test_answers_cite_their_references_and_count_their_words():
 
 def test_every_answer_is_labelled_for_every_key_point_with_a_quote_where_it_touches_it():
     for (run, topic), text in ANSWERS.items():
-        found = [e for e in ENTAILMENTS if (e.run_id, e.topic_id) == (run, topic)]
-        assert [e.key_point_id for e in found] == [p.id for p in POINTS[topic].key_points]
-        for e in found:
+        entailments = [e for e in ENTAILMENTS if (e.run_id, e.topic_id) == (run, topic)]
+        assert [e.key_point_id for e in entailments] == [p.id for p in POINTS[topic].key_points]
+        for e in entailments:
             there = [is_quoted(quote.quote, text) for quote in e.evidence]
             assert e.is_quoted is (all(there) if there else None)
             assert e.is_quoted is not False
@@ -225,17 +225,17 @@ def printed(tmp_path_factory):
     (cwd / "examples").symlink_to(ROOT / "examples")
     (block,) = re.findall(r"```\n(judge run.*?)\n```", README, re.DOTALL)
     home = {**os.environ, "HOME": str(cwd), "XDG_CACHE_HOME": str(cwd / "cache")}
-    found = {}
+    outputs = {}
     for command in block.replace("\\\n", " ").splitlines():
         words = [*processes.JUDGE, *command.split()[1:]]
         done = processes.run(*words, cwd=cwd, env=home, check=True)
-        found[" ".join(command.split())] = done.stdout
-    return cwd, found
+        outputs[" ".join(command.split())] = done.stdout
+    return cwd, outputs
 
 
 def test_the_commands_of_the_readme_score_given_key_points_and_make_others(printed):
-    cwd, found = printed
-    given, _, _, made = (text.splitlines() for text in found.values())
+    cwd, outputs = printed
+    given, _, _, made = (text.splitlines() for text in outputs.values())
     for name, (*lines, blank, head, quote) in (("lexical", given), ("lexical-made", made)):
         assert (blank, head.split()[0], quote.split()[0]) == ("", "program", "keypoints")
         lines = [line for line in lines if line.split()[0] not in ("[", "topics:")]  # the legend
@@ -260,14 +260,16 @@ def test_the_commands_of_the_readme_score_given_key_points_and_make_others(print
     # From both windows of each long document.
     for name, document in DOCUMENTS[LAGOON].items():
         spans = [s for p in points[LAGOON].key_points if name in p.sources for s in p.spans]
-        places = [place(span, document.text) for span in spans if is_quoted(span, document.text)]
-        assert min(places) < 0.1, name
-        assert max(places) > 0.8, name
+        shares = [
+            start_share(span, document.text) for span in spans if is_quoted(span, document.text)
+        ]
+        assert min(shares) < 0.1, name
+        assert max(shares) > 0.8, name
 
 
 def test_the_lexical_judge_agrees_with_our_labels_as_the_readme_says(printed):
-    _, found = printed
-    _, agreed, compared, _ = found.values()
+    _, outputs = printed
+    _, agreed, compared, _ = outputs.values()
     (kappa,) = re.findall(r"Cohen kappa, unweighted +(\S+) \[", agreed)
     (against_rest,) = re.findall(r"^yes .* (\S+) \[\S+ \S+\]$", agreed, re.MULTILINE)
     assert f"kappa {kappa}" in README

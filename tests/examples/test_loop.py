@@ -26,7 +26,7 @@ def test_the_first_example_of_the_page_runs_and_its_files_score_the_same(tmp_pat
     page = (ROOT / "docs" / "howto" / "evaluate.md").read_text("utf-8")
     code = page.split("```python\n")[1].split("```")[0]
     printed: list = []
-    names: dict = {"print": lambda *said: printed.append(" ".join(map(str, said)))}
+    names: dict = {"print": lambda *values: printed.append(" ".join(map(str, values)))}
     exec(code, names)
     assert "Boats wait for high water." in printed[-1]  # a context of the answer, as it is shown
     samples = names["result"].folder / "samples"

@@ -37,7 +37,7 @@ def test_answers_cite_their_references_and_count_their_words():
         answers = rows(path)
         assert [row["topic_id"] for row in answers] == list(SUMMARIES)
         for row in answers:
-            cited = {place for sentence in row["answer"] for place in sentence["citations"]}
+            cited = {index for sentence in row["answer"] for index in sentence["citations"]}
             assert cited == set(range(len(row["references"])))
             assert row["run_id"] == path.stem
             n_words = sum(len(sentence["text"].split()) for sentence in row["answer"])

@@ -31,12 +31,12 @@ def _grade(question: str, context: str) -> int:
 
 
 def _points(asked: Body) -> list[Body]:
-    found = []
-    for said in asked["document"].split(". "):
-        for fact in _FACTS(said):
-            span = f"{fact} as nobody wrote it" if f"{fact}~" in said else said
-            found.append({"text": f"{fact} holds", "spans": [span]})
-    return [point for point in found if point["text"] not in asked["known"]]
+    points = []
+    for sentence in asked["document"].split(". "):
+        for fact in _FACTS(sentence):
+            span = f"{fact} as nobody wrote it" if f"{fact}~" in sentence else sentence
+            points.append({"text": f"{fact} holds", "spans": [span]})
+    return [point for point in points if point["text"] not in asked["known"]]
 
 
 def _merged(asked: Body) -> list[Body]:

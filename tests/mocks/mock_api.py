@@ -91,9 +91,9 @@ def check(body: Body, served: tuple[str, ...], supports: Supports, length: int |
 
 
 def _check_parameters(body: Body, supports: Supports) -> None:
-    for name, (said, param) in NOT_TAKEN.items():
+    for name, (message, param) in NOT_TAKEN.items():
         if name in body and not getattr(supports, name):
-            raise Denied(400, said, param, "unsupported_parameter")
+            raise Denied(400, message, param, "unsupported_parameter")
     if (body.get("top_logprobs") or 0) > supports.most_logprobs:
         text = f"Invalid value for 'top_logprobs': must be at most {supports.most_logprobs}."
         raise Denied(400, text, "top_logprobs", "invalid_value")
@@ -116,8 +116,8 @@ def _check_format(form: Body, body: Body, supports: Supports) -> None:
             text = "Invalid schema for response_format: every object must give "
             text += "'additionalProperties': false, and name all properties in 'required'."
             raise Denied(400, text, param, "invalid_json_schema")
-    told = "".join(map(text_of, body["messages"])).lower()
-    if kind == "json_object" and supports.openai_rules and "json" not in told:
+    prompt = "".join(map(text_of, body["messages"])).lower()
+    if kind == "json_object" and supports.openai_rules and "json" not in prompt:
         raise Denied(400, "The messages must contain the word JSON for json_object.", "messages")
 
 

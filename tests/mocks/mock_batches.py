@@ -102,7 +102,7 @@ class MockBatches(MockServer):
             try:
                 self.hook(call, "before")
                 self._check_key(request.headers)
-                found = await do(request)
+                answer = await do(request)
                 self.hook(call, "after")
             except Lost:
                 assert request.transport is not None
@@ -110,7 +110,7 @@ class MockBatches(MockServer):
                 return web.Response()
             except Denied as denied:
                 return web.json_response(denied.body, status=denied.status)
-            return web.Response(body=found) if call == "download" else web.json_response(found)
+            return web.Response(body=answer) if call == "download" else web.json_response(answer)
 
         return handle
 
@@ -125,7 +125,7 @@ class MockBatches(MockServer):
         return {"id": self._store("file", "batch", content), "object": "file"}
 
     async def _download(self, request: web.Request) -> Any:
-        return self._found(self.files, request).content
+        return self._by_id(self.files, request).content
 
     async def _make(self, request: web.Request) -> Body:
         body = await request.json()
@@ -157,9 +157,9 @@ class MockBatches(MockServer):
         return {"object": "list", "data": page, "has_more": len(newest) > limit}
 
     async def _look(self, request: web.Request) -> Any:
-        return self._found(self.batches, request).shown()
+        return self._by_id(self.batches, request).shown()
 
-    def _found(self, stored: dict[str, Any], request: web.Request) -> Any:
+    def _by_id(self, stored: dict[str, Any], request: web.Request) -> Any:
         name = request.match_info["id"]
         if name not in stored:
             raise Denied(404, f"No such object: {name}", "id")
@@ -194,10 +194,10 @@ class MockBatches(MockServer):
             is_done = row["response"]["status_code"] == 200
             results["output" if is_done else "error"].append(row)
             counts["completed" if is_done else "failed"] += 1
-        told = {"code": f"batch_{end}", "message": "This request could not be executed."}
+        error = {"code": f"batch_{end}", "message": "This request could not be executed."}
         for line in batch.lines[n_done:]:
             row = {"id": "batch_req", "custom_id": line["custom_id"], "response": None}
-            results["error"].append({**row, "error": told})
+            results["error"].append({**row, "error": error})
         batch.status = "finalizing"
         await asyncio.sleep(self.step_s)
         for kind, rows in results.items():
@@ -219,8 +219,8 @@ class MockBatches(MockServer):
             received.status, body = denied.status, denied.body
         received.finished = True
         name = f"batch_req_{received.index}"
-        told = {"status_code": received.status, "request_id": name, "body": body}
-        return {"id": name, "custom_id": line["custom_id"], "response": told, "error": None}
+        response = {"status_code": received.status, "request_id": name, "body": body}
+        return {"id": name, "custom_id": line["custom_id"], "response": response, "error": None}
 
 
 def _errors(rows: list[Body]) -> Iterable[Body]:

@@ -29,11 +29,11 @@ def logprobs_of(reply: Reply, content: str, body: Body) -> Body:
     starts = dict(_labels(reply.probabilities or {}, content, body))
     tokens = []
     for match in TOKEN.finditer(content):
-        told = match.group()
-        shares = starts.get(match.start(), {told: 0.999})
+        label = match.group()
+        shares = starts.get(match.start(), {label: 0.999})
         best = sorted(shares.items(), key=lambda pair: -pair[1])
         top = [_token(token, math.log(share)) for token, share in best if share > 0] + others
-        own = next((row for row in top if row["token"] == told), _token(told, MASKED))
+        own = next((row for row in top if row["token"] == label), _token(label, MASKED))
         tokens.append(own | {"top_logprobs": top[:n_top]})
     return {"content": tokens, "refusal": None}
 
@@ -46,13 +46,13 @@ def _labels(given: Mapping[str, Any], content: str, body: Body) -> Iterator[tupl
     if asked:
         sets.insert(0, list(asked))
     for match in VALUE.finditer(content):
-        told = match["text"] or match["number"] or match["plain"]
+        label = match["text"] or match["number"] or match["plain"]
         if match["colon"]:
-            asked = given.get(told, {}) if is_by_key else asked
-        elif labels := next((labels for labels in sets if told in labels), None):
+            asked = given.get(label, {}) if is_by_key else asked
+        elif labels := next((labels for labels in sets if label in labels), None):
             yield (
                 match.start(match.lastgroup or 0),
-                _first_tokens(asked or _spread(told, labels, rng)),
+                _first_tokens(asked or _spread(label, labels, rng)),
             )
 
 

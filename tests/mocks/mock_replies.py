@@ -47,8 +47,8 @@ def input_of(body: Body) -> dict[str, Any]:
     blocks = [block for text in users for block in _BLOCK.findall(text)]
     if not blocks:
         raise ValueError(f"no <data> block in any user message: {users[-1:]!r:.200}")
-    found: dict[str, Any] = json.loads(blocks[-1])
-    return found
+    inputs: dict[str, Any] = json.loads(blocks[-1])
+    return inputs
 
 
 def default_brain(body: Body) -> Reply:
@@ -56,10 +56,10 @@ def default_brain(body: Body) -> Reply:
     rng = rng_of(body)
     if (schema := schema_of(body)) is not None:
         return Reply(as_json(instance(schema, rng)))
-    found = as_json({"answer": some_words(rng, 8), "score": rng.randint(0, 5)})
+    text = as_json({"answer": some_words(rng, 8), "score": rng.randint(0, 5)})
     if (body.get("response_format") or {}).get("type") == "json_object":
-        return Reply(found)
-    return Reply(f"Happy to help! This is my answer:\n\n```json\n{found}\n```\n\nAnything else?")
+        return Reply(text)
+    return Reply(f"Happy to help! This is my answer:\n\n```json\n{text}\n```\n\nAnything else?")
 
 
 def always(label: str) -> Brain:
@@ -114,8 +114,8 @@ def some_words(rng: random.Random, n: int) -> str:
 
 
 def rng_of(body: Body) -> random.Random:
-    told = json.dumps(body["messages"], sort_keys=True)
-    return random.Random(hashlib.blake2b(told.encode(), digest_size=8).digest())
+    messages = json.dumps(body["messages"], sort_keys=True)
+    return random.Random(hashlib.blake2b(messages.encode(), digest_size=8).digest())
 
 
 def text_of(message: Body) -> str:
@@ -125,17 +125,17 @@ def text_of(message: Body) -> str:
 
 def label_sets(body: Body) -> list[list[str]]:
     """The labels a schema offers, a list per place: enums, and integer ranges up to 21 wide."""
-    found: list[list[str]] = []
+    sets: list[list[str]] = []
     parts = [schema_of(body)]
     while parts:
         part = parts.pop()
         if isinstance(part, dict):
             low, high = part.get("minimum"), part.get("maximum")
             if "enum" in part:
-                found.append([str(label) for label in part["enum"]])
+                sets.append([str(label) for label in part["enum"]])
             elif None not in (low, high) and high - low <= 20:
-                found.append([str(i) for i in range(low, high + 1)])
+                sets.append([str(i) for i in range(low, high + 1)])
             parts += reversed(part.values())
         elif isinstance(part, list):
             parts += reversed(part)
-    return found
+    return sets

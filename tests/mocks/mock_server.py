@@ -192,10 +192,10 @@ class MockServer:
 
     def _completion(self, body: Body, fault: Fault) -> Any:
         check(body, self.model_names, self.supports, self.context_length)
-        said = self.brain(body)
-        if isinstance(said, dict | list):
-            said = as_json(said)
-        reply = fault.spoil(said if isinstance(said, Reply) else Reply(said), body)
+        made = self.brain(body)
+        if isinstance(made, dict | list):
+            made = as_json(made)
+        reply = fault.spoil(made if isinstance(made, Reply) else Reply(made), body)
         return fault.change(completion_of(reply, body, self.supports))
 
 

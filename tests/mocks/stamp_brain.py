@@ -28,17 +28,20 @@ def stamp_brain(body: Body) -> Reply | str:
     if RULE in text_of(messages[0]):
         skill = 4
     if "key_point" in data:
-        held = data["key_point"] in data["response"]
-        said = {"evidence": data["key_point"] * held, "verdict": "yes" if held else "neutral"}
-        return as_json(said)
+        is_stated = data["key_point"] in data["response"]
+        reply = {
+            "evidence": data["key_point"] * is_stated,
+            "verdict": "yes" if is_stated else "neutral",
+        }
+        return as_json(reply)
     if name in LIST_FIELDS:
         texts = data["passages"].values() if "passages" in data else [data.get("report", "")]
-        found = [
+        stamped = [
             words
             for words, colour in SENTENCE.findall(" ".join(texts))
             if (colour == "green") == (_draw(words)[0] % 4 < skill)
         ]
-        return as_json({name: [*data.get("nuggets", []), *found]})
+        return as_json({name: [*data.get("nuggets", []), *stamped]})
     if "enum" in shape:
         return as_json({name: _label(shape["enum"], data["passage"], skill)})
     labels = next(iter(shape["properties"].values()))["enum"]
@@ -53,18 +56,20 @@ def _draw(text: str) -> bytes:
 def _label(labels: Sequence[str], text: str, skill: int) -> str:
     chance = _draw(text)
     if chance[0] % 4 < skill:
-        place = next(i for i, stamp in enumerate(STAMPS) if f"stamped {stamp}" in text)
-        return sorted(labels, key=ORDER.index)[place]
+        index = next(i for i, stamp in enumerate(STAMPS) if f"stamped {stamp}" in text)
+        return sorted(labels, key=ORDER.index)[index]
     return labels[chance[1] % len(labels)]
 
 
 def _proposal(body: Body) -> str:
-    told = "\n".join(map(text_of, body["messages"]))
-    wanted = told.split("Your output fields are:")[1].split("All interactions")[0]
+    prompt = "\n".join(map(text_of, body["messages"]))
+    wanted = prompt.split("Your output fields are:")[1].split("All interactions")[0]
     fields = re.findall(r"^\d+\. `(\w+)` \((.*?)\):?", wanted, re.MULTILINE)
     values: dict[str, Any] = {n: RULE if kind == "str" else {"judge": RULE} for n, kind in fields}
-    if "[[ ## completed ## ]]" not in told:
+    if "[[ ## completed ## ]]" not in prompt:
         return as_json(values)
-    said = {n: value if isinstance(value, str) else as_json(value) for n, value in values.items()}
-    texts = [f"[[ ## {name} ## ]]\n{text}" for name, text in said.items()]
+    text_by_field = {
+        n: value if isinstance(value, str) else as_json(value) for n, value in values.items()
+    }
+    texts = [f"[[ ## {name} ## ]]\n{text}" for name, text in text_by_field.items()]
     return "\n\n".join([*texts, "[[ ## completed ## ]]"])

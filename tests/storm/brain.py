@@ -49,13 +49,13 @@ def _new(texts: list[str], known: list[str]) -> list[str]:
 
 
 def _updated(asked: dict[str, Any]) -> list[str]:
-    found = [text for passage in asked["passages"].values() for text in sentences(passage)]
-    return [*asked["nuggets"], *_new(found, asked["nuggets"])][: asked["limit"]]
+    statements = [text for passage in asked["passages"].values() for text in sentences(passage)]
+    return [*asked["nuggets"], *_new(statements, asked["nuggets"])][: asked["limit"]]
 
 
 def _points(asked: dict[str, Any]) -> list[dict[str, Any]]:
-    found = _new(sentences(asked["document"]), asked["known"])
-    return [{"text": text, "spans": [text]} for text in found]
+    texts = _new(sentences(asked["document"]), asked["known"])
+    return [{"text": text, "spans": [text]} for text in texts]
 
 
 def _merged(asked: dict[str, Any]) -> list[dict[str, Any]]:
@@ -63,8 +63,8 @@ def _merged(asked: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _questions(asked: dict[str, Any]) -> list[str]:
-    found = [f"Is it so that {text[:-1]}?" for text in sentences(asked["report"])]
-    return _new(found, asked["known"])[: asked["wanted"]]
+    questions = [f"Is it so that {text[:-1]}?" for text in sentences(asked["report"])]
+    return _new(questions, asked["known"])[: asked["wanted"]]
 
 
 def _answer(asked: dict[str, Any]) -> list[dict[str, Any]]:

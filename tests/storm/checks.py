@@ -70,14 +70,16 @@ def outside_bounds(scores: Path, whole: Path) -> list[str]:
 
     A score without bounds must say that something is missing, and so must one that is not there.
     """
-    found, wanted = _by_cell(scores), _by_cell(whole)
+    scored, wanted = _by_cell(scores), _by_cell(whole)
     lost = []
     for cell, true in wanted.items():
-        row = found.get(cell)
+        row = scored.get(cell)
         if row is None:
-            lost.append(f"{scores.parent.name}: {'/'.join(cell)}: no row, {_told(true)}")
+            lost.append(f"{scores.parent.name}: {'/'.join(cell)}: no row, {_as_text(true)}")
         elif not _holds(row, true["value"]):
-            lost.append(f"{scores.parent.name}: {'/'.join(cell)}: {_told(row)}; {_told(true)}")
+            lost.append(
+                f"{scores.parent.name}: {'/'.join(cell)}: {_as_text(row)}; {_as_text(true)}"
+            )
     return lost
 
 
@@ -90,7 +92,7 @@ def _holds(row: dict[str, Any], true: float | None) -> bool:
     return bool(low - NEAR <= true <= high + NEAR)
 
 
-def _told(row: dict[str, Any]) -> str:
+def _as_text(row: dict[str, Any]) -> str:
     return json.dumps({name: row[name] for name in ("value", "low", "high", "n", "n_unjudged")})
 
 

@@ -149,12 +149,12 @@ def crashes(
         row = Row(f"{name}: {work.name}", seed)
         with row.timed():
             steps, whole = _steps(folder / f"whole-{number}", work, seed)
-            places = range(1, len(steps) + 1)
+            numbers = range(1, len(steps) + 1)
             chance = random.Random(f"{seed}:{work.name}")
             few = min(most, len(steps)) if most is not None else len(steps)
-            for place in sorted(chance.sample(places, few)):
-                with site(folder / f"end-{number}-{place}", work) as here:
-                    _end(row, here, place, whole, is_full=is_full)
+            for step in sorted(chance.sample(numbers, few)):
+                with site(folder / f"end-{number}-{step}", work) as here:
+                    _end(row, here, step, whole, is_full=is_full)
         return row
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -175,20 +175,20 @@ def _steps(folder: Path, work: Work, seed: int) -> tuple[list[str], dict[str, by
     return steps, files_of(folder / "out")
 
 
-def _end(row: Row, here: Site, place: int, whole: dict[str, bytes], *, is_full: bool) -> None:
+def _end(row: Row, here: Site, step: int, whole: dict[str, bytes], *, is_full: bool) -> None:
     row.cases += 1
-    ended, steps = here.ending(row, place, is_full=is_full)
-    where = f"step {place}, {steps[place - 1] if place <= len(steps) else 'none'}"
-    if len(steps) < place:
+    ended, steps = here.ending(row, step, is_full=is_full)
+    where = f"step {step}, {steps[step - 1] if step <= len(steps) else 'none'}"
+    if len(steps) < step:
         row.unjudged["another order"] += 1  # of threads: this step was not reached
     else:
-        row.unjudged[_kind_of(steps[place - 1])] += 1
+        row.unjudged[_kind_of(steps[step - 1])] += 1
     if is_full:
         if ended.code not in (0, 2, 3):
             row.other.append(f"{where}: exit {ended.code}: {ended.err[-400:]}")
         elif ended.code == 2 and str(here.home.folder) not in ended.err and "out" not in ended.err:
             row.other.append(f"{where}: names no file: {ended.err[-400:]}")
-    elif len(steps) >= place and ended.code != crash_points.KILLED:
+    elif len(steps) >= step and ended.code != crash_points.KILLED:
         row.other.append(f"{where}: exit {ended.code}, wanted {crash_points.KILLED}")
     if (here.out / "manifest.json").is_file() and ended.code != 3:
         left = {n: raw for n, raw in files_of(here.out).items() if not n.endswith(".part")}

@@ -66,28 +66,28 @@ def fuzz(row: Row, folder: Path, chosen: list[Target], cases: Iterable[int], kee
             target = chance.choice(chosen)
             sound = target.sample.read_bytes()
             raw = mutated(sound, chance)
-            place = folder / target.place
-            place.write_bytes(raw)
-            kind, what = _ended(target, place)
-            if place.name != "broken" + place.suffix:
-                place.write_bytes(sound)
+            broken = folder / target.place
+            broken.write_bytes(raw)
+            kind, what = _ended(target, broken)
+            if broken.name != "broken" + broken.suffix:
+                broken.write_bytes(sound)
             row.cases += 1
             if kind in ("read", "refused"):
                 row.judged += kind == "read"
                 row.unjudged.update({"refused": kind == "refused"})
                 continue
-            kept = keep / f"{row.part.replace(' ', '-')}-{row.seed}-{number}{place.suffix}"
+            kept = keep / f"{row.part.replace(' ', '-')}-{row.seed}-{number}{broken.suffix}"
             kept.write_bytes(raw)
             getattr(row, kind).append(f"case {number}, {target.place}: {what} ({kept})")
 
 
-def _ended(target: Target, place: Path) -> tuple[str, str]:
+def _ended(target: Target, path: Path) -> tuple[str, str]:
     """`read`, `refused`, or the list of Row that it belongs to, and what to say there."""
     problems = Problems()
     signal.setitimer(signal.ITIMER_REAL, WITHIN_S)
     try:
         try:
-            outcome = target.read(place, problems)
+            outcome = target.read(path, problems)
             if isinstance(outcome, Iterator):
                 for _ in outcome:
                     pass
@@ -95,7 +95,7 @@ def _ended(target: Target, place: Path) -> tuple[str, str]:
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     except InputError as error:
-        if wrong := _untold(str(error), problems, place):
+        if wrong := _wrong_message(str(error), problems, path):
             return "other", wrong
         return "refused", ""
     except Hung:
@@ -106,12 +106,12 @@ def _ended(target: Target, place: Path) -> tuple[str, str]:
             "tracebacks",
             f"{type(error).__name__}: {error!s:.200} at {last.filename}:{last.lineno}",
         )
-    return ("other", wrong) if (wrong := _untold("", problems, place)) else ("read", "")
+    return ("other", wrong) if (wrong := _wrong_message("", problems, path)) else ("read", "")
 
 
-def _untold(text: str, problems: Problems, place: Path) -> str:
-    """What is wrong with how the problems are told; "": nothing."""
-    if text and not (str(place) in text or str(place.parent) in text):
+def _wrong_message(text: str, problems: Problems, path: Path) -> str:
+    """What is wrong with how the problems are reported; "": nothing."""
+    if text and not (str(path) in text or str(path.parent) in text):
         return f"an error without its file: {text[:300]!r}"
     if odd := [c for line in map(str, problems) for c in line if ord(c) < 32 and c != "\t"]:
         return f"a problem with control characters {odd[:3]!r}"

@@ -84,12 +84,12 @@ def _spoilt(value: Any, chance: random.Random, mark: str) -> Any:
 
 def _token(raw: bytes, chance: random.Random) -> bytes:
     """One number or word becomes another value."""
-    found = list((_NUMBER if chance.random() < 0.5 else _WORD).finditer(raw[:20_000]))
-    if not found:
+    matches = list((_NUMBER if chance.random() < 0.5 else _WORD).finditer(raw[:20_000]))
+    if not matches:
         return _bytes(raw, chance)
-    place = chance.choice(found)
+    match = chance.choice(matches)
     new = chance.choice(RAW).encode("utf-8", "surrogatepass")
-    return raw[: place.start()] + new + raw[place.end() :]
+    return raw[: match.start()] + new + raw[match.end() :]
 
 
 def _bytes(raw: bytes, chance: random.Random) -> bytes:

@@ -69,24 +69,24 @@ def _file_readers() -> dict[str, Read]:
     with VERIFIED.open(encoding="utf-8", newline="") as stream:
         verified = {(row["topic_id"], row["key_point_id"]) for row in csv.DictReader(stream)}
     names = [name for name in records.__all__ if name.startswith("read_")]
-    found: dict[str, Read] = {name: getattr(records, name) for name in names}
+    readers: dict[str, Read] = {name: getattr(records, name) for name in names}
     for layout in COLUMNS:
-        found[f"read_scores, {layout}"] = lambda path, problems, of=layout: read_scores(
+        readers[f"read_scores, {layout}"] = lambda path, problems, of=layout: read_scores(
             path, problems, of
         )
-    found["read_items"] = lambda path, problems: list(
+    readers["read_items"] = lambda path, problems: list(
         read_items(item_lines(path, problems), INPUTS, partly=True)
     )
-    found["verification sheet"] = lambda path, problems: read_verification(
+    readers["verification sheet"] = lambda path, problems: read_verification(
         [path], verified, problems
     )
-    found["judge file"] = lambda path, _: read_judge_file(path)
-    found["own judge"] = lambda path, _: read_own_judge(path)
-    found["config"] = lambda path, _: load_config(path, {})
-    found["journal"] = lambda path, _: _journal(path)
-    found["ledger"] = lambda path, _: Ledger(path)
-    found["recording"] = lambda path, _: RecordedTransport(path)
-    return found
+    readers["judge file"] = lambda path, _: read_judge_file(path)
+    readers["own judge"] = lambda path, _: read_own_judge(path)
+    readers["config"] = lambda path, _: load_config(path, {})
+    readers["journal"] = lambda path, _: _journal(path)
+    readers["ledger"] = lambda path, _: Ledger(path)
+    readers["recording"] = lambda path, _: RecordedTransport(path)
+    return readers
 
 
 def _journal(path: Path) -> None:
@@ -134,7 +134,7 @@ def targets(folder: Path, known: Collection[tuple[str, str]] = ()) -> list[Targe
     files = [path for path in folder.rglob("*") if path.is_file() and path.suffix != ".part"]
     files += [path for path in (ROOT / "examples").rglob("*") if path.suffix in SUFFIXES]
     files = [path for path in sorted(files) if 0 < path.stat().st_size < MOST_BYTES]
-    found = [
+    of_files = [
         Target(name, path, f"broken{path.suffix}", read)
         for name, read in _file_readers().items()
         for path in files
@@ -144,12 +144,12 @@ def targets(folder: Path, known: Collection[tuple[str, str]] = ()) -> list[Targe
             else _is_read(read, path, folder / f"broken{path.suffix}")
         )
     ]
-    return [*found, *_of_folders(folder), *_of_collections(folder)]
+    return [*of_files, *_of_folders(folder), *_of_collections(folder)]
 
 
-def names(found: Iterable[Target], folder: Path) -> list[tuple[str, str]]:
+def names(chosen: Iterable[Target], folder: Path) -> list[tuple[str, str]]:
     """Reader and sample of each, to be found again in a copy of the folder."""
-    return [(target.reader, _named(target.sample, folder)) for target in found]
+    return [(target.reader, _named(target.sample, folder)) for target in chosen]
 
 
 def _named(path: Path, folder: Path) -> str:

@@ -67,9 +67,9 @@ def choice(**fields: Any) -> Fault:
 
 def usage(prompt: Any, completion: Any) -> Fault:
     """Counts of tokens that are none."""
-    told = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt}
-    told["prompt_tokens_details"] = {"cached_tokens": completion}
-    return around(lambda made: made | {"usage": told})
+    counts = {"prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt}
+    counts["prompt_tokens_details"] = {"cached_tokens": completion}
+    return around(lambda made: made | {"usage": counts})
 
 
 def around(change: Callable[[Body], Body]) -> Fault:

@@ -14,13 +14,13 @@ def test_a_run_goes_on_from_a_write_of_each_kind(is_full, tmp_path):
     [work] = [work for work in WORKS if work.name == "run in place of results"]
     steps, whole = _steps(tmp_path / "whole", work, SEED)
     kinds: dict[str, int] = {}
-    for place, step in enumerate(steps, 1):  # the first of each: more follows
-        kinds.setdefault(step.split("\t")[0], place)
+    for number, step in enumerate(steps, 1):  # the first of each: more follows
+        kinds.setdefault(step.split("\t")[0], number)
     assert kinds.keys() >= {"write", "commit", "open", "rename", "remove"}
     row = Row(work.name, SEED)
-    for kind, place in kinds.items():
+    for kind, number in kinds.items():
         with site(tmp_path / kind, work) as here:
-            _end(row, here, place, whole, is_full=is_full)
+            _end(row, here, number, whole, is_full=is_full)
     assert row.broken == []
     assert row.judged == len(kinds)
 

@@ -111,7 +111,7 @@ def test_an_unjudged_citation_that_counts_as_zero_is_seen(sound, copy):
 def test_bounds_that_hold_the_value_are_no_zero_and_bounds_beside_it_are(tmp_path):
     names = {"run_id": "r", "topic_id": "t", "measure": "V"}
     true = {**names, "value": 0.5, "low": 0.5, "high": 0.5, "n": 4, "n_unjudged": 0}
-    told = {
+    cases = {
         (0.4, 0.3, 0.6, 1): 0,
         (0.4, 0.3, 0.45, 1): 1,  # beside it
         (0.0, 0.0, 0.0, 1): 1,
@@ -121,7 +121,7 @@ def test_bounds_that_hold_the_value_are_no_zero_and_bounds_beside_it_are(tmp_pat
         (None, None, None, 0): 1,
         (None, 0.0, 1.0, 4): 0,
     }
-    for values, n_silent in told.items():
+    for values, n_silent in cases.items():
         row = names | dict(zip(("value", "low", "high", "n_unjudged"), values, strict=True))
         for name, of in (("found", row | {"n": 3}), ("whole", true)):
             (tmp_path / name).write_text(json.dumps(of) + "\n", encoding="utf-8")

@@ -88,13 +88,13 @@ def _fact(chance: random.Random, topic: str, number: int) -> str:
 
 
 def _report(chance: random.Random, run_id: str, topic: str, facts: list[str]) -> dict[str, Any]:
-    said = [
+    sentences = [
         {"text": text, "citations": chance.sample(range(PASSAGES), 2)}
         for text in chance.sample(facts, SENTENCES)
     ]
     references = [f"{topic}p{i}" for i in range(PASSAGES)]
     row = {"run_id": run_id, "topic_id": topic, "topic": topic, "references": references}
-    return row | {"response_length": 40, "answer": said}
+    return row | {"response_length": 40, "answer": sentences}
 
 
 def jobs() -> list[Job]:

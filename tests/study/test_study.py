@@ -23,10 +23,10 @@ PRICE = {"input": 1000.0, "output": 1000.0}  # dollars for a million tokens
 def data(tmp_path):
     """Two judged sets of our own making: reports with three annotators, and claims."""
     crux, claims = tmp_path / "data" / "crux_duc", tmp_path / "data" / "attributionbench"
-    said = {"oracle": (1, 1, 0), "bm25": (0, 1, 0)}
+    labels_by_run = {"oracle": (1, 1, 0), "bm25": (0, 1, 0)}
     reports, labels = [], []
     for topic in ("t1", "t2", "t3"):
-        for run, (a, b, c) in said.items():
+        for run, (a, b, c) in labels_by_run.items():
             name = f"{topic}/{run}"
             reports.append({"report_id": name, "text": f"The {run} tide of {topic} turns at noon."})
             for number in range(4):
@@ -85,9 +85,9 @@ TWO = ("--sets", f"{CRUX},{CLAIMS}")
 
 
 def test_the_table_has_each_judge_beside_people_and_the_lexical_judge(study, model_server, capsys):
-    code, found = study(*TWO)
+    code, report = study(*TWO)
     assert code == 0, capsys.readouterr().err
-    claims, reports = sorted(found["parts"], key=lambda part: part["n_items"])
+    claims, reports = sorted(report["parts"], key=lambda part: part["n_items"])
     assert (claims["judge"], claims["n_items"], claims["calls"]) == ("support", 8, 8)
     assert (reports["judge"], reports["n_items"], reports["calls"]) == ("answerability", 24, 24)
     assert len(model_server.requests) == 32
@@ -111,8 +111,8 @@ def test_the_table_has_each_judge_beside_people_and_the_lexical_judge(study, mod
     table = (study.folder / "study.md").read_text(encoding="utf-8")
     assert table == capsys.readouterr().out
     assert len(table.splitlines()) == 4
-    sent = table + json.dumps(found)
-    assert found["models"]["support"]["model"] == "hosted_vllm/mock"
+    sent = table + json.dumps(report)
+    assert report["models"]["support"]["model"] == "hosted_vllm/mock"
     for private in ("Stone", "noon", "When does", model_server.base_url, str(study.folder.parent)):
         assert private not in sent
 
@@ -132,58 +132,58 @@ def test_a_study_that_is_interrupted_goes_on_and_asks_nothing_twice(study, model
     _, whole = study(*TWO, out="whole")
     model_server.clear()
     model_server.brain = interrupting
-    code, found = study(*TWO)
+    code, report = study(*TWO)
     assert code == 130
-    states = [part["state"] for part in found["parts"]]
+    states = [part["state"] for part in report["parts"]]
     assert sorted(states) == ["done", "not run"] or states == ["not run"] * 2
     assert "the same command goes on" in capsys.readouterr().err
     model_server.brain = plain
-    code, found = study(*TWO)
+    code, report = study(*TWO)
     assert code == 0
     asked = Counter(json.dumps(one.body["messages"]) for one in model_server.requests)
     assert len(asked) == 32
     assert asked.total() <= 33  # the one in flight
-    assert without_cost(found) == without_cost(whole)
+    assert without_cost(report) == without_cost(whole)
     n = len(model_server.requests)
-    assert study(*TWO)[1] == found
+    assert study(*TWO)[1] == report
     assert len(model_server.requests) == n
 
 
-def without_cost(found):
+def without_cost(report):
     """The reply in flight may be known from the cache, without its tokens."""
     names = ("calls", "prompt_tokens", "completion_tokens", "cost")
-    return [{k: v for k, v in part.items() if k not in names} for part in found["parts"]]
+    return [{k: v for k, v in part.items() if k not in names} for part in report["parts"]]
 
 
 def test_max_cost_holds_over_all_parts_and_starts(study, model_server, capsys):
     _, whole = study(*TWO, out="whole")
     most = whole["cost"] * 0.6
     model_server.clear()
-    code, found = study(*TWO, "--max-cost", most)
+    code, report = study(*TWO, "--max-cost", most)
     assert code == 3
-    assert found["cost"] <= most
+    assert report["cost"] <= most
     n = len(model_server.requests)
     assert 0 < n < 32
-    assert {part["state"] for part in found["parts"]} & {"stopped", "not run"}
-    said = capsys.readouterr()
-    assert "A limit is reached: the same command with a larger one goes on." in said.err
-    shown = {line.split("|")[1].strip(): line for line in said.out.splitlines()[-2:]}
-    for part in found["parts"]:
+    assert {part["state"] for part in report["parts"]} & {"stopped", "not run"}
+    captured = capsys.readouterr()
+    assert "A limit is reached: the same command with a larger one goes on." in captured.err
+    shown = {line.split("|")[1].strip(): line for line in captured.out.splitlines()[-2:]}
+    for part in report["parts"]:
         is_done = part["state"] == "done"
         assert bool(part["questions"]) == is_done
         assert (f"| {part['state']} | - | - |" in shown[part["judge"]]) != is_done
-    code, found = study(*TWO, "--max-cost", most)  # nothing more is spent by starting it again
-    assert (code, found["cost"] <= most) == (3, True)
-    code, found = study(*TWO, "--max-cost", whole["cost"] * 3)
+    code, report = study(*TWO, "--max-cost", most)  # nothing more is spent by starting it again
+    assert (code, report["cost"] <= most) == (3, True)
+    code, report = study(*TWO, "--max-cost", whole["cost"] * 3)
     assert code == 0
     assert len(model_server.requests) <= 33 + 1
 
 
 def test_a_judge_that_fails_has_no_figure(study, model_server, capsys):
     model_server.brain = lambda body: "No idea."
-    code, found = study("--sets", CLAIMS)
+    code, report = study("--sets", CLAIMS)
     assert code == 3
-    (part,) = found["parts"]
+    (part,) = report["parts"]
     (of,) = part["questions"]
     assert (of["n"], of["n_unjudged"], of["kappa"], of["yes"]) == (0, 8, None, None)
     (row,) = [line for line in capsys.readouterr().out.splitlines() if "| support " in line]
@@ -194,15 +194,15 @@ def test_a_judge_that_fails_has_no_figure(study, model_server, capsys):
 
 def test_an_endpoint_that_refuses_ends_the_study_with_the_parts_done(study, model_server, capsys):
     model_server.faults = lambda index, body: Status(401) if index >= 24 else None
-    code, found = study(*TWO)
+    code, report = study(*TWO)
     assert code == 2
-    assert Counter(part["state"] for part in found["parts"])["not run"] >= 1
+    assert Counter(part["state"] for part in report["parts"])["not run"] >= 1
     assert "study: " in capsys.readouterr().err
 
 
 def test_a_dry_run_asks_nothing_and_counts_all_parts(study, model_server, capsys):
-    code, found = study(*TWO, "--dry-run")
-    assert (code, found, model_server.requests) == (0, None, [])
+    code, report = study(*TWO, "--dry-run")
+    assert (code, report, model_server.requests) == (0, None, [])
     table = capsys.readouterr().out.splitlines()
     assert [line.split()[:3] for line in table if line.startswith(CRUX)] == [
         [f"{CRUX}/plain", "hosted_vllm/mock", "24"]
@@ -211,15 +211,15 @@ def test_a_dry_run_asks_nothing_and_counts_all_parts(study, model_server, capsys
 
 
 def test_windows_are_variants_of_judges_that_have_one(study, model_server):
-    code, found = study(*TWO, "--variants", "plain,window-1,window-5", plain=False)
+    code, report = study(*TWO, "--variants", "plain,window-1,window-5", plain=False)
     assert code == 0
-    variants = [(part["judge"], part["variant"], part["window"]) for part in found["parts"]]
+    variants = [(part["judge"], part["variant"], part["window"]) for part in report["parts"]]
     assert variants == [
         ("support", "plain", None),
         ("answerability", "plain", 1),
         ("answerability", "window-5", 5),
     ]
-    windowed = found["parts"][2]
+    windowed = report["parts"][2]
     assert windowed["calls"] == 6  # reports, each with 4 questions
 
 
@@ -227,8 +227,8 @@ def test_all_variants_are_asked_for_through_the_config(data, tmp_path):
     """Those that judges of this version do not have are said; with them the list is whole."""
     base = base_config(None, [], "lexical", tmp_path, None)
     of = sets.CRUX_REPORTS
-    found, not_had = parts_of(of, VARIANTS, base, tmp_path, list(of.items(data)))
-    had = {part.variant.name for part in found}
+    parts, not_had = parts_of(of, VARIANTS, base, tmp_path, list(of.items(data)))
+    had = {part.variant.name for part in parts}
     assert had >= {"plain", "window-5", "window-10"}
     if hasattr(ItemJudge, "explaining"):
         assert had >= {"evidence", "reasoning"}
@@ -238,8 +238,8 @@ def test_all_variants_are_asked_for_through_the_config(data, tmp_path):
 
 
 def test_sets_that_are_absent_are_said_and_wrong_names_refused(study, data, tmp_path, capsys):
-    code, found = study("--sets", f"{CLAIMS},dl23_llmjudge-relevance")
-    assert (code, found["absent"]) == (0, ["dl23_llmjudge"])
+    code, report = study("--sets", f"{CLAIMS},dl23_llmjudge-relevance")
+    assert (code, report["absent"]) == (0, ["dl23_llmjudge"])
     assert f"dl23_llmjudge: not in {data}" in capsys.readouterr().err
     assert study("--sets", "dl24")[0] == 2
     assert "--sets dl24: wanted " in capsys.readouterr().err
@@ -268,11 +268,11 @@ def test_the_score_of_a_run_is_open_where_nothing_was_judged(data, tmp_path):
     labels = {item.cell: "5" if item.label == "1" else "0" for item in items}
     labels |= {item.cell: None for item in items if item.ids["passage_id"] == "t1/oracle"}
     (question,) = sets.CRUX_REPORTS.questions
-    found = figures(sets.CRUX_REPORTS, question, items, labels, labels | {
+    result = figures(sets.CRUX_REPORTS, question, items, labels, labels | {
         item.cell: "0" for item in items}, tuple("012345"), resamples=0)  # fmt: skip
-    assert (found.n, found.n_unjudged, found.kappa.value) == (20, 4, 1.0)
-    assert found.tau_runs == 1.0
-    assert found.lexical_kappa == 0.0
+    assert (result.n, result.n_unjudged, result.kappa.value) == (20, 4, 1.0)
+    assert result.tau_runs == 1.0
+    assert result.lexical_kappa == 0.0
 
 
 @pytest.mark.slow

@@ -105,7 +105,7 @@ def shown(server, monkeypatch):
     """Changes what a look at a batch shows: `shown(lambda row: row.update(status="odd"))`."""
 
     def use(change):
-        def found(stored, request):
+        def changed(stored, request):
             it = find(stored, request)
             if stored is not server.batches:
                 return it
@@ -113,8 +113,8 @@ def shown(server, monkeypatch):
             change(row)
             return SimpleNamespace(shown=lambda: row)
 
-        find = server._found
-        monkeypatch.setattr(server, "_found", found)
+        find = server._by_id
+        monkeypatch.setattr(server, "_by_id", changed)
 
     return use
 
