@@ -68,7 +68,7 @@ def end_at(number, folder, log, *, disk_is_full=False):
     from nuggetjudge.backends.cache import ReplyCache
 
     below = str(Path(folder).resolve()) + os.sep
-    told = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     lock, real, commit = threading.Lock(), os.write, ReplyCache._commit
     n, is_full = 0, False
 
@@ -76,7 +76,7 @@ def end_at(number, folder, log, *, disk_is_full=False):
         nonlocal n
         with lock:
             n += 1
-            real(told, f"{what}\t{path.removeprefix(below)}\n".encode())
+            real(descriptor, f"{what}\t{path.removeprefix(below)}\n".encode())
             return n == number
 
     def fall(path):

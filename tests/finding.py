@@ -35,7 +35,7 @@ class Finder(Agent):
             if len(queries) == 1:
                 asked = self.question_decomposer.decompose(item["sentence"])
                 made, _ = await tools.ask(
-                    "question_decomposer", asked, {}, lambda found: found[0].subquestions
+                    "question_decomposer", asked, {}, lambda reply: reply[0].subquestions
                 )
                 queries += made[0].subquestions[:1]
         return {"outcome": "not_found"}
@@ -67,8 +67,8 @@ class Finding(Program):
 
         stage = acts("finding", self.judges, agent, items)
         async with run.session.judged(stage, run.results) as outcomes:
-            found = (outcomes(item) for item in items())
-            run.results.write("found.jsonl", ({"steps": len(each.steps)} for each in found))
+            ended = (outcomes(item) for item in items())
+            run.results.write("found.jsonl", ({"steps": len(each.steps)} for each in ended))
 
     def score(self, folder: Any, board: Any) -> None:
         return

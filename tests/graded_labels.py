@@ -32,14 +32,14 @@ def support_rows(
         topic = f"t{t:02}"
         for i in range(n_items):
             words = rng.sample(WORDS, 20)
-            n_held = rng.randrange(21)
+            n_stated = rng.randrange(21)
             cuts = [share + (lean or {}).get(topic, 0.0) for share in (0.4, 0.7)]
-            label = LABELS[sum(n_held / 20 >= cut for cut in cuts)]
+            label = LABELS[sum(n_stated / 20 >= cut for cut in cuts)]
             if rng.random() < 0.1:
                 label = rng.choice(LABELS)
-            held = [*words[:n_held], *rng.sample(WORDS, 10)]
+            in_passage = [*words[:n_stated], *rng.sample(WORDS, 10)]
             row = {"topic_id": topic, "run_id": "r", "sentence_id": i, "passage_id": f"p{i}"}
-            row |= {"sentence": " ".join(words), "passage": " ".join(held), "label": label}
+            row |= {"sentence": " ".join(words), "passage": " ".join(in_passage), "label": label}
             rows.append(row)
     return rows
 

@@ -79,11 +79,16 @@ class World:
                     continue  # the run does not answer it
                 names = dice.sample(own[topic], dice.randint(0, len(own[topic])))
                 cited = list(range(len(names)))
-                said = [
+                sentences = [
                     {"text": text(5), "citations": dice.sample(cited, dice.randint(0, len(cited)))}
                     for _ in range(dice.randint(0, 4))
                 ]
-                row = {"run_id": run_id, "topic_id": topic, "references": names, "answer": said}
+                row = {
+                    "run_id": run_id,
+                    "topic_id": topic,
+                    "references": names,
+                    "answer": sentences,
+                }
                 answers.append(row)
                 items += [
                     {"topic_id": topic, "run_id": run_id, "sentence_id": i, "passage_id": "p"}
@@ -201,14 +206,14 @@ def losing(seed: int, lost: Lost) -> Iterator[None]:
                     work.finish(pending, Unjudged(Reason.REFUSED, "lost"))
                 else:
                     dice = random.Random(f"{seed} {name} {item.digest()}")
-                    work.finish(pending, Judged(_said(name, item, dice)))
+                    work.finish(pending, Judged(_values(name, item, dice)))
 
     with patch.object(session, "run_here", rolled):
         yield
 
 
-def _said(stage: str, item: Item, dice: random.Random) -> dict[str, Any]:
-    """What is said of an item: a label of each verdict, or what a maker makes."""
+def _values(stage: str, item: Item, dice: random.Random) -> dict[str, Any]:
+    """The values of an item: a label of each verdict, or what a maker makes."""
     if stage in LABELS:
         has_chances = stage in ("assignments", "support", "criteria") and dice.random() < 0.3
         labels = dice.choices(LABELS[stage], k=item.n)
@@ -229,9 +234,9 @@ def _made(stage: str, item: Item, dice: random.Random) -> Any:
         _, names, _ = item.payload
         if not names:
             return None
-        places = range(len(names))
+        indices = range(len(names))
         return [
-            {"text": text, "citations": dice.sample(places, dice.randint(0, len(places)))}
+            {"text": text, "citations": dice.sample(indices, dice.randint(0, len(indices)))}
             for text in texts[: dice.randint(1, 3)]
         ]
     if stage == "rubrics":

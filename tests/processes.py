@@ -108,10 +108,10 @@ class Forked:
         self.pid = self._answer()
 
     def _answer(self) -> int:
-        said = self._answers.recv(struct.calcsize("i"))
-        if not said:
+        reply = self._answers.recv(struct.calcsize("i"))
+        if not reply:
             raise RuntimeError("the fork server is gone")
-        return int(struct.unpack("i", said)[0])
+        return int(struct.unpack("i", reply)[0])
 
     def poll(self) -> int | None:
         try:

@@ -40,15 +40,18 @@ class Seeker(Agent):
         self.support, self.writer = support, writer
 
     async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
-        found = await self._full(tools, item["question"], 3, at_once=True)
+        passages = await self._full(tools, item["question"], 3, at_once=True)
         asked = self.writer.decompose(item["question"])
         split, _ = await tools.ask("question_decomposer", asked, {}, lambda s: s[0].subquestions)
         parts = [tools.part("plan", f"part {i}") for i in range(len(split[0].subquestions))]
         both = zip(parts, split[0].subquestions, strict=True)
         for more in await together([self._full(part, question, 2) for part, question in both]):
-            found += more
-        tools.end("found" if found else "not_found", [path for _, path in found])
-        return {"outcome": "found" if found else "not_found", "ids": [name for name, _ in found]}
+            passages += more
+        tools.end("found" if passages else "not_found", [path for _, path in passages])
+        return {
+            "outcome": "found" if passages else "not_found",
+            "ids": [name for name, _ in passages],
+        }
 
     async def _full(
         self, tools: Tools, question: str, hits: int, *, at_once: bool = False
@@ -90,8 +93,8 @@ class Seek(Program):
         async with run.session.judged(stage, run.results) as outcome:
             with run.results.open(FILE) as rows:
                 for item in items():
-                    found = outcome(item)
-                    made = found.values["made"] if isinstance(found, Judged) else {"outcome": None}
+                    ended = outcome(item)
+                    made = ended.values["made"] if isinstance(ended, Judged) else {"outcome": None}
                     rows.write({**item.ids, **made})
 
     def score(self, folder: Any, board: Any) -> None:

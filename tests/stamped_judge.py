@@ -43,13 +43,13 @@ def search(judge: ItemJudge, method: str, **settings: Any) -> Optimised:
     return optimise(judge, *data, method=method, **settings)
 
 
-def judge_file(judge: ItemJudge, found: Optimised) -> JudgeFile:
+def judge_file(judge: ItemJudge, optimised: Optimised) -> JudgeFile:
     return JudgeFile(
         judge=judge.name,
         version=judge.version,
         scale=judge.scale,
         model="openai/mock",
-        prompts=found.prompts,
+        prompts=optimised.prompts,
     )
 
 
@@ -62,9 +62,9 @@ def main() -> None:
     url, method, folder = sys.argv[1], sys.argv[2], Path(sys.argv[3])
     cache = ReplyCache(folder / "replies")
     judge = support_judge(url, cache=cache)
-    found = search(judge, method, log=folder / "log.jsonl")
-    (folder / "judge.json").write_text(judge_file(judge, found).text(), encoding="utf-8")
-    sys.stdout.write(json.dumps(found.calls))
+    optimised = search(judge, method, log=folder / "log.jsonl")
+    (folder / "judge.json").write_text(judge_file(judge, optimised).text(), encoding="utf-8")
+    sys.stdout.write(json.dumps(optimised.calls))
     cache.close()
 
 

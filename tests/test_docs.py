@@ -47,8 +47,8 @@ def printed(folder: Path, command: str) -> str:
 )
 def test_the_commands_of_a_page_print_what_stands_below_them(page, n, home):
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
-    found = with_commands(text, partial(printed, home), COMMANDS[Path(page).name])
-    assert found == (text, n), "`make pages` renews it"
+    renewed = with_commands(text, partial(printed, home), COMMANDS[Path(page).name])
+    assert renewed == (text, n), "`make pages` renews it"
 
 
 def test_ratings_in_windows_cost_what_the_page_says(home):
@@ -76,8 +76,8 @@ PAGES.remove(ROOT / "CHANGELOG.md")  # names what was, too
 def blocks(page: Path, *languages: str) -> list[str]:
     """Its fenced blocks in one of these languages; "" is none."""
     text = page.read_text(encoding="utf-8")
-    found = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
-    return [block for language, block in found if language in languages]
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, re.DOTALL | re.MULTILINE)
+    return [block for language, block in fenced if language in languages]
 
 
 def commands(page: Path) -> list[list[str]]:

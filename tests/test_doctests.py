@@ -32,12 +32,12 @@ OF_EXTRAS = {
 def test_examples_in_docstrings_are_true(name: str) -> None:
     module = importlib.import_module(name)
     elsewhere = {name: extra for extra, names in OF_EXTRAS.items() for name in names}
-    here = [found for found in examples(module) if found not in elsewhere]
+    here = [full_name for full_name in examples(module) if full_name not in elsewhere]
     if not here:
-        extras = ", ".join(sorted({elsewhere[found] for found in examples(module)}))
+        extras = ", ".join(sorted({elsewhere[full_name] for full_name in examples(module)}))
         pytest.skip(f"needs the extra {extras}: make test-{extras}")
-    for found in here:
-        check_example(found, module)
+    for full_name in here:
+        check_example(full_name, module)
 
 
 @pytest.mark.parametrize("name", [name for names in OF_EXTRAS.values() for name in names])
@@ -47,11 +47,11 @@ def test_an_example_of_an_extra_is_there(name: str) -> None:
 
 def examples(module: ModuleType) -> list[str]:
     """Full names of what has an example."""
-    return [found.name for found in doctest.DocTestFinder().find(module) if found.examples]
+    return [example.name for example in doctest.DocTestFinder().find(module) if example.examples]
 
 
 def check_example(name: str, module: ModuleType) -> None:
     """Run the examples of a function, class or module."""
     runner = doctest.DocTestRunner()
-    (test,) = (found for found in doctest.DocTestFinder().find(module) if found.name == name)
+    (test,) = (example for example in doctest.DocTestFinder().find(module) if example.name == name)
     assert runner.run(test).failed == 0

@@ -60,10 +60,10 @@ def test_it_says_what_it_was_told_to_and_counts(command):
 
 def test_each_fault_comes_once_in_so_many_requests(command):
     with served(command, *OPTIONS, "--fault-every", "8") as url:
-        found = [ask(url, str(number)) for number in range(8)]
+        answers = [ask(url, str(number)) for number in range(8)]
     well = (200, SAID)
     broken = (200, '{"verdict":')
-    assert found == [well, (500, ""), well, (0, ""), well, broken, well, (429, "")]
+    assert answers == [well, (500, ""), well, (0, ""), well, broken, well, (429, "")]
 
 
 def test_a_reply_takes_as_long_as_was_asked_for(command):

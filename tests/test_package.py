@@ -25,8 +25,8 @@ def python(code, **options):
 
 def loaded_after(code, names=HEAVY):
     """Which of these, or of the heavy packages, stand in sys.modules after running some code."""
-    told = f"{code}\nimport sys\nsys.stderr.write(' '.join(sys.modules))"
-    return set(python(told).stderr.split()) & set(names)
+    program = f"{code}\nimport sys\nsys.stderr.write(' '.join(sys.modules))"
+    return set(python(program).stderr.split()) & set(names)
 
 
 def cpu_s(*arguments):
@@ -67,8 +67,8 @@ def test_importing_the_package_loads_nothing_heavy():
 
 
 def test_reading_and_writing_records_needs_no_model_library():
-    found = loaded_after("from nuggetjudge.records import *")
-    assert not found & {"dspy", "litellm", "torch", "scipy", "sklearn", "aiohttp"}
+    loaded = loaded_after("from nuggetjudge.records import *")
+    assert not loaded & {"dspy", "litellm", "torch", "scipy", "sklearn", "aiohttp"}
 
 
 def test_people_label_without_waiting_for_what_asks_models():
@@ -149,25 +149,25 @@ def tracked():
 
 def test_no_file_names_a_path_of_some_machine(tracked):
     home = re.compile(r"(?<![\w.~/-])/(?:home|root|Users|work|tmp|mnt|opt|var/folders)/\w")
-    found = {
+    named = {
         name: line
         for name, text in tracked.items()
         for line in text.splitlines()
         if home.search(line) and name != "tests/test_package.py"
     }
-    assert found == {}
+    assert named == {}
 
 
 def test_no_file_names_a_package_index(tracked):
     setting = r"(?:--(?:extra-)?index-url|\b(?:PIP|UV)_\w*INDEX\w*)[ =]+\S*//"
     index = re.compile(rf"{setting}|pypi\.org/simple|/simple/?\b")
-    found = {
+    named = {
         name: line
         for name, text in tracked.items()
         for line in text.splitlines()
         if index.search(line) and name != "tests/test_package.py"
     }
-    assert found == {}
+    assert named == {}
 
 
 def test_the_constraints_are_names_and_versions_only():

@@ -65,13 +65,13 @@ def test_the_kappa_of_the_lexical_assigner_is_that_of_the_commands(shared_data, 
             out=tmp_path / "nist",
         )
     labels = shared_data / "rag24_nuggets" / "nugget_assignments.jsonl"
-    found = agree(labels, tmp_path / "nist", Problems())
-    assert found["n"] == 7149
-    assert found["one_vs_rest"]["support"] == pytest.approx(0.536, abs=5e-4)
+    figures = agree(labels, tmp_path / "nist", Problems())
+    assert figures["n"] == 7149
+    assert figures["one_vs_rest"]["support"] == pytest.approx(0.536, abs=5e-4)
     assert "kappa .536, n 7,149" in README
-    found = judge_errors(labels, tmp_path / "nist", ["length"], Problems())
+    figures = judge_errors(labels, tmp_path / "nist", ["length"], Problems())
     page = (ROOT / "docs" / "trust" / "bias.md").read_text(encoding="utf-8")
-    for row in (found["by"][0]["alone"], found["error"]):
+    for row in (figures["by"][0]["alone"], figures["error"]):
         assert f"{row['value']:+.3f} [{row['low']:+.3f}, {row['high']:+.3f}]" in page
 
 
@@ -123,12 +123,15 @@ def test_the_lexical_judge_notices_as_many_planted_faults_as_it_says(tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     page = "docs/trust/index.md"
     text = (ROOT / page).read_text(encoding="utf-8")
-    said = re.search(r"notices (\d+) of (\d+) dropped nuggets and (\d+) of (\d+) negated", text)
+    counted = re.search(r"notices (\d+) of (\d+) dropped nuggets and (\d+) of (\d+) negated", text)
     commands = block_after("negated ones in", page) + " --judge assigner --json"
     rows = judge(commands, tmp_path).split("\n")
-    found = {row["fault"]: row["detection"] for row in map(json.loads, rows)}
-    counts = [(found[f]["value"] * found[f]["n"], found[f]["n"]) for f in ("omission", "negation")]
-    assert [*map(float, said.groups())] == [*counts[0], *counts[1]]
+    fault_rows = {row["fault"]: row["detection"] for row in map(json.loads, rows)}
+    counts = [
+        (fault_rows[f]["value"] * fault_rows[f]["n"], fault_rows[f]["n"])
+        for f in ("omission", "negation")
+    ]
+    assert [*map(float, counted.groups())] == [*counts[0], *counts[1]]
 
 
 def judge(commands: str, cwd: Path) -> str:

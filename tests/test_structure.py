@@ -49,9 +49,9 @@ def imports(package, **options):
 
 
 def test_no_import_runs_in_a_circle():
-    found = imports("nuggetjudge")
-    assert len(found) > 300
-    assert circle(found) is None
+    imported = imports("nuggetjudge")
+    assert len(imported) > 300
+    assert circle(imported) is None
 
 
 def test_a_circle_is_seen_though_one_of_its_imports_is_in_a_function(tmp_path, monkeypatch):
@@ -65,9 +65,9 @@ def test_a_circle_is_seen_though_one_of_its_imports_is_in_a_function(tmp_path, m
     for name, text in code.items():
         (tmp_path / "circled" / f"{name}.py").write_text(text, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    found = imports("circled")
-    assert found["circled.typed"] == set()
-    assert set(circle(found)) == {"circled.one", "circled.two"}
+    imported = imports("circled")
+    assert imported["circled.typed"] == set()
+    assert set(circle(imported)) == {"circled.one", "circled.two"}
 
 
 def test_no_folder_has_more_than_twenty_files():

@@ -76,7 +76,7 @@ class Shown:
 
     page: Any
     root: str
-    said: list[str] = field(default_factory=list)
+    logged: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
     asked: list[Any] = field(default_factory=list)  # what the server has not answered yet
 
@@ -103,8 +103,8 @@ class Shown:
             self.settled()
 
     @property
-    def place(self) -> int:
-        """The place in the queue that is shown."""
+    def position(self) -> int:
+        """The position in the queue that is shown."""
         return int(self.page.locator(".reading").get_attribute("data-n"))
 
     @property
@@ -115,4 +115,4 @@ class Shown:
     def misdeeds(self) -> list[str]:
         """Errors, dialogs, refused scripts, and requests to anybody else."""
         others = [one for one in self.requests if not one.startswith((self.root, "data:"))]
-        return [*self.said, *others, *self.page.evaluate("() => window.refused ?? []")]
+        return [*self.logged, *others, *self.page.evaluate("() => window.refused ?? []")]

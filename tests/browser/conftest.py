@@ -36,7 +36,7 @@ class Opened:
 
     page: Any
     address: str
-    said: list[str] = field(default_factory=list)
+    logged: list[str] = field(default_factory=list)
     requests: list[str] = field(default_factory=list)
 
     def at(self, view: str = "", wait: float = 10_000) -> "Opened":
@@ -74,7 +74,7 @@ class Opened:
         """Errors, dialogs, refused scripts, and requests for anything but the file."""
         others = [one for one in self.requests if one.split("#")[0] != self.address]
         others = [one for one in others if not one.startswith(("blob:", "about:"))]
-        return [*self.said, *others, *self.page.evaluate("() => window.refused ?? []")]
+        return [*self.logged, *others, *self.page.evaluate("() => window.refused ?? []")]
 
 
 Open = Callable[..., Opened]
@@ -87,9 +87,9 @@ Judged = Callable[..., None]
 def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder that all workers share."""
     base = tmp_path_factory.getbasetemp()
-    found = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
-    found.mkdir(exist_ok=True)
-    return found
+    shared = (base.parent if "PYTEST_XDIST_WORKER" in os.environ else base) / "shared"
+    shared.mkdir(exist_ok=True)
+    return shared
 
 
 @contextmanager
@@ -221,18 +221,18 @@ def opened(chromium: Any) -> Iterator[Open]:
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(3_000)
-        found = Opened(page, path.as_uri())
+        opened_page = Opened(page, path.as_uri())
         page.add_init_script(REFUSED)
-        page.on("console", lambda m: found.said.append(f"console {m.type}: {m.text}"))
-        page.on("pageerror", lambda error: found.said.append(f"error: {error}"))
-        page.on("request", lambda one: found.requests.append(one.url))
+        page.on("console", lambda m: opened_page.logged.append(f"console {m.type}: {m.text}"))
+        page.on("pageerror", lambda error: opened_page.logged.append(f"error: {error}"))
+        page.on("request", lambda one: opened_page.requests.append(one.url))
 
         def dismiss(dialog: Any) -> None:
-            found.said.append(f"dialog: {dialog.message}")
+            opened_page.logged.append(f"dialog: {dialog.message}")
             dialog.dismiss()
 
         page.on("dialog", dismiss)
-        return found.at(view, wait)
+        return opened_page.at(view, wait)
 
     yield open_it
     for context in contexts:

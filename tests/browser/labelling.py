@@ -83,7 +83,7 @@ class Click:
 
     Attributes:
         texts: as they stood there, by their headings. spans: places in code points, one text's.
-        came, there, pressed, heard, left: by the clock: when its place was taken, it was seen
+        came, there, pressed, released, left: by the clock: when its place was taken, it was seen
             there, the label's key went down, the page had it, and the next item was there.
     """
 
@@ -95,7 +95,7 @@ class Click:
     came: float = 0.0
     there: float = 0.0
     pressed: float = 0.0
-    heard: float = 0.0
+    released: float = 0.0
     left: float = 0.0
 
     @property
@@ -113,8 +113,8 @@ class Person:
         self._since = self._there = time.time()
 
     @property
-    def place(self) -> int:
-        """The place that is shown."""
+    def position(self) -> int:
+        """The position that is shown."""
         return int(self.page.locator(".reading").get_attribute("data-n"))
 
     def reads(self) -> dict[str, str]:
@@ -123,9 +123,9 @@ class Person:
 
     def drags(self, heading: str, words: list[str]) -> str:
         """Mark with the mouse the first of these words that stand in one line."""
-        found = self.page.evaluate(ONE_LINE, [heading, words])
-        assert found, (heading, words)
-        chosen, left, right, middle = found
+        line = self.page.evaluate(ONE_LINE, [heading, words])
+        assert line, (heading, words)
+        chosen, left, right, middle = line
         n = self.page.locator("mark.span").count()
         mouse = self.page.mouse
         mouse.move(left, middle)
@@ -138,11 +138,11 @@ class Person:
 
     def labels(self, decide: Callable[[Click], None]) -> bool:
         """The item that is there: `decide` fills in the rest of it. False: it was the last."""
-        click = Click(self.place, self.reads(), None, came=self._since, there=self._there)
+        click = Click(self.position, self.reads(), None, came=self._since, there=self._there)
         decide(click)
         click.pressed = time.time()
         self.page.keyboard.press(self.keys[click.label])
-        click.heard = time.time()
+        click.released = time.time()
         done = self.page.locator(f".reading:not([data-n='{click.n}']), .done")
         done.first.wait_for()
         self._since, self._there = click.pressed, time.time()

@@ -7,11 +7,11 @@ switched off. Nothing else is tested with it off.
 import pytest
 
 
-def told(found):
+def violations_of(response):
     """What is wrong, where, and how to mend it."""
     return [
         (one["id"], node["target"], node.get("failureSummary", ""))
-        for one in found["violations"]
+        for one in response["violations"]
         for node in one["nodes"][:2]
     ]
 
@@ -20,17 +20,17 @@ def test_axe_finds_nothing(opened, large_report, reports):
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     it = opened(large_report, bypass_csp=True)
 
-    def found(context=None, **options):
+    def violations(context=None, **options):
         options = {"resultTypes": ["violations"]} | options
-        return told(axe.run(it.page, context=context, options=options).response)
+        return violations_of(axe.run(it.page, context=context, options=options).response)
 
-    assert found(rules={"color-contrast": {"enabled": False}}) == []
+    assert violations(rules={"color-contrast": {"enabled": False}}) == []
     if large_report == reports("demo"):
         for scheme in ("light", "dark"):
             it.page.emulate_media(color_scheme=scheme)
-            assert found(runOnly=["color-contrast"]) == [], scheme
+            assert violations(runOnly=["color-contrast"]) == [], scheme
         it.page.keyboard.press("?")
-        assert found("dialog") == []
+        assert violations("dialog") == []
     else:  # colours that the demo has not: of what is not judged
         missing = {"include": [["#summary"], ["#unjudged"], ["#answer"]]}
-        assert found(missing, runOnly=["color-contrast"]) == []
+        assert violations(missing, runOnly=["color-contrast"]) == []

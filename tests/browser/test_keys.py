@@ -43,8 +43,10 @@ def test_every_key_of_the_table_does_something_and_none_an_error(opened, reports
 
 def test_each_key_stands_in_the_table_once(opened, reports):
     keys, what = zip(*key_table(opened(reports("demo"))), strict=True)
-    places = [(key, *re.findall(r"\((\w+)\)$", text)) for key, text in zip(keys, what, strict=True)]
-    assert len(places) == len(set(places))
+    keys_of_sections = [
+        (key, *re.findall(r"\((\w+)\)$", text)) for key, text in zip(keys, what, strict=True)
+    ]
+    assert len(keys_of_sections) == len(set(keys_of_sections))
     firsts = {key.split(" ")[0] for key in keys if " " in key}
     assert not firsts & set(keys), "the first key of two must do nothing by itself"
 
@@ -100,10 +102,10 @@ def test_tab_goes_through_all_in_order_and_the_focus_can_be_seen(opened, reports
     assert focused(it) == "To the results"
     it.page.keyboard.press("Enter")
     assert focused(it) == "main"
-    places, unseen = [], []
+    indices, unseen = [], []
     for _ in range(400):
         it.page.keyboard.press("Tab")
-        found = it.page.evaluate(
+        focus = it.page.evaluate(
             """() => {
               const a = document.activeElement;
               if (!a.closest("main")) return null;
@@ -115,13 +117,13 @@ def test_tab_goes_through_all_in_order_and_the_focus_can_be_seen(opened, reports
               return [all.indexOf(a), isSeen && isInView, a.outerHTML.slice(0, 120)];
             }"""
         )
-        if found is None:
+        if focus is None:
             break
-        places.append(found[0])
-        if not found[1]:
-            unseen.append(found[2])
-    assert len(places) > 3
-    assert places == sorted(places)
+        indices.append(focus[0])
+        if not focus[1]:
+            unseen.append(focus[2])
+    assert len(indices) > 3
+    assert indices == sorted(indices)
     assert unseen == []
 
 

@@ -123,8 +123,8 @@ def test_a_penalty_is_marked_and_counts_as_bad_where_it_applies_alone(opened, re
         )
         for one in it.page.locator(".facts-of").all()
     ]
-    said = [(weight, tone, text.split(" · ")[0]) for weight, tone, text in lists[1]]
-    assert said == [("−5", "glyph x", "✗ applies"), ("−2", "glyph f", "✓ does not apply")]
+    shown = [(weight, tone, text.split(" · ")[0]) for weight, tone, text in lists[1]]
+    assert shown == [("−5", "glyph x", "✗ applies"), ("−2", "glyph f", "✓ does not apply")]
     weights = [weight for weight, *_ in lists[0]]
     assert sorted(weights) == ["+1", "+2", "+3", "+3", "+4", "+5"]
     assert it.misdeeds() == []
@@ -148,7 +148,7 @@ BREAKS = """(all) => all.map((a) => {
 
 def test_names_of_runs_break_between_their_parts_on_a_phone(opened, reports):
     it = opened(reports("rag24_e2e"), "leaderboard", viewport={"width": 390, "height": 800})
-    found = it.page.locator("#leaderboard a.run").evaluate_all(BREAKS)
-    broken = [one for of_run in found for one in of_run]
+    parts_by_run = it.page.locator("#leaderboard a.run").evaluate_all(BREAKS)
+    broken = [one for of_run in parts_by_run for one in of_run]
     assert broken
     assert {*broken} <= {*"-._/:@,"}

@@ -29,14 +29,14 @@ def test_each_head_sorts_both_ways_and_says_so(opened, reports):
     it = opened(reports("demo"))
     for section in it.sections:
         heads = it.page.locator(f"#{section} table th button:visible")
-        for place in range(min(heads.count(), 2)):
+        for index in range(min(heads.count(), 2)):
             asked = []
             for _ in range(2):
-                heads.nth(place).click()
+                heads.nth(index).click()
                 it.settled()
-                asked.append(heads.nth(place).locator("xpath=..").get_attribute("aria-sort"))
+                asked.append(heads.nth(index).locator("xpath=..").get_attribute("aria-sort"))
                 assert "sorted by" in it.text(".live")
-                is_kept = heads.nth(place).evaluate("(b) => b === document.activeElement")
+                is_kept = heads.nth(index).evaluate("(b) => b === document.activeElement")
                 assert is_kept, f"{section}: sorting loses the focus"
             assert sorted(asked) == ["ascending", "descending"], section
     assert it.misdeeds() == []

@@ -81,23 +81,23 @@ def open_site(chromium: Any) -> Iterator[Open]:
         page = context.new_page()
         page.set_default_timeout(3_000)
         link = site.links[name]
-        found = Shown(page, link.split("/enter")[0] + "/")
+        shown = Shown(page, link.split("/enter")[0] + "/")
         page.add_init_script(REFUSED)
-        page.on("console", lambda m: found.said.append(f"console {m.type}: {m.text}"))
-        page.on("pageerror", lambda error: found.said.append(f"error: {error}"))
-        page.on("request", lambda one: (found.requests.append(one.url), found.asked.append(one)))
+        page.on("console", lambda m: shown.logged.append(f"console {m.type}: {m.text}"))
+        page.on("pageerror", lambda error: shown.logged.append(f"error: {error}"))
+        page.on("request", lambda one: (shown.requests.append(one.url), shown.asked.append(one)))
         for over in ("requestfinished", "requestfailed"):
-            page.on(over, lambda one: one in found.asked and found.asked.remove(one))
+            page.on(over, lambda one: one in shown.asked and shown.asked.remove(one))
 
         def dismiss(dialog: Any) -> None:
-            found.said.append(f"dialog: {dialog.message}")
+            shown.logged.append(f"dialog: {dialog.message}")
             dialog.dismiss()
 
         page.on("dialog", dismiss)
         page.goto(f"{link}#{view}")  # a redirect keeps what is behind the #
         page.locator("html[data-ready=yes]").wait_for(timeout=10_000)
-        found.settled()
-        return found
+        shown.settled()
+        return shown
 
     yield open_it
     for context in contexts:

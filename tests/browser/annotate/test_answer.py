@@ -12,12 +12,12 @@ def site(serve):
 
 def rows(it):
     """The words of each row, its label, and whether keys are for it."""
-    found = []
+    listed = []
     for one in it.page.locator(".rows > li").all():
         label = one.locator("input:checked")
         word = label.get_attribute("aria-label") if label.count() else None
-        found.append((one.locator("legend").inner_text()[:6], word))
-    return found
+        listed.append((one.locator("legend").inner_text()[:6], word))
+    return listed
 
 
 def at(it):
@@ -139,7 +139,7 @@ def test_from_one_item_to_all_of_its_answer_and_back(site, open_site):
     assert it.page.locator(".rows > [aria-current] legend").inner_text() == words
     it.page.go_back()
     it.settled()
-    assert (it.place, it.page.locator("#item").count()) == (1, 1)
+    assert (it.position, it.page.locator("#item").count()) == (1, 1)
     it.presses("1")
     assert len(site.labels()) == 1
     assert it.misdeeds() == []

@@ -117,8 +117,8 @@ def test_it_is_kept_who_labelled(site, open_site, tmp_path):
     ann.presses("3")
     bob.presses("1")
     rows = exported(site, tmp_path / "out.jsonl")
-    said = {row["annotator"]: row["label"] for row in rows}
-    assert said == {"ann": "support", "bob": "not_support"}
+    label_by_annotator = {row["annotator"]: row["label"] for row in rows}
+    assert label_by_annotator == {"ann": "support", "bob": "not_support"}
 
 
 def test_it_is_kept_when_and_how_long(site, open_site, tmp_path):

@@ -16,7 +16,7 @@ def test_one_key_labels_saves_and_shows_the_next(site, open_site):
     it = open_site(site)
     first = it.page.locator(".reading").inner_text()
     it.presses("3")
-    assert it.place == 1
+    assert it.position == 1
     assert it.page.locator(".reading").inner_text() != first
     (label,) = site.labels()
     assert (label.label, label.condition, label.shown) == ("support", "from_scratch", None)
@@ -43,12 +43,12 @@ def test_a_click_labels_and_arrows_only_move_the_focus(site, open_site):
     it = open_site(site)
     it.page.get_by_label("part of it").click()
     it.settled()
-    assert it.place == 1
+    assert it.position == 1
     radios = it.page.locator("input[type=radio]")
     assert [one.is_checked() for one in radios.all()] == [False] * 4
     radios.first.focus()
     it.presses("ArrowRight", "ArrowDown")
-    assert it.place == 1
+    assert it.position == 1
     assert [one["label"] for one in site.events()] == ["partial_support"]
     it.presses("Space")
     assert [one["label"] for one in site.events()] == ["partial_support", "support"]
@@ -62,14 +62,14 @@ def test_a_click_labels_and_arrows_only_move_the_focus(site, open_site):
 def test_undo_and_redo_go_back_to_the_item(site, open_site):
     it = open_site(site)
     it.presses("3", "1", "u")
-    assert it.place == 1
+    assert it.position == 1
     assert [one.label for one in site.labels()] == ["support"]
     it.presses("Backspace")
-    assert (it.place, site.labels()) == (0, [])
+    assert (it.position, site.labels()) == (0, [])
     it.presses("u")
     assert it.spoken == "nothing to undo"
     it.presses("Shift+U", "Shift+U")
-    assert it.place == 1
+    assert it.position == 1
     assert sorted(one.label for one in site.labels()) == ["not_support", "support"]
     assert it.page.locator(".last button").all_inner_texts() == ["✗", "✓"]
     assert it.misdeeds() == []
@@ -105,7 +105,7 @@ def test_a_reason_goes_with_the_label_and_can_be_changed_behind_it(site, open_si
     it.presses("Escape")
     (label,) = site.labels()
     assert (label.label, label.rationale) == ("support", "1 it says so 😀, twice")
-    assert it.place == 0
+    assert it.position == 0
 
 
 def test_a_reload_returns_to_the_item_with_what_was_typed_and_marked(site, open_site):
@@ -115,7 +115,7 @@ def test_a_reload_returns_to_the_item_with_what_was_typed_and_marked(site, open_
     it.page.reload()
     it.page.locator("html[data-ready=yes]").wait_for()
     it.settled()
-    assert it.place == 2
+    assert it.position == 2
     assert it.page.locator("textarea:visible").input_value() == "half a rea"
     assert it.page.locator("mark.span").inner_text() == "All bridges move."
     assert site.events() == []
@@ -146,9 +146,9 @@ def test_flag_with_why_and_without(site, open_site):
 def test_what_is_left_for_later_comes_again_at_the_end(site, open_site):
     it = open_site(site)
     it.presses("l")
-    assert it.place == 1
+    assert it.position == 1
     it.presses("1", "1", "1", "1", "1")
-    assert it.place == 0
+    assert it.position == 0
     it.presses("2")
     assert "Every item has a label" in it.page.locator(".done").inner_text()
     assert len(site.labels()) == 6
@@ -161,10 +161,10 @@ def test_the_strip_of_the_last_ten_leads_back(site, open_site):
     assert it.page.locator(".last button").all_inner_texts() == ["?", "✓", "◐", "✗"]
     it.page.get_by_role("button", name="item 2: part of it").click()
     it.settled()
-    assert it.place == 1
+    assert it.position == 1
     assert it.page.locator("input:checked").get_attribute("aria-label") == "part of it"
     it.presses("1")  # changed, and on to the first open one
-    assert it.place == 4
+    assert it.position == 4
     assert len(site.labels()) == 4
 
 
@@ -173,14 +173,14 @@ def test_a_key_that_is_held_down_labels_one_item(site, open_site):
     for _ in range(4):
         it.page.keyboard.down("1")
     it.settled()
-    assert (it.place, len(site.events())) == (1, 1)
+    assert (it.position, len(site.events())) == (1, 1)
 
 
 def test_keys_do_nothing_with_ctrl_alt_or_meta_nor_while_one_types(site, open_site):
     it = open_site(site)
     it.presses("Control+1", "Alt+1", "Meta+1", "c", "1", "0", "u", "f", "j")
     assert it.page.locator("textarea:visible").input_value() == "10ufj"
-    assert (it.place, site.events()) == (0, [])
+    assert (it.position, site.events()) == (0, [])
 
 
 def test_grades_have_their_digits_and_cannot_tell_the_dash(serve, open_site):
@@ -188,7 +188,7 @@ def test_grades_have_their_digits_and_cannot_tell_the_dash(serve, open_site):
     it = open_site(site)
     it.presses("0", "5", "-", "7")
     assert [event["label"] for event in site.events()] == ["0", "5", None]
-    assert it.place == 3
+    assert it.position == 3
 
 
 def test_post_edit_shows_the_judges_label_as_text_and_chooses_nothing(serve, open_site):
@@ -213,7 +213,7 @@ def test_post_edit_shows_the_judges_label_as_text_and_chooses_nothing(serve, ope
 def test_enter_keeps_nothing_where_no_label_is_shown(site, open_site):
     it = open_site(site)
     it.presses("Enter")
-    assert (it.place, site.events()) == (0, [])
+    assert (it.position, site.events()) == (0, [])
 
 
 def test_active_time_is_kept_and_leaving_the_page_does_not_count(site, open_site):
@@ -275,13 +275,15 @@ def test_keys_typed_before_an_undo_is_answered_are_for_the_item_that_comes_back(
     site = serve(nugget_rows(n=4))
     it = open_site(site, view)
     it.presses("1", "1", "j")
-    held = []
-    it.page.route("**/api/event", lambda route: route.continue_() if held else held.append(route))
+    delayed = []
+    it.page.route(
+        "**/api/event", lambda route: route.continue_() if delayed else delayed.append(route)
+    )
     for key in ("u", "c", *"why, x", "Escape", "3", "2"):
         it.page.keyboard.press(key)
     it.page.locator(".waiting-keys").wait_for()
-    assert len(held) == 1
-    held[0].continue_()
+    assert len(delayed) == 1
+    delayed[0].continue_()
     it.page.locator(".waiting-keys").wait_for(state="hidden")
     for _ in range(200):
         if len(site.events()) == 5:

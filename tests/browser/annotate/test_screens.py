@@ -40,11 +40,11 @@ VIEWS = ("item", "answer")
 SCREENS = {"phone": (390, 800), "320 px": (320, 640), "zoomed to 200%": (640, 450)}
 
 
-def told(found):
+def violations_of(response):
     """What is wrong, where, and how to mend it."""
     return [
         (one["id"], node["target"], node.get("failureSummary", ""))
-        for one in found["violations"]
+        for one in response["violations"]
         for node in one["nodes"][:2]
     ]
 
@@ -61,10 +61,10 @@ def test_axe_finds_nothing(serve, open_site, view):
     site = serve(rating_rows(), "ratings", condition="post_edit")
     it = open_site(site, view, bypass_csp=True)  # the policy refuses axe's script; here alone
     busy(it)
-    assert told(axe.run(it.page, options={"resultTypes": ["violations"]}).response) == []
+    assert violations_of(axe.run(it.page, options={"resultTypes": ["violations"]}).response) == []
     it.page.emulate_media(color_scheme="dark")
     options = {"resultTypes": ["violations"], "runOnly": ["color-contrast"]}
-    assert told(axe.run(it.page, options=options).response) == []
+    assert violations_of(axe.run(it.page, options=options).response) == []
 
 
 @pytest.mark.parametrize("view", VIEWS)
@@ -90,12 +90,12 @@ def test_tab_reaches_all_and_the_focus_is_seen_and_not_covered(serve, open_site,
     unseen, n = [], 0
     for _ in range(60):
         it.page.keyboard.press("Tab")
-        found = it.page.evaluate(FOCUS)
-        if found is None and n:
+        focus = it.page.evaluate(FOCUS)
+        if focus is None and n:
             break
-        n += found is not None
-        if found and not found[0]:
-            unseen.append(found[1])
+        n += focus is not None
+        if focus and not focus[0]:
+            unseen.append(focus[1])
     assert n > 8
     assert unseen == []
 
@@ -149,11 +149,11 @@ def test_hostile_texts_are_shown_letter_for_letter_and_none_is_run(attacked, ope
         texts = desk.task.texts(entry.cell)
         it.page.evaluate("(n) => { location.hash = `item?n=${n}`; }", n)
         it.settled()
-        assert it.place == n
-        found = it.page.locator(".reading .text").evaluate_all(
+        assert it.position == n
+        shown = it.page.locator(".reading .text").evaluate_all(
             "(all) => all.map((e) => e.textContent)"
         )
-        assert found == [hostile.shown(texts[one]) for one in ("answer_text", "nugget")]
+        assert shown == [hostile.shown(texts[one]) for one in ("answer_text", "nugget")]
         assert it.page.locator("h1").evaluate("(e) => e.textContent") == hostile.shown(
             texts["question"]
         )
@@ -200,8 +200,8 @@ def test_hostile_guidelines_are_text_on_the_start_page(serve, open_site, tmp_pat
     text = "\n".join(hostile.TEXTS.values())
     path.write_text(text, "utf-8")
     it = open_site(serve(nugget_rows(n=2), guidelines=path), "start")
-    found = it.page.locator(".guidelines").evaluate("(e) => e.textContent")
-    assert found == hostile.shown(text)
+    shown = it.page.locator(".guidelines").evaluate("(e) => e.textContent")
+    assert shown == hostile.shown(text)
     assert it.page.locator("main").locator(ELEMENTS).count() == 0
     it.page.set_viewport_size({"width": 320, "height": 640})
     assert it.page.evaluate(WIDE) == []

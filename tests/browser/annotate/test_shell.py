@@ -35,33 +35,33 @@ def served(home: Path, names: str = "ann", port: int = 0) -> Server:
 @pytest.fixture
 def server(tmp_path):
     """A server, ended at the end."""
-    found = served(tmp_path)
-    yield found
-    found.kill()
+    process = served(tmp_path)
+    yield process
+    process.kill()
 
 
 @pytest.fixture
 def context(chromium):
     """A browser profile."""
-    found = chromium.new_context()
-    yield found
-    found.close()
+    profile = chromium.new_context()
+    yield profile
+    profile.close()
 
 
 def entered(context, link, view="start"):
     """A page of this link, with what it says."""
     page = context.new_page()
     page.set_default_timeout(5_000)
-    page.said = []
-    page.on("console", lambda m: page.said.append(m.text))
-    page.on("pageerror", lambda error: page.said.append(str(error)))
+    page.logged = []
+    page.on("console", lambda m: page.logged.append(m.text))
+    page.on("pageerror", lambda error: page.logged.append(str(error)))
     page.goto(f"{link}#{view}")
     page.locator("html[data-ready=yes]").wait_for()
     return page
 
 
-def told(page, n, label):
-    """Tell of a label as a screen does; it is not waited for."""
+def send_label(page, n, label):
+    """Send a label as a screen does; it is not waited for."""
     page.evaluate(
         """async ([n, label]) => {
           const { connect } = await import('/annotation/web/api.js');
@@ -99,7 +99,7 @@ def test_the_link_opens_the_start_page_and_leaves_no_token(context, server):
     assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
     page.get_by_role("button", name="Begin").click()
     page.locator("main.item").wait_for()
-    assert page.said == []
+    assert page.logged == []
 
 
 def test_the_page_runs_nothing_that_is_not_ours_and_calls_nobody(context, server):
@@ -120,7 +120,7 @@ def test_the_page_runs_nothing_that_is_not_ours_and_calls_nobody(context, server
     other = "http://127.0.0.1:9/"
     gone = page.evaluate("(url) => fetch(url).then(() => 'sent', () => 'refused')", other)
     assert gone == "refused"
-    assert any("Content Security Policy" in text for text in page.said)
+    assert any("Content Security Policy" in text for text in page.logged)
 
 
 def test_another_page_cannot_ask_frame_or_be_told_anything(context, server, tmp_path):
@@ -128,7 +128,7 @@ def test_another_page_cannot_ask_frame_or_be_told_anything(context, server, tmp_
     (tmp_path / "other").mkdir()
     other = served(tmp_path / "other")
     page = entered(context, other.links["ann"])
-    found = page.evaluate(
+    outcomes = page.evaluate(
         """async (origin) => {
           const said = [];
           for (const how of [{}, { mode: 'no-cors', credentials: 'include' }])
@@ -138,7 +138,7 @@ def test_another_page_cannot_ask_frame_or_be_told_anything(context, server, tmp_
         server.origin,
     )
     other.kill()
-    assert found == ["refused", "refused"]
+    assert outcomes == ["refused", "refused"]
 
 
 def test_a_name_that_leads_here_is_not_ours(server, chromium, context):
@@ -154,11 +154,11 @@ def test_labels_made_while_the_server_is_gone_are_sent_once_and_in_order(
     is_same_page, context, server, tmp_path
 ):
     page = entered(context, server.links["ann"])
-    told(page, 0, "full")
+    send_label(page, 0, "full")
     until(page, "() => window.acks.length === 1")
     server.kill()
     for n, label in ((1, "none"), (2, None), (1, "partial")):
-        told(page, n, label)
+        send_label(page, n, label)
     until(
         page,
         f"() => {UNSENT} === 3",
@@ -204,9 +204,9 @@ def test_the_banner_says_that_the_server_is_gone_until_it_is_back(context, serve
 def test_a_page_of_one_person_does_not_label_as_another(context, tmp_path):
     server = served(tmp_path, "ann,bob")
     page = entered(context, server.links["ann"])
-    told(page, None, None)
+    send_label(page, None, None)
     entered(context, server.links["bob"])
-    told(page, 0, "full")
+    send_label(page, 0, "full")
     until(page, "() => api !== undefined")
     page.wait_for_timeout(800)
     assert server.kept("bob") == server.kept("ann") == []

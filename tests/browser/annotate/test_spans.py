@@ -122,7 +122,7 @@ def test_nothing_is_marked_but_while_one_marks(site, open_site):
 def test_digits_label_while_one_marks(site, open_site):
     it = open_site(site)
     it.presses("s", "]", "Enter", "3")
-    assert it.place == 1
+    assert it.position == 1
     assert spans(site) == ["𝒳 stands first."]
 
 

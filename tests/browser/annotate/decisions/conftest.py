@@ -30,7 +30,7 @@ class Opened:
     page: Any
     address: str
     desk: Desk
-    said: list[str] = field(default_factory=list)
+    logged: list[str] = field(default_factory=list)
 
     def press(self, *keys: str) -> None:
         """Press keys, one after the other."""
@@ -59,17 +59,17 @@ class Opened:
 
     def wide(self) -> dict[int, list[str]]:
         """What is wider than the page, by the width of the page."""
-        found = {}
+        too_wide_by_width = {}
         for width, height in SIZES:
             self.page.set_viewport_size({"width": width, "height": height})
             if too_wide := self.page.evaluate(WIDE):
-                found[width] = too_wide
+                too_wide_by_width[width] = too_wide
         self.page.set_viewport_size({"width": 1280, "height": 900})
-        return found
+        return too_wide_by_width
 
     def misdeeds(self) -> list[str]:
         """Errors, dialogs, refused scripts, and requests for anything but this server."""
-        return [*self.said, *self.page.evaluate("() => window.refused ?? []")]
+        return [*self.logged, *self.page.evaluate("() => window.refused ?? []")]
 
 
 Open = Callable[..., Opened]
@@ -108,17 +108,17 @@ def opened(chromium: Any, served: tuple[Page, str]) -> Iterator[Open]:
         if clock:
             page.clock.install()
         page.add_init_script(REFUSED)
-        page.on("console", lambda m: it.said.append(f"console {m.type}: {m.text}"))
-        page.on("pageerror", lambda error: it.said.append(f"error: {error}"))
+        page.on("console", lambda m: it.logged.append(f"console {m.type}: {m.text}"))
+        page.on("pageerror", lambda error: it.logged.append(f"error: {error}"))
 
         def request(one: Any) -> None:
             if not one.url.startswith((address, "data:,")):
-                it.said.append(f"request {one.url[:200]}")
+                it.logged.append(f"request {one.url[:200]}")
 
         page.on("request", request)
 
         def dismiss(dialog: Any) -> None:
-            it.said.append(f"dialog: {dialog.message}")
+            it.logged.append(f"dialog: {dialog.message}")
             dialog.dismiss()
 
         page.on("dialog", dismiss)
@@ -138,7 +138,7 @@ def axe(chromium: Any) -> Callable[[Opened], list[Any]]:
     """What axe finds on a screen that was opened with bypass_csp=True, light and dark."""
     run = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
 
-    def found(it: Opened) -> list[Any]:
+    def violations(it: Opened) -> list[Any]:
         all_of_it = []
         for scheme in ("light", "dark"):
             it.page.emulate_media(color_scheme=scheme)
@@ -153,4 +153,4 @@ def axe(chromium: Any) -> Callable[[Opened], list[Any]]:
             ]
         return all_of_it
 
-    return found
+    return violations

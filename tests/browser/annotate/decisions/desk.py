@@ -46,7 +46,7 @@ class Desk:
     disputes: list[dict[str, Any]] = field(default_factory=list)
     figures: dict[str, Any] = field(default_factory=dict)
     state: State = field(default_factory=State)
-    said: list[dict[str, Any]] = field(default_factory=list)  # events as the page sent them
+    events: list[dict[str, Any]] = field(default_factory=list)  # events as the page sent them
     is_against_judge: bool = False
     refuse: str = ""  # why the next event is refused
     scale: list[dict[str, str]] = field(default_factory=lambda: SUPPORT)
@@ -78,15 +78,15 @@ class Desk:
         if self.view != "verify":
             return 0
         done = {label.cell for label in self.state.labels()}
-        places = range(2 * len(self.points))
-        return next((n for n in places if n > after and self._cell(n) not in done), None)
+        positions = range(2 * len(self.points))
+        return next((n for n in positions if n > after and self._cell(n) not in done), None)
 
     def _cell(self, n: int) -> tuple[str, ...]:
         return (f"t{n // 2}", f"p{n // 2}", TASKS[n % 2])
 
     def bank(self, query: dict[str, str]) -> Any:
         n = int(query["n"])
-        found = self.edited(n)
+        edited = self.edited(n)
         question, facts, passages = self.topics[n]
         start = {f"n{i}": fact for i, fact in enumerate(facts)}
         rows = [
@@ -96,10 +96,10 @@ class Desk:
                 "importance": one.nugget.importance,
                 "from": [{"id": root, "text": start[root]} for root in one.roots],
             }
-            for one in found.nuggets.values()
+            for one in edited.nuggets.values()
         ]
-        place = {"n": n, "item": f"bank {n}", "topic_id": f"t{n}"}
-        return {**place, "question": question, "nuggets": rows, "passages": passages}
+        row = {"n": n, "item": f"bank {n}", "topic_id": f"t{n}"}
+        return {**row, "question": question, "nuggets": rows, "passages": passages}
 
     def edited(self, n: int) -> EditedBank:
         """The nuggets of a topic as they are now."""
@@ -118,9 +118,9 @@ class Desk:
         point = int(query["n"]) // 2
         labels = {}
         for at, name in enumerate(TASKS):
-            found = self.state.last(("label", "verify", *self._cell(2 * point + at), "0"))
-            if isinstance(found, Label):
-                labels[name] = found.model_dump(include={"label", "rationale", "active_ms"})
+            label = self.state.last(("label", "verify", *self._cell(2 * point + at), "0"))
+            if isinstance(label, Label):
+                labels[name] = label.model_dump(include={"label", "rationale", "active_ms"})
         flag = self.state.last(("flag", "verify", *self._cell(2 * point)))
         return {
             **self.points[point],
@@ -168,7 +168,7 @@ class Desk:
 
     def take(self, row: dict[str, Any]) -> Any:
         """Keep an event, as the server does."""
-        self.said.append(row)
+        self.events.append(row)
         if self.refuse:
             why, self.refuse = self.refuse, ""
             return why
@@ -196,12 +196,12 @@ class Desk:
         deed = kept if hasattr(kept, "key") else (before if kept.do == "undo" else None)
         if isinstance(deed, list):
             deed = deed[0]
-        place = n if n is not None else self._place(deed or self.state.recent(1)[0])
+        position = n if n is not None else self._position(deed or self.state.recent(1)[0])
         if kept.do == "label":
-            place = self._open(n)
-        return {"seq": kept.seq, "progress": progress, "n": place}
+            position = self._open(n)
+        return {"seq": kept.seq, "progress": progress, "n": position}
 
-    def _place(self, deed: Any) -> int:
+    def _position(self, deed: Any) -> int:
         if isinstance(deed, BankEdit):
             return int(deed.topic_id[1:])
         if isinstance(deed, Verdict):
@@ -217,14 +217,15 @@ class Page:
         self.files = files()
         names = ("task", "next", "bank", "verify", "dispute", "reveal", "progress")
         asked = [Route(f"/api/{name}", self._answer(name)) for name in names]
-        told = Route("/api/event", self._event, methods=["POST"])
-        self.app = Starlette(routes=[*asked, told, Route("/{path:path}", self._file)])
+        events = Route("/api/event", self._event, methods=["POST"])
+        self.app = Starlette(routes=[*asked, events, Route("/{path:path}", self._file)])
 
     def _answer(self, name: str) -> Any:
         async def answer(request: Request) -> Response:
-            found = getattr(self.desk, name)(dict(request.query_params))
+            answered = getattr(self.desk, name)(dict(request.query_params))
             return _json(
-                {"error": "not yet"} if found is None else found, 404 if found is None else 200
+                {"error": "not yet"} if answered is None else answered,
+                404 if answered is None else 200,
             )
 
         return answer
@@ -232,20 +233,20 @@ class Page:
     async def _event(self, request: Request) -> Response:
         row = json.loads(await request.body())
         try:
-            found = self.desk.take(row)
+            reply = self.desk.take(row)
         except ValueError as error:
-            found = str(error)
-        return _json({"error": found}, 400) if isinstance(found, str) else _json(found)
+            reply = str(error)
+        return _json({"error": reply}, 400) if isinstance(reply, str) else _json(reply)
 
     async def _file(self, request: Request) -> Response:
-        found = self.files.get(request.url.path)
-        if found is None:
+        file = self.files.get(request.url.path)
+        if file is None:
             return Response("", 404, headers=HEADERS)
-        return Response(found.body, headers={**HEADERS, "content-type": found.media_type})
+        return Response(file.body, headers={**HEADERS, "content-type": file.media_type})
 
 
-def _json(found: Any, status: int = 200) -> Response:
-    body = json.dumps(found)  # with escapes of lone surrogates, as the server's
+def _json(reply: Any, status: int = 200) -> Response:
+    body = json.dumps(reply)  # with escapes of lone surrogates, as the server's
     return (
         JSONResponse(None, status, headers=HEADERS)
         if body is None

@@ -37,24 +37,24 @@ def test_a_verdict_is_given_by_keys_and_only_then_names_are_told(opened, desk):
     for hidden in ("ada", "bob", "judge was", "the judge"):
         assert hidden not in it.text(".voices"), hidden
     it.press("Enter")
-    assert desk.said == [], "nothing is given before a label is chosen"
+    assert desk.events == [], "nothing is given before a label is chosen"
     it.press("2", "c")
     it.page.keyboard.insert_text("Half of it: see line 1.")
     it.press("Escape", "Enter")
     it.sees("the judge", ".voices")
     assert it.page.locator(".voices .who").all_inner_texts() == ["ada", "the judge", "<b>bob</b>"]
-    [said] = desk.said
-    assert (said["do"], said["label"], said["item"]) == ("adjudicate", "partial", "dispute 0")
-    assert said["rationale"] == "Half of it: see line 1."
-    assert said["active_ms"] > 0
+    [event] = desk.events
+    assert (event["do"], event["label"], event["item"]) == ("adjudicate", "partial", "dispute 0")
+    assert event["rationale"] == "Half of it: see line 1."
+    assert event["active_ms"] > 0
     assert [one for one in answers if "reveal" in one] == [f"{it.address}/api/reveal?n=0"]
     it.press("1", "Enter")
     it.sees(f"{SENTENCE} 1")
-    assert len(desk.said) == 1, "it stands"
+    assert len(desk.events) == 1, "it stands"
     assert it.page.locator(".voices .who").count() == 0
     it.press("0", "Enter")
-    it.until(lambda: len(desk.said) == 2)
-    assert desk.said[1]["label"] is None
+    it.until(lambda: len(desk.events) == 2)
+    assert desk.events[1]["label"] is None
     it.sees("ada", ".voices")
     it.press("j")
     it.sees("This was the last one")
@@ -82,7 +82,7 @@ def test_a_server_that_is_gone_tells_no_names_before_it_is_back(opened, desk):
     assert it.page.locator(".voices .who").count() == 0
     it.page.context.set_offline(False)
     it.sees("ada", ".voices")
-    assert [one["label"] for one in desk.said] == ["full"]
+    assert [one["label"] for one in desk.events] == ["full"]
 
 
 def test_a_reload_gives_back_what_was_chosen_and_typed(opened, desk):
@@ -93,7 +93,7 @@ def test_a_reload_gives_back_what_was_chosen_and_typed(opened, desk):
     it.page.locator("textarea").wait_for()
     assert it.page.locator("textarea").input_value() == "Both."
     assert "cannot tell" in it.text("[aria-pressed=true]")
-    assert desk.said == []
+    assert desk.events == []
 
 
 def test_nothing_to_decide_is_said(opened):
@@ -104,16 +104,16 @@ def test_nothing_to_decide_is_said(opened):
 
 
 def test_hostile_disputes_are_shown_and_none_is_run(opened):
-    found = dispute(0)
-    found["question"] = shown(TEXTS["script"])
-    found["texts"] = [
+    hostile = dispute(0)
+    hostile["question"] = shown(TEXTS["script"])
+    hostile["texts"] = [
         {"of": name, "name": text[:80], "text": text, "sha256": ""} for name, text in TEXTS.items()
     ]
-    found["voices"] = [
+    hostile["voices"] = [
         {"letter": f"A{i}", "label": text[:80], "rationale": text}
         for i, text in enumerate(TEXTS.values())
     ]
-    it = opened(Desk("adjudicate", disputes=[found]))
+    it = opened(Desk("adjudicate", disputes=[hostile]))
     wanted = [shown(text) for text in TEXTS.values()]
     texts = it.page.locator(".columns > div:first-child > .t")
     assert texts.all_text_contents() == wanted
@@ -122,15 +122,15 @@ def test_hostile_disputes_are_shown_and_none_is_run(opened):
     it.page.keyboard.insert_text(TEXTS["bidi"])
     it.press("Escape", "Enter")
     it.sees("<b>bob</b>", ".voices")
-    assert desk_said(it) == TEXTS["bidi"]
+    assert last_rationale(it) == TEXTS["bidi"]
     elements = "script, img, iframe, object, embed, base, meta, link, form, plaintext, math"
     assert it.page.locator("main").locator(elements).count() == 0
     assert it.wide() == {}
     assert it.misdeeds() == []
 
 
-def desk_said(it):
-    return it.desk.said[-1]["rationale"]
+def last_rationale(it):
+    return it.desk.events[-1]["rationale"]
 
 
 def test_axe_finds_nothing_before_and_after_the_verdict(opened, desk, axe):

@@ -56,9 +56,9 @@ def test_every_change_is_made_by_keyboard_and_is_one_event(opened, desk):
     wanted = ["Light decks sway in the wind.", "Cables absorb motion.", "Wind tunnels test them."]
     assert desk.texts() == wanted
     it.until(lambda: facts(it) == wanted)
-    does = [event.get("op", event["do"]) for event in desk.said]
+    does = [event.get("op", event["do"]) for event in desk.events]
     assert does == ["edit", "split", "add", "merge", "delete", "undo", "redo"]
-    assert len({event["id"] for event in desk.said}) == len(desk.said)
+    assert len({event["id"] for event in desk.events}) == len(desk.events)
     assert it.misdeeds() == []
 
 
@@ -71,9 +71,9 @@ def test_importance_is_a_second_step_and_no_earlier_one_is_shown(opened, desk):
     it.sees("0 of 3 said")
     it.press("v", "o", "v")
     it.sees("3 of 3 said")
-    it.until(lambda: len(desk.said) == 3)
-    said = [one.nugget.importance for one in desk.edited(0).nuggets.values()]
-    assert said == ["vital", "okay", "vital"]
+    it.until(lambda: len(desk.events) == 3)
+    importances = [one.nugget.importance for one in desk.edited(0).nuggets.values()]
+    assert importances == ["vital", "okay", "vital"]
     it.press("0")
     it.sees("2 of 3 said")
     it.press("u")
@@ -87,7 +87,7 @@ def test_what_is_refused_or_waits_is_said_and_not_lost(opened, desk):
     it.press("d")
     it.sees("This was not kept: delete: there is no nugget 'n0'")
     it.until(lambda: facts(it) == FACTS)
-    it.said.clear()  # the browser itself logs the 400
+    it.logged.clear()  # the browser itself logs the 400
     it.page.context.set_offline(True)
     it.press("d", "a")
     it.page.keyboard.insert_text("New.")
@@ -112,14 +112,14 @@ def test_a_reload_gives_back_what_was_typed(opened, desk):
     it.page.reload()
     it.page.locator(".fact").first.wait_for()
     assert it.page.locator("textarea").count() == 0
-    assert desk.said == []
+    assert desk.events == []
 
 
 def test_keys_are_letters_while_a_fact_is_written(opened, desk):
     it = opened(desk)
     it.press("a", *"dumb", " ", "v", "Enter")
     it.until(lambda: desk.texts() == [*FACTS, "dumb v"])
-    assert len(desk.said) == 1
+    assert len(desk.events) == 1
 
 
 def test_passages_are_found_by_words_and_say_what_the_underlining_is(opened, desk):
@@ -171,8 +171,8 @@ def test_hostile_facts_passages_and_questions_are_shown_and_none_is_run(opened):
         it.press("Enter")
         it.until(lambda at=at, text=text: desk.texts(3)[at] == f"{text}!")
     it.until(lambda: it.text(".origin").count("reworded, was") == 3)
-    found = "script, img, iframe, object, embed, base, meta, link, form, plaintext, math"
-    assert it.page.locator("main").locator(found).count() == 0
+    elements = "script, img, iframe, object, embed, base, meta, link, form, plaintext, math"
+    assert it.page.locator("main").locator(elements).count() == 0
     assert it.wide() == {}
     assert it.misdeeds() == []
 
@@ -203,14 +203,18 @@ def test_an_importance_that_is_typed_before_an_undo_is_answered_is_of_the_fact_t
     it = opened(desk)
     it.press("d", "i")
     it.until(lambda: len(desk.texts()) == 2)
-    held = []
-    it.page.route("**/api/event", lambda route: route.continue_() if held else held.append(route))
+    delayed = []
+    it.page.route(
+        "**/api/event", lambda route: route.continue_() if delayed else delayed.append(route)
+    )
     it.press("u", "v", "o")
-    it.until(lambda: held)
+    it.until(lambda: delayed)
     it.sees("0 of 2 said")
-    held[0].continue_()
+    delayed[0].continue_()
     it.sees("2 of 3 said")
-    it.until(lambda: len(desk.said) == 4)
-    said = {one.nugget.text: one.nugget.importance for one in desk.edited(0).nuggets.values()}
-    assert said == {FACTS[0]: "vital", FACTS[1]: "okay", FACTS[2]: None}
+    it.until(lambda: len(desk.events) == 4)
+    importances = {
+        one.nugget.text: one.nugget.importance for one in desk.edited(0).nuggets.values()
+    }
+    assert importances == {FACTS[0]: "vital", FACTS[1]: "okay", FACTS[2]: None}
     assert it.misdeeds() == []

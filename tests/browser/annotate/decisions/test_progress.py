@@ -150,13 +150,15 @@ def test_it_renews_itself_and_keeps_the_focus_and_the_choice(opened):
 
 def test_hostile_names_are_names_like_any_other(opened):
     texts = list(TEXTS.values())
-    found = copy.deepcopy(FULL)
-    found["measures"] = [
+    figures = copy.deepcopy(FULL)
+    figures["measures"] = [
         score(text, NAMES[i % 2], 0.5, reason=text) for i, text in enumerate(texts)
     ]
-    found["measures"][0] |= {"corrected": None, "warnings": texts[:3]}
-    found["desks"] = [{"annotator": text, "done": 1, "total": 2, "active_ms": 9} for text in texts]
-    it = opened(desk(found))
+    figures["measures"][0] |= {"corrected": None, "warnings": texts[:3]}
+    figures["desks"] = [
+        {"annotator": text, "done": 1, "total": 2, "active_ms": 9} for text in texts
+    ]
+    it = opened(desk(figures))
     names = it.page.locator("[aria-label=People] tbody th").all_text_contents()
     assert names == [shown(text) for text in texts]
     assert it.text(".sofar").count(shown(texts[0])) >= 3

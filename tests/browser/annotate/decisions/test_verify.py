@@ -68,8 +68,8 @@ def test_a_reason_a_flag_and_the_time_go_with_it(opened, desk):
     it.page.locator("textarea").wait_for()
     assert it.page.locator("textarea").input_value() == "Only half of it: 1 of 2."
     it.press("f", "1")
-    it.until(lambda: len(desk.said) == 2)
-    flag, label = desk.said
+    it.until(lambda: len(desk.events) == 2)
+    flag, label = desk.events
     assert (flag["do"], flag["on"], flag["why"]) == ("flag", True, "Only half of it: 1 of 2.")
     assert label["rationale"] == "Only half of it: 1 of 2."
     assert 0 < label["active_ms"] < 60_000
@@ -139,6 +139,6 @@ def test_hostile_points_are_shown_and_none_is_run(opened):
 def test_axe_finds_nothing_and_nothing_is_too_wide(opened, desk, axe):
     it = opened(desk, bypass_csp=True, reduced_motion="reduce")
     it.press("2")
-    it.until(lambda: len(desk.said) == 1)
+    it.until(lambda: len(desk.events) == 1)
     assert axe(it) == []
     assert it.wide() == {}

@@ -64,8 +64,8 @@ def _judged(data: Path, topics: Path, out: Path) -> None:
             query = queries[answer["topic_id"]]
             lines[answer["run_id"]].append(json.dumps(_as_written(answer, query)) + "\n")
     (out / "runs").mkdir(exist_ok=True)
-    for name, found in lines.items():
-        (out / "runs" / f"{name}.jsonl").write_text("".join(found), "utf-8")
+    for name, answers in lines.items():
+        (out / "runs" / f"{name}.jsonl").write_text("".join(answers), "utf-8")
     given = ("--topics", topics, "--passages", data / "passages.jsonl", "--runs", out / "runs")
     judge("run", "support", *given, "--model", "lexical", "--out", out / "results", cwd=out)
 

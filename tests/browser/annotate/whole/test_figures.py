@@ -41,8 +41,8 @@ def axe():
 
 
 def check_axe(axe, page):
-    found = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
-    assert [(one["id"], one["nodes"][0]["target"]) for one in found] == []
+    violations = axe.run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert [(one["id"], one["nodes"][0]["target"]) for one in violations] == []
 
 
 def test_the_page_says_what_the_commands_say(trec, at_work, tmp_path, axe):
@@ -69,10 +69,10 @@ def test_the_page_says_what_the_commands_say(trec, at_work, tmp_path, axe):
         for row in scores
         if (row["row"], row["measure"]) == ("corrected", "support_precision")
     }
-    found = table(page, "Corrected scores")
-    assert len(wanted) == len(found) - 1 == 3
+    cells = table(page, "Corrected scores")
+    assert len(wanted) == len(cells) - 1 == 3
     for run, row in wanted.items():
-        judged, corrected, _, at_every_look, fixed, n = found[run]
+        judged, corrected, _, at_every_look, fixed, n = cells[run]
         assert judged == num(row["judged"])
         assert corrected == num(row["corrected"]["value"])
         low, high = row["corrected"]["of_these"]
@@ -114,7 +114,7 @@ def test_how_far_people_are_led_is_what_they_kept(trec, at_work, tmp_path, axe):
     assert [row["label"] for row in kept] == [row["shown"] for row in kept]
     n = sum(row["is_control"] for row in kept)
     assert n > 2
-    told = f"{n} of {n} labels that the judge never gave were kept when they were shown (100%;"
-    page.get_by_text(told).wait_for(timeout=1_000 * SOON_S)
+    sentence = f"{n} of {n} labels that the judge never gave were kept when they were shown (100%;"
+    page.get_by_text(sentence).wait_for(timeout=1_000 * SOON_S)
     check_axe(axe, page)
     server.ends()

@@ -42,11 +42,11 @@ def axe():
     """What axe finds on a page that was opened with bypass_csp=True."""
     run = pytest.importorskip("axe_playwright_python.sync_playwright").Axe().run
 
-    def found(it):
+    def violations_of(it):
         violations = run(it.page, options={"resultTypes": ["violations"]}).response["violations"]
         return [(one["id"], one["nodes"][0]["target"]) for one in violations]
 
-    return found
+    return violations_of
 
 
 def begins(it):
@@ -65,10 +65,10 @@ def test_items_of_each_kind_are_labelled_by_keys_alone(site_of, open_site, axe, 
     desk = site.work.desks["ann"]
     it = open_site(site, "start", bypass_csp=True)
     assert axe(it) == []
-    told = it.page.locator("dl.keys dd").all_inner_texts()
-    assert {"cannot tell (item)", "undo (item)", "say why (item)"} <= {*told}
+    descriptions = it.page.locator("dl.keys dd").all_inner_texts()
+    assert {"cannot tell (item)", "undo (item)", "say why (item)"} <= {*descriptions}
     begins(it)
-    assert it.place == 0
+    assert it.position == 0
     texts = [one.text for one in desk.task.shown(desk.entries[0].cell) if one.of != "title"]
     assert {*it.page.locator(".reading :is(h1, .text)").evaluate_all(HERE)} >= {*texts}
     keys = [
@@ -76,13 +76,13 @@ def test_items_of_each_kind_are_labelled_by_keys_alone(site_of, open_site, axe, 
         for one in it.page.evaluate("() => fetch('/api/task').then((t) => t.json())")["scale"]
     ]
     it.presses(keys[-1], keys[0], "u")
-    assert it.place == 1
+    assert it.position == 1
     it.presses("c")
     it.page.keyboard.type("half a reason")
     it.page.reload()
     it.page.locator("html[data-ready=yes]").wait_for()
     it.settled()
-    assert it.place == 1
+    assert it.position == 1
     assert it.page.locator("textarea:visible").input_value() == "half a reason"
     it.presses(keys[-1])
     scale = desk.task.scale
@@ -94,7 +94,7 @@ def test_items_of_each_kind_are_labelled_by_keys_alone(site_of, open_site, axe, 
     assert axe(it) == []
     it.page.set_viewport_size({"width": 390, "height": 800})
     assert it.page.evaluate(WIDE) == 0
-    assert it.said == []
+    assert it.logged == []
 
 
 def test_facts_are_edited_by_keys_alone_from_the_start_page(site_of, open_site, axe):
@@ -118,7 +118,7 @@ def test_facts_are_edited_by_keys_alone_from_the_start_page(site_of, open_site, 
         "add",
     ]
     assert axe(it) == []
-    assert it.said == []
+    assert it.logged == []
 
 
 def test_key_points_are_verified_by_keys_alone_from_the_start_page(site_of, open_site, axe):
@@ -136,4 +136,4 @@ def test_key_points_are_verified_by_keys_alone_from_the_start_page(site_of, open
     assert axe(it) == []
     it.page.set_viewport_size({"width": 390, "height": 800})
     assert it.page.evaluate(WIDE) == 0
-    assert it.said == []
+    assert it.logged == []

@@ -102,8 +102,8 @@ class Round:
     @property
     def decided(self):
         """The label of each cell that nobody gave another one."""
-        said = {cell: {one for one in by if one is not None} for cell, by in self.labels.items()}
-        return {cell: one.pop() for cell, one in said.items() if len(one) == 1}
+        labels = {cell: {one for one in by if one is not None} for cell, by in self.labels.items()}
+        return {cell: one.pop() for cell, one in labels.items() if len(one) == 1}
 
 
 def check_rows(rows, clicks, ids, of, texts):
@@ -120,23 +120,23 @@ def check_rows(rows, clicks, ids, of, texts):
         assert {name: shown(row[name]) for name in at} == {
             name: click.texts[heading] for name, heading in at.items()
         }
-        assert row["seconds"] <= click.heard - click.came + 0.01
+        assert row["seconds"] <= click.released - click.came + 0.01
         assert click.n == 0 or click.took - 0.1 < row["seconds"]  # before it, the page is loaded
 
 
 def check_csv(path, rows):
     """The same as a sheet: what is empty is null, and spans are JSON."""
     with path.open(encoding="utf-8", newline="") as stream:
-        found = list(csv.DictReader(stream))
-    for one, row in zip(found, rows, strict=True):
+        sheet_rows = list(csv.DictReader(stream))
+    for one, row in zip(sheet_rows, rows, strict=True):
         assert (one["label"], one["rationale"]) == (row["label"] or "", row["rationale"] or "")
         assert json.loads(one["spans"] or "null") == row["spans"]
         assert float(one["seconds"]) == row["seconds"]
 
 
-def check_commands(home, results, kind, fits, found, judged):
+def check_commands(home, results, kind, fits, labelled, judged):
     """The four commands count what was clicked. `judged`: the judge's labels, by cell."""
-    decided = found.decided
+    decided = labelled.decided
     agreed = json.loads(judge("agree", "human.csv", results, "--kind", kind, "--json", cwd=home))
     assert agreed["n"] == len(decided)
     right = sum(judged[cell] == label for cell, label in decided.items())
@@ -151,7 +151,7 @@ def check_commands(home, results, kind, fits, found, judged):
     n_labels = {row["run_id"]: row["n_labels"] for row in corrected if row["row"] == "corrected"}
     assert n_labels == runs
     sheet = ("--labels", "human.csv", "--kind", kind, "--n", 5, "--out", "more.csv")
-    assert f"{len(found.labels)} labelled before" in judge("next", results, *sheet, cwd=home)
+    assert f"{len(labelled.labels)} labelled before" in judge("next", results, *sheet, cwd=home)
 
 
 def go(work, at_work, home, kind, keys, marks):
@@ -166,48 +166,48 @@ def go(work, at_work, home, kind, keys, marks):
     return Round(server, people)
 
 
-def check_times(found):
+def check_times(labelled):
     """What is kept says when: between the click's key and the next item's."""
-    for event, click in found.events:
+    for event, click in labelled.events:
         at = event["at"]
         assert event["label"] == click.label
         assert click.pressed - 0.01 <= datetime.fromisoformat(at).timestamp() <= click.left + 0.5
-    paused = [event["active_ms"] for event, click in found.events if click.n % 9 == 4]
+    paused = [event["active_ms"] for event, click in labelled.events if click.n % 9 == 4]
     assert min(paused) >= 1000 * PAUSE_S
 
 
 def test_citations_of_trec_go_round(trec, at_work, tmp_path):
     keys = {"none": "1", "partial": "2", "full": "3", None: "0"}
-    found = go(trec, at_work, tmp_path, "support", keys, "The passage it cites")
+    labelled = go(trec, at_work, tmp_path, "support", keys, "The passage it cites")
     ids = ("topic_id", "run_id", "sentence_id", "passage_id")
     texts = {"Sentence of an answer": "sentence", "The passage it cites": "passage"}
     texts["question"] = "question"
     rows = rows_of(tmp_path / "human.jsonl")
-    check_rows(rows, found.first, ids, "passage", texts)
+    check_rows(rows, labelled.first, ids, "passage", texts)
     check_csv(tmp_path / "human.csv", rows)
-    check_times(found)
+    check_times(labelled)
     judged = {
         (row["topic_id"], row["run_id"], str(row["sentence"]), row["citation"]): row["label"]
         for row in rows_of(trec.results / "support.jsonl")
         if row["citation"]
     }
-    check_commands(tmp_path, trec.results, "support", "support", found, judged)
+    check_commands(tmp_path, trec.results, "support", "support", labelled, judged)
 
 
 def test_nuggets_of_the_demo_go_round(demo, at_work, tmp_path):
     keys = {"not_support": "1", "partial_support": "2", "support": "3", None: "0"}
-    found = go(demo, at_work, tmp_path, "nuggets", keys, "Answer")
+    labelled = go(demo, at_work, tmp_path, "nuggets", keys, "Answer")
     rows = rows_of(tmp_path / "human.jsonl")
     texts = {"Answer": "answer", "Fact": "nugget", "question": "question"}
-    check_rows(rows, found.first, ("topic_id", "run_id", "nugget_id"), "answer", texts)
+    check_rows(rows, labelled.first, ("topic_id", "run_id", "nugget_id"), "answer", texts)
     check_csv(tmp_path / "human.csv", rows)
-    check_times(found)
+    check_times(labelled)
     judged = {
         (row["qid"], row["run_id"], nugget["id"]): nugget["assignment"]
         for row in rows_of(demo.results / "assignments.jsonl")
         for nugget in row["nuggets"]
     }
-    check_commands(tmp_path, demo.results, "nuggets", "assigner", found, judged)
+    check_commands(tmp_path, demo.results, "nuggets", "assigner", labelled, judged)
 
 
 class Editor:
@@ -292,8 +292,8 @@ def test_facts_that_were_edited_at_the_page_are_judged_against(demo, at_work, tm
     person.goes("both in one")
     person.does("o")
     server.ends()
-    told = judge("annotate", "export", server.folder, "--out", "edited.jsonl", cwd=tmp_path)
-    assert "nuggets of 1 topics, edited by 1 person" in told
+    exported = judge("annotate", "export", server.folder, "--out", "edited.jsonl", cwd=tmp_path)
+    assert "nuggets of 1 topics, edited by 1 person" in exported
     (row,) = rows_of(tmp_path / "edited.jsonl")
     assert {one["text"]: one["from"] for one in row["nuggets"]} == wanted
     importance = {one["text"]: one["importance"] for one in row["nuggets"]}

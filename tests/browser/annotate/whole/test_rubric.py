@@ -60,13 +60,13 @@ def test_criteria_are_labelled_by_keys_undone_reloaded_and_read_by_commands(at_w
         judge("annotate", "export", server.folder, "--out", out, cwd=tmp_path)
     rows = rows_of(tmp_path / "human.jsonl")
     queue = enumerate(server.queue("ann"))
-    places = {tuple(row["cell"]): n for n, row in queue if not row.get("repeat")}
-    said = {(row["topic_id"], row["run_id"], row["criterion_id"]): row["label"] for row in rows}
+    positions = {tuple(row["cell"]): n for n, row in queue if not row.get("repeat")}
+    labels = {(row["topic_id"], row["run_id"], row["criterion_id"]): row["label"] for row in rows}
     clicked = {click.n: click.label for click in person.clicks}
-    assert said == {cell: clicked[n] for cell, n in places.items()}
+    assert labels == {cell: clicked[n] for cell, n in positions.items()}
     assert [row["rationale"] for row in rows if row["rationale"]] == ["only half of it"]
 
-    decided = {cell: label for cell, label in said.items() if label is not None}
+    decided = {cell: label for cell, label in labels.items() if label is not None}
     agreed = json.loads(
         judge("agree", "human.csv", results, "--kind", "rubric", "--json", cwd=tmp_path)
     )
