@@ -25,7 +25,7 @@ def test_agents(ray, tmp_path, files_of, monkeypatch, cached):
         return shipped[-1]
 
     monkeypatch.setattr(ray_executor, "packed", packed)
-    found = {}
+    outcomes = {}
     with MockServer(brain=seeking.brain, latency_s=0.01) as server:
         for executor in ("local", "ray"):
             out = tmp_path / executor
@@ -33,17 +33,17 @@ def test_agents(ray, tmp_path, files_of, monkeypatch, cached):
             given |= {"run.executor": executor, "run.workers": 2}
             seeking.seek(out, server.base_url, **given)
             asked = sorted(json.dumps(request.body["messages"]) for request in server.requests)
-            found[executor] = (files_of(out), asked)
+            outcomes[executor] = (files_of(out), asked)
             server.clear()
         assert (tmp_path / "ray/journal/replies").is_dir() is not cached
-        assert found["ray"] == found["local"]
-        assert "trace.jsonl" in found["ray"][0]
+        assert outcomes["ray"] == outcomes["local"]
+        assert "trace.jsonl" in outcomes["ray"][0]
         for path in (tmp_path / "ray/journal").glob("seek-*.jsonl"):
             path.unlink()
         (tmp_path / "ray/manifest.json").unlink()
         seeking.seek(tmp_path / "ray", server.base_url, **given)
         kept = [r for r in server.requests if isinstance(seeking.brain(r.body), str)]
-    assert files_of(tmp_path / "ray") == found["local"][0]
+    assert files_of(tmp_path / "ray") == outcomes["local"][0]
     assert kept == []  # all but refusals are in the replies that the workers kept
     assert max(map(len, shipped)) <= MOST_BYTES
 

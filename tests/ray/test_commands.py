@@ -61,12 +61,12 @@ def start(tmp_path, environment):
 
 def test_it_prints_what_a_local_run_prints_and_leaves_the_key_nowhere(start, ray_folder, tmp_path):
     with MockServer(api_key=KEY) as server:
-        out, said = start(server.base_url).communicate(timeout=LONGEST_S)
+        out, errors = start(server.base_url).communicate(timeout=LONGEST_S)
         again, _ = start(server.base_url, "--executor", "local").communicate(timeout=LONGEST_S)
     assert any(line.startswith("run ") for line in out.splitlines())
     assert out == again
-    assert "judged, 0 unjudged" in said
-    assert "ray" not in said.lower().replace(str(tmp_path), "")
+    assert "judged, 0 unjudged" in errors
+    assert "ray" not in errors.lower().replace(str(tmp_path), "")
     logs = [path for path in ray_folder.rglob("*") if path.is_file()]
     assert any(path.name.startswith("worker-") for path in logs)
     for path in [*logs, *(p for p in tmp_path.rglob("*") if p.is_file())]:
@@ -74,14 +74,14 @@ def test_it_prints_what_a_local_run_prints_and_leaves_the_key_nowhere(start, ray
 
 
 def test_a_refused_key_ends_the_run_as_locally(start):
-    said = []
+    errors = []
     with MockServer(api_key="another key") as server:
         for executor in ("local", "ray"):
             process = start(server.base_url, "--executor", executor)
-            said.append(process.communicate(timeout=LONGEST_S)[1])
+            errors.append(process.communicate(timeout=LONGEST_S)[1])
             assert process.returncode == 2
-    assert said[0] == said[1]
-    assert said[0].startswith("judge: HTTP 401 from http://127.0.0.1")
+    assert errors[0] == errors[1]
+    assert errors[0].startswith("judge: HTTP 401 from http://127.0.0.1")
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
@@ -93,11 +93,11 @@ def test_a_signal_ends_it_tidily_and_the_same_command_goes_on(number, code, star
             assert time.monotonic() < deadline
             time.sleep(0.02)
         process.send_signal(number)
-        _, said = process.communicate(timeout=LONGEST_S)
+        _, errors = process.communicate(timeout=LONGEST_S)
         assert process.returncode == code
-        assert "the same command goes on" in said
-        assert "Traceback" not in said
-        assert len(said.splitlines()) <= 2  # none of Ray's
+        assert "the same command goes on" in errors
+        assert "Traceback" not in errors
+        assert len(errors.splitlines()) <= 2  # none of Ray's
         assert not (tmp_path / "out" / "scores.jsonl").exists()
         keys = [str(request.body) for request in server.requests]
         server.clear()
@@ -110,7 +110,7 @@ def test_a_signal_ends_it_tidily_and_the_same_command_goes_on(number, code, star
 
 def test_resources_that_are_not_there_are_named_in_one_line(start):
     process = start("http://127.0.0.1:9/v1", "--set", "run.worker_gpus=1")
-    _, said = process.communicate(timeout=LONGEST_S)
+    _, errors = process.communicate(timeout=LONGEST_S)
     assert process.returncode == 2
-    assert said.startswith("judge: no room for a Ray worker")
-    assert len(said.splitlines()) == 1
+    assert errors.startswith("judge: no room for a Ray worker")
+    assert len(errors.splitlines()) == 1

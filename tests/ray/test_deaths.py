@@ -39,11 +39,11 @@ def descendants(pid):
             except (FileNotFoundError, ProcessLookupError):
                 continue  # it has just ended
             children.setdefault(parent, []).append(int(path.name))
-    found, new = {}, [pid]
+    names_by_pid, new = {}, [pid]
     while new:
         new = [child for parent in new for child in children.get(parent, ())]
-        found |= {child: names[child] for child in new}
-    return found
+        names_by_pid |= {child: names[child] for child in new}
+    return names_by_pid
 
 
 def workers():
@@ -134,10 +134,10 @@ def test_requests_that_a_dead_worker_did_not_report_count_towards_the_limit(most
 
 def test_workers_that_take_too_long_to_close_are_ended_without_a_word(ray, monkeypatch):
     monkeypatch.setattr(ray_executor, "CLOSE_S", 0.0)
-    said = []
+    problems = []
 
     async def end_at_once():
-        asyncio.get_running_loop().set_exception_handler(lambda _, what: said.append(what))
+        asyncio.get_running_loop().set_exception_handler(lambda _, what: problems.append(what))
         config, budget = load_config(DEMO, {"run.workers": 1}), Budget()
         panel = Panel(config, cache=None, budget=budget)
         executor = ray_executor.RayExecutor(config, panel, budget)
@@ -147,4 +147,4 @@ def test_workers_that_take_too_long_to_close_are_ended_without_a_word(ray, monke
 
     asyncio.run(end_at_once())
     gc.collect()
-    assert said == []
+    assert problems == []

@@ -36,14 +36,14 @@ def questions_asked(server):
 @pytest.fixture
 def shipped(monkeypatch):
     """The bytes that workers got of each stage: a list that grows."""
-    found, pack = [], ray_executor.packed
+    packs, pack = [], ray_executor.packed
 
     def packed(ask, panel):
-        found.append(pack(ask, panel))
-        return found[-1]
+        packs.append(pack(ask, panel))
+        return packs[-1]
 
     monkeypatch.setattr(ray_executor, "packed", packed)
-    return found
+    return packs
 
 
 @pytest.fixture
@@ -51,16 +51,16 @@ def in_both_ways(ray, tmp_path, files_of, shipped):
     """Runs something locally and on two workers, and compares files and questions."""
 
     def check(judge, settings, brain=None):
-        found = []
+        outcomes = []
         with MockServer(brain=brain) as server:
             for executor in ("local", "ray"):
                 given = {"run.out": tmp_path / executor, "run.cache": tmp_path / f"c-{executor}"}
                 given |= {"run.executor": executor, "run.workers": 2}
                 sets = [f"models.default.api_base={server.base_url}"]
                 judge(load_config(None, settings | given, sets, "hosted_vllm/mock"))
-                found.append((files_of(tmp_path / executor), questions_asked(server)))
+                outcomes.append((files_of(tmp_path / executor), questions_asked(server)))
                 server.clear()
-        (local, asked), (elsewhere, asked_elsewhere) = found
+        (local, asked), (elsewhere, asked_elsewhere) = outcomes
         assert elsewhere == local
         assert asked_elsewhere == asked
         assert asked
