@@ -118,19 +118,19 @@ def test_the_query_writer_gets_better_on_held_out_topics_and_a_run_loads_it(
     config, labels, server, tmp_path
 ):
     out = tmp_path / "fitted"
-    found = calibrate_agent(labels, "finding", config(), GEPA, out=out)
-    accuracy = found.report["figures"]["accuracy"]
+    fitting = calibrate_agent(labels, "finding", config(), GEPA, out=out)
+    accuracy = fitting.report["figures"]["accuracy"]
     assert accuracy["after"]["value"] == 1
     assert accuracy["before"]["value"] < 0.4
-    assert found.report["verdict"] == "better"
-    assert list(found.files) == ["question_decomposer"]  # the support judge was right before
-    assert RULE in found.files["question_decomposer"].prompts["split"].instructions
-    assert "+Go by the colour" in found.diff
-    told = [
+    assert fitting.report["verdict"] == "better"
+    assert list(fitting.files) == ["question_decomposer"]  # the support judge was right before
+    assert RULE in fitting.files["question_decomposer"].prompts["split"].instructions
+    assert "+Go by the colour" in fitting.diff
+    feedback = [
         text_of(r.body["messages"][-1]) for r in server.requests if "response_format" not in r.body
     ]
-    assert any("which people confirmed, is not among them" in text for text in told)
-    assert any("A zebra" in text for text in told)  # the passage that no search found
+    assert any("which people confirmed, is not among them" in text for text in feedback)
+    assert any("A zebra" in text for text in feedback)  # the passage that no search found
 
     state = {"judges.question_decomposer.state": out / "question_decomposer.json"}
     answered = answers(tmp_path)
@@ -146,11 +146,11 @@ def test_the_query_writer_gets_better_on_held_out_topics_and_a_run_loads_it(
         )
     server.clear()
     again = calibrate_agent(labels, "finding", config(), GEPA)
-    assert again.files == found.files
-    assert again.report["figures"] == found.report["figures"]
+    assert again.files == fitting.files
+    assert again.report["figures"] == fitting.report["figures"]
     assert server.requests == []  # all of it is in the cache
     planned = sum(row.calls for row in plan_agent(labels, "finding", config(), GEPA))
-    took = sum(of.get("calls", 0) for of in found.report["judges"].values())
+    took = sum(of.get("calls", 0) for of in fitting.report["judges"].values())
     assert took < planned
 
 
@@ -159,11 +159,11 @@ def test_what_has_no_outcome_is_left_out_and_counted_and_not_scored_0(config, la
     broken.update(N_EACH * int(topics[0]["test"][0][1:]) + i for i in range(2))
     broken.add(N_EACH * int(topics[0]["dev"][0][1:]))
     clean = config(**{"run.cache": False})
-    found = calibrate_agent(labels, "finding", clean, GEPA, judges=["question_decomposer"]).report
-    assert found["figures"]["accuracy"]["after"]["value"] == 1
-    assert found["unjudged"] == {"before": {"unparseable": 2}, "after": {"unparseable": 2}}
-    assert found["n_test"] == N_EACH * len(topics[0]["test"]) - 2
-    writer = found["judges"]["question_decomposer"]
+    report = calibrate_agent(labels, "finding", clean, GEPA, judges=["question_decomposer"]).report
+    assert report["figures"]["accuracy"]["after"]["value"] == 1
+    assert report["unjudged"] == {"before": {"unparseable": 2}, "after": {"unparseable": 2}}
+    assert report["n_test"] == N_EACH * len(topics[0]["test"]) - 2
+    writer = report["judges"]["question_decomposer"]
     assert (writer["n_failed_before"], writer["n_failed_after"]) == (1, 1)
     assert writer["dev_gain_after"] > 0.95  # as if the item that failed were not there
 
@@ -260,8 +260,8 @@ def test_a_call_has_a_price_and_each_judge_is_told_of_its_own_steps(config):
     assert of_support.gains(task, right) == [pytest.approx((1 - 0.04 + 0.09) / 1.09)]
     assert of_support.gains(task, wrong) == [pytest.approx(0.09 / 1.09)]
     assert of_support.gains(task, dspy.Prediction(failure="tool: gone")) == [None]
-    said = of_support.feedback(task.example, right)
-    assert said == (
+    feedback = of_support.feedback(task.example, right)
+    assert feedback == (
         "In the end right: it is found.\nPassage p1: people say full, here it was none. By: zebra1"
     )
     of_writer = AgentMarks(agent, "question_decomposer", [item], 0.01)

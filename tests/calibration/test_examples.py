@@ -43,20 +43,20 @@ def without(names, rows=ROWS):
     return [{name: row[name] for name in row if name not in names} for row in rows]
 
 
-def but(place, rows=ROWS, **changes):
+def but(index, rows=ROWS, **changes):
     """The rows, one of which is changed."""
-    return [*rows[:place], {**rows[place], **changes}, *rows[place + 1 :]]
+    return [*rows[:index], {**rows[index], **changes}, *rows[index + 1 :]]
 
 
 def test_rows_become_items_in_the_order_of_their_cells(read):
-    found = read(ROWS)
-    assert len(found.items) == 72
-    assert found.topics == ("t00", "t01", "t02", "t03", "t04", "t05")
-    assert found.scale == LABELS
-    cells = [item.cell for item in found.items]
+    examples = read(ROWS)
+    assert len(examples.items) == 72
+    assert examples.topics == ("t00", "t01", "t02", "t03", "t04", "t05")
+    assert examples.scale == LABELS
+    cells = [item.cell for item in examples.items]
     assert cells == sorted(cells)
     row = next(row for row in ROWS if (row["topic_id"], row["sentence_id"]) == ("t03", 7))
-    item = next(item for item in found.items if item.cell == ("t03", "r", "7", "p7"))
+    item = next(item for item in examples.items if item.cell == ("t03", "r", "7", "p7"))
     assert (item.topic_id, item.label) == ("t03", row["label"])
     assert item.inputs == {name: row[name] for name in TEXTS}
 
@@ -98,12 +98,12 @@ def test_labels_may_be_spelt_as_support_files_spell_them(read, written):
     ],
 )
 def test_neighbouring_labels_may_be_made_one(read, scale):
-    found = read(ROWS, scale=scale)
-    assert found.scale == ("none", "full")
-    assert [item.label == "full" for item in found.items] == [
+    examples = read(ROWS, scale=scale)
+    assert examples.scale == ("none", "full")
+    assert [item.label == "full" for item in examples.items] == [
         item.label == "full" for item in read(ROWS).items
     ]
-    assert found.judge_labels == {"none": "none", "partial": "none", "full": "full"}
+    assert examples.judge_labels == {"none": "none", "partial": "none", "full": "full"}
 
 
 @pytest.mark.parametrize(
@@ -123,31 +123,31 @@ def test_what_the_judges_labels_are_on_the_scale_of_people(read, scale, ours):
     n = len(scale or "0123")
     rows = [{"topic_id": f"t{i % 5}", "passage_id": i, "label": i % n} for i in range(40)]
     rows = [{**row, "question": "why", "passage": "thus"} for row in rows]
-    found = read(rows, RelevanceJudge(model="lexical"), scale=scale)
-    assert found.judge_labels == ours
+    examples = read(rows, RelevanceJudge(model="lexical"), scale=scale)
+    assert examples.judge_labels == ours
 
 
 def test_the_majority_of_annotators_counts_and_their_reasons_are_kept(read):
-    said = {"a": "none", "b": "full", "c": "full"}
+    labels = {"a": "none", "b": "full", "c": "full"}
     rows = [
         {**row, "annotator": name, "label": label, "rationale": f"as {name} sees it"}
         for row in without(["label"])
-        for name, label in said.items()
+        for name, label in labels.items()
     ]
     rows = but(0, rows, label="full")  # the first item: three times full
     rows = but(5, rows, label="partial")  # the second: one for each label
     rows += [{**ROWS[-1], "topic_id": "t09", "annotator": "a", "label": "none"}]
-    found = read(rows)
-    assert {item.label for item in found.items if item.topic_id != "t09"} == {"full"}
-    assert len(found.items) == 72
-    assert found.n_unlabelled == 1
-    assert found.items[0].rationale == "as a sees it\nas b sees it\nas c sees it"
+    examples = read(rows)
+    assert {item.label for item in examples.items if item.topic_id != "t09"} == {"full"}
+    assert len(examples.items) == 72
+    assert examples.n_unlabelled == 1
+    assert examples.items[0].rationale == "as a sees it\nas b sees it\nas c sees it"
 
 
 def test_items_without_a_text_are_left_out_and_listed(read):
     problems = Problems()
-    found = read(but(7, passage="  "), problems=problems)
-    assert (len(found.items), found.n_without_text) == (71, 1)
+    examples = read(but(7, passage="  "), problems=problems)
+    assert (len(examples.items), examples.n_without_text) == (71, 1)
     assert problems.counts() == {"no_text": 1}
     assert ":8: cell t00 r 7 p7 has a label, but no text of its passage" in str(
         next(iter(problems))
@@ -159,19 +159,19 @@ def test_other_names_of_fields_and_rows_of_some_values(read):
         {"claim": r["sentence"], "text": r["passage"], "by": i % 2, **r} for i, r in enumerate(ROWS)
     ]
     fields = {"sentence": "claim", "passage": "text", "label": "label"}
-    found = read(without(TEXTS, rows), fields=fields)
-    assert [item.inputs for item in found.items] == [item.inputs for item in read(ROWS).items]
+    examples = read(without(TEXTS, rows), fields=fields)
+    assert [item.inputs for item in examples.items] == [item.inputs for item in read(ROWS).items]
     assert len(read(rows, where={"by": ["1"]}).items) == 36
     assert len(read(rows, where={"topic_id": ["t01", "t02"]}).items) == 24
 
 
 def test_a_limit_takes_from_each_topic_alike_and_the_same_each_time(read):
-    found = read(ROWS, limit=30)
-    assert [sum(item.topic_id == topic for item in found.items) for topic in found.topics] == [
-        5
-    ] * 6
-    assert read(ROWS, limit=30) == found
-    assert read(ROWS, limit=30, seed=1) != found
+    examples = read(ROWS, limit=30)
+    assert [
+        sum(item.topic_id == topic for item in examples.items) for topic in examples.topics
+    ] == [5] * 6
+    assert read(ROWS, limit=30) == examples
+    assert read(ROWS, limit=30, seed=1) != examples
     assert len(read(ROWS, limit=1000).items) == 72
 
 
@@ -205,8 +205,8 @@ IDS = [{**row, "passage_id": f"{row['topic_id']}-{row['passage_id']}"} for row i
 
 
 def test_texts_come_from_the_files_that_a_run_takes(read, collection):
-    found = read(IDS, data=collection)
-    assert [item.inputs for item in found.items] == [item.inputs for item in read(ROWS).items]
+    examples = read(IDS, data=collection)
+    assert [item.inputs for item in examples.items] == [item.inputs for item in read(ROWS).items]
 
 
 def test_the_texts_of_the_label_file_go_before_those_of_other_files(read, collection):
@@ -239,9 +239,9 @@ def test_an_unknown_nugget_is_an_error_with_its_line(read, tmp_path):
         for topic in ("t1", "t2") for i in range(20)
     ]  # fmt: skip
     judge, data = NuggetAssigner(model="lexical"), DataConfig(nuggets=tmp_path / "bank.jsonl")
-    found = read(rows, judge, data=data)
-    assert {item.inputs["question"] for item in found.items} == {"why"}
-    assert found.items[0].inputs["nugget"] == "fact 0"
+    examples = read(rows, judge, data=data)
+    assert {item.inputs["question"] for item in examples.items} == {"why"}
+    assert examples.items[0].inputs["nugget"] == "fact 0"
     with pytest.raises(
         InputError, match=r"labels.jsonl:3: nugget_id 'n77' of cell t1 r n77 is not"
     ):
@@ -259,9 +259,9 @@ def test_qrels_take_question_and_passage_from_other_files(read, tmp_path):
     data = DataConfig(
         topics=tmp_path / "topics.tsv", passages=[write_jsonl(tmp_path / "p.jsonl", texts)]
     )
-    found = read(tmp_path / "qrels.txt", RelevanceJudge(model="lexical"), data=data)
-    assert (len(found.items), found.n_without_text) == (30, 10)
-    assert found.items[0].inputs == {"question": "why 0", "passage": "thus 0"}
+    examples = read(tmp_path / "qrels.txt", RelevanceJudge(model="lexical"), data=data)
+    assert (len(examples.items), examples.n_without_text) == (30, 10)
+    assert examples.items[0].inputs == {"question": "why 0", "passage": "thus 0"}
 
 
 # What is wrong -> the rows, and what the error says.

@@ -26,9 +26,9 @@ def labels():
 
 def test_figures_are_those_of_scikit_learn_on_the_same_items(labels):
     truth, before, after, topics = labels
-    found = figures_of(truth, before, after, topics, SCALE, draws=DRAWS)
+    figures = figures_of(truth, before, after, topics, SCALE, draws=DRAWS)
     for side, given in (("before", before), ("after", after)):
-        assert {name: getattr(figure, side).value for name, figure in found.items()} == {
+        assert {name: getattr(figure, side).value for name, figure in figures.items()} == {
             "kappa": pytest.approx(cohen_kappa_score(truth, given)),
             "linear": pytest.approx(
                 cohen_kappa_score(truth, given, labels=SCALE, weights="linear")
@@ -42,7 +42,7 @@ def test_figures_are_those_of_scikit_learn_on_the_same_items(labels):
             "accuracy": pytest.approx(accuracy_score(truth, given)),
             "macro_f1": pytest.approx(f1_score(truth, given, labels=SCALE, average="macro")),
         }
-    for figure in found.values():
+    for figure in figures.values():
         assert figure.difference.value == pytest.approx(figure.after.value - figure.before.value)
         assert figure.difference.low <= figure.difference.value <= figure.difference.high
         assert figure.after.n_topics == 8
@@ -54,16 +54,16 @@ def test_the_difference_is_drawn_in_pairs():
     for t in range(8):
         n_right = t % 4  # of 4, before
         truth += ["yes"] * 2 + ["no"] * 2
-        said = ["yes"] * 2 + ["no"] * 2
+        truths = ["yes"] * 2 + ["no"] * 2
         wrong = {"yes": "no", "no": "yes"}
-        before += [label if i < n_right else wrong[label] for i, label in enumerate(said)]
-        after += [label if i < n_right + 1 else wrong[label] for i, label in enumerate(said)]
+        before += [label if i < n_right else wrong[label] for i, label in enumerate(truths)]
+        after += [label if i < n_right + 1 else wrong[label] for i, label in enumerate(truths)]
         topics += [f"t{t}"] * 4
-    found = figures_of(truth, before, after, topics, ("no", "yes"), draws=DRAWS)["accuracy"]
-    gap = found.difference
+    accuracy = figures_of(truth, before, after, topics, ("no", "yes"), draws=DRAWS)["accuracy"]
+    gap = accuracy.difference
     assert (gap.value, gap.low, gap.high) == pytest.approx((0.25, 0.25, 0.25))
-    assert found.before.high - found.before.low > 0.3
-    assert found.verdict == "better"
+    assert accuracy.before.high - accuracy.before.low > 0.3
+    assert accuracy.verdict == "better"
 
 
 @pytest.mark.slow
@@ -81,22 +81,22 @@ def test_of_two_equally_good_judges_one_is_called_better_as_rarely_as_the_level_
                 right = rng.random(40) < np.clip(rng.normal(0.75, 0.08), 0, 1)
                 side.extend((labels == right).tolist())
         draws = {**DRAWS, "resamples": 0}
-        found = figures_of(truth, *sides, topics, (False, True), draws=draws)
-        called += found["kappa"].verdict != "unclear"
+        figures = figures_of(truth, *sides, topics, (False, True), draws=draws)
+        called += figures["kappa"].verdict != "unclear"
     assert 0.02 < called / 400 < 0.085  # 5 % is wanted; 3 standard errors are 3.3 %
 
 
 def test_the_interval_of_the_difference_is_students_t_of_topics_of_one_size():
     """Accuracy over equal topics is the mean of their differences, 0, 1/4, 1/2 and 1/4."""
     truth, before, after = ["yes"] * 16, ["no"] * 16, ["no"] * 16
-    for place in (4, 8, 9, 12):  # right only after: none, one, two and one of four
-        after[place] = "yes"
+    for index in (4, 8, 9, 12):  # right only after: none, one, two and one of four
+        after[index] = "yes"
     topics = [f"t{i // 4}" for i in range(16)]
     gap = figures_of(truth, before, after, topics, ("no", "yes"), draws=DRAWS)[
         "accuracy"
     ].difference
-    found = ttest_1samp([0, 0.25, 0.5, 0.25], 0).confidence_interval(0.95)
-    assert (gap.value, gap.low, gap.high) == pytest.approx((0.25, found.low, found.high))
+    interval = ttest_1samp([0, 0.25, 0.5, 0.25], 0).confidence_interval(0.95)
+    assert (gap.value, gap.low, gap.high) == pytest.approx((0.25, interval.low, interval.high))
 
 
 def test_the_same_labels_differ_by_nothing(labels):
@@ -124,9 +124,9 @@ def test_the_verdict_goes_by_where_the_interval_lies(low, high, verdict):
 
 def test_without_a_before_there_is_no_difference(labels):
     truth, _, after, topics = labels
-    found = figures_of(truth, None, after, topics, SCALE, draws=DRAWS)["kappa"]
-    assert (found.before, found.difference, found.verdict) == (None, None, "unclear")
-    assert as_row({"kappa": found})["kappa"]["before"] is None
+    kappa = figures_of(truth, None, after, topics, SCALE, draws=DRAWS)["kappa"]
+    assert (kappa.before, kappa.difference, kappa.verdict) == (None, None, "unclear")
+    assert as_row({"kappa": kappa})["kappa"]["before"] is None
 
 
 def test_two_labels_have_no_weighted_kappa_and_labels_without_order_neither(labels):
@@ -134,15 +134,15 @@ def test_two_labels_have_no_weighted_kappa_and_labels_without_order_neither(labe
     unordered = figures_of(truth, before, after, topics, SCALE, is_ordered=False, draws=DRAWS)
     assert list(unordered) == ["kappa", "accuracy", "macro_f1"]
     two = [[label == "full" for label in labels] for labels in (truth, before, after)]
-    found = figures_of(*two, topics, (False, True), draws=DRAWS)
-    assert list(found) == ["kappa", "accuracy", "macro_f1"]
+    figures = figures_of(*two, topics, (False, True), draws=DRAWS)
+    assert list(figures) == ["kappa", "accuracy", "macro_f1"]
 
 
 def test_what_is_undefined_is_none():
     """One label only: kappa is 0/0. One topic only: no interval."""
-    found = figures_of(["a"] * 4, ["a"] * 4, ["a"] * 4, list("ssuu"), ("a", "b"), draws=DRAWS)
-    assert (found["kappa"].after.value, found["kappa"].difference.value) == (None, None)
-    assert found["accuracy"].after.value == 1.0
-    found = figures_of(["a", "b"], ["a", "a"], ["a", "b"], ["t", "t"], ("a", "b"), draws=DRAWS)
-    assert found["accuracy"].difference.value == 0.5
-    assert found["accuracy"].difference.low is None
+    figures = figures_of(["a"] * 4, ["a"] * 4, ["a"] * 4, list("ssuu"), ("a", "b"), draws=DRAWS)
+    assert (figures["kappa"].after.value, figures["kappa"].difference.value) == (None, None)
+    assert figures["accuracy"].after.value == 1.0
+    figures = figures_of(["a", "b"], ["a", "a"], ["a", "b"], ["t", "t"], ("a", "b"), draws=DRAWS)
+    assert figures["accuracy"].difference.value == 0.5
+    assert figures["accuracy"].difference.low is None

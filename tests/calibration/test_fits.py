@@ -26,10 +26,10 @@ def test_the_score_of_a_judge_that_gives_labels_alone_is_their_place():
 
 @pytest.mark.parametrize("method", [m for m in FIT_METHODS if m != "platt"])
 def test_each_method_gives_the_labels_that_the_scores_tell_apart(method):
-    found = fitted(method)
-    given = [found.verdict(Verdict("none", score), SCALE, None).label for score in SCORES]
+    correction = fitted(method)
+    given = [correction.verdict(Verdict("none", score), SCALE, None).label for score in SCORES]
     assert given == LABELS
-    assert found.labels is None
+    assert correction.labels is None
 
 
 def test_the_curve_is_that_of_the_method():
@@ -42,9 +42,9 @@ def test_the_curve_is_that_of_the_method():
 
 def test_labels_that_are_not_the_judges_are_kept_with_the_correction():
     two = ["no" if label == "none" else "yes" for label in LABELS]
-    found = fitted("threshold", labels=two, scale=("no", "yes"))
-    assert found.labels == ("no", "yes")
-    assert found.cuts == (pytest.approx(0.325),)  # between 0.3 and 0.35
+    correction = fitted("threshold", labels=two, scale=("no", "yes"))
+    assert correction.labels == ("no", "yes")
+    assert correction.cuts == (pytest.approx(0.325),)  # between 0.3 and 0.35
 
 
 @pytest.mark.parametrize("method", ["threshold", "ordinal", "isotonic"])
@@ -52,8 +52,8 @@ def test_labels_alone_are_enough(method):
     """A judge that says partial where people say full is moved up by one."""
     moved = {"none": "none", "partial": "full", "full": "full"}
     verdicts = [Verdict(label) for label in LABELS]
-    found = fitted(method, verdicts, [moved[label] for label in LABELS])
-    given = [found.verdict(Verdict(label), SCALE, None).label for label in SCALE]
+    correction = fitted(method, verdicts, [moved[label] for label in LABELS])
+    given = [correction.verdict(Verdict(label), SCALE, None).label for label in SCALE]
     assert given == ["none", "full", "full"]
 
 

@@ -39,16 +39,16 @@ def settings(method="threshold", **given):
     return Settings(**{"method": method, "resamples": 0, "topic_labels": 0} | given)
 
 
-def topics_tested(found):
-    return {topic for split in found.report["topics"] for topic in split["test"]}
+def topics_tested(result):
+    return {topic for split in result.report["topics"] for topic in split["test"]}
 
 
 def relabelled(examples, topics, change):
     """The examples with the labels of these topics put through `change(labels) -> labels`."""
-    places = [i for i, item in enumerate(examples.items) if item.topic_id in topics]
+    indices = [i for i, item in enumerate(examples.items) if item.topic_id in topics]
     items = list(examples.items)
-    changed = change([items[i].label for i in places], examples.scale)
-    for i, label in zip(places, changed, strict=True):
+    changed = change([items[i].label for i in indices], examples.scale)
+    for i, label in zip(indices, changed, strict=True):
         items[i] = dataclasses.replace(items[i], label=label)
     return dataclasses.replace(examples, items=tuple(items))
 
@@ -73,8 +73,8 @@ CHANGES = {
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_label_of_a_test_topic_reaches_the_fit(judge, examples, method, seed):
     read = examples(AS_TWO if method == "platt" else None)
-    found = fitted_and_tested(judge, read, settings(method, seed=seed))
-    topics = topics_tested(found)
+    result = fitted_and_tested(judge, read, settings(method, seed=seed))
+    topics = topics_tested(result)
     assert len(topics) == 2
     others = [relabelled(read, topics, change) for change in CHANGES.values()]
     others.append(all_but_one_of_each_topic_left_out(read, topics))
@@ -82,18 +82,18 @@ def test_no_label_of_a_test_topic_reaches_the_fit(judge, examples, method, seed)
     for other in others:
         again = fitted_and_tested(judge, other, settings(method, seed=seed))
         assert topics_tested(again) == topics
-        assert again.file.correction == found.file.correction
-        assert again.file.words == found.file.words
+        assert again.file.correction == result.file.correction
+        assert again.file.words == result.file.words
         reports.append(again.report["figures"])
-    assert found.report["figures"] not in (reports[0], reports[2])
+    assert result.report["figures"] not in (reports[0], reports[2])
     of_train = relabelled(read, sorted(set(read.topics) - topics)[:2], CHANGES["all the best"])
-    assert fitted_and_tested(judge, of_train, settings(method, seed=seed)).file != found.file
+    assert fitted_and_tested(judge, of_train, settings(method, seed=seed)).file != result.file
 
 
 def test_texts_of_test_topics_do_not_weigh_the_words(judge, examples):
     read = examples()
-    found = fitted_and_tested(judge, read, settings())
-    topics = topics_tested(found)
+    result = fitted_and_tested(judge, read, settings())
+    topics = topics_tested(result)
     items = [
         dataclasses.replace(
             item, inputs={name: f"{text} zyx" for name, text in item.inputs.items()}
@@ -103,17 +103,17 @@ def test_texts_of_test_topics_do_not_weigh_the_words(judge, examples):
         for item in read.items
     ]
     again = fitted_and_tested(judge, dataclasses.replace(read, items=tuple(items)), settings())
-    assert again.file.words == found.file.words
+    assert again.file.words == result.file.words
 
 
 def test_in_folds_each_topic_is_judged_by_a_fit_to_the_others(judge, examples):
     """The labels of one topic turned round change what is said of the others, not of itself."""
     read = examples()
-    found = fitted_and_tested(judge, read, settings(folds=6))
-    assert found.report["n_test"] == len(read.items) == 72
-    assert [len(split["test"]) for split in found.report["topics"]] == [1] * 6
+    result = fitted_and_tested(judge, read, settings(folds=6))
+    assert result.report["n_test"] == len(read.items) == 72
+    assert [len(split["test"]) for split in result.report["topics"]] == [1] * 6
     whole = fitted_and_tested(judge, read, settings(folds=3)).file
-    assert whole.correction == found.file.correction  # the file is fitted to all labels
+    assert whole.correction == result.file.correction  # the file is fitted to all labels
 
 
 @pytest.mark.slow
@@ -123,33 +123,33 @@ def test_labels_given_to_a_topic_are_not_measured_and_those_measured_are_not_giv
 ):
     """One test label after the other is turned: each moves the fit or the figures, never both."""
     read, asked = examples(n_items=8), settings("topic", topic_labels=3, folds=folds)
-    found = fitted_and_tested(judge, read, asked)
-    topics = topics_tested(found)
+    result = fitted_and_tested(judge, read, asked)
+    topics = topics_tested(result)
     moved = {"shifts": 0, "figures": 0}
-    for place, item in enumerate(read.items):
+    for index, item in enumerate(read.items):
         if item.topic_id not in topics or (folds and item.topic_id != "t00"):
             continue
-        said = judge(**item.inputs).verdict  # turned to or from it, accuracy before must move
-        label = said if item.label != said else LABELS[LABELS.index(said) - 1]
+        verdict = judge(**item.inputs).verdict  # turned to or from it, accuracy before must move
+        label = verdict if item.label != verdict else LABELS[LABELS.index(verdict) - 1]
         items = [
-            *read.items[:place],
+            *read.items[:index],
             dataclasses.replace(item, label=label),
-            *read.items[place + 1 :],
+            *read.items[index + 1 :],
         ]
         again = fitted_and_tested(judge, dataclasses.replace(read, items=tuple(items)), asked)
-        old, new = (f.report["figures"]["accuracy"]["before"]["value"] for f in (found, again))
+        old, new = (f.report["figures"]["accuracy"]["before"]["value"] for f in (result, again))
         if folds is None:
-            shift = found.file.correction.topics != again.file.correction.topics
+            shift = result.file.correction.topics != again.file.correction.topics
             assert shift == (old == new)
         moved["figures" if old != new else "shifts"] += 1
     n_topics = 1 if folds else len(topics)
     assert moved == {"shifts": 3 * n_topics, "figures": 5 * n_topics}
-    assert found.report["n_test"] == 5 * len(topics)
+    assert result.report["n_test"] == 5 * len(topics)
 
 
 def test_at_most_half_of_a_topic_is_given_away(judge, examples):
-    found = fitted_and_tested(judge, examples(), settings("topic", topic_labels=1000, folds=6))
-    assert found.report["n_test"] == 36
+    result = fitted_and_tested(judge, examples(), settings("topic", topic_labels=1000, folds=6))
+    assert result.report["n_test"] == 36
 
 
 @pytest.mark.slow
@@ -165,24 +165,24 @@ def test_labels_of_the_topic_help_where_topics_differ(judge, examples):
 
 def test_the_figures_are_those_of_the_file_on_the_test_topics(judge, examples):
     read = examples()
-    found = fitted_and_tested(judge, read, settings(resamples=50))
-    test = [item for item in read.items if item.topic_id in topics_tested(found)]
-    fitted = judge.fitted(JudgeFile.model_validate_json(found.file.text()))
+    result = fitted_and_tested(judge, read, settings(resamples=50))
+    test = [item for item in read.items if item.topic_id in topics_tested(result)]
+    fitted = judge.fitted(JudgeFile.model_validate_json(result.file.text()))
     truth = [item.label for item in test]
     for side, by in (("before", judge), ("after", fitted)):
         given = [str(by(**item.inputs).verdict) for item in test]
-        figures = {name: row[side]["value"] for name, row in found.report["figures"].items()}
+        figures = {name: row[side]["value"] for name, row in result.report["figures"].items()}
         assert figures["accuracy"] == pytest.approx(accuracy_score(truth, given))
         assert figures["kappa"] == pytest.approx(cohen_kappa_score(truth, given))
-    assert found.report["n_test"] == len(test)
-    assert found.report["verdict"] == found.report["figures"]["linear"]["verdict"]
+    assert result.report["n_test"] == len(test)
+    assert result.report["verdict"] == result.report["figures"]["linear"]["verdict"]
 
 
 def test_probabilities_are_measured_on_the_test_topics(judge, examples):
-    found = fitted_and_tested(judge, examples(n_items=40), settings("ordinal"))
-    scores = found.report["probabilities"]
+    result = fitted_and_tested(judge, examples(n_items=40), settings("ordinal"))
+    scores = result.report["probabilities"]
     assert scores.keys() == {"after"}  # the lexical judge has none of its own
-    assert scores["after"]["n"] == found.report["n_test"] == 80
+    assert scores["after"]["n"] == result.report["n_test"] == 80
     assert {row["label"] for row in scores["after"]["reliability"]} == {"partial or better", "full"}
     rows = [row for row in scores["after"]["reliability"] if row["label"] == "full"]
     assert sum(row["n"] for row in rows) == 80

@@ -28,12 +28,12 @@ def test_shifts_are_where_a_direct_search_finds_them():
         )
         return -np.log(chance).sum() + sum(u**2 for u in shifts) / 2 / 0.7**2
 
-    found = fit_ordinal(scores, labels, topics, spread=0.7)
+    fit = fit_ordinal(scores, labels, topics, spread=0.7)
     best = minimize(loss, np.zeros(9), method="BFGS", options={"gtol": 1e-6})
-    assert found.slope == pytest.approx(best.x[0], abs=1e-3)
-    assert found.shifts == pytest.approx(best.x[3:], abs=1e-3)
-    penalty = (found.shifts**2).sum() / 2 / 0.7**2
-    assert found.log_likelihood - penalty == pytest.approx(-best.fun, abs=1e-6)
+    assert fit.slope == pytest.approx(best.x[0], abs=1e-3)
+    assert fit.shifts == pytest.approx(best.x[3:], abs=1e-3)
+    penalty = (fit.shifts**2).sum() / 2 / 0.7**2
+    assert fit.log_likelihood - penalty == pytest.approx(-best.fun, abs=1e-6)
 
 
 # Integrated over a grid instead of by Laplace: slope and threshold flat, one shift a topic.

@@ -47,13 +47,13 @@ def prompt_fit(judge, examples):
 
 def test_a_search_sees_train_and_dev_and_no_item_of_test(judge, examples, searched):
     seen = searched(FittedPrompt(instructions="Look."))
-    found = prompt_fit(judge, examples)
-    (split,) = found.report["topics"]
+    result = prompt_fit(judge, examples)
+    (split,) = result.report["topics"]
     assert seen["train"] == set(split["train"])
     assert seen["dev"] == set(split["dev"])
     assert seen["train"] | seen["dev"] | set(split["test"]) == set(examples.topics)
-    assert seen["n_train"] + seen["n_dev"] + found.report["n_test"] == len(examples.items)
-    assert seen["keep_calls"] == found.report["n_test"]  # one call an item, to test what is found
+    assert seen["n_train"] + seen["n_dev"] + result.report["n_test"] == len(examples.items)
+    assert seen["keep_calls"] == result.report["n_test"]  # one call an item, to test what is found
 
 
 def test_a_correction_goes_with_the_prompt_whose_scores_it_was_fitted_to(judge, examples, searched):

@@ -28,10 +28,10 @@ def fit(judge, examples, **settings):
 
 
 def test_a_judge_file_names_the_topics_whose_labels_are_in_it(judge, examples):
-    found = fit(judge, examples)
-    (split,) = found.report["topics"]
-    assert set(found.file.fitted_on) == {*split["train"], *split["dev"]}
-    assert not set(found.file.fitted_on) & set(split["test"])
+    result = fit(judge, examples)
+    (split,) = result.report["topics"]
+    assert set(result.file.fitted_on) == {*split["train"], *split["dev"]}
+    assert not set(result.file.fitted_on) & set(split["test"])
     with_labels = fit(judge, examples, method="topic", topic_labels=3)
     assert set(with_labels.file.fitted_on) == set(examples.topics)
     assert set(fit(judge, examples, folds=3).file.fitted_on) == set(examples.topics)

@@ -25,22 +25,22 @@ def test_ordinal_equals_statsmodels():
     from statsmodels.miscmodels.ordinal_model import OrderedModel
 
     scores, labels = simulated()
-    found = fit_scale(scores, labels, 3, "ordinal")
-    places = [found.position(score) for score in scores]
-    model = OrderedModel(labels, np.array(places)[:, None], distr="logit")
+    ours = fit_scale(scores, labels, 3, "ordinal")
+    positions = [ours.position(score) for score in scores]
+    model = OrderedModel(labels, np.array(positions)[:, None], distr="logit")
     fit = model.fit(method="bfgs", disp=0, gtol=1e-9)
-    assert found.curve.slope == pytest.approx(fit.params[0], abs=1e-4)
+    assert ours.curve.slope == pytest.approx(fit.params[0], abs=1e-4)
     expected = model.transform_threshold_params(fit.params)[1:-1]
-    assert found.curve.thresholds == pytest.approx(expected, abs=1e-4)
+    assert ours.curve.thresholds == pytest.approx(expected, abs=1e-4)
 
 
 def test_platt_equals_scikit_learn():
     scores, labels = simulated(60, thresholds=(2.0,))
-    found = fit_scale(scores, labels, 2, "platt")
-    places = np.array([found.position(score) for score in scores])
-    a, b = _sigmoid_calibration(places, labels)  # P = 1 / (1 + exp(a s + b))
-    assert found.curve.slope == pytest.approx(-a, abs=1e-3)
-    assert found.curve.thresholds[0] == pytest.approx(b, abs=1e-3)
+    ours = fit_scale(scores, labels, 2, "platt")
+    positions = np.array([ours.position(score) for score in scores])
+    a, b = _sigmoid_calibration(positions, labels)  # P = 1 / (1 + exp(a s + b))
+    assert ours.curve.slope == pytest.approx(-a, abs=1e-3)
+    assert ours.curve.thresholds[0] == pytest.approx(b, abs=1e-3)
 
 
 @pytest.mark.parametrize("k", [2, 3])
@@ -57,17 +57,18 @@ def test_probabilities_of_a_model_that_crowd_at_the_ends_are_taken_as_log_odds()
     rng = np.random.default_rng(0)
     logits = rng.normal(0, 4, 1000)
     labels = (rng.logistic(size=1000) < 0.5 * logits + 1).astype(int)  # a model too sure by 2
-    found = fit_scale(1 / (1 + np.exp(-logits)), labels, 2, "platt")
-    assert found.log_odds
-    assert found.curve.slope == pytest.approx(0.5, abs=0.08)
-    assert found.curve.thresholds[0] == pytest.approx(-1, abs=0.25)
+    scale_fit = fit_scale(1 / (1 + np.exp(-logits)), labels, 2, "platt")
+    assert scale_fit.log_odds
+    assert scale_fit.curve.slope == pytest.approx(0.5, abs=0.08)
+    assert scale_fit.curve.thresholds[0] == pytest.approx(-1, abs=0.25)
 
 
 def test_a_judge_that_gives_labels_alone_gets_what_people_made_of_each():
     judged, human = [0] * 10 + [1] * 10, [0] * 8 + [1] * 2 + [0] * 3 + [1] * 7
-    found = fit_scale(judged, human, 2, "isotonic")
+    scale_fit = fit_scale(judged, human, 2, "isotonic")
     chances = [
-        found.verdict(Verdict(name), ("no", "yes"), None).probabilities for name in ("no", "yes")
+        scale_fit.verdict(Verdict(name), ("no", "yes"), None).probabilities
+        for name in ("no", "yes")
     ]
     assert chances[0]["yes"] == pytest.approx(0.2)
     assert chances[1]["yes"] == pytest.approx(0.7)
@@ -75,8 +76,8 @@ def test_a_judge_that_gives_labels_alone_gets_what_people_made_of_each():
 
 def test_a_label_that_nobody_gave_has_no_probability():
     scores, labels = simulated(200, thresholds=(2.0,))
-    found = fit_scale(scores, 2 * labels, 4, "ordinal")  # labels 0 and 2 of 0..3
-    chances = found.verdict(Verdict("a", 0.5), ("a", "b", "c", "d"), None).probabilities
+    scale_fit = fit_scale(scores, 2 * labels, 4, "ordinal")  # labels 0 and 2 of 0..3
+    chances = scale_fit.verdict(Verdict("a", 0.5), ("a", "b", "c", "d"), None).probabilities
     assert chances["b"] == chances["d"] == 0
     binary = fit_scale(scores, labels, 2, "ordinal").curve.at_least(0.5)[0]
     assert chances["c"] == pytest.approx(binary)
@@ -89,12 +90,12 @@ def test_the_median_label_is_given_unless_an_objective_chooses_the_cuts():
     median = fit_scale(scores, labels, 3)
     chosen = fit_scale(scores, labels, 3, objective="kappa")
     given_by = {
-        name: [found.verdict(Verdict("none", score), scale, None).label for score in scores]
-        for name, found in (("median", median), ("chosen", chosen))
+        name: [each.verdict(Verdict("none", score), scale, None).label for score in scores]
+        for name, each in (("median", median), ("chosen", chosen))
     }
     kappas = {
-        name: agreement(truth, found, scale).cohen_kappa["unweighted"]
-        for name, found in given_by.items()
+        name: agreement(truth, labelled, scale).cohen_kappa["unweighted"]
+        for name, labelled in given_by.items()
     }
     assert kappas["chosen"] >= kappas["median"]
     assert median.cuts is None
@@ -112,12 +113,12 @@ def test_probabilities_sum_to_one_and_no_share_falls_with_the_score(items, metho
     scores, labels = zip(*items, strict=True)
     if len(set(labels)) < 2 or np.ptp(scores) < 1e-3:
         return
-    found = fitted_or_refused(lambda: fit_scale(scores, labels, 3, method))
-    if found is None:
+    scale_fit = fitted_or_refused(lambda: fit_scale(scores, labels, 3, method))
+    if scale_fit is None:
         return
     before = None
     for score in sorted(tried):
-        verdict = found.verdict(Verdict("a", score), ("a", "b", "c"), None)
+        verdict = scale_fit.verdict(Verdict("a", score), ("a", "b", "c"), None)
         assert sum(verdict.probabilities.values()) == pytest.approx(1)
         assert min(verdict.probabilities.values()) >= 0
         assert 0 <= verdict.score <= 1
@@ -158,10 +159,10 @@ def test_labels_that_nobody_gave_stay_improbable_however_near_the_scores_are(see
     """The thresholds of the others lie at slope times score, here far from 0 on either side."""
     scores = base + np.array([0.0, 1e-4, 2e-4, 3e-4])
     low, high = seen, seen + 1
-    found = fit_scale(scores, [low, low, high, high], 4)
-    assert found.curve.slope > 1000
+    scale_fit = fit_scale(scores, [low, low, high, high], 4)
+    assert scale_fit.curve.slope > 1000
     for score in scores:
-        verdict = found.verdict(Verdict("a", score), ("a", "b", "c", "d"), None)
+        verdict = scale_fit.verdict(Verdict("a", score), ("a", "b", "c", "d"), None)
         chances = list(verdict.probabilities.values())
         assert chances[low] + chances[high] == pytest.approx(1)
     assert chances[high] > 0.5
@@ -175,11 +176,11 @@ def test_labels_that_nobody_gave_stay_improbable_however_near_the_scores_are(see
 def test_any_scores_are_fitted_or_refused_in_words(base, width, items):
     scores = np.clip([base + width * share for share, _ in items], 0, 1)
     labels = [label for _, label in items]
-    found = fitted_or_refused(lambda: fit_scale(scores, labels, 5))
-    if found is None:
+    scale_fit = fitted_or_refused(lambda: fit_scale(scores, labels, 5))
+    if scale_fit is None:
         return
     for score in scores:
-        verdict = found.verdict(Verdict("a", score), tuple("abcde"), None)
+        verdict = scale_fit.verdict(Verdict("a", score), tuple("abcde"), None)
         unseen = [p for j, p in enumerate(verdict.probabilities.values()) if j not in labels]
         assert max(unseen, default=0) == 0
 
@@ -187,9 +188,9 @@ def test_any_scores_are_fitted_or_refused_in_words(base, width, items):
 def test_scores_whose_log_odds_all_clip_alike_are_fitted_as_they_are():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        found = fit_scale([0.9991, 0.9992, 0.9994, 0.9996], [0, 0, 1, 1], 2)
-    assert not found.log_odds
-    assert found.curve.at_least(0.9991)[0] < 0.5 < found.curve.at_least(0.9996)[0]
+        scale_fit = fit_scale([0.9991, 0.9992, 0.9994, 0.9996], [0, 0, 1, 1], 2)
+    assert not scale_fit.log_odds
+    assert scale_fit.curve.at_least(0.9991)[0] < 0.5 < scale_fit.curve.at_least(0.9996)[0]
 
 
 @pytest.mark.parametrize("method", ["platt", "ordinal"])

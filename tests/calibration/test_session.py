@@ -47,12 +47,12 @@ def model(server, tmp_path):
 
 def test_the_file_is_written_and_the_report_says_where_from(labels, tmp_path):
     out = tmp_path / "fitted" / "support.json"
-    found = nj.calibrate(labels, "support", "threshold", out=out, resamples=100)
-    assert read_judge_file(out) == found.file
-    assert found.report["labels"]["file"] == "labels.jsonl"
-    assert found.file.fitted["labels"] == found.report["labels"]
-    assert json.loads(json.dumps(found.report)) == found.report
-    assert found.report["figures"]["kappa"]["after"]["value"] > 0.7
+    result = nj.calibrate(labels, "support", "threshold", out=out, resamples=100)
+    assert read_judge_file(out) == result.file
+    assert result.report["labels"]["file"] == "labels.jsonl"
+    assert result.file.fitted["labels"] == result.report["labels"]
+    assert json.loads(json.dumps(result.report)) == result.report
+    assert result.report["figures"]["kappa"]["after"]["value"] > 0.7
     assert [path.name for path in out.parent.iterdir()] == ["support.json"]
 
 
@@ -81,12 +81,12 @@ def test_a_judge_file_goes_on_from_another(labels, tmp_path):
 
 
 def test_a_judge_that_gives_labels_only_is_fitted_on_their_places(labels, model, server, tmp_path):
-    found = nj.calibrate(labels, "support", "threshold", out=tmp_path / "j.json", **model)
+    result = nj.calibrate(labels, "support", "threshold", out=tmp_path / "j.json", **model)
     assert len(server.requests) == len(ROWS)
-    figures = found.report["figures"]["linear"]
+    figures = result.report["figures"]["linear"]
     assert figures["after"]["value"] > figures["before"]["value"] + 0.2
-    assert found.file.model == "hosted_vllm/mock"
-    assert found.file.words is None
+    assert result.file.model == "hosted_vllm/mock"
+    assert result.file.words is None
     ordinal = nj.calibrate(labels, "support", "ordinal", **model)
     assert ordinal.report["figures"]["linear"]["after"]["value"] > figures["before"]["value"] + 0.2
     assert len(server.requests) == len(ROWS)  # the same questions, answered from the cache
@@ -108,8 +108,8 @@ def test_probabilities_of_a_model_are_what_is_fitted(labels, model, server):
 
     server.brain = brain
     model["model"]["logprobs"] = True
-    found = nj.calibrate(labels, "support", "ordinal", **model)
-    scores = found.report["probabilities"]
+    result = nj.calibrate(labels, "support", "ordinal", **model)
+    scores = result.report["probabilities"]
     assert scores.keys() == {"before", "after"}
     assert scores["after"]["log_loss"] < scores["before"]["log_loss"]
 
@@ -157,14 +157,14 @@ def test_a_judge_of_ones_own_is_fitted_by_its_yaml_file(tmp_path):
     ]  # fmt: skip
     out = tmp_path / "own.json"
     path = write_csv(tmp_path / "own.csv", rows)
-    found = nj.calibrate(path, str(GROUNDED), "threshold", out=out, resamples=50)
-    assert (found.file.judge, found.file.scale) == ("grounded", ("no", "partly", "yes"))
-    assert found.report["figures"]["linear"]["after"]["value"] > 0.6
+    result = nj.calibrate(path, str(GROUNDED), "threshold", out=out, resamples=50)
+    assert (result.file.judge, result.file.scale) == ("grounded", ("no", "partly", "yes"))
+    assert result.report["figures"]["linear"]["after"]["value"] > 0.6
     again = nj.calibrate(
         path, str(GROUNDED), "threshold", resamples=0, **{"judges.item.state": str(out)}
     )
     before = again.report["figures"]["linear"]["before"]["value"]
-    assert before == found.report["figures"]["linear"]["after"]["value"]
+    assert before == result.report["figures"]["linear"]["after"]["value"]
 
 
 def test_an_own_judge_without_words_to_look_for_needs_a_model(tmp_path, labels):

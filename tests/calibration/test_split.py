@@ -12,24 +12,24 @@ NAMES = st.lists(st.text(min_size=1), min_size=2, max_size=30, unique=True)
 
 @given(NAMES, st.sampled_from([(0.4, 0.2, 0.4), (0.8, 0, 0.2), (0.05, 0.9, 0.05)]), st.integers(0))
 def test_each_topic_is_in_one_part_and_train_and_test_have_some(topics, shares, seed):
-    found = split_topics(topics, shares=shares, seed=seed)
-    assert sorted([*found.train, *found.dev, *found.test]) == sorted(topics)
-    assert found.train
-    assert found.test
-    assert bool(found.dev) == (shares[1] > 0 and len(topics) > 2)
+    split = split_topics(topics, shares=shares, seed=seed)
+    assert sorted([*split.train, *split.dev, *split.test]) == sorted(topics)
+    assert split.train
+    assert split.test
+    assert bool(split.dev) == (shares[1] > 0 and len(topics) > 2)
 
 
 def test_the_shares_are_those_asked_for():
-    found = split_topics(TOPICS)
-    assert [len(part) for part in (found.train, found.dev, found.test)] == [4, 2, 4]
-    found = split_topics(TOPICS, shares=(0.7, 0.0, 0.3))
-    assert [len(part) for part in (found.train, found.dev, found.test)] == [7, 0, 3]
+    split = split_topics(TOPICS)
+    assert [len(part) for part in (split.train, split.dev, split.test)] == [4, 2, 4]
+    split = split_topics(TOPICS, shares=(0.7, 0.0, 0.3))
+    assert [len(part) for part in (split.train, split.dev, split.test)] == [7, 0, 3]
 
 
 def test_neither_order_nor_repetition_changes_the_split_and_the_seed_does():
-    found = split_topics(TOPICS, seed=3)
-    assert split_topics(TOPICS[::-1] * 2, seed=3) == found
-    assert any(split_topics(TOPICS, seed=seed) != found for seed in range(3))
+    split = split_topics(TOPICS, seed=3)
+    assert split_topics(TOPICS[::-1] * 2, seed=3) == split
+    assert any(split_topics(TOPICS, seed=seed) != split for seed in range(3))
 
 
 @given(NAMES, st.integers(2, 40), st.integers(0))

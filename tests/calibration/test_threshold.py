@@ -38,8 +38,8 @@ def test_no_other_cuts_do_better_by_scikit_learn(objective, k):
     cuts, value = fit_cuts(scores, labels, k, objective=objective)
     score = SKLEARN[objective]
     assert score(labels, cut(scores, cuts)) == pytest.approx(value, abs=1e-12)
-    places = [*np.unique(scores), scores.max() + 1]
-    tried = combinations_with_replacement(places, k - 1)
+    candidates = [*np.unique(scores), scores.max() + 1]
+    tried = combinations_with_replacement(candidates, k - 1)
     assert value == pytest.approx(max(score(labels, cut(scores, c)) for c in tried), abs=1e-12)
 
 
@@ -54,8 +54,8 @@ def test_one_vs_rest_cuts_one_label_and_leaves_the_others_to_linear_kappa():
         cohen_kappa_score(labels, cut(scores, (c, cuts[1])), weights="linear")
         for c in [*np.unique(scores[scores < cuts[1]]), cuts[1]]
     ]
-    found = cohen_kappa_score(labels, cut(scores, cuts), weights="linear")
-    assert found == pytest.approx(max(linear), abs=1e-12)
+    kappa = cohen_kappa_score(labels, cut(scores, cuts), weights="linear")
+    assert kappa == pytest.approx(max(linear), abs=1e-12)
 
 
 def test_planted_cuts_are_found():
@@ -109,9 +109,9 @@ def test_weights_count_an_item_several_times():
 )
 def test_cuts_ascend_and_do_not_depend_on_the_order_of_items(items, objective):
     scores, labels = zip(*items, strict=True)
-    found = fit_cuts(scores, labels, 3, objective=objective)
-    assert list(found[0]) == sorted(found[0])
-    assert found == fit_cuts(scores[::-1], labels[::-1], 3, objective=objective)
+    cuts = fit_cuts(scores, labels, 3, objective=objective)
+    assert list(cuts[0]) == sorted(cuts[0])
+    assert cuts == fit_cuts(scores[::-1], labels[::-1], 3, objective=objective)
 
 
 def test_100_000_items_take_less_than_two_seconds():

@@ -40,8 +40,8 @@ def test_topics_that_do_not_differ_are_hardly_moved():
     rng = np.random.default_rng(1)
     scores, topics = rng.random(2000), np.repeat([f"t{i}" for i in range(20)], 100)
     labels = (rng.logistic(size=2000) < 6 * scores - 3).astype(int)
-    found = fit_topics(scores, labels, topics, 2)
-    assert max(abs(shift) for shift in found.topics.values()) < 0.03  # of the score's range
+    fit = fit_topics(scores, labels, topics, 2)
+    assert max(abs(shift) for shift in fit.topics.values()) < 0.03  # of the score's range
 
 
 def test_a_fit_to_3600_labels_of_60_topics_takes_less_than_two_seconds():
@@ -51,8 +51,8 @@ def test_a_fit_to_3600_labels_of_60_topics_takes_less_than_two_seconds():
     assert time.process_time() - start < 2
 
 
-def error(found, shifts, slope):
-    return np.mean([(found.topics[f"t{t:03}"] * slope - u) ** 2 for t, u in enumerate(shifts)])
+def error(fit, shifts, slope):
+    return np.mean([(fit.topics[f"t{t:03}"] * slope - u) ** 2 for t, u in enumerate(shifts)])
 
 
 def test_with_5_labels_pooled_shifts_are_nearer_than_none_and_than_unpooled(population):
@@ -68,14 +68,14 @@ def test_with_5_labels_pooled_shifts_are_nearer_than_none_and_than_unpooled(popu
 def test_with_many_labels_a_shift_is_found_whatever_the_pooling(population):
     scores, labels, topics, shifts = simulated(10, 2000, seed=8)
     slope = population.curve.slope
-    found = add_topics(population, scores, labels, topics)
-    assert [found.topics[f"t{t:03}"] * slope for t in range(10)] == pytest.approx(shifts, abs=0.4)
+    fit = add_topics(population, scores, labels, topics)
+    assert [fit.topics[f"t{t:03}"] * slope for t in range(10)] == pytest.approx(shifts, abs=0.4)
 
 
 def test_labels_of_the_judged_topics_make_more_labels_right(population):
     scores, labels, topics, _ = simulated(100, 60, seed=9)
     asked = np.tile(np.arange(60) < 10, 100)
-    found = add_topics(population, scores[asked], labels[asked], topics[asked])
+    fit = add_topics(population, scores[asked], labels[asked], topics[asked])
 
     def right(correction):
         scale = ("0", "1", "2")
@@ -85,14 +85,14 @@ def test_labels_of_the_judged_topics_make_more_labels_right(population):
         ]
         return np.mean(np.array(given, dtype=int) == labels[~asked])
 
-    assert right(found) > right(population) + 0.05
+    assert right(fit) > right(population) + 0.05
 
 
 def test_more_topics_leave_the_rest_as_it_was(population):
-    found = add_topics(population, [0.2, 0.8], [1, 2], ["new", "new"])
-    assert found.model_dump(exclude={"topics"}) == population.model_dump(exclude={"topics"})
-    assert found.topics.items() > population.topics.items()
-    assert found.topics["new"] > 0  # better labels than its scores promise
+    fit = add_topics(population, [0.2, 0.8], [1, 2], ["new", "new"])
+    assert fit.model_dump(exclude={"topics"}) == population.model_dump(exclude={"topics"})
+    assert fit.topics.items() > population.topics.items()
+    assert fit.topics["new"] > 0  # better labels than its scores promise
 
 
 # The likeliest shift is where the prior's pull back, u / spread^2, is the labels' pull: the sum
@@ -101,10 +101,10 @@ def test_more_topics_leave_the_rest_as_it_was(population):
 def test_a_shift_is_where_the_prior_and_the_labels_pull_alike(spread):
     curve = OrdinalCurve(slope=1.0, thresholds=(0.5,))
     before = Correction(cuts=(0.5,), curve=curve, topics={}, spread=spread)
-    found = add_topics(before, [0.2, 0.4, 0.9], [1, 1, 0], ["t"] * 3).topics["t"]
-    chances = 1 / (1 + np.exp(0.5 - np.array([0.2, 0.4, 0.9]) - found))
-    assert found / spread**2 == pytest.approx((np.array([1, 1, 0]) - chances).sum(), abs=1e-4)
-    assert found > 0.1
+    shift = add_topics(before, [0.2, 0.4, 0.9], [1, 1, 0], ["t"] * 3).topics["t"]
+    chances = 1 / (1 + np.exp(0.5 - np.array([0.2, 0.4, 0.9]) - shift))
+    assert shift / spread**2 == pytest.approx((np.array([1, 1, 0]) - chances).sum(), abs=1e-4)
+    assert shift > 0.1
 
 
 def test_the_fit_does_not_depend_on_the_order_of_the_items():
@@ -129,8 +129,8 @@ def test_scores_that_fall_with_the_labels_are_refused():
 
 def test_scores_near_each_other_with_a_label_that_nobody_gave_are_fitted():
     scores = np.tile([0.9990, 0.9991, 0.9992, 0.9993], 2)
-    found = fit_topics(scores, np.tile([0, 0, 1, 1], 2), np.repeat(["a", "b"], 4), 3)
-    verdicts = [found.verdict(Verdict("no", s), ("no", "partly", "yes"), "a") for s in scores[:4]]
+    fit = fit_topics(scores, np.tile([0, 0, 1, 1], 2), np.repeat(["a", "b"], 4), 3)
+    verdicts = [fit.verdict(Verdict("no", s), ("no", "partly", "yes"), "a") for s in scores[:4]]
     assert [verdict.label for verdict in verdicts] == ["no", "no", "partly", "partly"]
     assert {verdict.probabilities["yes"] for verdict in verdicts} == {0.0}
 
@@ -144,11 +144,11 @@ def test_any_scores_are_fitted_or_refused_in_words(base, width, items):
     scores = np.clip([base + width * share for share, _ in items], 0, 1)
     labels = [label for _, label in items]
     topics = [f"t{i % 2}" for i in range(len(items))]
-    found = fitted_or_refused(lambda: fit_topics(scores, labels, topics, 3))
-    if found is None:
+    fit = fitted_or_refused(lambda: fit_topics(scores, labels, topics, 3))
+    if fit is None:
         return
     for score, topic in zip(scores, topics, strict=True):
-        chances = found.verdict(Verdict("a", score), ("a", "b", "c"), topic).probabilities
+        chances = fit.verdict(Verdict("a", score), ("a", "b", "c"), topic).probabilities
         unseen = [p for j, p in enumerate(chances.values()) if j not in labels]
         assert max(unseen, default=0) == 0
 

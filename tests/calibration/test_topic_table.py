@@ -11,14 +11,14 @@ from benchmarks.pages import topic as table
 @pytest.mark.parametrize("name", ["rag24_support from scratch", "rag24_support first citation"])
 def test_ten_labels_a_topic_raise_kappa_by_a_tenth(shared_data, name):
     (row,) = (row for row in table.ROWS if row.name == name)
-    found = table.measure(row, shared_data, draws=30)
-    if found is None:
+    figures = table.measure(row, shared_data, draws=30)
+    if figures is None:
         pytest.skip(f"{name} not found in {shared_data}")
-    assert found.n_topics == 12
-    assert found.weighted >= 0.42
-    assert mean(found.pooled[0]) >= 0.42
-    assert mean(found.pooled[10]) >= 0.52
-    assert mean(found.pooled[40]) >= 0.54
+    assert figures.n_topics == 12
+    assert figures.weighted >= 0.42
+    assert mean(figures.pooled[0]) >= 0.42
+    assert mean(figures.pooled[10]) >= 0.52
+    assert mean(figures.pooled[40]) >= 0.54
 
 
 @pytest.mark.slow
@@ -32,10 +32,10 @@ def test_ten_labels_a_topic_raise_kappa_by_a_tenth(shared_data, name):
 )
 def test_the_weighted_score_agrees_at_least_as_well_as_the_plain_one(shared_data, name):
     row = next(row for row in table.ROWS if row.name.startswith(name))
-    found = table.measure(row, shared_data, draws=1)
-    if found is None:
+    figures = table.measure(row, shared_data, draws=1)
+    if figures is None:
         pytest.skip(f"{name} not found in {shared_data}")
-    assert found.weighted >= found.plain
+    assert figures.weighted >= figures.plain
 
 
 def test_missing_data_is_named_and_left_out(tmp_path, capsys):

@@ -65,13 +65,13 @@ def test_a_config_that_names_something_outside_is_refused(root, data):
         checked(root, **data)
 
 
-@pytest.mark.parametrize("place", ["passages.jsonl", "runs/b.jsonl", "runs"])
-def test_a_link_that_leads_out_is_refused_wherever_it_stands(root, place):
-    path = root / place
+@pytest.mark.parametrize("link", ["passages.jsonl", "runs/b.jsonl", "runs"])
+def test_a_link_that_leads_out_is_refused_wherever_it_stands(root, link):
+    path = root / link
     if path.is_dir():
         shutil.rmtree(path)
     path.unlink(missing_ok=True)
-    other = root.parent / "elsewhere" / ("runs/a.jsonl" if place == "runs/b.jsonl" else place)
+    other = root.parent / "elsewhere" / ("runs/a.jsonl" if link == "runs/b.jsonl" else link)
     path.symlink_to(other)
     with pytest.raises(InputError, match=OUTSIDE):
         checked(root)

@@ -25,9 +25,9 @@ VLLM = {"models.default.api_base": "http://127.0.0.1:9/v1"}
     ],
 )
 def test_a_server_that_could_spend_without_end_does_not_start(tmp_path, model, settings, what):
-    with pytest.raises(InputError, match=what) as told:
+    with pytest.raises(InputError, match=what) as error:
         Session(load_config(None, settings, model=model), tmp_path)
-    assert "\n" not in str(told.value)
+    assert "\n" not in str(error.value)
 
 
 def test_a_server_of_a_limited_or_a_free_judge_starts(tmp_path):

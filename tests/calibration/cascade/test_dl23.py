@@ -40,12 +40,12 @@ def figures(report):
 
 def test_at_half_the_dear_calls_disagreement_is_better_than_chance(pairs):
     cheap = stored(pairs, (*CHEAP, "willia-umbrela1"))
-    found = figures(curve_report(cheap, "agreement", {"resamples": 0}, (0.0, 0.5, 1.0)))
-    assert found["confidence", 0.5][0] >= 0.509
-    assert found["random RMITIR-llama38b", 0.5][0] == pytest.approx(0.472, abs=5e-4)
-    assert found["random", 0.5][0] == pytest.approx(0.501, abs=5e-4)
-    assert found["panel", 0.0][0] == pytest.approx(0.453, abs=5e-4)
-    assert found["confidence", 1.0][0] == found["dear", 1.0][0] == pytest.approx(0.551, abs=5e-4)
+    points = figures(curve_report(cheap, "agreement", {"resamples": 0}, (0.0, 0.5, 1.0)))
+    assert points["confidence", 0.5][0] >= 0.509
+    assert points["random RMITIR-llama38b", 0.5][0] == pytest.approx(0.472, abs=5e-4)
+    assert points["random", 0.5][0] == pytest.approx(0.501, abs=5e-4)
+    assert points["panel", 0.0][0] == pytest.approx(0.453, abs=5e-4)
+    assert points["confidence", 1.0][0] == points["dear", 1.0][0] == pytest.approx(0.551, abs=5e-4)
 
 
 @pytest.mark.slow
@@ -54,9 +54,9 @@ def test_calibrated_confidence_tells_right_from_wrong_on_other_topics(pairs):
     report = curve_report(cheap, "calibrated", {"resamples": 0}, (0.5,))
     assert report["auroc"] >= 0.74
     assert report["has_texts"]
-    found = figures(report)
-    assert found["confidence", 0.5][1] >= 0.777
-    assert found["random RMITIR-llama38b", 0.5][1] == pytest.approx(0.754, abs=0.003)
+    points = figures(report)
+    assert points["confidence", 0.5][1] >= 0.777
+    assert points["random RMITIR-llama38b", 0.5][1] == pytest.approx(0.754, abs=0.003)
     blind = stored(pairs, (*CHEAP, "willia-umbrela1"), cut="2")
     assert (confidences(blind, "agreement") >= 0).all()
 
@@ -64,14 +64,14 @@ def test_calibrated_confidence_tells_right_from_wrong_on_other_topics(pairs):
 def test_a_promise_by_topic_holds_where_one_by_item_does_not(pairs):
     seven = stored(pairs, SEVEN, cut="2", to_people=True)
     wanted = Wanted(guarantee=Guarantee.model_validate({"agree": 0.8}))
-    state, found = fit_report(seven, "agreement", wanted, splits=300)
-    tried = found["guarantee"]["tried"]
+    state, report = fit_report(seven, "agreement", wanted, splits=300)
+    tried = report["guarantee"]["tried"]
     assert tried["topic"]["share"] <= 0.19
     assert tried["topic"]["kept"] >= 0.45
     assert 0.30 <= tried["item"]["share"] <= 0.40
-    assert found["guarantee"]["design_effect"] > 10
+    assert report["guarantee"]["design_effect"] > 10
     assert state.guarantee == wanted.guarantee
-    assert found["kept_right"] >= 0.8
+    assert report["kept_right"] >= 0.8
 
 
 @pytest.mark.slow

@@ -63,21 +63,21 @@ def files(write, votes):
 def test_a_file_for_each_judge_says_what_one_with_all_votes_says(files, votes):
     human, each, both = files
     apart = read_ballots(each, Problems(), labels=human)
-    held = read_ballots([both], Problems(), labels=human)
-    assert apart.members == held.members == ("one", "copy", "two")
-    assert apart.cells == held.cells
-    assert (apart.votes == held.votes).all()
-    assert (apart.truth == held.truth).all()
+    at_once = read_ballots([both], Problems(), labels=human)
+    assert apart.members == at_once.members == ("one", "copy", "two")
+    assert apart.cells == at_once.cells
+    assert (apart.votes == at_once.votes).all()
+    assert (apart.truth == at_once.truth).all()
     assert (apart.truth != NONE).all()
 
 
 def test_a_copy_changes_the_labels_but_adds_no_vote(files):
     human, _, both = files
-    found = read_ballots([both], Problems(), labels=human)
-    worth = together(found).worth.value
+    ballots = read_ballots([both], Problems(), labels=human)
+    worth = together(ballots).worth.value
     assert worth < 2.2
-    assert together(found.at(found.truth == found.votes[:, 0])).worth.correlation is None
-    rows = {row.member: row for row in members_of(found, "quadratic")}
+    assert together(ballots.at(ballots.truth == ballots.votes[:, 0])).worth.correlation is None
+    rows = {row.member: row for row in members_of(ballots, "quadratic")}
     assert rows["one"].value == rows["copy"].value
     assert rows["one"].changes == rows["copy"].changes > 0
     assert rows["two"].changes == 0  # the middle one of three is always the copied one
@@ -88,8 +88,8 @@ def test_a_lost_vote_is_counted_and_is_no_label(write, files):
     rows = [json.loads(line) for line in both.read_text(encoding="utf-8").splitlines()]
     for row in rows[:7]:
         row["votes"]["two"] = None
-    found = read_ballots([write("lost.jsonl", rows)], Problems(), labels=human)
-    [row] = [row for row in members_of(found, "quadratic") if row.member == "two"]
+    ballots = read_ballots([write("lost.jsonl", rows)], Problems(), labels=human)
+    [row] = [row for row in members_of(ballots, "quadratic") if row.member == "two"]
     assert (row.n, row.n_unjudged) == (len(rows) - 7, 7)
 
 
@@ -105,8 +105,8 @@ def test_no_label_of_a_topic_reaches_the_choice_for_it(files, write):
             {"qid": row["qid"], "docid": row["docid"], "grade": None,
              "votes": {f"j{j}": right if n != j else wrong for j in range(N_TOPICS)}}
         )  # fmt: skip
-    found = read_ballots([write("shown.jsonl", shown)], Problems(), labels=human)
-    table = ways(found, Settings(topic_labels=0), {"resamples": 0})
+    ballots = read_ballots([write("shown.jsonl", shown)], Problems(), labels=human)
+    table = ways(ballots, Settings(topic_labels=0), {"resamples": 0})
     [chosen] = [way for way in table if way.name == "single, chosen on other topics"]
     assert (
         chosen.value.value < -0.9
@@ -116,24 +116,24 @@ def test_no_label_of_a_topic_reaches_the_choice_for_it(files, write):
 @pytest.mark.parametrize("how", ["vote", "median", "mean", "dawid-skene"])
 def test_combined_labels_are_a_label_file(files, tmp_path, how):
     human, _, both = files
-    found = read_ballots([both], Problems(), labels=human)
+    ballots = read_ballots([both], Problems(), labels=human)
     path = tmp_path / f"{how}.jsonl"
-    write_combined(path, found, how)
+    write_combined(path, ballots, how)
     labels = read_labels(path, Problems())
-    assert labels.cells.keys() == set(found.cells)
-    assert labels.votes.keys() == set(found.cells)
+    assert labels.cells.keys() == set(ballots.cells)
+    assert labels.votes.keys() == set(ballots.cells)
     if how == "median":
-        assert [labels.cells[cell] for cell in found.cells] == [
-            SCALE[code] for code in found.votes[:, 0]
+        assert [labels.cells[cell] for cell in ballots.cells] == [
+            SCALE[code] for code in ballots.votes[:, 0]
         ]
     with pytest.raises(InputError, match="is there already"):
-        write_combined(path, found, how)
+        write_combined(path, ballots, how)
 
 
 def test_dawid_skene_of_too_little_is_refused(files, tmp_path):
-    found = read_ballots([files[2]], Problems())
+    ballots = read_ballots([files[2]], Problems())
     with pytest.raises(InputError, match="wanted 100 items and 3 members of topic t0, got 30"):
-        write_combined(tmp_path / "x.jsonl", found, "dawid-skene-topics")
+        write_combined(tmp_path / "x.jsonl", ballots, "dawid-skene-topics")
 
 
 def test_a_file_without_votes_is_refused(files):

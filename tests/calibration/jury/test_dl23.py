@@ -31,34 +31,34 @@ def test_the_labels_of_33_judges_are_read(ballots):
 
 @pytest.mark.slow
 def test_33_judges_are_worth_3_votes_and_7_teams_2(ballots):
-    found = together(ballots, family)
-    assert found.worth.value == pytest.approx(2.7, abs=0.05)
-    assert found.families.value == pytest.approx(2.0, abs=0.05)
-    assert found.families.n_members == 7
+    worth = together(ballots, family)
+    assert worth.worth.value == pytest.approx(2.7, abs=0.05)
+    assert worth.families.value == pytest.approx(2.0, abs=0.05)
+    assert worth.families.n_members == 7
 
 
 def test_without_labels_of_people_the_worth_is_more_than_it_is(ballots):
     blind = replace(ballots, truth=ballots.truth * 0 - 1)
-    found = together(blind)
-    assert not found.by_people
-    assert found.worth.value > 2 * 2.67 * 0.9
+    worth = together(blind)
+    assert not worth.by_people
+    assert worth.worth.value > 2 * 2.67 * 0.9
 
 
 @pytest.mark.slow
 def test_the_votes_of_all_are_no_better_than_one_judge_chosen_on_other_topics(ballots):
     settings = Settings(topic_labels=0, best=(5,), family=family)
-    found = {way.name: way for way in ways(ballots, settings, {"resamples": 200})}
-    value = {name: way.value.value for name, way in found.items()}
+    by_name = {way.name: way for way in ways(ballots, settings, {"resamples": 200})}
+    value = {name: way.value.value for name, way in by_name.items()}
     assert value["single, best of these (willia-umbrela1)"] == pytest.approx(0.551, abs=5e-4)
     assert value["single, chosen on other topics"] == pytest.approx(0.508, abs=5e-4)
     assert value["vote"] == pytest.approx(0.500, abs=0.005)
     assert value["median"] == pytest.approx(0.514, abs=0.005)
     assert value["Dawid-Skene, each topic by itself"] == pytest.approx(0.514, abs=0.005)
     assert value["mean of the best 5 of different families, cuts"] >= 0.538
-    better = found["mean of the best 5 of different families, cuts"].less_chosen
+    better = by_name["mean of the best 5 of different families, cuts"].less_chosen
     assert better.low > 0
-    assert found["vote"].less_chosen.low < 0 < found["vote"].less_chosen.high
-    assert all(way.n + way.n_unlabelled == 2762 for way in found.values())
+    assert by_name["vote"].less_chosen.low < 0 < by_name["vote"].less_chosen.high
+    assert all(way.n + way.n_unlabelled == 2762 for way in by_name.values())
 
 
 @pytest.mark.slow
@@ -67,8 +67,8 @@ def test_ten_labels_a_topic_bring_more_than_any_panel(ballots):
     members = tuple(ballots.members[j] for j in few)
     some = np.isin(ballots.topics, sorted(set(ballots.topics))[:8])  # of 15, to be quick
     best = replace(ballots, members=members, votes=ballots.votes[:, few]).at(some)
-    found = ways(best, Settings(topic_labels=10, n_draws=5), {"resamples": 0})
-    value = {(way.name, way.uses): way.value.value for way in found}
+    table = ways(best, Settings(topic_labels=10, n_draws=5), {"resamples": 0})
+    value = {(way.name, way.uses): way.value.value for way in table}
     name = f"mean of {len(few)}, cuts"
     labelled = value[name, "10 labels of each topic"]
     assert labelled > value[name, "other topics"] + 0.03

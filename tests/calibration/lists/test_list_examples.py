@@ -24,12 +24,12 @@ def read(path, judge, problems=None, **data):
 
 def test_nuggets_come_with_the_passages_of_their_topic_and_its_question(tmp_path):
     paths = write_nugget_data(tmp_path, 3)
-    found = read(paths["nuggets"], Nuggetizer, candidates=paths["candidates"])
-    first = found.items[0]
+    examples = read(paths["nuggets"], Nuggetizer, candidates=paths["candidates"])
+    first = examples.items[0]
     assert (first.topic_id, first.question) == ("t0", "What of number 0?")
     assert list(first.wanted) == wanted_of(0)
     assert " ".join(first.made_from["passages"]) == text_about(0)
-    assert found.topics == ("t0", "t1", "t2")
+    assert examples.topics == ("t0", "t1", "t2")
 
 
 def test_with_qrels_nuggets_are_made_from_relevant_passages_alone(tmp_path):
@@ -38,19 +38,19 @@ def test_with_qrels_nuggets_are_made_from_relevant_passages_alone(tmp_path):
     rows = [f"t{i} 0 d{i}.{p} {p}\n" for i in range(3) for p in range(2)]
     qrels.write_text("".join(rows) + "t3 0 d3.0 0\n", encoding="utf-8")
     problems = Problems()
-    found = read(
+    examples = read(
         paths["nuggets"], Nuggetizer, problems, candidates=paths["candidates"], qrels=qrels
     )
-    assert [len(item.made_from["passages"]) for item in found.items] == [1, 1, 1]
-    assert found.n_without_text == 1
+    assert [len(item.made_from["passages"]) for item in examples.items] == [1, 1, 1]
+    assert examples.n_without_text == 1
     assert any("t3 has nothing that it could be made from" in row.what for row in problems.rows)
 
 
 def test_questions_come_with_their_report(tmp_path):
     paths = write_question_data(tmp_path, 3)
-    found = read(paths["questions"], SubQuestionGenerator, reference=paths["reference"])
-    assert found.items[2].made_from == {"report": text_about(2), "n": 15}
-    assert list(found.items[2].wanted) == wanted_of(2)
+    examples = read(paths["questions"], SubQuestionGenerator, reference=paths["reference"])
+    assert examples.items[2].made_from == {"report": text_about(2), "n": 15}
+    assert list(examples.items[2].wanted) == wanted_of(2)
 
 
 def test_key_points_come_with_all_documents_and_their_spans(tmp_path):
@@ -63,13 +63,16 @@ def test_key_points_come_with_all_documents_and_their_spans(tmp_path):
         for i in range(3)
         for n in range(2)
     ]
-    found = read(
+    examples = read(
         write_jsonl(tmp_path / "points.jsonl", points),
         KeyPointExtractor,
         documents=write_jsonl(tmp_path / "documents.jsonl", documents),
     )
-    assert found.items[0].made_from["documents"] == ["It rained on day 0.", "It rained on day 1."]
-    assert found.items[0].spans == {"Rain.": ("It rained",)}
+    assert examples.items[0].made_from["documents"] == [
+        "It rained on day 0.",
+        "It rained on day 1.",
+    ]
+    assert examples.items[0].spans == {"Rain.": ("It rained",)}
 
 
 def test_claims_come_with_their_answer(tmp_path):
@@ -82,14 +85,14 @@ def test_claims_come_with_their_answer(tmp_path):
          "answer": [{"text": f"It rained on day {i}.", "citations": []}]}
         for i in range(3)
     ]  # fmt: skip
-    found = read(
+    examples = read(
         write_jsonl(tmp_path / "claims.jsonl", claims),
         ClaimExtractor,
         runs=(str(write_jsonl(tmp_path / "run.jsonl", answers)),),
     )
-    assert found.items[1].ids == {"topic_id": "t1", "run_id": "r"}
-    assert found.items[1].made_from == {"answer": "It rained on day 1."}
-    assert found.items[1].wanted == ("It rained.",)
+    assert examples.items[1].ids == {"topic_id": "t1", "run_id": "r"}
+    assert examples.items[1].made_from == {"answer": "It rained on day 1."}
+    assert examples.items[1].wanted == ("It rained.",)
 
 
 def test_a_limit_draws_lists_by_the_seed(tmp_path):

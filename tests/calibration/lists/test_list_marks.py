@@ -17,12 +17,12 @@ EXAMPLE = ListExample({"topic_id": "t"}, {"question": "Why?", "passages": ["x"]}
 class Says(Matcher):
     """Matches as it is told."""
 
-    def __init__(self, found):
+    def __init__(self, result):
         super().__init__()
-        self.found = found
+        self.result = result
 
     async def match(self, example, made, concurrency=8):
-        return self.found
+        return self.result
 
 
 def marks_of(matcher=None):
@@ -41,7 +41,10 @@ def test_a_list_is_worth_its_f1_and_one_that_failed_has_no_gain():
 def test_a_list_becomes_a_worked_example_if_it_is_no_worse_than_usual():
     marks, task = marks_of()
     half, none = dspy.Prediction(updated=[A]), dspy.Prediction(updated=[C])
-    assert [marks.metric(task.example, found, trace=[]) for found in (half, none)] == [1.0, 0.0]
+    assert [marks.metric(task.example, prediction, trace=[]) for prediction in (half, none)] == [
+        1.0,
+        0.0,
+    ]
     marks.start(0.9)
     assert marks.metric(task.example, half, trace=[]) == 0.0
     assert marks.metric(task.example, half) == pytest.approx(2 / 3)
@@ -49,9 +52,9 @@ def test_a_list_becomes_a_worked_example_if_it_is_no_worse_than_usual():
 
 def test_feedback_names_what_is_missing_and_what_is_too_much():
     marks, task = marks_of()
-    found = marks.metric_with_feedback(task.example, dspy.Prediction(updated=[A, C]))
-    assert found.score == 0.5
-    assert found.feedback == (
+    result = marks.metric_with_feedback(task.example, dspy.Prediction(updated=[A, C]))
+    assert result.score == 0.5
+    assert result.feedback == (
         "Against the list that people made: precision 0.50, recall 0.50.\n"
         f"Missing, which people have:\n- {B}\nNot on the list of people:\n- {C}"
     )
@@ -61,9 +64,9 @@ def test_feedback_names_what_is_missing_and_what_is_too_much():
 
 def test_what_was_not_matched_is_neither_missing_nor_too_much():
     marks, task = marks_of(Says(Match((True, None), (True, None))))
-    found = dspy.Prediction(updated=[A, C])
-    assert marks.gains(task, found) == [1.0]
-    assert "Missing" not in marks.feedback(task.example, found)
+    prediction = dspy.Prediction(updated=[A, C])
+    assert marks.gains(task, prediction) == [1.0]
+    assert "Missing" not in marks.feedback(task.example, prediction)
     unknown, task = marks_of(Says(Match((None,), (None, None))))
     assert unknown.gains(task, dspy.Prediction(updated=[A])) == [None]
 

@@ -49,8 +49,8 @@ def test_no_item_is_stated_by_the_words_of_several_together():
 
 
 def test_a_judge_is_asked_about_each_item_with_the_other_list_as_its_text(server):
-    found = match(Matcher(EntailmentJudge(backend=backend(server))), [B, C])
-    assert found == Match((True, False), (False, True), n_calls=4)
+    result = match(Matcher(EntailmentJudge(backend=backend(server))), [B, C])
+    assert result == Match((True, False), (False, True), n_calls=4)
     asked = [input_of(request.body) for request in server.requests]
     assert {tuple(data.values()) for data in asked} == {
         (f"{A}\n{B}", B), (f"{A}\n{B}", C), (f"{B}\n{C}", A), (f"{B}\n{C}", B),
@@ -58,31 +58,31 @@ def test_a_judge_is_asked_about_each_item_with_the_other_list_as_its_text(server
 
 
 def test_a_judge_of_windows_is_asked_once_for_each_list(server):
-    found = match(Matcher(EntailmentJudge("lexical", window=10)), [B, C])
-    assert found.n_calls == 2
+    result = match(Matcher(EntailmentJudge("lexical", window=10)), [B, C])
+    assert result.n_calls == 2
     server.brain = lambda body: {
         "verdicts": {
             key: "support" if text in input_of(body)["answer"] else "not_support"
             for key, text in input_of(body)["nuggets"].items()
         }
     }
-    found = match(Matcher(NuggetAssigner(backend=backend(server))), [B, C])
-    assert found == Match((True, False), (False, True), n_calls=2)
+    result = match(Matcher(NuggetAssigner(backend=backend(server))), [B, C])
+    assert result == Match((True, False), (False, True), n_calls=2)
     assert {input_of(r.body)["question"] for r in server.requests} == {"Why?"}
 
 
 def test_a_match_that_failed_is_not_judged_and_never_no_match(server):
     server.faults = lambda index, body: Status(400) if input_of(body)["key_point"] == C else None
-    found = match(Matcher(EntailmentJudge(backend=backend(server, retries=0))), [B, C])
-    assert (found.made, found.wanted) == ((True, None), (False, True))
-    assert found.unjudged.total() == 1
+    result = match(Matcher(EntailmentJudge(backend=backend(server, retries=0))), [B, C])
+    assert (result.made, result.wanted) == ((True, None), (False, True))
+    assert result.unjudged.total() == 1
 
 
 def test_where_the_budget_is_gone_the_rest_is_not_judged(server):
     judge = EntailmentJudge(backend=backend(server, Budget(1), concurrency=1))
-    found = match(Matcher(judge), [B, C])
-    assert found.unjudged == {"budget": 3}
-    assert [*found.made, *found.wanted].count(None) == 3
+    result = match(Matcher(judge), [B, C])
+    assert result.unjudged == {"budget": 3}
+    assert [*result.made, *result.wanted].count(None) == 3
 
 
 def test_a_judge_that_looks_for_nothing_in_a_text_cannot_match():
@@ -107,8 +107,8 @@ def test_lists_of_one_topic_share_items_and_those_of_two_topics_none(shared_data
         for i, topic in enumerate(topics):
             own = tuple(n.text for n in wanted[topic].nuggets)
             texts = [n.text for n in made[topics[i - other]].nuggets]
-            found = match(Matcher(), texts, ListExample({"topic_id": topic}, {}, own))
-            values.append(list_scores(found.made, found.wanted).f1.value)
+            result = match(Matcher(), texts, ListExample({"topic_id": topic}, {}, own))
+            values.append(list_scores(result.made, result.wanted).f1.value)
         return sum(values) / len(values)
 
     assert mean_f1(0) > 0.1

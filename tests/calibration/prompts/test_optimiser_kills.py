@@ -101,11 +101,11 @@ def test_killed_and_started_again_it_asks_nothing_twice_and_finds_the_same(
     assert Counter(json.dumps(body, sort_keys=True) for body in finished) == asked
     assert judge_file(judge, again).text() == judge_file(judge, whole).text()
 
-    def told(path):
+    def steps(path):
         rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
         return [row | {"calls": None} for row in rows]
 
-    assert told(tmp_path / "log.jsonl") == told(tmp_path / "whole.jsonl")
+    assert steps(tmp_path / "log.jsonl") == steps(tmp_path / "whole.jsonl")
 
 
 @pytest.mark.parametrize("method", [pytest.param("bootstrap", marks=pytest.mark.slow), "simba"])

@@ -51,28 +51,28 @@ def kappa(judge):
 def test_it_finds_the_better_prompt_and_held_out_agreement_rises(method, server, tmp_path):
     judge = support_judge(server.base_url)
     before = kappa(judge)
-    found = search(judge, method, log=tmp_path / "log.jsonl")
-    assert found.dev_gain_after > found.dev_gain_before
-    assert found.dev_gain_after <= found.gain_if_perfect
-    assert found.stopped_by == ""
+    result = search(judge, method, log=tmp_path / "log.jsonl")
+    assert result.dev_gain_after > result.dev_gain_before
+    assert result.dev_gain_after <= result.gain_if_perfect
+    assert result.stopped_by == ""
     assert judge.judge.demos == []  # the judge itself is as it was
-    prompt = found.prompts["judge"]
+    prompt = result.prompts["judge"]
     if method in RULES:
         assert RULE in prompt.instructions
-        assert found.dev_gain_after == pytest.approx(found.gain_if_perfect)
+        assert result.dev_gain_after == pytest.approx(result.gain_if_perfect)
     else:
         assert prompt.instructions == judge.judge.signature.instructions
         assert prompt.demos
-    fitted = judge.fitted(judge_file(judge, found))
+    fitted = judge.fitted(judge_file(judge, result))
     assert kappa(fitted) > before + 0.3
 
     rows = [
         json.loads(line)
         for line in (tmp_path / "log.jsonl").read_text(encoding="utf-8").splitlines()
     ]
-    assert len(rows) == found.n_candidates
-    assert rows[0]["gain"] == found.dev_gain_before
-    assert max(row["gain"] for row in rows) == found.dev_gain_after
+    assert len(rows) == result.n_candidates
+    assert rows[0]["gain"] == result.dev_gain_before
+    assert max(row["gain"] for row in rows) == result.dev_gain_after
     assert all(row["n"] == len(DEV) for row in rows)
     assert all(a["calls"] < b["calls"] for a, b in pairwise(rows))
 
@@ -80,11 +80,11 @@ def test_it_finds_the_better_prompt_and_held_out_agreement_rises(method, server,
 @pytest.mark.parametrize("method", METHODS)
 def test_windows_of_nuggets_are_learnt_and_judged_as_windows(method, server):
     judge = NuggetAssigner(backend=support_judge(server.base_url).backend, window=3)
-    found = search(
+    result = search(
         judge, method, options=SMALL[method] | ({"bsize": 6} if method == "simba" else {})
     )
-    assert found.dev_gain_after > found.dev_gain_before
-    for demo in found.prompts["assign"].demos:
+    assert result.dev_gain_after > result.dev_gain_before
+    for demo in result.prompts["assign"].demos:
         assert demo["verdicts"].keys() == demo["nuggets"].keys()
     sizes = {
         len(json.loads(request.body["messages"][-1]["content"].split("\n")[1])["nuggets"])
@@ -97,12 +97,12 @@ def test_windows_of_nuggets_are_learnt_and_judged_as_windows(method, server):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", METHODS)
 def test_threads_change_neither_the_steps_nor_what_is_found(method, server, fresh_judge):
-    found, asked = [], []
+    results, asked = [], []
     for threads in (1, 8):
         server.clear()
-        found.append(search(fresh_judge(), method, threads=threads, seed=3))
+        results.append(search(fresh_judge(), method, threads=threads, seed=3))
         asked.append(sorted(json.dumps(r.body, sort_keys=True) for r in server.requests))
-    assert found[0] == found[1]
+    assert results[0] == results[1]
     assert asked[0] == asked[1]
 
 
@@ -115,16 +115,16 @@ def test_the_budget_is_kept_to_the_call_and_the_best_prompt_scored_in_full_is_ke
     whole = search(fresh_judge(), method)
     for max_calls in (len(DEV) - 1, len(DEV), (len(DEV) + whole.calls) // 2, whole.calls - 1):
         server.clear()
-        found = search(fresh_judge(max_calls=max_calls), method, threads=threads)
-        assert len(server.requests) == found.calls == max_calls
-        assert found.stopped_by == "budget"
+        result = search(fresh_judge(max_calls=max_calls), method, threads=threads)
+        assert len(server.requests) == result.calls == max_calls
+        assert result.stopped_by == "budget"
         if max_calls < len(DEV):
-            assert (found.dev_gain_before, found.dev_gain_after) == (None, None)
-            assert found.n_candidates == 0
+            assert (result.dev_gain_before, result.dev_gain_after) == (None, None)
+            assert result.n_candidates == 0
             continue
-        assert found.dev_gain_before == whole.dev_gain_before
-        assert found.dev_gain_before <= found.dev_gain_after <= whole.dev_gain_after
-        assert 1 <= found.n_candidates <= whole.n_candidates
+        assert result.dev_gain_before == whole.dev_gain_before
+        assert result.dev_gain_before <= result.dev_gain_after <= whole.dev_gain_after
+        assert 1 <= result.n_candidates <= whole.n_candidates
 
 
 # The bounds of docs/trust/optimisers.md: t and d calls of train and dev, options as named there.
@@ -150,14 +150,14 @@ BOUNDS = {
 @pytest.mark.parametrize("method", METHODS)
 def test_a_search_takes_no_more_calls_than_the_docs_say(method, fresh_judge):
     options = OPTIONS[method] | SMALL[method]
-    found = search(fresh_judge(), method)
-    assert found.calls <= BOUNDS[method](len(TRAIN), len(DEV), options)
+    result = search(fresh_judge(), method)
+    assert result.calls <= BOUNDS[method](len(TRAIN), len(DEV), options)
 
 
 def test_calls_kept_back_are_there_afterwards(server):
     judge = support_judge(server.base_url, max_calls=60)
-    found = search(judge, "bootstrap", keep_calls=len(TEST))
-    assert (found.stopped_by, found.calls) == ("budget", 40)
+    result = search(judge, "bootstrap", keep_calls=len(TEST))
+    assert (result.stopped_by, result.calls) == ("budget", 40)
     assert len(labels_of(judge)) == len(TEST)
     assert judge.backend.budget == Budget(60, usage=judge.backend.budget.usage)
 
@@ -178,21 +178,23 @@ def test_what_proposes_instructions_may_be_another_model_with_a_budget_of_its_ow
     judge = support_judge(server.base_url)
     with MockServer(stamp_brain) as other:
         writer = support_judge(other.base_url, max_tokens=700).backend
-        found = search(judge, "gepa", prompt_model=writer)
-        assert RULE in found.prompts["judge"].instructions
+        result = search(judge, "gepa", prompt_model=writer)
+        assert RULE in result.prompts["judge"].instructions
         assert all("response_format" in request.body for request in server.requests)
         assert all(request.body["max_tokens"] == 700 for request in other.requests)
-        assert found.calls == len(server.requests) + len(other.requests)
+        assert result.calls == len(server.requests) + len(other.requests)
 
 
 def test_replies_that_are_no_judgements_earn_least_and_count_as_failed(server, tmp_path):
     def brain(body):
-        is_told = any(RULE in message["content"] for message in body["messages"])
-        return "I would rather not." if is_told and "response_format" in body else stamp_brain(body)
+        has_rule = any(RULE in message["content"] for message in body["messages"])
+        return (
+            "I would rather not." if has_rule and "response_format" in body else stamp_brain(body)
+        )
 
     server.brain = brain
-    found = search(support_judge(server.base_url, reasks=0), "mipro", log=tmp_path / "log")
-    assert found.prompts["judge"].instructions != RULE
+    result = search(support_judge(server.base_url, reasks=0), "mipro", log=tmp_path / "log")
+    assert result.prompts["judge"].instructions != RULE
     rows = [
         json.loads(line) for line in (tmp_path / "log").read_text(encoding="utf-8").splitlines()
     ]
@@ -206,13 +208,13 @@ def test_replies_that_are_no_judgements_earn_least_and_count_as_failed(server, t
 
 def test_feedback_tells_the_reflecting_model_what_people_said_and_why(server):
     search(support_judge(server.base_url), "gepa")
-    told = "\n".join(
+    feedback = "\n".join(
         request.body["messages"][-1]["content"]
         for request in server.requests
         if "response_format" not in request.body
     )
-    assert "Wrong, it is" in told
-    assert "The annotator's reason: the stamp says so" in told
+    assert "Wrong, it is" in feedback
+    assert "The annotator's reason: the stamp says so" in feedback
 
 
 def test_a_lost_endpoint_ends_it_with_the_error_and_no_score(server, tmp_path):
@@ -286,9 +288,9 @@ def test_a_missing_package_is_named_with_what_to_install(method, package, server
 
 def test_mipro_on_samples_of_dev_still_keeps_a_prompt_scored_on_all_of_it(fresh_judge, tmp_path):
     options = SMALL["mipro"] | {"minibatch_size": 5}
-    found = search(fresh_judge(), "mipro", options=options, log=tmp_path / "log")
+    result = search(fresh_judge(), "mipro", options=options, log=tmp_path / "log")
     rows = [
         json.loads(line) for line in (tmp_path / "log").read_text(encoding="utf-8").splitlines()
     ]
     assert all(row["n"] == len(DEV) for row in rows)
-    assert found.dev_gain_after == pytest.approx(found.gain_if_perfect)
+    assert result.dev_gain_after == pytest.approx(result.gain_if_perfect)

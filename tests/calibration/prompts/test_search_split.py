@@ -49,8 +49,8 @@ def test_nothing_of_a_test_topic_reaches_the_search(method, server, examples):
     asked = Settings(method=method, resamples=0, options=SMALL[method], concurrency=1)
 
     def searched(given):
-        found = fitted_and_tested(support_judge(server.base_url), given, asked)
-        return found.file.prompts, found.report["optimiser"]
+        result = fitted_and_tested(support_judge(server.base_url), given, asked)
+        return result.file.prompts, result.report["optimiser"]
 
     (split,) = splits_of(support_judge(server.base_url), examples, asked)
     prompts, report = searched(examples)

@@ -12,9 +12,9 @@ from nuggetjudge.judges import NuggetAssigner, RelevanceJudge, SupportJudge
 
 
 def test_a_windowed_judge_learns_from_the_windows_that_it_will_judge_in():
-    found = tasks(NuggetAssigner("lexical", window=3), stamped_nuggets(2, 4))
-    assert [len(task.labels) for task in found] == [3, 1, 3, 1]
-    first = found[0]
+    windows = tasks(NuggetAssigner("lexical", window=3), stamped_nuggets(2, 4))
+    assert [len(task.labels) for task in windows] == [3, 1, 3, 1]
+    first = windows[0]
     assert list(first.inputs) == ["question", "answer", "nuggets"]
     assert list(first.inputs["nuggets"]) == ["1", "2", "3"]
     assert first.example["verdicts"] == first.labels
