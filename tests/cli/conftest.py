@@ -83,8 +83,8 @@ def tiny(tmp_path: Path) -> Path:
     (folder / "topics.tsv").write_text("t1\twhat makes the tides\n", encoding="utf-8")
     write_rows(folder / "passages.jsonl", [{"docid": "p1", "text": "The moon makes the tides."}])
     texts = list(VERDICTS)
-    for run_id, said in (("one", texts[:3]), ("two", texts[3:])):
-        answer = [{"text": text, "citations": [0]} for text in said]
+    for run_id, sentences in (("one", texts[:3]), ("two", texts[3:])):
+        answer = [{"text": text, "citations": [0]} for text in sentences]
         row = {"run_id": run_id, "topic_id": "t1", "topic": "what makes the tides"}
         row |= {"references": ["p1"], "response_length": 12, "answer": answer}
         write_rows(folder / f"{run_id}.jsonl", [row])

@@ -39,15 +39,15 @@ def given(judge, monkeypatch):
     """What a command with these settings is handed for a command line."""
 
     def parse(names, *arguments):
-        found = []
+        settings_of_call = []
 
         def tides(given: Given) -> None:
-            found.append(given)
+            settings_of_call.append(given)
 
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)
         alone.command(cls=Command)(settings(names)(tides))
         typer.main.get_command(alone)(list(map(str, arguments)), standalone_mode=False)
-        return found[0]
+        return settings_of_call[0]
 
     return parse
 
@@ -135,7 +135,7 @@ def test_a_flag_sets_its_setting(flags, name, value, given):
 
 
 @pytest.mark.parametrize(
-    ("flags", "told"),
+    ("flags", "message"),
     [
         (["--max-calls", "0"], "--max-calls 0: run.max_calls: "),
         (["--max-cost", "nan"], "--max-cost nan: run.max_cost: "),
@@ -146,18 +146,18 @@ def test_a_flag_sets_its_setting(flags, name, value, given):
         (["--executor", ""], "--executor : run.executor: "),
     ],
 )
-def test_a_wrong_value_is_told_with_its_flag(flags, told, given):
+def test_a_wrong_value_is_told_with_its_flag(flags, message, given):
     names = "run.max_calls run.max_cost run.allow_missing coverage.k items.fields run.executor"
     with pytest.raises(InputError) as error:
         given(names, *flags).config()
-    assert str(error.value).startswith(told)
+    assert str(error.value).startswith(message)
 
 
 def test_what_was_not_given_leaves_the_config_file_alone(given, tmp_path):
     path = tmp_path / "judge.yaml"
     path.write_text("run: {offline: true, limit: 5}\ndata: {topics: t.tsv}\n", encoding="utf-8")
-    said = given("run.offline run.limit data.topics", "--config", path, "--topics", "own.tsv")
-    config = said.config()
+    parsed = given("run.offline run.limit data.topics", "--config", path, "--topics", "own.tsv")
+    config = parsed.config()
     assert (config.run.offline, config.run.limit) == (True, 5)
     assert str(config.data.topics) == "own.tsv"
     assert given("run.offline").is_empty
@@ -168,12 +168,12 @@ def test_what_was_not_given_leaves_the_config_file_alone(given, tmp_path):
 def test_programs_and_a_config_go_together(given, tmp_path):
     path = tmp_path / "judge.yaml"
     path.write_text("program: support\nrun: {limit: 5}\n", encoding="utf-8")
-    said = given("run.limit", "--config", path)
-    assert said.config_of(None).program == ("support",)
-    config = said.config_of("nuggets,relevance")
+    parsed = given("run.limit", "--config", path)
+    assert parsed.config_of(None).program == ("support",)
+    config = parsed.config_of("nuggets,relevance")
     assert (config.program, config.run.limit) == (("nuggets", "relevance"), 5)
     with pytest.raises(InputError, match="a config too, wanted one"):
-        said.config_of(str(path))
+        parsed.config_of(str(path))
     with pytest.raises(InputError, match="name a config file, or programs"):
         given("run.limit").config_of(None)
 

@@ -48,8 +48,10 @@ def test_a_full_disk_names_the_file(name, size, limited, judge, tmp_path):
         assert done.code == 0, done.err
     ran = limited(size, *COMMANDS[name])
     assert ran.returncode == 2, (ran.stdout, ran.stderr)
-    (said,) = (line for line in ran.stderr.splitlines() if line.startswith("judge: "))
-    assert re.match(r"judge: \S*(new|nuggetjudge-)\S+: .*cannot be written \(.+\)$", said), said
+    (message,) = (line for line in ran.stderr.splitlines() if line.startswith("judge: "))
+    assert re.match(r"judge: \S*(new|nuggetjudge-)\S+: .*cannot be written \(.+\)$", message), (
+        message
+    )
     assert "Traceback" not in ran.stderr
     assert not list((tmp_path / "new").rglob("*.part"))
     again = judge(*COMMANDS[name])
@@ -64,6 +66,6 @@ def test_a_full_device_behind_stdout_is_named(command, judge, environment, tmp_p
             *(*JUDGE, "score", "new/out", *command),
             **{"cwd": tmp_path, "env": environment, "stdout": full.fileno(), "stderr": PIPE},
         )
-        _, said = process.communicate(timeout=30)
+        _, stderr = process.communicate(timeout=30)
     what = "judge: stdout: cannot be written (No space left on device)\n"
-    assert (process.returncode, said) == (2, what)
+    assert (process.returncode, stderr) == (2, what)

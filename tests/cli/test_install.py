@@ -21,11 +21,11 @@ OF_TESTS = {"hypothesis", "krippendorff", "pyndeval", "sklearn", "statsmodels", 
 
 def test_the_package_imports_nothing_that_is_installed_for_tests_alone():
     folders = [path.resolve() for path in (ROOT / "src" / "nuggetjudge").iterdir() if path.is_dir()]
-    found = {}
+    imported = {}
     for path in (path for folder in folders for path in folder.rglob("*.py")):
-        found |= dict.fromkeys(IMPORTED.findall(path.read_text("utf-8")), path)
-    assert {"dspy", "numpy", "scipy"} <= found.keys()
-    assert {name: found[name] for name in OF_TESTS & found.keys()} == {}
+        imported |= dict.fromkeys(IMPORTED.findall(path.read_text("utf-8")), path)
+    assert {"dspy", "numpy", "scipy"} <= imported.keys()
+    assert {name: imported[name] for name in OF_TESTS & imported.keys()} == {}
 
 
 def test_a_lexical_run_needs_neither_litellm_nor_any_client_of_a_provider(tmp_path):
@@ -45,10 +45,10 @@ main()
 
 def test_a_model_of_another_provider_without_litellm_is_told_in_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "litellm", None)
-    with pytest.raises(InputError) as told:
+    with pytest.raises(InputError) as error:
         LiteLLMTransport(ModelConfig(model="anthropic/claude-sonnet-4-5"))
     expected = "litellm is not installed: pip install litellm, or ask an OpenAI-compatible "
-    assert str(told.value) == expected + "endpoint: openai/NAME with api_base"
+    assert str(error.value) == expected + "endpoint: openai/NAME with api_base"
 
 
 def test_prices_are_unknown_and_not_nought_without_litellm(monkeypatch):
@@ -70,11 +70,11 @@ def installed(name, **packages):
 
 def test_the_table_sets_what_was_beside_what_is_and_is_held_to_its_bounds():
     before, after = installed("old", a=400, b=100, c=300), installed("this folder", a=400, b=100)
-    found = report_of([before, after])
-    table = {row[0]: row[1:] for row in found.table}
+    report = report_of([before, after])
+    table = {row[0]: row[1:] for row in report.table}
     assert table["all, MB"] == ["800", "500"]
     assert table["packages, pip's own too"] == ["3", "2"]
     assert table["only for LiteLLM, MB"] == ["400", "400"]
     assert table["c, MB"] == ["300.0", "-"]
-    assert found.is_within
+    assert report.is_within
     assert not report_of([after, before]).is_within, "800 MB are too much"

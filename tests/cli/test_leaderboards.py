@@ -14,16 +14,16 @@ from nuggetjudge.records.rows import ScoreRow
 
 
 def row(**changed):
-    found = {"run_id": "r", "topic_id": "all", "measure": "A", "value": 0.25, "n": 3}
-    found |= {"n_unjudged": 0, "low": 0.25, "high": 0.25, "n_topics": 2}
-    return ScoreRow(**found | changed)
+    fields = {"run_id": "r", "topic_id": "all", "measure": "A", "value": 0.25, "n": 3}
+    fields |= {"n_unjudged": 0, "low": 0.25, "high": 0.25, "n_topics": 2}
+    return ScoreRow(**fields | changed)
 
 
 def board(tmp_path, *rows, **asked):
     path = tmp_path / "assignments.jsonl"
     path.touch()
-    (found,) = leaderboards(rows, path, **asked)
-    return found
+    (board_of_path,) = leaderboards(rows, path, **asked)
+    return board_of_path
 
 
 def lines(tmp_path, *rows, **asked):
@@ -57,9 +57,9 @@ def test_a_run_that_answered_nothing_keeps_its_0(tmp_path):
 
 
 def test_a_name_cannot_steer_the_terminal_or_break_its_line(tmp_path):
-    found = lines(tmp_path, row(run_id="a\x1b[2J\nb\x9b\ud800"))
-    assert len(found) == 2
-    assert found[1].startswith("a\\x1b[2J\\nb\\x9b\\ud800 ")
+    printed = lines(tmp_path, row(run_id="a\x1b[2J\nb\x9b\ud800"))
+    assert len(printed) == 2
+    assert printed[1].startswith("a\\x1b[2J\\nb\\x9b\\ud800 ")
 
 
 def test_letters_of_every_script_stay(tmp_path):
@@ -68,20 +68,20 @@ def test_letters_of_every_script_stay(tmp_path):
 
 def test_topics_are_those_answered_of_those_asked(tmp_path):
     whole, part = by_topic("whole", 1, 0.5, 1, 1), by_topic("part", 1, None, None, None)
-    found = lines(tmp_path, *whole, *part)
-    assert "  4  4  " in found[1]
-    assert "  1 of 4  1  " in found[2]
+    printed = lines(tmp_path, *whole, *part)
+    assert "  4  4  " in printed[1]
+    assert "  1 of 4  1  " in printed[2]
 
 
 def test_a_topic_on_which_nothing_was_judged_is_told_from_one_not_answered(tmp_path):
     lost = row(run_id="lost", topic_id="t2", value=None, n=0, n_unjudged=2, low=0, high=1)
     mean = row(run_id="lost", value=1.0, n=2, n_unjudged=2, low=0.667, high=1, n_topics=2)
     of_lost = [mean, *(row(run_id="lost", topic_id=f"t{n}", value=1.0) for n in (0, 1)), lost]
-    found = lines(tmp_path, *by_topic("whole", 1, 0.5, 1), *of_lost)
-    assert found[0].split()[-5:] == ["topics", "in", "mean", "n", "unjudged"]
-    assert "0.667 to 1.000" in found[1]
-    assert found[1].split()[-4:] == ["3", "2", "2", "2"]
-    assert any(line.startswith("in mean: ") for line in found)
+    printed = lines(tmp_path, *by_topic("whole", 1, 0.5, 1), *of_lost)
+    assert printed[0].split()[-5:] == ["topics", "in", "mean", "n", "unjudged"]
+    assert "0.667 to 1.000" in printed[1]
+    assert printed[1].split()[-4:] == ["3", "2", "2", "2"]
+    assert any(line.startswith("in mean: ") for line in printed)
 
 
 def three_runs():
@@ -97,22 +97,22 @@ def test_intervals_and_what_is_told_apart_are_those_of_compare(tmp_path):
     path = tmp_path / "scores.jsonl"
     path.write_text("".join(r.model_dump_json() + "\n" for r in rows), encoding="utf-8")
     compared = compare_runs([path], Problems(), measures=["A"])["measures"]["A"]
-    found = board(tmp_path, *rows)
+    result = board(tmp_path, *rows)
     wanted = {r["run_id"]: (r["low"], r["high"]) for r in compared["runs"]}
-    assert {line.run_id: line.intervals["A"] for line in found.lines} == wanted
+    assert {line.run_id: line.intervals["A"] for line in result.lines} == wanted
     next_of = {r["run_id"]: r["is_told_apart"] for r in compared["pairs"] if r["are_neighbours"]}
-    assert {line.run_id: line.is_told_apart for line in found.lines} == next_of | {"bad": None}
+    assert {line.run_id: line.is_told_apart for line in result.lines} == next_of | {"bad": None}
     assert next_of == {"good": False, "near": True}
-    assert (found.n_told_apart, found.n_pairs) == (2, 3)
-    text = board_text(found).splitlines()
+    assert (result.n_told_apart, result.n_pairs) == (2, 3)
+    text = board_text(result).splitlines()
     assert [line[-60:].count("=") for line in text[1:4]] == [1, 0, 0]
 
 
 def test_two_runs_are_told_apart_as_compare_tells_two(tmp_path):
     rows = [r for r in three_runs() if r.run_id != "near"]
-    found = board(tmp_path, *rows)
-    assert (found.test, found.n_told_apart) == ("randomisation", 1)  # p = 2 / 2^8
-    assert "told apart by randomisation (p < 0.05): 1 of 1 pairs" in board_text(found)
+    result = board(tmp_path, *rows)
+    assert (result.test, result.n_told_apart) == ("randomisation", 1)  # p = 2 / 2^8
+    assert "told apart by randomisation (p < 0.05): 1 of 1 pairs" in board_text(result)
 
 
 def test_runs_that_cannot_be_tested_say_why(tmp_path):
@@ -132,8 +132,8 @@ def test_a_table_has_100_columns_and_never_two_runs_of_one_name(tmp_path):
     ]  # fmt: skip
     path = tmp_path / "assignments.jsonl"
     path.touch()
-    for found in leaderboards(rows, path):
-        text = board_text(found).splitlines()
+    for each in leaderboards(rows, path):
+        text = board_text(each).splitlines()
         assert max(map(len, text)) <= 100
         start = next(n for n, line in enumerate(text) if line.startswith("run")) + 1
         assert len({line.split()[0] for line in text[start : start + 3]}) == 3
@@ -159,9 +159,9 @@ def test_the_first_row_is_the_best_by_what_is_asked_for(tmp_path):
         *by_topic("a", 0.9, 0.9, measure="V_strict"), *by_topic("a", 0.1, 0.1, measure="V"),
         *by_topic("b", 0.1, 0.1, measure="V_strict"), *by_topic("b", 0.9, 0.9, measure="V"),
     ]  # fmt: skip
-    found = board(tmp_path, *rows, sort="V", measures=["V_strict", "V"])
-    assert found.measures == ["V", "V_strict"]
-    assert [line.run_id for line in found.lines] == ["b", "a"]
+    result = board(tmp_path, *rows, sort="V", measures=["V_strict", "V"])
+    assert result.measures == ["V", "V_strict"]
+    assert [line.run_id for line in result.lines] == ["b", "a"]
 
 
 def test_a_github_table_shows_names_as_they_are(tmp_path):

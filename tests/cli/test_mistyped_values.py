@@ -4,7 +4,7 @@ import pytest
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (
             ("export", "wandb", ".", "--project", "p", "--mode", "offlin"),
@@ -17,10 +17,10 @@ import pytest
         ),
     ],
 )
-def test_a_mistyped_value_is_told_which_was_meant(arguments, said, judge):
+def test_a_mistyped_value_is_told_which_was_meant(arguments, message, judge):
     if "run" in arguments:
         assert judge("init", "demo").code == 0
     ran = judge(*arguments)
     assert ran.code == 2
-    assert said in " ".join(ran.err.split())
+    assert message in " ".join(ran.err.split())
     assert "Value error" not in ran.err

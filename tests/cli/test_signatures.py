@@ -89,7 +89,7 @@ def test_the_docstring_tells_of_each_under_its_panel(command):
     assert "Example: tides Brest" in text
 
 
-def untold(*, port: str = "") -> None:
+def undescribed(*, port: str = "") -> None:
     """Nothing of it."""
 
 
@@ -101,7 +101,7 @@ def too_much() -> None:
     """
 
 
-@pytest.mark.parametrize("command", [untold, too_much])
+@pytest.mark.parametrize("command", [undescribed, too_much])
 def test_a_docstring_that_tells_of_other_parameters_is_an_error(command):
     with pytest.raises(TypeError, match="port"):
         from_signature(command)

@@ -20,12 +20,12 @@ def seen(environment, tmp_path):
             *JUDGE, *arguments, cwd=tmp_path, env=environment, stdout=theirs, stderr=PIPE
         )
         os.close(theirs)
-        found = b""
+        output = b""
         while part := _read(ours):
-            found += part
+            output += part
         os.close(ours)
         assert process.wait(timeout=30) == 0, process.stderr.read()
-        return found.decode().replace("\r\n", "\n")
+        return output.decode().replace("\r\n", "\n")
 
     return go
 

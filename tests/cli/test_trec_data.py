@@ -62,9 +62,9 @@ def test_lexical_nugget_labels_agree_with_people(judge, shared_data, tmp_path, r
         *("--model", "lexical"),
     )
     assert ran.code == 0, ran.err
-    (found,) = judge("agree", folder / "nugget_assignments.jsonl", "out", "--json").rows
-    assert found["n"] == 7468
-    assert found["one_vs_rest"]["support"] >= 0.52
+    (figures,) = judge("agree", folder / "nugget_assignments.jsonl", "out", "--json").rows
+    assert figures["n"] == 7468
+    assert figures["one_vs_rest"]["support"] >= 0.52
 
 
 @pytest.mark.slow
@@ -78,12 +78,12 @@ def test_lexical_support_labels_agree_with_people(judge, shared_data, tmp_path, 
         topics[row["topic_id"]] = "not known"
         references, answer = [], []
         for sentence in row["sentences"]:
-            places = []
+            indices = []
             for citation in sentence["citations"]:
                 if citation["docid"] not in references:
                     references.append(citation["docid"])
-                places.append(references.index(citation["docid"]))
-            answer.append({"text": sentence["text"], "citations": places})
+                indices.append(references.index(citation["docid"]))
+            answer.append({"text": sentence["text"], "citations": indices})
         by_run[row["run_id"]].append(answer_row(row["run_id"], row["topic_id"], references, answer))
     write_runs(tmp_path / "runs", by_run)
     write(tmp_path / "labels.jsonl", chosen)
@@ -95,9 +95,9 @@ def test_lexical_support_labels_agree_with_people(judge, shared_data, tmp_path, 
         *("--passages", folder / "passages.jsonl", "--model", "lexical"),
     )
     assert ran.code == 3, ran.err  # about half of the cited passages have no text here
-    (found,) = judge("agree", "labels.jsonl", "out", "--json").rows
-    assert found["n"] > 1500
-    assert found["one_vs_rest"]["full"] >= 0.40
+    (figures,) = judge("agree", "labels.jsonl", "out", "--json").rows
+    assert figures["n"] > 1500
+    assert figures["one_vs_rest"]["full"] >= 0.40
 
 
 @pytest.fixture

@@ -64,11 +64,11 @@ def test_annotators_stand_in_columns_beside_the_judge(judge, annotated):
     assert ran.code == 0, ran.err
     assert max(map(len, ran.out.splitlines())) <= 100
     assert "judge, majority" in ran.out
-    (found,) = judge("agree", annotated, "judged.jsonl", "--json").rows
+    (row,) = judge("agree", annotated, "judged.jsonl", "--json").rows
     line = next(line for line in ran.out.splitlines() if line.startswith("Cohen kappa, linear"))
     columns = re.findall(r"(-?\d\.\d{3}) \[", line)
-    people = found["annotators"]
-    figures = found["cohen_kappa"]["linear"], people["judge"]["linear"]
+    people = row["annotators"]
+    figures = row["cohen_kappa"]["linear"], people["judge"]["linear"]
     assert columns == [f"{x:.3f}" for x in (*figures, people["among"]["pairwise_kappa"]["linear"])]
 
 

@@ -50,14 +50,14 @@ def test_answered_or_not_is_not_compared_with_how_well(tmp_path, ours_first):
     files, cut = ((people, ratings), "1,3") if ours_first else ((ratings, people), "3,1")
     with pytest.raises(InputError, match=f"answered or not, and how well.*such as --cut {cut}"):
         compared(*files)
-    found = compared(*files, *cut.split(","))
-    assert (found["n"], found["accuracy"], found["cut"]) == (6, 4 / 6, tuple(cut.split(",")))
+    report = compared(*files, *cut.split(","))
+    assert (report["n"], report["accuracy"], report["cut"]) == (6, 4 / 6, tuple(cut.split(",")))
 
 
 def test_a_longer_scale_on_the_other_side_is_said(write):
     human, judged = write("h.jsonl", [0, 1, 2, 3]), write("j.jsonl", [0, 1, 2, 5])
-    found = compared(human, judged)
-    assert found["scale_note"].startswith(f"{human} has 0 to 3 and {judged} has 0 to 5: figures")
+    report = compared(human, judged)
+    assert report["scale_note"].startswith(f"{human} has 0 to 3 and {judged} has 0 to 5: figures")
     assert compared(human, human)["scale_note"] is None
 
 
@@ -72,13 +72,13 @@ def test_two_labels_against_three_are_said_where_they_are_many(write):
 
 def test_a_cut_gives_the_binary_figures_of_the_labels_above_and_below(write):
     one, other = [0, 3, 4, 2, 3, 5, 1, 2], [0, 4, 2, 3, 3, 5, 0, 1]
-    found = compared(write("h.jsonl", one), write("j.jsonl", other), "3")
+    report = compared(write("h.jsonl", one), write("j.jsonl", other), "3")
     names = ["negative", "positive"]
     wanted = agreement(*([names[n >= 3] for n in given] for given in (one, other)), names)
-    assert found["confusion"] == [[3, 1], [1, 3]]
-    assert {k: found[k] for k in wanted.as_dict()} == wanted.as_dict()
-    assert found["precision"]["positive"] == found["f1"]["positive"] == 0.75
-    assert found["is_ordered"]
+    assert report["confusion"] == [[3, 1], [1, 3]]
+    assert {k: report[k] for k in wanted.as_dict()} == wanted.as_dict()
+    assert report["precision"]["positive"] == report["f1"]["positive"] == 0.75
+    assert report["is_ordered"]
 
 
 def test_annotators_are_cut_before_their_majority(write, tmp_path):
@@ -97,9 +97,9 @@ def test_annotators_are_cut_before_their_majority(write, tmp_path):
         ],
     )
     problems = Problems()
-    found = agree(human, judged, problems, cut=["3"], resamples=0)
-    assert (found["n"], found["accuracy"], len(problems)) == (2, 1.0, 0)
-    pooled = found["annotators"]["judge"]["pooled"]
+    report = agree(human, judged, problems, cut=["3"], resamples=0)
+    assert (report["n"], report["accuracy"], len(problems)) == (2, 1.0, 0)
+    pooled = report["annotators"]["judge"]["pooled"]
     assert pooled["confusion"] == [[2, 0], [1, 3]]  # six labels, each a pair
     assert pooled["recall"]["positive"] == 0.75
     among = agree(human, None, Problems(), cut=["3"], resamples=0)["annotators"]["among"]
@@ -149,8 +149,8 @@ def test_crux_task_2_at_eta_3_comes_of_one_command(judge, shared_data, tmp_path)
                     pairs.append((row[name] >= 3, row["llm_rating_llama33_70b"] >= 3))
     rows_of(tmp_path / "task2.jsonl", rows)
     args = ("agree", "task2.jsonl", folder / "llm_ratings.jsonl", "--cut", 3, "--resamples", 0)
-    (found,) = judge(*args, "--json").rows
-    pooled = found["annotators"]["judge"]["pooled"]
+    (report,) = judge(*args, "--json").rows
+    pooled = report["annotators"]["judge"]["pooled"]
     right = pairs.count((True, True))
     assert pooled["n"] == len(pairs) > 90
     assert pooled["precision"]["positive"] == right / (right + pairs.count((False, True)))

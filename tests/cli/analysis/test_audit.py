@@ -25,8 +25,8 @@ def data(tmp_path):
     for run, n_good in RUNS.items():
         rows = []
         for topic in TOPICS:
-            said = [f"{run} {topic} {'good' if i < n_good else 'bad'} {i}" for i in range(4)]
-            answer = [{"text": text, "citations": [0]} for text in said]
+            texts = [f"{run} {topic} {'good' if i < n_good else 'bad'} {i}" for i in range(4)]
+            answer = [{"text": text, "citations": [0]} for text in texts]
             row = {"run_id": run, "topic_id": topic, "references": [f"p-{topic}"]}
             rows.append({**row, "answer": answer})
         write(tmp_path / f"{run}.jsonl", rows)
@@ -36,7 +36,7 @@ def data(tmp_path):
 @pytest.fixture
 def judged(judge, data):
     """Judged by one model; gives what judges again by another, which is partial to one run."""
-    with ExitStack() as held:
+    with ExitStack() as stack:
 
         def served(loved):
             def brain(body):
@@ -44,7 +44,7 @@ def judged(judge, data):
                 is_good = " good " in sentence or sentence.startswith(loved)
                 return {"verdict": "full" if is_good else "none"}
 
-            return held.enter_context(MockServer(brain=brain, model_names=MODELS)).base_url
+            return stack.enter_context(MockServer(brain=brain, model_names=MODELS)).base_url
 
         runs = [word for run in RUNS for word in ("--runs", data / f"{run}.jsonl")]
         texts = ["--topics", data / "topics.jsonl", "--passages", data / "passages.jsonl"]
@@ -62,17 +62,17 @@ def judged(judge, data):
 def test_a_judge_with_a_favourite_is_found_by_the_pairs_that_change_order(judged):
     ran = judged("last", "--json")
     assert ran.code == 0, ran.err
-    (found,) = ran.rows
-    assert found["families"] == [["Qwen"], ["Llama"]]
-    assert found["warning"] == ""
+    (report,) = ran.rows
+    assert report["families"] == [["Qwen"], ["Llama"]]
+    assert report["warning"] == ""
     # By hand: `last` passes second and third, and ties with best, which kept all that it had.
-    ranks = {row["run_id"]: (row["rank"], row["other_rank"]) for row in found["runs"]}
+    ranks = {row["run_id"]: (row["rank"], row["other_rank"]) for row in report["runs"]}
     assert ranks == {"best": (1, 1), "last": (4, 2), "second": (2, 3), "third": (3, 4)}
-    (top,) = found["top"]
+    (top,) = report["top"]
     assert (top["k"], top["n_pairs"], top["n_swapped"], top["most_places"]) == (4, 6, 2, 2)
     assert sorted(top["beyond_chance"]) == [["second", "last"], ["third", "last"]]
     assert top["n_beyond_chance"] == 2
-    alike = {row["run_id"]: (row["n"], row["accuracy"]) for row in found["runs"]}
+    alike = {row["run_id"]: (row["n"], row["accuracy"]) for row in report["runs"]}
     assert alike["last"] == (48, 0.25)  # its three bad sentences of four
     assert {alike[run] for run in ("best", "second", "third")} == {(48, 1.0)}
 
@@ -80,12 +80,12 @@ def test_a_judge_with_a_favourite_is_found_by_the_pairs_that_change_order(judged
 def test_a_judge_that_agrees_changes_nothing_and_a_sample_is_what_it_says(judged, tmp_path):
     ran = judged("nobody", "--sample", "5", "--seed", "3", "--json")
     assert ran.code == 0, ran.err
-    (found,) = ran.rows
-    assert (found["n_topics"], found["tau_b"], found["agreement"]["n"]) == (5, 1.0, 80)
-    assert found["top"][0]["n_swapped"] == 0
+    (report,) = ran.rows
+    assert (report["n_topics"], report["tau_b"], report["agreement"]["n"]) == (5, 1.0, 80)
+    assert report["top"][0]["n_swapped"] == 0
     lines = (tmp_path / "first-audit" / "sample" / "topics.jsonl").read_text("utf-8").splitlines()
     assert len(lines) == 5
-    assert found["cost"]["other"]["calls"] == 80
+    assert report["cost"]["other"]["calls"] == 80
 
 
 def test_a_judge_of_the_same_family_is_no_second_opinion(judged):
@@ -105,8 +105,8 @@ def test_of_the_top_five_it_says_who_leaves_and_which_swaps_a_judge_was_sure_of(
     first = {run: i for i, run in enumerate("abcdef", 1)}
     other = {**first, "e": 6, "f": 5, "a": 2, "b": 1}
     sure, unsure = {frozenset("ab"): True}, {frozenset("ef"): False}
-    found = _top(5, list("abcdef"), [first, other], [unsure, sure])
-    assert (found["leave"], found["enter"]) == (["e"], ["f"])
-    assert (found["n_pairs"], found["n_swapped"], found["most_places"]) == (15, 2, 1)
-    assert found["beyond_chance"] == [["a", "b"]]
-    assert found["n_beyond_chance"] == 1
+    top = _top(5, list("abcdef"), [first, other], [unsure, sure])
+    assert (top["leave"], top["enter"]) == (["e"], ["f"])
+    assert (top["n_pairs"], top["n_swapped"], top["most_places"]) == (15, 2, 1)
+    assert top["beyond_chance"] == [["a", "b"]]
+    assert top["n_beyond_chance"] == 1

@@ -42,10 +42,10 @@ def test_the_curve_has_chance_and_the_panel_beside_it(judge, voted):
     ):
         assert title in lines
     [report] = judge(*given, "--share", 0.3, "--resamples", 0, "--json").rows
-    found = {point["way"]: point["quadratic"]["value"] for point in report["points"]}
-    assert found["confidence"] > found["random"] + 0.03
-    assert found["dear"] > found["random"]
-    assert found["panel"] < found["confidence"]
+    kappa = {point["way"]: point["quadratic"]["value"] for point in report["points"]}
+    assert kappa["confidence"] > kappa["random"] + 0.03
+    assert kappa["dear"] > kappa["random"]
+    assert kappa["panel"] < kappa["confidence"]
 
 
 def test_a_share_becomes_a_threshold_of_a_file_that_a_config_takes(judge, voted):

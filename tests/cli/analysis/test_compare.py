@@ -18,11 +18,11 @@ def judged(judge, tmp_path):
 
 def test_two_runs_are_tested_in_the_order_they_are_named(judge, judged):
     ran = judge("compare", "judged", "--runs", "complete,thin", "--measure", "V_strict", "--json")
-    (found,) = ran.rows
-    (pair,) = found["measures"]["V_strict"]["pairs"]
+    (report,) = ran.rows
+    (pair,) = report["measures"]["V_strict"]["pairs"]
     assert (pair["run_id"], pair["other_run_id"], pair["n_topics"]) == ("complete", "thin", 5)
     assert pair["p"] == 2 / 2**5  # better on all five topics
-    means = [run["mean"] for run in found["measures"]["V_strict"]["runs"]]
+    means = [run["mean"] for run in report["measures"]["V_strict"]["runs"]]
     assert pair["difference"] == pytest.approx(means[0] - means[1])
     scores = [
         json.loads(line)
@@ -65,8 +65,8 @@ def test_two_judges_show_their_flips_and_write_all_of_them(judge, judged, rows_o
 def test_means_whose_difference_is_another_say_what_it_is_over(judge, tmp_path):
     rows = [["one", "1", 1.0], ["one", "2", 0.0], ["two", "1", 0.5], ["two", "2", None]]
     rows += [["three", "1", 0.2], ["three", "2", 0.2]]
-    said = "A difference is over the topics that both runs have"
-    for value, is_said in ((None, True), (0.5, False)):
+    sentence = "A difference is over the topics that both runs have"
+    for value, is_noted in ((None, True), (0.5, False)):
         lines = [
             {"run_id": run, "topic_id": topic, "measure": "V_strict", "value": v}
             for run, topic, v in ([*row[:2], value if row[2] is None else row[2]] for row in rows)
@@ -76,7 +76,7 @@ def test_means_whose_difference_is_another_say_what_it_is_over(judge, tmp_path):
         for runs in ("one,two", "one,two,three"):
             ran = judge("compare", "scores.jsonl", "--runs", runs)
             assert ran.code == 0, ran.err
-            assert (said in ran.out) is is_said, (value, runs)
+            assert (sentence in ran.out) is is_noted, (value, runs)
 
 
 def test_a_run_of_which_nothing_was_judged_has_no_mean(judge, tmp_path):
@@ -90,8 +90,8 @@ def test_a_run_of_which_nothing_was_judged_has_no_mean(judge, tmp_path):
     ]
     text = "".join(json.dumps(line) + "\n" for line in lines)
     (tmp_path / "scores.jsonl").write_text(text, encoding="utf-8")
-    (found,) = judge("compare", "scores.jsonl", "--json").rows
-    means = {r["run_id"]: r["mean"] for r in found["measures"]["support_precision"]["runs"]}
+    (report,) = judge("compare", "scores.jsonl", "--json").rows
+    means = {r["run_id"]: r["mean"] for r in report["measures"]["support_precision"]["runs"]}
     assert means == {"whole": 0.25, "lost": None}
 
 

@@ -79,12 +79,12 @@ def test_the_three_tables_are_printed(judge, run_coverage):
 
 def test_json_has_the_same_in_one_object(judge, run_coverage):
     run_coverage()
-    (found,) = judge("coverage", "out", "--k", "2,4", "--resamples", 20, "--json").rows
-    assert found["settings"]["k"] == 3
-    tau = found["to_report_coverage"]["coverage"]
+    (report,) = judge("coverage", "out", "--k", "2,4", "--resamples", 20, "--json").rows
+    assert report["settings"]["k"] == 3
+    tau = report["to_report_coverage"]["coverage"]
     assert (tau["tau"]["value"], tau["n_runs"], tau["n_unjudged"]) == (1.0, 3, 0)
-    assert [row["eta"] for row in found["by_eta"]] == [1, 2, 3, 4, 5]
-    at_2, at_4 = found["by_k"]
+    assert [row["eta"] for row in report["by_eta"]] == [1, 2, 3, 4, 5]
+    at_2, at_4 = report["by_k"]
     assert [at_2["contexts"][run]["value"] for run in RUNS] == [0.0, 0.25, 0.5]
     assert [at_2["reports"][run]["value"] for run in RUNS] == [0.25, 0.5, 0.75]
     assert (at_2["k"], at_2["to_base"]["tau"]["value"]) == (2, 1.0)
@@ -123,10 +123,10 @@ REFUSED = {
 
 def test_flags_that_make_no_sense_are_told_in_a_line(judge, run_coverage):
     run_coverage()
-    for flags, told in REFUSED.items():
+    for flags, message in REFUSED.items():
         ran = judge("coverage", "out", *flags)
         assert (ran.code, ran.out) == (2, "")
-        assert ran.err.startswith(f"judge: {told}")
+        assert ran.err.startswith(f"judge: {message}")
         assert ran.err.count("\n") == 1
 
 

@@ -133,7 +133,7 @@ def test_of_questions_nothing_is_said_that_would_have_to_fall(judge, tiny):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         ([], "name the judge that is probed (--judge), or plant faults (--faults)"),
         (["--faults", "--conditions", "batch"], "--conditions: faults are planted under one"),
@@ -142,10 +142,10 @@ def test_of_questions_nothing_is_said_that_would_have_to_fall(judge, tiny):
         (["--faults", "--out", "demo"], "which no probe wrote; name another --out"),
     ],
 )
-def test_what_cannot_be_tested_ends_with_2_and_one_line(judge, demo, arguments, said):
+def test_what_cannot_be_tested_ends_with_2_and_one_line(judge, demo, arguments, message):
     ran = judge("probe", demo, *arguments)
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err
 
 
@@ -178,15 +178,15 @@ def test_the_tables_of_the_page_are_those_of_the_data(shared_data, capsys):
     if table.tested(shared_data) is None:
         pytest.skip(f"rag24_e2e, rag24_support not found in {shared_data}")
     table.main([str(shared_data)])
-    found = with_tables(PAGE, capsys.readouterr().out)
-    assert found == (PAGE, 2 * 11 + 2 * 4), "`make pages` renews it"
+    renewed = with_tables(PAGE, capsys.readouterr().out)
+    assert renewed == (PAGE, 2 * 11 + 2 * 4), "`make pages` renews it"
 
 
 @pytest.mark.slow
 def test_known_judges_come_out_as_what_they_are_on_the_same_cases(shared_data):
-    if (found := table.tested(shared_data)) is None:
+    if (tables := table.tested(shared_data)) is None:
         pytest.skip(f"rag24_e2e, rag24_support not found in {shared_data}")
-    for one in found.values():
+    for one in tables.values():
         of_judge = {name: row["informedness"] for name, row in table.judged(one).items()}
         assert of_judge["always the best label"]["value"] == 0.0
         assert of_judge["by what was planted"]["value"] == 1.0

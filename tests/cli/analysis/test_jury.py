@@ -40,11 +40,11 @@ def test_everything_is_printed_in_100_columns(judge, voted):
 
 def test_json_has_the_same_figures(judge, voted):
     given = ("jury", voted, "--votes", "said", "--labels", voted, "--topic-labels", 0, "--json")
-    [found] = judge(*given).rows
-    assert [row["member"] for row in found["members"]] == list(NAMES)
-    assert found["members"][0]["differs"] == 0.0  # the middle one of three, two of whom agree
-    assert found["by_people"]
-    assert {way["uses"] for way in found["ways"]} == {"these", "none", "other topics"}
+    [report] = judge(*given).rows
+    assert [row["member"] for row in report["members"]] == list(NAMES)
+    assert report["members"][0]["differs"] == 0.0  # the middle one of three, two of whom agree
+    assert report["by_people"]
+    assert {way["uses"] for way in report["ways"]} == {"these", "none", "other topics"}
 
 
 def test_without_labels_the_worth_is_an_upper_bound(judge, voted):

@@ -36,9 +36,9 @@ def test_a_sheet_that_people_filled_is_measured_as_it_is(judge, demo):
         writer = csv.DictWriter(stream, rows[0])
         writer.writeheader()
         writer.writerows(rows)
-    (found,) = judge("agree", "sheet.csv", "judged", "--json").rows
-    assert (found["kind"], found["n"], found["n_human_unlabelled"]) == ("support", 10, 2)
-    assert found["truth_counts"]["full"] == 10
+    (report,) = judge("agree", "sheet.csv", "judged", "--json").rows
+    assert (report["kind"], report["n"], report["n_human_unlabelled"]) == ("support", 10, 2)
+    assert report["truth_counts"]["full"] == 10
     chosen = judge("agree", "sheet.csv", "judged", "--where", "chosen_by=random", "--json")
     n_random = sum(row["chosen_by"] == "random" for row in rows)
     assert chosen.rows[0]["n"] + chosen.rows[0]["n_human_unlabelled"] == n_random == 6
@@ -94,5 +94,5 @@ def test_the_page_shows_what_is_printed(judge, tmp_path):
     judge("run", "demo/judge.yaml", "--nuggets", "demo/nuggets.jsonl", "--out", "judged", "-q")
     page = (Path(__file__).parents[3] / "docs" / "trust" / "next.md").read_text(encoding="utf-8")
     shown = page.split("```\n")[3]
-    told = judge("next", "judged", "--kind", "support", "--n", 12, "--out", "to-label.csv").out
-    assert told == shown
+    printed = judge("next", "judged", "--kind", "support", "--n", 12, "--out", "to-label.csv").out
+    assert printed == shown

@@ -146,7 +146,7 @@ def test_a_broken_reply_is_asked_again_once_as_in_any_run(judge, judged, tide_se
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--judge", "support", "--conditions", "weather"], "--conditions 'weather': wanted some"),
         (["--judge", "support", "--field", "x"], "--field x: wanted OURS=THEIRS"),
@@ -158,11 +158,11 @@ def test_a_broken_reply_is_asked_again_once_as_in_any_run(judge, judged, tide_se
     ],
 )
 def test_what_cannot_be_probed_ends_with_2_and_one_line(
-    judge, judged, tide_server, arguments, said
+    judge, judged, tide_server, arguments, message
 ):
     ran = judge("probe", judged, *arguments)
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err
     assert tide_server.requests == []
 

@@ -18,9 +18,9 @@ def judged(tide_server, run_tiny, tmp_path):
     tide_server.clear()
 
     def deaf(body):
-        told = body["messages"][-1]["content"]
+        prompt = body["messages"][-1]["content"]
         for text in ("Tides follow the sun alone.", "Kelp bends", "Bays funnel", "Lakes have"):
-            if text in told:
+            if text in prompt:
                 return {"verdict": "partial" if text[0] in "TB" else "none"}
         return {"verdict": "full"}
 
@@ -114,7 +114,7 @@ def test_another_model_is_asked_instead(judge, judged, tide_server):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["--conditions", "batch"], "--conditions: texts are planted under one"),
         (["--faults"], "--injection: wanted it without --faults"),
@@ -123,11 +123,11 @@ def test_another_model_is_asked_instead(judge, judged, tide_server):
     ],
 )
 def test_what_cannot_be_planted_ends_with_2_and_one_line(
-    judge, judged, tide_server, arguments, said
+    judge, judged, tide_server, arguments, message
 ):
     ran = inject(judge, judged, *arguments)
     assert ran.code == 2
-    assert said in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err
     assert tide_server.requests == []
 

@@ -40,14 +40,14 @@ def judged(tmp_path):
 def test_chosen_rows_score_as_a_file_of_them_alone(judged, tmp_path):
     alone = tmp_path / "alone.jsonl"
     alone.write_text("".join(json.dumps(row) + "\n" for row in ROWS[:3]), encoding="utf-8")
-    found = score_path(judged, Problems(), where={"part": ["x"]})
-    assert found == score_path(alone, Problems())
-    by = {(row.run_id, row.topic_id, row.measure): row for row in found}
+    rows = score_path(judged, Problems(), where={"part": ["x"]})
+    assert rows == score_path(alone, Problems())
+    by = {(row.run_id, row.topic_id, row.measure): row for row in rows}
     mean = by["b", "all", "support_precision"]  # no answer to t2, and t3 is not asked for
     assert (mean.value, mean.n_topics) == (0.0, 2)
     open_one = by["a", "t2", "support_precision"]
     assert (open_one.value, open_one.low, open_one.high, open_one.n_unjudged) == (1.0, 0.5, 1.0, 1)
-    assert not any(row.run_id == "c" or row.topic_id == "t3" for row in found)
+    assert not any(row.run_id == "c" or row.topic_id == "t3" for row in rows)
 
 
 def test_nugget_files_are_chosen_from_too(tmp_path):
@@ -58,8 +58,8 @@ def test_nugget_files_are_chosen_from_too(tmp_path):
     ]  # fmt: skip
     path = tmp_path / "n.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    found = score_path(path, Problems(), where={"half": ["1"]})
-    assert {row.value for row in found if row.measure == "V_strict"} == {1.0}
+    scores = score_path(path, Problems(), where={"half": ["1"]})
+    assert {row.value for row in scores if row.measure == "V_strict"} == {1.0}
 
 
 def test_a_field_or_value_that_is_not_there_names_those_that_are(judged, judge):
@@ -102,13 +102,13 @@ def test_the_counts_of_the_support_paper_come_of_the_file_as_it_is(shared_data):
     """Table 2 where the data has all of its topics; else the rows, counted another way."""
     path = shared_data / "rag24_support" / "answers.jsonl"
     rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    found = {
+    counts = {
         row.value: row
         for row in label_counts(path, "condition", Problems())
         if row.of == "first citations"
     }
     for condition, (n_topics, published) in TABLE_2.items():
-        names = [name for name in found if name is not None and name.startswith(condition)]
+        names = [name for name in counts if name is not None and name.startswith(condition)]
         labels = Counter(
             sentence["citations"][0]["label"]
             for row in rows
@@ -117,11 +117,11 @@ def test_the_counts_of_the_support_paper_come_of_the_file_as_it_is(shared_data):
             if sentence["citations"]
         )
         ours = tuple(
-            sum(found[name].labels[label] for name in names)
+            sum(counts[name].labels[label] for name in names)
             for label in ("full", "partial", "none")
         )
         assert ours == (labels[2], labels[1], labels[0])
-        topics = set().union(*(found[name].topics for name in names))
+        topics = set().union(*(counts[name].topics for name in names))
         if len(topics) == n_topics:
             assert ours == published
         assert all(n <= most for n, most in zip(ours, published, strict=True))
@@ -130,8 +130,8 @@ def test_the_counts_of_the_support_paper_come_of_the_file_as_it_is(shared_data):
 def test_runs_judged_from_scratch_score_as_another_implementation_has_them(shared_data, rows_of):
     folder = shared_data / "rag24_support"
     where = {"condition": ["from_scratch", "from_scratch_webassess"]}
-    found = score_path(folder / "answers.jsonl", Problems(), where=where)
-    means = {r.run_id: r for r in found if r.topic_id == "all" and r.measure == "support_precision"}
+    rows = score_path(folder / "answers.jsonl", Problems(), where=where)
+    means = {r.run_id: r for r in rows if r.topic_id == "all" and r.measure == "support_precision"}
     cells = rows_of(folder / "expected_cell_scores.jsonl")
     cells = [row for row in cells if row["condition"].startswith("from_scratch")]
     n_topics = len({row["topic_id"] for row in cells})
@@ -144,9 +144,9 @@ def test_runs_judged_from_scratch_score_as_another_implementation_has_them(share
 
 def test_lists_and_objects_are_no_values_to_choose_by(judge, tmp_path):
     """Evidence is a list of objects: nobody can name one, and they would fill the screen."""
-    said = [{"of": "passage", "quote": "It rained."}]
+    evidence = [{"of": "passage", "quote": "It rained."}]
     row = {"run_id": "r", "topic_id": "t", "sentence": 0, "citation": "p", "rank": 0}
-    row |= {"label": "full", "weight": 1.0, "evidence": said}
+    row |= {"label": "full", "weight": 1.0, "evidence": evidence}
     (tmp_path / "support.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     ran = judge("score", "support.jsonl", "--where", "evidence=x")
     assert (ran.code, "'evidence' to choose by, wanted one of run_id" in ran.err) == (2, True)

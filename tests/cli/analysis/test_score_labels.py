@@ -18,9 +18,9 @@ def files(tmp_path):
                 for i in range(10):
                     truth = "support" if rng.random() < share else "not_support"
                     other = "not_support" if truth == "support" else "support"
-                    said = other if rng.random() < 0.15 else truth
+                    label = other if rng.random() < 0.15 else truth
                     nuggets.append({"id": f"n{i}", "text": f"n{i}", "importance": "vital"})
-                    nuggets[-1]["assignment"] = said
+                    nuggets[-1]["assignment"] = label
                     if rng.random() < 0.6:
                         labels.append(f"t{topic},{run},n{i},{truth}")
                 row = {"qid": f"t{topic}", "query": "q", "run_id": run, "answer_text": "a"}
@@ -31,13 +31,13 @@ def files(tmp_path):
 
 def test_the_table_stands_below_the_plain_scores(judge, files):
     plain = judge("score", "judged.jsonl")
-    found = judge(
+    ran = judge(
         "score", "judged.jsonl", "--labels", "human.csv", "--measure", "V_strict",
         "--half-width", 0.05,
     )  # fmt: skip
-    assert found.code == 0, found.err
-    assert found.out.startswith(plain.out + "\nV_strict, 95% intervals; judge and people correlate")
-    table = found.out.removeprefix(plain.out).splitlines()
+    assert ran.code == 0, ran.err
+    assert ran.out.startswith(plain.out + "\nV_strict, 95% intervals; judge and people correlate")
+    table = ran.out.removeprefix(plain.out).splitlines()
     assert table[2].split()[:5] == ["run", "judged", "corrected", "topics", "like"]
     assert [line.split()[0] for line in table[3:5]] == ["good", "poor"]
     assert table[6].startswith("minus good")
@@ -46,9 +46,9 @@ def test_the_table_stands_below_the_plain_scores(judge, files):
 
 def test_json_gives_score_rows_and_then_corrected_ones(judge, files):
     plain = judge("score", "judged.jsonl", "--json")
-    found = judge("score", "judged.jsonl", "--labels", "human.csv", "--json", "--level", 0.9)
-    assert found.out.startswith(plain.out)
-    rows = [row for row in found.rows if "row" in row]
+    ran = judge("score", "judged.jsonl", "--labels", "human.csv", "--json", "--level", 0.9)
+    assert ran.out.startswith(plain.out)
+    rows = [row for row in ran.rows if "row" in row]
     assert [row["row"] for row in rows] == ["corrected"] * 12 + ["difference"] * 6
     first = rows[0]
     assert {"judged", "corrected", "human_only", "rho", "n_labels", "warnings"} <= first.keys()
@@ -66,10 +66,10 @@ def test_names_of_runs_cannot_steer_the_terminal(judge, files):
     row = {"qid": "t0", "query": "q", "run_id": "\x1b[2Jred", "answer_text": "a"}
     with (files / "judged.jsonl").open("a", encoding="utf-8") as stream:
         stream.write(json.dumps({**row, "response_length": 1, "nuggets": nuggets}) + "\n")
-    found = judge("score", "judged.jsonl", "--labels", "human.csv", "--measure", "V_strict")
-    assert found.code == 0, found.err
-    assert "\x1b" not in found.out
-    assert "  \\x1b[2Jred: 0 labels, wanted 20 or more\n" in found.out
+    ran = judge("score", "judged.jsonl", "--labels", "human.csv", "--measure", "V_strict")
+    assert ran.code == 0, ran.err
+    assert "\x1b" not in ran.out
+    assert "  \\x1b[2Jred: 0 labels, wanted 20 or more\n" in ran.out
 
 
 def test_labels_of_other_items_are_left_out_by_a_flag_and_counted(judge, files):

@@ -12,17 +12,17 @@ BIAS, DRIFT = ("bias", 2), ("drift", 2)
 
 def blocks(page):
     """The fenced blocks of a page, commands and what the last of them prints by turns."""
-    found = (
+    parts = (
         (ROOT / "docs" / "trust" / f"{page}.md").read_text(encoding="utf-8").split("```\n")[1::2]
     )
-    return list(zip(found[::2], found[1::2], strict=True))
+    return list(zip(parts[::2], parts[1::2], strict=True))
 
 
 @pytest.mark.parametrize(("page", "n"), [BIAS, DRIFT])
 def test_the_pages_show_what_their_commands_print(judge, page, n):
-    found = blocks(page)
-    assert len(found) == n
-    for commands, shown in found:
+    pairs = blocks(page)
+    assert len(pairs) == n
+    for commands, shown in pairs:
         for command in commands.splitlines():
             ran = judge(*command.split()[1:])
             assert ran.code == 0, ran.err
@@ -64,7 +64,7 @@ def test_errors_and_slices_are_rows_for_machines_too(judge, lexical):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("agree", "LABELS", "lexical", "--by", "weather"), "--by weather: wanted some of"),
         (("agree", "LABELS", "--by", "run"), "--by run: wanted HUMAN and JUDGED, and no --plots"),
@@ -75,11 +75,11 @@ def test_errors_and_slices_are_rows_for_machines_too(judge, lexical):
         (("drift", "lexical", "lexical", "--margin", "2"), "--margin 2.0: wanted above 0"),
     ],
 )
-def test_what_cannot_be_told_ends_with_2_and_one_line(judge, lexical, arguments, said):
+def test_what_cannot_be_told_ends_with_2_and_one_line(judge, lexical, arguments, message):
     given = [LABELS / "nuggets.jsonl" if each == "LABELS" else each for each in arguments]
     ran = judge(*given)
     assert (ran.code, ran.out) == (2, "")
-    assert said in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err
 
 

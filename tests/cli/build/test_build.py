@@ -61,11 +61,11 @@ def test_the_example_is_built_and_evaluates_two_runs_without_a_model(judge, tmp_
     both = evaluation(collection, retrieval=EXAMPLE / "runs")
     ran = judge("run", "coverage", *both, "--k", 4, "--out", "r", "--json")
     assert ran.code == 0, ran.err
-    found = means(ran)
-    assert {run for run, _ in found} == {"Z*", "y*", "broad", "echo"}
-    assert found["Z*", "coverage"] == 1.0
-    assert found["broad", "coverage"] > found["echo", "coverage"]
-    assert found["broad", "redundancy"] < found["echo", "redundancy"]
+    scores = means(ran)
+    assert {run for run, _ in scores} == {"Z*", "y*", "broad", "echo"}
+    assert scores["Z*", "coverage"] == 1.0
+    assert scores["broad", "coverage"] > scores["echo", "coverage"]
+    assert scores["broad", "redundancy"] < scores["echo", "redundancy"]
     pool = {row["id"] for row in rows_of(collection / "passages.jsonl")}
     ranked = {
         line.split()[2]
@@ -77,9 +77,9 @@ def test_the_example_is_built_and_evaluates_two_runs_without_a_model(judge, tmp_
     answers = evaluation(collection, retrieval=EXAMPLE / "runs", runs=EXAMPLE / "answers")
     ran = judge("run", "coverage", *answers, "--k", 4, "--out", "r", "--json")
     assert ran.code == 0, ran.err
-    found = means(ran)
-    assert found["y*", "report_coverage"] > found["broad", "report_coverage"]
-    assert found["broad", "report_coverage"] > found["echo", "report_coverage"]
+    scores = means(ran)
+    assert scores["y*", "report_coverage"] > scores["broad", "report_coverage"]
+    assert scores["broad", "report_coverage"] > scores["echo", "report_coverage"]
     assert time.monotonic() - began < WHOLE_S
 
 
@@ -92,8 +92,8 @@ def test_a_collection_made_by_a_model_needs_no_model_to_evaluate_own_passages(
         built = judge("build", "crux", coded, *model, "--out", "c", "--json")
         assert built.code == 0, built.err
         assert "unknown" in built.err  # the price of a model of one's own
-        (found,) = built.rows
-        assert (found["topics"], found["texts"]["passages"]["n"]) == (3, 9)
+        (report,) = built.rows
+        assert (report["topics"], report["texts"]["passages"]["n"]) == (3, 9)
         n = len(server.requests)
         lines = [f"{t} Q0 {t}:0#0 1 2 r1\n" for t in ("tide", "kelp", "gull")]
         (tmp_path / "r1.run").write_text("".join(lines), encoding="utf-8")

@@ -48,16 +48,16 @@ def test_the_example_is_built_and_verified_without_a_model(judge, tmp_path, rows
     assert ran.code == 0, ran.err
     # 16 key points; most say that one is not grounded, and that 6 more do not help.
     assert ["all", "16", "15", "9", "7", "0", "0.562"] in map(str.split, ran.out.splitlines())
-    (found,) = judge(*verify, "--json").rows
-    assert found["agreement"]["grounded"]["observed"] == pytest.approx((15 + 1 / 3) / 16)
-    assert found["agreement"]["key_point"]["observed"] == pytest.approx((12 + 3 / 3) / 15)
+    (report,) = judge(*verify, "--json").rows
+    assert report["agreement"]["grounded"]["observed"] == pytest.approx((15 + 1 / 3) / 16)
+    assert report["agreement"]["key_point"]["observed"] == pytest.approx((12 + 3 / 3) / 15)
     (left,) = rows_of(tmp_path / "c" / "keypoints.jsonl")
     assert len(left["key_points"]) == 9
 
     answer = {"run_id": "r", "topic_id": "marsh", "topic": "", "references": []}
-    said = [{"text": point["text"], "citations": []} for point in left["key_points"]]
+    sentences = [{"text": point["text"], "citations": []} for point in left["key_points"]]
     (tmp_path / "r.jsonl").write_text(
-        json.dumps({**answer, "answer": said}) + "\n", encoding="utf-8"
+        json.dumps({**answer, "answer": sentences}) + "\n", encoding="utf-8"
     )
     data = ("--topics", "c/topics.jsonl", "--keypoints", "c/keypoints.jsonl", "--runs", "r.jsonl")
     ran = judge("run", "keypoints", *data, "--out", "scores", "--json")
@@ -128,7 +128,7 @@ def test_key_points_that_nobody_decided_end_with_3(judge, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ((".",), "is a folder"),
         ((SEEDS, "--verified", EXAMPLE / "verified.csv"), "is no folder"),
@@ -136,10 +136,10 @@ def test_key_points_that_nobody_decided_end_with_3(judge, tmp_path):
         ((".", "--verified", EXAMPLE / "verified.csv"), "manifest.json is missing"),
     ],
 )
-def test_a_folder_and_a_file_are_told_apart(arguments, told, judge):
+def test_a_folder_and_a_file_are_told_apart(arguments, message, judge):
     ran = judge("build", "long2rag", *arguments)
     assert ran.code == 2
-    assert told in " ".join(ran.err.replace("│", " ").split())
+    assert message in " ".join(ran.err.replace("│", " ").split())
 
 
 def test_a_kill_repeats_no_finished_request_and_changes_no_byte(

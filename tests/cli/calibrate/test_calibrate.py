@@ -63,8 +63,8 @@ def test_a_table_tells_before_after_and_whether_it_helped(judge, labels, tmp_pat
     linear = report["figures"]["linear"]
     row = lines[5]
     for side in ("before", "after", "difference"):
-        found = linear[side]
-        assert f"{found['value']:.3f} [{found['low']:.3f}, {found['high']:.3f}]" in row
+        estimate = linear[side]
+        assert f"{estimate['value']:.3f} [{estimate['low']:.3f}, {estimate['high']:.3f}]" in row
     assert (
         json.loads((tmp_path / "fitted/j.json").read_text(encoding="utf-8"))["fitted"]["figures"][
             "linear"
@@ -74,13 +74,13 @@ def test_a_table_tells_before_after_and_whether_it_helped(judge, labels, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("lean", "told"),
+    ("lean", "message"),
     [
         (0.0, "It helped: linear kappa is higher on topics that the fit never saw."),
         (-0.3, "It did not help: linear kappa is lower on topics"),
     ],
 )
-def test_it_says_plainly_whether_it_helped(judge, tmp_path, lean, told):
+def test_it_says_plainly_whether_it_helped(judge, tmp_path, lean, message):
     """Where it did not, people are far more lenient with the topics to fit on."""
     rows = support_rows(20, 10)
     path = write_jsonl(tmp_path / "labels.jsonl", rows)
@@ -89,7 +89,7 @@ def test_it_says_plainly_whether_it_helped(judge, tmp_path, lean, told):
     others = {row["topic_id"]: lean for row in rows if row["topic_id"] not in test}
     rows = support_rows(20, 10, lean=others)
     ran = judge("calibrate", write_jsonl(path, rows), *THRESHOLD)
-    assert told in ran.out
+    assert message in ran.out
     assert "too narrow" not in ran.out
 
 
@@ -122,22 +122,22 @@ def test_a_fitted_file_loads_in_a_run(judge, labels, tmp_path):
     for n, row in enumerate(ROWS):
         answers.setdefault(row["topic_id"], []).append((row["sentence"], f"p{n}"))
     runs = [
-        {"run_id": "r", "topic_id": topic, "topic": "why", "references": [p for _, p in said],
+        {"run_id": "r", "topic_id": topic, "topic": "why", "references": [p for _, p in sentences],
          "response_length": 9,
-         "answer": [{"text": text, "citations": [i]} for i, (text, _) in enumerate(said)]}
-        for topic, said in answers.items()
+         "answer": [{"text": text, "citations": [i]} for i, (text, _) in enumerate(sentences)]}
+        for topic, sentences in answers.items()
     ]  # fmt: skip
     write_jsonl(tmp_path / "r.jsonl", runs)
     data = ["--runs", "r.jsonl", "--topics", "topics.tsv", "--passages", "passages.jsonl"]
     ran = judge("run", "support", *data, "--out", "res", "--set", "judges.support.state=j.json")
     assert ran.code == 0, ran.err
-    found = [
+    judged = [
         json.loads(line)
         for line in (tmp_path / "res/support.jsonl").read_text(encoding="utf-8").splitlines()
     ]
     truth = {(row["topic_id"], row["sentence_id"]): row["label"] for row in ROWS}
-    right = sum(truth[row["topic_id"], row["sentence"]] == row["label"] for row in found)
-    assert right / len(found) > 0.85
+    right = sum(truth[row["topic_id"], row["sentence"]] == row["label"] for row in judged)
+    assert right / len(judged) > 0.85
 
 
 def test_each_item_is_asked_once_and_offline_gives_the_same_bytes(judge, labels, server, tmp_path):
@@ -145,8 +145,8 @@ def test_each_item_is_asked_once_and_offline_gives_the_same_bytes(judge, labels,
     first = judge(*given)
     assert first.code == 0, first.err
     assert len(server.requests) == 72
-    said = [input_of(request.body)["sentence"] for request in server.requests]
-    assert len(set(said)) == 72
+    sentences = [input_of(request.body)["sentence"] for request in server.requests]
+    assert len(set(sentences)) == 72
     written = (tmp_path / "j.json").read_bytes()
     (tmp_path / "j.json").unlink()
     again = judge(*given, "--offline")
@@ -192,9 +192,9 @@ def test_ctrl_c_ends_with_130_and_what_was_answered_is_not_asked_again(
         time.sleep(0.05)
     time.sleep(0.3)
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate(timeout=30)
-    assert process.returncode == 130, told
-    assert "Traceback" not in told
+    _, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, stderr
+    assert "Traceback" not in stderr
     assert not (tmp_path / "j.json").exists()
     server.latency_s = 0.0
     server.clear()

@@ -108,8 +108,8 @@ def test_a_run_makes_its_nuggets_with_the_prompt_of_the_file(
         assert len(others) == 2 * len(prompt["demos"]) + 1
     made = [json.loads(row) for row in (tmp_path / "results/nuggets.jsonl").open(encoding="utf-8")]
     wanted = {text for i in range(N_TOPICS) for text in wanted_of(i)}
-    found = [nugget["text"] in wanted for bank in made for nugget in bank["nuggets"]]
-    assert sum(found) / len(found) > 0.6
+    is_wanted = [nugget["text"] in wanted for bank in made for nugget in bank["nuggets"]]
+    assert sum(is_wanted) / len(is_wanted) > 0.6
     manifest = json.loads((tmp_path / "results/manifest.json").read_text(encoding="utf-8"))
     assert manifest["judges"]["nuggetizer"]["state"] is not None
 
@@ -147,15 +147,15 @@ def test_each_call_that_made_a_good_list_may_be_a_worked_example(calibrate, tmp_
 
 
 def test_threads_change_neither_what_is_asked_nor_what_is_found(calibrate, server, tmp_path):
-    found, asked = [], []
+    files, asked = [], []
     for threads in (1, 8):
         server.clear()
         cache, out = tmp_path / f"cache{threads}", tmp_path / f"{threads}.json"
         flags = ("--set", f"run.concurrency={threads}", "--set", f"run.cache={cache}")
         assert calibrate("gepa", *flags, "--match", "entailment", "--out", out).code == 0
-        found.append(out.read_bytes())
+        files.append(out.read_bytes())
         asked.append(sorted(json.dumps(r.body, sort_keys=True) for r in server.requests))
-    assert found[0] == found[1]
+    assert files[0] == files[1]
     assert asked[0] == asked[1]
 
 

@@ -66,9 +66,9 @@ def test_it_replays_to_the_same_bytes_with_nothing_but_itself(exported, judge):
     ran = judge("verify", "aj")
     assert (ran.code, ran.err) == (0, ""), ran.out
     assert ran.out.endswith("The same bytes, from 8 held replies, with no network.\n")
-    [found] = judge("verify", "aj", "--json").rows
-    assert found["is_same"]
-    names = {file["name"] for file in found["files"]}
+    [report] = judge("verify", "aj", "--json").rows
+    assert report["is_same"]
+    names = {file["name"] for file in report["files"]}
     assert {"support.jsonl", "scores.jsonl", "nuggets-support.eval.txt", "workflow.yml"} <= names
 
 
@@ -174,8 +174,8 @@ def test_one_key_gives_the_same_bytes_again_and_another_other_names(
 
 def test_what_was_not_judged_is_not_judged_in_the_export(run_tiny, tide_brain, judge, tmp_path):
     def brain(body):
-        said = tide_brain(body)
-        return {"verdict": "perhaps"} if said == {"verdict": "none"} else said
+        reply = tide_brain(body)
+        return {"verdict": "perhaps"} if reply == {"verdict": "none"} else reply
 
     with MockServer(brain=brain) as server:
         assert run_tiny(server, "support", "--quiet").code == 3
@@ -226,8 +226,8 @@ def test_an_input_that_names_runs_in_a_way_of_its_own_is_not_veiled(tide_server,
 def test_replicates_of_a_jury_and_a_second_endpoint_replay_each_by_its_own_replies(
     tiny, judge, tmp_path
 ):
-    said = iter(["full", "partial", "none"] * 100)
-    with MockServer(brain=lambda body: {"verdict": next(said)}) as server:
+    verdicts = iter(["full", "partial", "none"] * 100)
+    with MockServer(brain=lambda body: {"verdict": next(verdicts)}) as server:
         (tmp_path / "jury.yaml").write_text(
             yaml.safe_dump({
                 "program": "support",

@@ -15,11 +15,11 @@ BASE = "nuggets-relevance-support"
 
 def candidates_of(kiddie, rows_of):
     """The documents that the reports carry, as candidates of their topics."""
-    found = {}
+    documents_by_topic = {}
     for path in sorted((kiddie / "runs").glob("*.jsonl")):
         for row in rows_of(path):
-            found.setdefault(row["metadata"]["topic_id"], {}).update(row["documents"])
-    for topic_id, documents in found.items():
+            documents_by_topic.setdefault(row["metadata"]["topic_id"], {}).update(row["documents"])
+    for topic_id, documents in documents_by_topic.items():
         docs = [{"docid": name, "score": 1.0, "doc": {"segment": document["text"]}}
                 for name, document in documents.items()]  # fmt: skip
         yield {"query": {"qid": topic_id, "text": topic_id}, "candidates": docs}

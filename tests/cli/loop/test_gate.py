@@ -41,10 +41,10 @@ def test_one_question_is_no_evidence_that_nothing_got_worse(judge, judged):
 def test_ci_gets_junit_markdown_and_json(judge, judged, tmp_path):
     files = ["--junit", tmp_path / "gate.xml", "--summary", tmp_path / "gate.md"]
     ran = judge("gate", judged, *MISSED, "--json", *files)
-    (found,) = ran.rows
-    assert (ran.code, found["is_passed"], found["is_judged"]) == (1, False, True)
-    assert [check["is_passed"] for check in found["checks"]] == [True, False, False]
-    assert found["checks"][1]["value"] == 0.5
+    (report,) = ran.rows
+    assert (ran.code, report["is_passed"], report["is_judged"]) == (1, False, True)
+    assert [check["is_passed"] for check in report["checks"]] == [True, False, False]
+    assert report["checks"][1]["value"] == 0.5
     suites = ElementTree.parse(tmp_path / "gate.xml").getroot()
     assert (suites.get("tests"), suites.get("failures")) == ("3", "2")
     assert "Failed: 2 of 3" in (tmp_path / "gate.md").read_text(encoding="utf-8")

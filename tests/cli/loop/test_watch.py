@@ -66,14 +66,14 @@ def test_broken_input_is_told_and_waited_for(watched, tide_server, capfd):
     keep_judging(watched, rounds=1)
     before = Path("out/scores.jsonl").read_bytes()
     whole = Path("one.jsonl").read_text(encoding="utf-8")
-    for path, broken, told in (
+    for path, broken, message in (
         ("one.jsonl", whole + "{\n", "one.jsonl:2: not JSON"),
         ("judge.yaml", "program: [suport]\n", "did you mean support"),
     ):
         kept = Path(path).read_text(encoding="utf-8")
         Path(path).write_text(broken, encoding="utf-8")
         keep_judging(watched, rounds=1)
-        assert told in capfd.readouterr().err
+        assert message in capfd.readouterr().err
         assert Path("out/scores.jsonl").read_bytes() == before
         Path(path).write_text(kept, encoding="utf-8")
         keep_judging(watched, rounds=1)

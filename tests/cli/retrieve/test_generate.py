@@ -21,8 +21,8 @@ IN_FLIGHT_S = 0.3  # a reply written so long before a kill has surely reached th
 
 def echo(body):
     """Says every passage, citing it."""
-    told = input_of(body)["passages"].items()
-    return {"answer": [{"text": text, "citations": [int(number)]} for number, text in told]}
+    passages = input_of(body)["passages"].items()
+    return {"answer": [{"text": text, "citations": [int(number)]} for number, text in passages]}
 
 
 @pytest.fixture
@@ -140,7 +140,7 @@ def test_a_limit_that_was_reached_ends_with_3_whatever_may_be_missing(judge, dat
 
 
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "message"),
     [
         ([], "no topics: name a file (data.topics, --topics)"),
         (["--layout", "rag99"], "generate.layout"),
@@ -148,10 +148,10 @@ def test_a_limit_that_was_reached_ends_with_3_whatever_may_be_missing(judge, dat
         (["--instructions", "nothing.txt"], "nothing.txt"),
     ],
 )
-def test_what_cannot_be_used_is_told_in_a_line(judge, data, arguments, told):
+def test_what_cannot_be_used_is_told_in_a_line(judge, data, arguments, message):
     ran = judge("generate", *(data if arguments else []), *arguments)
     assert ran.code == 2
-    assert told in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err
 
 

@@ -53,8 +53,8 @@ def test_an_index_made_once_is_searched_without_the_passages(judge, home):
     made = judge("index", "--passages", "passages.jsonl", "--out", "index", "--json")
     assert made.code == 0, made.err
     assert made.rows[0]["passages"] == 3
-    found = ("retrieve", "--topics", "topics.tsv", "--index", "index", "--pipeline", "bm25")
-    ran = judge(*found, "--out", "a.run", "--json")
+    command = ("retrieve", "--topics", "topics.tsv", "--index", "index", "--pipeline", "bm25")
+    ran = judge(*command, "--out", "a.run", "--json")
     assert [row["passages"] for row in ran.rows] == [3]
 
 
@@ -100,8 +100,8 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize(("flags", "told"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_wrong_is_one_error_and_no_run(judge, home, flags, told):
+@pytest.mark.parametrize(("flags", "message"), WRONG.values(), ids=WRONG.keys())
+def test_what_is_wrong_is_one_error_and_no_run(judge, home, flags, message):
     if "dense" in flags:
         try:
             import sentence_transformers  # noqa: F401
@@ -111,7 +111,7 @@ def test_what_is_wrong_is_one_error_and_no_run(judge, home, flags, told):
             pytest.skip("the extra is installed here")
     ran = judge("retrieve", *WHERE, *flags, "--out", "a.run")
     assert ran.code == 2
-    assert told in ran.err
+    assert message in ran.err
     assert "Traceback" not in ran.err
     assert not (home / "a.run").exists()
 

@@ -43,10 +43,10 @@ def test_people_label_questions_of_reports(ran, judge, tmp_path):
     changed = next(row for row in labels if row["label"] == "uncited")
     changed["label"] = "supported"
     (tmp_path / "people.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
-    told = judge("agree", "people.jsonl", "out")
-    assert told.code == 0, told.err
-    assert "share of equal labels         0.917" in told.out  # 11 of 12
-    assert "unknown_scale" not in told.err
+    agreed = judge("agree", "people.jsonl", "out")
+    assert agreed.code == 0, agreed.err
+    assert "share of equal labels         0.917" in agreed.out  # 11 of 12
+    assert "unknown_scale" not in agreed.err
     drawn = judge("next", "out", "--kind", "argue", "--n", "2", "--out", "sheet.csv")
     assert drawn.code == 0, drawn.err
     head = (tmp_path / "sheet.csv").read_text(encoding="utf-8-sig").splitlines()[0]
@@ -56,9 +56,9 @@ def test_people_label_questions_of_reports(ran, judge, tmp_path):
 def test_a_broken_list_ends_the_run_with_its_line_before_anything_is_asked(judge, tmp_path):
     lines = (DEMO / "lists.jsonl").read_text()
     (tmp_path / "lists.jsonl").write_text(lines + '{"query_id": "x", "nugget_bank": "none"}\n')
-    told = judge("run", "argue", *DATA, "--question-lists", "lists.jsonl", "--out", "out")
-    assert told.code == 2
-    assert "lists.jsonl:2: field 'nugget_bank' is 'none', wanted an object" in told.err
+    ended = judge("run", "argue", *DATA, "--question-lists", "lists.jsonl", "--out", "out")
+    assert ended.code == 2
+    assert "lists.jsonl:2: field 'nugget_bank' is 'none', wanted an object" in ended.err
     assert not (tmp_path / "out").exists()
 
 
@@ -67,12 +67,12 @@ def test_a_folder_of_collaborators_files_is_read_by_their_names(judge, tmp_path)
     folder.mkdir()
     asked = {"What turns the turbines?": ["OR", {"moving sea water": ["d1"]}]}
     (folder / "nuggets_tides.json").write_text(json.dumps(asked, indent=1))
-    told = judge("run", "argue", *DATA, "--question-lists", "lists", "--out", "out", "--json")
-    assert told.code == 0, told.err
-    rows = [row for row in told.rows if row["topic_id"] == "all"]
+    judged = judge("run", "argue", *DATA, "--question-lists", "lists", "--out", "out", "--json")
+    assert judged.code == 0, judged.err
+    rows = [row for row in judged.rows if row["topic_id"] == "all"]
     of_coverage = [row for row in rows if row["measure"] == "question_coverage_supported"]
-    found = {row["run_id"]: row["value"] for row in of_coverage}
-    assert found == {"careful": 1.0, "half": 0.0, "uncited": 1.0}
+    coverage = {row["run_id"]: row["value"] for row in of_coverage}
+    assert coverage == {"careful": 1.0, "half": 0.0, "uncited": 1.0}
     shutil.rmtree(folder)
     shown = judge("show", "out", "half", "tides")  # the results stand without it
     assert shown.code == 0

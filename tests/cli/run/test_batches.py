@@ -58,10 +58,10 @@ def test_a_run_killed_at_every_step_sends_nothing_twice(
     server.hook = hook
     for _ in range(2 * len(STEPS)):
         process = start()
-        _, said = process.communicate(timeout=60)
+        _, stderr = process.communicate(timeout=60)
         if process.returncode == 0:
             break
-        assert process.returncode == -signal.SIGKILL, said
+        assert process.returncode == -signal.SIGKILL, stderr
     assert killed == STEPS
     assert process.returncode == 0
     times = Counter(json.dumps(request.body) for request in server.requests)
@@ -105,17 +105,17 @@ def test_a_signal_leaves_the_batch_running_and_says_how_to_go_on(number, code, s
         assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(number)
-    _, said = process.communicate(timeout=10)
+    _, stderr = process.communicate(timeout=10)
     assert process.returncode == code
-    assert "the same command goes on" in said
+    assert "the same command goes on" in stderr
     n_asked = len(server.batches["batch_0"].lines)
-    assert f"Not stopped: batch_0, with {n_asked} requests" in said, said
-    assert "Traceback" not in said
+    assert f"Not stopped: batch_0, with {n_asked} requests" in stderr, stderr
+    assert "Traceback" not in stderr
     assert server.batches["batch_0"].status == "in_progress"
     server.held.clear()
     again = start()
-    _, said = again.communicate(timeout=60)
-    assert again.returncode == 0, said
+    _, stderr = again.communicate(timeout=60)
+    assert again.returncode == 0, stderr
     assert len(server.batches) == 1
     assert len(server.requests) == n_asked
 
@@ -129,11 +129,11 @@ def test_batches_of_answers_that_a_run_writes_are_named_too(server, start, tmp_p
         assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=10)
+    _, stderr = process.communicate(timeout=10)
     assert process.returncode == 130
     n_asked = len(server.batches["batch_0"].lines)
     assert list((tmp_path / "out" / "generated" / "journal").glob("batches-*"))
-    assert f"Not stopped: batch_0, with {n_asked} requests" in said, said
+    assert f"Not stopped: batch_0, with {n_asked} requests" in stderr, stderr
 
 
 def test_an_endpoint_without_batches_is_one_line(tide_server, run_tiny):

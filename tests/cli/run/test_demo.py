@@ -118,13 +118,13 @@ def test_the_leaderboard_names_the_runs_best_first_and_the_folder(judge, tmp_pat
 
 def test_the_ir_measures_file_holds_the_same_values(demo, tmp_path):
     lines = (tmp_path / "results/demo/scores.eval.txt").read_text(encoding="utf-8").splitlines()
-    told = {tuple(line.split("\t")[:3]): float(line.split("\t")[3]) for line in lines}
+    values = {tuple(line.split("\t")[:3]): float(line.split("\t")[3]) for line in lines}
     rows = {
         (r["run_id"], r["topic_id"], r["measure"]): r["value"]
         for r in demo.rows
         if r["value"] is not None
     }
-    assert told == pytest.approx(rows)
+    assert values == pytest.approx(rows)
 
 
 def test_limit_judges_the_first_topics(judge):
@@ -239,10 +239,10 @@ def test_the_schema_takes_the_demo_config_and_closes_every_section(judge):
 
 def test_agree_of_a_file_with_itself_is_perfect(judge):
     labels = FOLDER / "labels" / "nuggets.jsonl"
-    (found,) = judge("agree", labels, labels, "--json").rows
-    assert found["n"] == 258  # the count in the collection's README
-    assert set(found["cohen_kappa"].values()) == {1.0}
-    assert found["n_human_only"] == found["n_judged_only"] == 0
+    (figures,) = judge("agree", labels, labels, "--json").rows
+    assert figures["n"] == 258  # the count in the collection's README
+    assert set(figures["cohen_kappa"].values()) == {1.0}
+    assert figures["n_human_only"] == figures["n_judged_only"] == 0
 
 
 def test_cache_shows_and_clears_replies_by_model(judge, tide_server, run_tiny):

@@ -44,8 +44,8 @@ def test_an_edited_line_is_named_and_without_it_only_that_item_is_asked_again(
     journal.write_bytes(b"".join([*lines[:2], edit(lines[2]), *lines[3:]]))
     ran = run_tiny(*given)
     assert (ran.code, ran.out) == (2, "")
-    place = f"judge: out/journal/{journal.name}:3: not a journal line ("
-    assert ran.err.startswith(place), ran.err
+    prefix = f"judge: out/journal/{journal.name}:3: not a journal line ("
+    assert ran.err.startswith(prefix), ran.err
     assert what in ran.err
     assert "delete this line and run again" in ran.err
     assert len(tide_server.requests) == n_asked

@@ -33,8 +33,8 @@ def test_explain_asks_every_judge_of_the_run_and_rows_say_why(judge, server, tmp
     cited = [row for row in map(json.loads, lines) if row["citation"]]
     assert all(row["rationale"] == "It \x1b[2J does." for row in cited)
     assert all("evidence" in row for row in cited)
-    told = judge("compare", "why", "why", "--as", "judges")
-    assert told.code == 0, told.err
+    compared = judge("compare", "why", "why", "--as", "judges")
+    assert compared.code == 0, compared.err
 
 
 def test_nothing_is_quoted_on_stdout_for_machines_or_where_nothing_was_asked(judge, server):

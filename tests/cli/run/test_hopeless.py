@@ -42,17 +42,17 @@ def full(body):
     return {"verdict": "full"}
 
 
-def assert_ended(ran, folder, *said):
+def assert_ended(ran, folder, *messages):
     assert ran.code == 2, ran.err
     assert ran.out == ""
     assert "Traceback" not in ran.err
-    for text in said:
+    for text in messages:
         assert text in ran.err
     assert not (folder / "out" / "scores.jsonl").exists()
 
 
 @pytest.mark.parametrize(
-    ("fault", "n_requests", "said"),
+    ("fault", "n_requests", "messages"),
     [
         (Status(401), 1, ("HTTP 401", "models.*.api_key_env")),
         (Status(403), 1, ("HTTP 403", "models.*.api_key_env")),
@@ -68,15 +68,15 @@ def assert_ended(ran, folder, *said):
     ],
     ids=repr,
 )
-def test_one_reason_from_the_first_on_ends_a_run(fault, n_requests, said, long, tmp_path):
+def test_one_reason_from_the_first_on_ends_a_run(fault, n_requests, messages, long, tmp_path):
     with MockServer(brain=full, faults=lambda index, body: fault) as server:
         ran = long(server.base_url, *ONE_BY_ONE, "--allow-missing", "1")
-        assert_ended(ran, tmp_path, *said)
+        assert_ended(ran, tmp_path, *messages)
         assert len(server.requests) == n_requests
 
 
 @pytest.mark.parametrize(
-    ("refuses", "settings", "said"),
+    ("refuses", "settings", "message"),
     [
         ({"temperature": False}, (), "Set models.*.temperature to null"),
         ({"system": False}, (), "Set models.*.system_role to user"),
@@ -87,27 +87,27 @@ def test_one_reason_from_the_first_on_ends_a_run(fault, n_requests, said, long, 
     ],
 )
 def test_a_parameter_that_is_refused_is_named_with_its_setting(
-    refuses, settings, said, long, tmp_path
+    refuses, settings, message, long, tmp_path
 ):
     with MockServer(brain=full, supports=Supports(**refuses)) as server:
         sets = [part for each in settings for part in ("--set", f"models.default.{each}")]
-        assert_ended(long(server.base_url, *ONE_BY_ONE, *sets), tmp_path, said)
+        assert_ended(long(server.base_url, *ONE_BY_ONE, *sets), tmp_path, message)
         assert len(server.requests) <= 5
 
 
 @pytest.mark.parametrize(
-    ("url", "said"),
+    ("url", "message"),
     [
         ("http://127.0.0.1:{port}/v1", "Check models.*.api_base, and that the server runs"),
         ("http://no-such-host.invalid/v1", "nobody knows its host"),
         ("https://127.0.0.1:{tls}/v1", "SSL_CERT_FILE"),
     ],
 )
-def test_an_address_where_nobody_answers_ends_a_run(url, said, long, tmp_path):
+def test_an_address_where_nobody_answers_ends_a_run(url, message, long, tmp_path):
     with socket.socket() as free, MockServer(brain=full) as server:
         free.bind(("127.0.0.1", 0))
         url = url.format(port=free.getsockname()[1], tls=server.port)
-        assert_ended(long(url, *ONE_BY_ONE), tmp_path, "none of the first 5", said)
+        assert_ended(long(url, *ONE_BY_ONE), tmp_path, "none of the first 5", message)
 
 
 def test_many_at_once_take_no_more_than_their_first_request_and_the_retries_of_five(long, tmp_path):

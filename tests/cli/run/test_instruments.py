@@ -27,18 +27,20 @@ def server(tide_brain):
     """Answers our prompts in JSON, and in a list whatever asks for one."""
 
     def brain(body):
-        if "<data>" in said_to(body):
+        if "<data>" in last_message(body):
             return tide_brain(body)
-        if "Query:" in said_to(body):
-            said = said_to(body).split("List: ")[1]
-            return str(["support" if "kelp" in each else "not_support" for each in eval_list(said)])
+        if "Query:" in last_message(body):
+            items = last_message(body).split("List: ")[1]
+            return str(
+                ["support" if "kelp" in each else "not_support" for each in eval_list(items)]
+            )
         return "Label: entailed"
 
-    with MockServer(brain=brain) as found:
-        yield found
+    with MockServer(brain=brain) as mock:
+        yield mock
 
 
-def said_to(body):
+def last_message(body):
     """The last message to the model."""
     return body["messages"][-1]["content"]
 
@@ -69,10 +71,10 @@ def test_a_published_prompt_runs_and_the_manifest_says_which(
     labels = [row["assignment"] for cell in rows_of(tmp_path / "out" / "assignments.jsonl")
               for row in cell["nuggets"]]  # fmt: skip
     assert labels == ["not_support", "not_support", "support", "not_support"] * 2
-    told = manifest(tmp_path / "out")
-    sha256 = told["inputs"][str(path)]
-    assert told["judges"]["assigner"]["prompt_file"] == {"sha256": sha256, "fenced": False}
-    assert told["config"]["judges"]["assigner"]["prompt"] == str(path)
+    recorded = manifest(tmp_path / "out")
+    sha256 = recorded["inputs"][str(path)]
+    assert recorded["judges"]["assigner"]["prompt_file"] == {"sha256": sha256, "fenced": False}
+    assert recorded["config"]["judges"]["assigner"]["prompt"] == str(path)
     bodies = [received.body for received in server.requests]
     assert {body["messages"][0]["content"] for body in bodies} == {"You label nuggets."}
     assert not any("response_format" in body for body in bodies)
@@ -87,8 +89,8 @@ def test_two_instruments_are_compared_as_two_judges(run_tiny, judge, server, fil
     compared = judge("compare", "ours", "theirs", "--as", "judges", "--json")
     assert compared.code == 0, compared.err
     assert len(server.requests) == n_asked
-    (found,) = compared.rows
-    assert (found["compared"], found["agreement"]["n"], found["n_flips"]) == ("judges", 8, 4)
+    (report,) = compared.rows
+    assert (report["compared"], report["agreement"]["n"], report["n_flips"]) == ("judges", 8, 4)
     again = run_tiny(server, "nuggets", "--set", f"judges.assigner.prompt={path}", out="theirs")
     assert (again.code, len(server.requests)) == (0, n_asked)
 
@@ -123,8 +125,8 @@ judges: {{support: {{instructions: {given}}}}}
     for received in server.requests:
         assert received.body["messages"][0]["content"].startswith("Be strict.\n\nJSON between")
         assert "sentence" in input_of(received.body)
-    told = manifest(files.parent / "out")
-    assert (str(files / "strict.txt") in told["inputs"]) == (given == "strict.txt")
+    recorded = manifest(files.parent / "out")
+    assert (str(files / "strict.txt") in recorded["inputs"]) == (given == "strict.txt")
 
 
 def test_a_dry_run_measures_the_prompt_of_the_file(run_tiny, server, files):
@@ -143,7 +145,7 @@ def test_a_dry_run_measures_the_prompt_of_the_file(run_tiny, server, files):
 
 
 @pytest.mark.parametrize(
-    ("sets", "told"),
+    ("sets", "message"),
     [
         (("judges.support.prompt=away.yaml",), "away.yaml: cannot be read"),
         (
@@ -171,16 +173,16 @@ def test_a_dry_run_measures_the_prompt_of_the_file(run_tiny, server, files):
         ),
     ],
 )
-def test_what_does_not_fit_ends_with_what_to_change(sets, told, run_tiny, server, files):
+def test_what_does_not_fit_ends_with_what_to_change(sets, message, run_tiny, server, files):
     prompts = {"judge": {"instructions": "Be fair.", "demos": []}}
     write_state(files / "fitted.json", prompts=prompts)
     more = [part for each in sets for part in ("--set", each)]
     ran = run_tiny(server, "support", *more)
-    if told is None:
+    if message is None:
         assert ran.code == 0
         return
     assert (ran.code, server.requests) == (2, [])
-    assert told in ran.err
+    assert message in ran.err
 
 
 def write_state(path, **more):
@@ -198,8 +200,10 @@ def test_a_window_said_twice_must_be_the_same(run_tiny, server, files):
     assert "two.yaml:2: window: 2, and judges.assigner.window is 3" in ran.err
     assert run_tiny(server, "nuggets", *more).code == 0
     assert len(server.requests) == 4
-    told = manifest(files.parent / "out")
-    assert {str(files / name) for name in ("two.yaml", "assigner.yaml")} <= told["inputs"].keys()
+    recorded = manifest(files.parent / "out")
+    assert {str(files / name) for name in ("two.yaml", "assigner.yaml")} <= recorded[
+        "inputs"
+    ].keys()
 
 
 def test_a_correction_goes_with_a_prompt_of_a_file(run_tiny, server, files, tmp_path, rows_of):

@@ -28,11 +28,11 @@ def own(tmp_path):
 @pytest.fixture
 def items(tmp_path):
     path = tmp_path / "items.jsonl"
-    found = [
+    rows = [
         {"topic_id": "t1", "run_id": run, "sentence_id": i, "sentence": f"claim {i}", "source": "s"}
         for run, i in (("one", 0), ("one", 1), ("two", 0))
     ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in found), encoding="utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     return path
 
 

@@ -97,11 +97,11 @@ def test_a_signal_ends_a_run_tidily_and_the_same_command_goes_on(
         assert time.monotonic() < deadline
         time.sleep(0.02)
     process.send_signal(number)
-    _, said = process.communicate(timeout=10)
+    _, stderr = process.communicate(timeout=10)
     assert process.returncode == code
-    assert "the same command goes on" in said
-    assert "Traceback" not in said
-    assert len(said.splitlines()) <= 2
+    assert "the same command goes on" in stderr
+    assert "Traceback" not in stderr
+    assert len(stderr.splitlines()) <= 2
     kept = sum(len(p.read_bytes().splitlines()) for p in (tmp_path / "out/journal").iterdir())
     assert kept >= 1
     assert not (tmp_path / "out" / "scores.jsonl").exists()

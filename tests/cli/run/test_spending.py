@@ -97,30 +97,28 @@ def test_max_tokens_is_never_passed(tide_server, run_tiny, tmp_path):
 def test_a_dry_run_tells_the_calls_that_the_run_then_makes(
     tide_server, run_tiny, tmp_path, environment
 ):
-    told = run_tiny(tide_server, "nuggets,support", "--dry-run", "--json")
-    assert told.code == 0, told.err
-    calls = {row["judge"]: row["calls"] for row in told.rows}
+    dry = run_tiny(tide_server, "nuggets,support", "--dry-run", "--json")
+    assert dry.code == 0, dry.err
+    calls = {row["judge"]: row["calls"] for row in dry.rows}
     assert calls == {"assigner": 2, "support": 6}
-    assert [row["cost"] for row in told.rows] == [None, None]  # no price named: unknown, not 0
+    assert [row["cost"] for row in dry.rows] == [None, None]  # no price named: unknown, not 0
     assert tide_server.requests == []
     assert not (tmp_path / "out").exists()
     assert not Path(environment["XDG_CACHE_HOME"]).exists()
     assert run_tiny(tide_server, "nuggets,support", "--quiet").code == 0
     assert len(tide_server.requests) == 8
     tokens = spent(tmp_path / "out")[0]["tokens"]
-    assert sum(r["prompt_tokens"] for r in told.rows) == pytest.approx(tokens, rel=0.1)
+    assert sum(r["prompt_tokens"] for r in dry.rows) == pytest.approx(tokens, rel=0.1)
 
 
 def test_a_dry_run_makes_hours_of_a_speed_that_was_measured(tide_server, run_tiny):
-    told = run_tiny(tide_server, "support", "--dry-run", "--tokens-per-s", "10,2", "--gpus", "2")
-    assert told.code == 0, told.err
-    assert "hours, 1 GPU  hours, 2 GPUs" in told.out
-    (found,) = run_tiny(
-        tide_server, "support", "--dry-run", "--tokens-per-s", "10,2", "--json"
-    ).rows
-    seconds = (found["prompt_tokens"] - found["cached_tokens"]) / 10
-    seconds += found["completion_tokens"] / 2
-    assert found["gpu_hours"] == pytest.approx(seconds / 3600)
+    dry = run_tiny(tide_server, "support", "--dry-run", "--tokens-per-s", "10,2", "--gpus", "2")
+    assert dry.code == 0, dry.err
+    assert "hours, 1 GPU  hours, 2 GPUs" in dry.out
+    (row,) = run_tiny(tide_server, "support", "--dry-run", "--tokens-per-s", "10,2", "--json").rows
+    seconds = (row["prompt_tokens"] - row["cached_tokens"]) / 10
+    seconds += row["completion_tokens"] / 2
+    assert row["gpu_hours"] == pytest.approx(seconds / 3600)
     for wrong in ("10", "10,0", "10,x", "1,2,3", "nan,1"):
         refused = run_tiny(tide_server, "support", "--dry-run", "--tokens-per-s", wrong)
         assert (refused.code, refused.err.count("\n")) == (2, 1)
@@ -143,11 +141,11 @@ def test_a_dry_run_of_banks_to_be_made_is_right_when_they_are_as_long_as_allowed
             f"models.default.api_base={server.base_url}",
         ]
         demo = ["run", DEMO, *model, "--set", "program=nuggets"]
-        told = judge(*demo, "--dry-run", "--json")
-        assert told.code == 0, told.err
+        dry = judge(*demo, "--dry-run", "--json")
+        assert dry.code == 0, dry.err
         ran = judge(*demo, "--quiet")
         assert ran.code == 0, ran.err
-        assert len(server.requests) == sum(row["calls"] for row in told.rows)
+        assert len(server.requests) == sum(row["calls"] for row in dry.rows)
 
 
 def test_allow_missing_is_the_share_that_may_be_unjudged(tide_server, run_tiny):

@@ -87,9 +87,9 @@ def test_what_each_run_misses_of_a_topic(judge, tides):
 
 def test_what_is_in_a_folder_and_what_to_ask_next(judge, tides):
     ran = judge("show", tides)
-    said = " ".join(ran.out.split())
-    assert "2 runs, 1 topic, 2 of 2 answers" in said
-    assert "1 more did not arrive (1 unparseable)" in said
+    printed = " ".join(ran.out.split())
+    assert "2 runs, 1 topic, 2 of 2 answers" in printed
+    assert "1 more did not arrive (1 unparseable)" in printed
     asks = [line.strip() for line in ran.out.splitlines() if line.startswith("  judge show")]
     assert f"judge show {tides} two t1" in asks
     for ask in asks:  # each of them is a command that works

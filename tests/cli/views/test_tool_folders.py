@@ -136,8 +136,8 @@ def test_a_round_trip_through_their_layout_changes_no_label(judge, demo, tmp_pat
     for kind, n in (("nuggets", 380), ("support", 100), ("relevance", 50)):
         ran = judge("compare", "theirs", "ours", "--as", "judges", "--kind", kind, "--json")
         assert ran.code == 0, ran.err
-        found = ran.rows[0]
-        assert (found["n_flips"], found["agreement"]["n"]) == (0, n)
+        report = ran.rows[0]
+        assert (report["n_flips"], report["agreement"]["n"]) == (0, n)
     before, after = (scores(judge("score", name, "--json")) for name in ("ours", "theirs"))
     shared = {cell for cell in before if "rel" not in cell[1] and "nDCG" not in cell[1]}
     assert len(shared) > 40
@@ -175,8 +175,8 @@ def test_nuggetizers_layout_has_its_own_names_and_nothing_of_ours(judge, demo, t
 def test_their_metrics_alone_are_scores(judge, ragdoll):
     ran = judge("compare", str(ragdoll / "metrics" / "cell_metrics.csv"), "r1", "r2", "--json")
     assert ran.code == 0, ran.err
-    found = ran.rows[0]["measures"]["A"]["pairs"][0]
-    assert found["difference"] == pytest.approx(0.5 - 0.333333)
+    pair = ran.rows[0]["measures"]["A"]["pairs"][0]
+    assert pair["difference"] == pytest.approx(0.5 - 0.333333)
 
 
 def test_their_rubrics_and_battles_are_results_too(judge, tmp_path):

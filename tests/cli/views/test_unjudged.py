@@ -21,10 +21,10 @@ def test_each_reason_has_what_helps_and_only_a_failed_call_is_simply_asked_again
     tide_server.faults = lambda index, body: faults[index] if index < len(faults) else None
     ran = run_tiny(tide_server, "support", *ONE_BY_ONE)
     assert ran.code == 3, ran.err
-    found = helps(ran)
-    assert found["error 1"] == "the same command asks again"
-    assert found["refused 1"] == "the model or its filter declined: another model may answer"
-    assert "raise models.*.max_tokens" in found["truncated 2"]
+    help_of = helps(ran)
+    assert help_of["error 1"] == "the same command asks again"
+    assert help_of["refused 1"] == "the model or its filter declined: another model may answer"
+    assert "raise models.*.max_tokens" in help_of["truncated 2"]
     tide_server.faults = None
     again = run_tiny(tide_server, "support", *ONE_BY_ONE)
     assert again.code == 0, again.err
