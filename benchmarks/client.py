@@ -49,7 +49,7 @@ def bench_assign(is_smoke: bool) -> Report:
 
 def _bench(kind: Kind, is_smoke: bool) -> Report:
     """Interleaved rounds of both, each in a process of its own."""
-    n, n_rounds = (2_000, 3) if is_smoke else (20_000, 5)
+    n, n_rounds = (2_000, 5) if is_smoke else (20_000, 5)
     bare, judged = [], []
     with light_server(SAYS[kind]) as server:
         body_bytes = measured(server, kind, n=100)["body_bytes"]

@@ -66,7 +66,7 @@ def test_means_whose_difference_is_another_say_what_it_is_over(judge, tmp_path):
     rows = [["one", "1", 1.0], ["one", "2", 0.0], ["two", "1", 0.5], ["two", "2", None]]
     rows += [["three", "1", 0.2], ["three", "2", 0.2]]
     sentence = "A difference is over the topics that both runs have"
-    for value, is_noted in ((None, True), (0.5, False)):
+    for value, is_shown in ((None, True), (0.5, False)):
         lines = [
             {"run_id": run, "topic_id": topic, "measure": "V_strict", "value": v}
             for run, topic, v in ([*row[:2], value if row[2] is None else row[2]] for row in rows)
@@ -76,7 +76,7 @@ def test_means_whose_difference_is_another_say_what_it_is_over(judge, tmp_path):
         for runs in ("one,two", "one,two,three"):
             ran = judge("compare", "scores.jsonl", "--runs", runs)
             assert ran.code == 0, ran.err
-            assert (sentence in ran.out) is is_noted, (value, runs)
+            assert (sentence in ran.out) is is_shown, (value, runs)
 
 
 def test_a_run_of_which_nothing_was_judged_has_no_mean(judge, tmp_path):
