@@ -24,15 +24,15 @@ from .tables import Bound, Report
 
 RUNS = 50
 MOST_CPU_S = {"journal": 1.0, "cache": 3.0}  # for 100,000 judgements
-# The smoke size is compared with what asking took in it, on any machine: .07 and .25 when idle.
-SMOKE_MOST_OF_ASKING = {"journal": 0.2, "cache": 0.5}
+# The smoke size is compared with what asking took in it, on any machine: .06 and .23 when idle.
+SMOKE_MOST_OF_ASKING = {"journal": 0.12, "cache": 0.36}
 RESULTS = ("support.jsonl", "scores.jsonl", "unjudged.jsonl", "problems.jsonl")
 PARTS = ("judging_s", "run_s", "process_s")
 
 
 def bench(is_smoke: bool) -> Report:
     """One first run, then rounds of both kinds, each in a process of its own."""
-    n_topics, n_rounds = (10, 2) if is_smoke else (200, 5)
+    n_topics, n_rounds = (10, 3) if is_smoke else (200, 5)
     n = n_topics * RUNS * SENTENCES
     by_source: dict[str, list[dict[str, float]]] = {"journal": [], "cache": []}
     with tempfile.TemporaryDirectory() as name, light_server() as server:
