@@ -214,7 +214,7 @@ class _Sought:
             self._need_all()
         cited = self._text(self._item["cited"]) if is_cited else None
         candidates = [cited] if cited is not None else []
-        candidates += [f.passage for f in self._by_worth() if f.verdict.label != FULL]
+        candidates += [each.passage for each in self._by_worth() if each.verdict.label != FULL]
         against = await self._contradicting(candidates)
         because = [judged.path for judged in (full or partial,) if judged is not None]
         if against is not None:
@@ -269,7 +269,9 @@ class _Sought:
         (claims, _), _ = await self._tools.ask(
             "claim_extractor", call, {}, lambda reply: {"claims": reply[0]}
         )
-        passages = [f.passage for f in self._by_worth() if f.verdict.label == PARTIAL][:MOST_SHOWN]
+        passages = [each.passage for each in self._by_worth() if each.verdict.label == PARTIAL][
+            :MOST_SHOWN
+        ]
         if self._item.get("label") == PARTIAL and self._item.get("cited") is not None:
             passages.insert(0, self._cited())
         rows = []
@@ -293,7 +295,7 @@ class _Sought:
         ranks = {label: n for n, label in enumerate(self._agent.support.scale)}
         return sorted(
             self._judged.values(),
-            key=lambda f: (-ranks[f.verdict.label], -(f.verdict.score or 0.0)),
+            key=lambda each: (-ranks[each.verdict.label], -(each.verdict.score or 0.0)),
         )
 
     def _need_all(self) -> None:

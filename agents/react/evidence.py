@@ -143,7 +143,9 @@ class EvidenceByReact(FreeAgent):
             judged.append(
                 JudgedPassage(passage, scope, among.index(name) + 1, query, verdict, path)
             )
-        return sorted(judged, key=lambda f: (-ranks[f.verdict.label], -(f.verdict.score or 0.0)))
+        return sorted(
+            judged, key=lambda each: (-ranks[each.verdict.label], -(each.verdict.score or 0.0))
+        )
 
     def _ended(
         self,
