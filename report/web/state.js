@@ -1,10 +1,16 @@
 // What the page shows is in its address: `#topics?measure=V_strict&sort=-mean`. A link is a view.
 
-let known = parsed();
+let known = parsed(location.hash);
 
-function parsed() {
-  const [section, query = ""] = location.hash.slice(1).split("?", 2);
-  return { section: decoded(section), values: new Map(new URLSearchParams(query)) };
+function parsed(hash) {
+  const [section, query = ""] = hash.slice(1).split("?", 2);
+  return { hash, section: decoded(section), values: new Map(new URLSearchParams(query)) };
+}
+
+/** What the address says now; its event comes later, and until then a second change must not undo the first. */
+function current() {
+  if (location.hash !== known.hash) known = parsed(location.hash);
+  return known;
 }
 
 function decoded(text) {
@@ -17,12 +23,12 @@ function decoded(text) {
 
 /** The section that the address names, "" for none. */
 export function section() {
-  return known.section;
+  return current().section;
 }
 
 /** A value of the address, or `otherwise`. */
 export function get(key, otherwise = "") {
-  return known.values.get(key) ?? otherwise;
+  return current().values.get(key) ?? otherwise;
 }
 
 /** The address of a view, as text when it is asked for: this one with some values changed; "" takes one away. */
@@ -31,7 +37,7 @@ export function link(to, changes = {}) {
 }
 
 function address(to, changes) {
-  const values = new Map(known.values);
+  const values = new Map(current().values);
   for (const [key, value] of Object.entries(changes)) {
     if (value === "" || value === null || value === undefined) values.delete(key);
     else values.set(key, String(value));
@@ -48,11 +54,12 @@ export function go(to, changes = {}, quietly = false) {
 
 /** Call `listener(changed keys, whether the section is named anew)` when the address changes. */
 export function listen(listener) {
+  let shown = current();
   addEventListener("hashchange", () => {
-    const before = known;
-    known = parsed();
-    const keys = new Set([...before.values.keys(), ...known.values.keys()]);
-    const changed = new Set([...keys].filter((key) => before.values.get(key) !== known.values.get(key)));
-    listener(changed, before.section !== known.section);
+    const before = shown;
+    shown = current();
+    const keys = new Set([...before.values.keys(), ...shown.values.keys()]);
+    const changed = new Set([...keys].filter((key) => before.values.get(key) !== shown.values.get(key)));
+    listener(changed, before.section !== shown.section);
   });
 }

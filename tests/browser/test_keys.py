@@ -84,6 +84,23 @@ def test_no_key_while_text_is_typed_nor_with_ctrl_nor_when_switched_off(opened, 
     assert it.misdeeds() == []
 
 
+def test_what_is_done_before_the_page_hears_of_the_last_thing_counts(opened, reports):
+    it = opened(reports("demo"))
+    it.page.keyboard.press("?")
+    it.page.evaluate(
+        """() => {
+          const dialog = document.querySelector("dialog");
+          dialog.querySelector("input").click();
+          dialog.close();
+          for (const key of "gl") dispatchEvent(new KeyboardEvent("keydown", { key }));
+          document.querySelector("#leaderboard th button").click();
+        }"""
+    )
+    it.settled()
+    assert it.view == "leaderboard?keys=off&leaderboard.sort=run"
+    assert it.misdeeds() == []
+
+
 def test_help_opens_once_and_gives_the_focus_back(opened, reports):
     it = opened(reports("demo"))
     button = it.page.locator("#leaderboard th button").first
