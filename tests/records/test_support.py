@@ -143,6 +143,7 @@ def test_lines_of_one_answer_that_stand_apart_and_other_malformed_lines_are_erro
         line("1", 0, "b", rank=0),
         line("1", 0, None),
         line("1", 1, None, label="full"),
+        line("1", 1, "a"),
         line("1", "x", "a"),
         line("2", 0, "a"),
         line("1", 2, "a"),
@@ -154,10 +155,11 @@ def test_lines_of_one_answer_that_stand_apart_and_other_malformed_lines_are_erro
         (2, "bad_field", "error"),
         (3, "duplicate_sentence", "error"),
         (4, "bad_field", "error"),
-        (5, "bad_field", "error"),
-        (7, "duplicate_support", "error"),
+        (5, "duplicate_sentence", "error"),
+        (6, "bad_field", "error"),
         (8, "duplicate_support", "error"),
-        (9, "missing_field", "error"),
+        (9, "duplicate_support", "error"),
+        (10, "missing_field", "error"),
     ]
 
 

@@ -235,6 +235,9 @@ def test_topics_that_differ_set_a_half_width_that_no_labels_beat():
     gains = (rng.random(400) < np.linspace(0.1, 0.9, 10)[topics]).astype(float)
     human = np.where(rng.permuted(np.tile(np.arange(40), (10, 1)), axis=1).ravel() < 10, gains, NAN)
     estimated = estimate(sample(np.zeros(400), human, np.full(400, 1 / 400), topics), 0.0)
+    present = interval_like_these(estimated)
+    needed = labels_needed(estimated, (present.high - present.low) / 2)
+    assert abs(needed.like_these - 100) <= 1  # those that there are
     needed = labels_needed(estimated, 0.05)
     assert needed.like_these is None
     assert needed.least_half_width > 0.05

@@ -4,6 +4,7 @@ import orjson
 import pytest
 
 from nuggetjudge.metrics import NUGGET_MEASURES, Value
+from nuggetjudge.metrics.value import UNDEFINED
 from nuggetjudge.programs.protocols.expected import NOT_JUDGED
 from nuggetjudge.programs.protocols.program import Folder
 from nuggetjudge.programs.protocols.scoreboard import LENGTH, Scoreboard, nugget_values
@@ -86,10 +87,9 @@ def test_who_did_not_answer_a_topic_on_which_a_measure_means_nothing_loses_nothi
     board.add("a", "t2", nugget_values(["support"], ["okay"], 10))
     board.add("b", "t1", nugget_values(["support"], ["vital"], 10))
     scores = cells(board)
-    assert (scores["b", "all", "V_strict"].value, scores["b", "all", "V_strict"].n_topics) == (
-        1.0,
-        1,
-    )
+    row = scores["b", "all", "V_strict"]
+    assert (row.value, row.low, row.high, row.n_unjudged) == (1.0, 1.0, 1.0, 0)
+    assert (row.n_topics, row.n_asked) == (1, 1)
     assert (scores["b", "all", "A_strict"].value, scores["b", "all", "A_strict"].n_topics) == (
         0.5,
         2,
@@ -186,6 +186,15 @@ def test_a_topic_that_may_count_for_nobody_bounds_the_0_of_who_did_not_answer_it
     assert (row.value, row.low, row.high) == (0.25, 0.25, 0.75)  # without t2: 0.5
 
 
+def test_who_did_not_answer_a_topic_that_is_0_by_0_for_all_that_was_judged_has_no_0_there():
+    board = Scoreboard(["t1", "t2"])
+    board.add("a", "t1", whole(0.5))
+    board.add("b", "t2", {"m": UNDEFINED})
+    board.add("c", "t2", {"m": NOT_JUDGED})
+    row = cells(board)["a", "all", "m"]
+    assert (row.value, row.low, row.high, row.n_topics) == (0.5, 0.25, 0.75, 1)
+
+
 def test_judgements_that_could_change_any_value_of_a_topic_leave_the_values_and_widen_them():
     board = Scoreboard(["t1"])
     board.leave_open(["m"], {"t1": 2})
@@ -202,5 +211,7 @@ def test_a_topic_left_out_is_not_brought_back_by_what_was_not_made():
     board = unmade(Scoreboard(["t1", "t2"]), ("a", "t2"))
     board.add("a", "t1", whole(0.5))
     board.leave_out(["m"], ["t2"])
-    row = cells(board)["a", "all", "m"]
+    scores = cells(board)
+    row = scores["a", "all", "m"]
     assert (row.value, row.low, row.high, row.n_unjudged) == (0.5, 0.5, 0.5, 0)
+    assert ("a", "t2", "m") not in scores
