@@ -6,7 +6,7 @@ or `.` for this folder: `python -m benchmarks.install d9e5995 .`
 
 from __future__ import annotations
 
-import os
+import json
 import shutil
 import subprocess
 import sys
@@ -195,19 +195,21 @@ def _only_for(package: str, installed: list[Distribution]) -> frozenset[str]:
     return frozenset((reached() - reached(package)) & requires.keys())
 
 
+_STARTED = """
+import json, resource, subprocess, sys
+subprocess.run(sys.argv[1:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(json.dumps([used.ru_utime + used.ru_stime, used.ru_maxrss]))
+"""
+
+
 def _cost(home: Path, command: list[str], starts: int) -> Cost:
+    # A child begins with its parent's peak memory, so a small process starts each.
+    started = [sys.executable, "-I", "-S", "-c", _STARTED, str(home / "bin" / command[0])]
     costs = []
     for _ in range(starts):
-        program = str(home / "bin" / command[0])
-        process = subprocess.Popen(
-            [program, *command[1:]], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        _, status, used = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-        if process.returncode:
-            raise subprocess.CalledProcessError(process.returncode, process.args)
-        peak = used.ru_maxrss / (1e6 if sys.platform == "darwin" else 1e6 / 1024)
-        costs.append(Cost(used.ru_utime + used.ru_stime, peak))
+        cpu_s, peak = json.loads(subprocess.check_output([*started, *command[1:]]))
+        costs.append(Cost(cpu_s, peak / (1e6 if sys.platform == "darwin" else 1e6 / 1024)))
     return Cost(median(one.cpu_s for one in costs), median(one.peak_mb for one in costs))
 
 
