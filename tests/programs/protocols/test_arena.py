@@ -80,6 +80,8 @@ def test_every_pair_meets_on_every_topic_in_both_orders_and_a_missing_answer_los
     # By hand: ann wins all 8, bob 4 of 8, cid none of 8.
     values = scores(result)
     assert [values[name, "win_rate"].value for name in RUNS] == [1.0, 0.5, 0.0]
+    forfeits = {run.run_id: run.forfeits for run in standings_in(result.folder).runs}
+    assert forfeits == {"ann": 0, "bob": 0, "cid": 2}
     assert result.is_complete
 
 
@@ -106,6 +108,7 @@ def test_a_judge_that_prefers_the_first_answer_is_found_out_and_ranks_nobody(run
     assert standings.position.effect.value == 1.0
     assert standings.n_splits == 10
     assert {r["label"] for r in rows_of(result) if not r["is_forfeit"]} == {"tie"}
+    assert {scores(result, "t1")[name, "win_rate"].value for name in RUNS} == {0.5}
     assert result.manifest["counts"]["battles whose orders disagree (ties)"] == 10
 
 
@@ -176,11 +179,20 @@ def test_the_active_design_asks_about_those_whose_order_is_open():
     for i, topic in enumerate(field.topics[:12]):  # a and b share their battles, and beat the rest
         gains[Meeting(topic, "a", "b")] = float(i % 2)
         gains |= {Meeting(topic, top, low): 1.0 for top in "ab" for low in "cd"}
-        gains[Meeting(topic, "c", "d")] = 1.0
+    gains |= {Meeting(topic, "c", "d"): 1.0 for topic in field.topics[:3]}  # few, but all of one
     meetings = uncertain(field, gains, 10, 0)
     assert {meeting[1:] for meeting in meetings} == {("a", "b")}
     assert not set(meetings) & gains.keys()
     assert len({meeting.topic_id for meeting in meetings}) == 10
+
+
+def test_of_pairs_as_near_the_active_design_takes_who_met_least_on_topics_with_fewest_meetings():
+    field = Field([f"t{i}" for i in range(6)], ["a", "b", "c", "d"])
+    gains = {Meeting(topic, "a", "b"): 0.5 for topic in field.topics[:4]}
+    meetings = uncertain(field, gains, 8, 0)
+    assert ("a", "b") not in {meeting[1:] for meeting in meetings}
+    n_on = Counter(meeting.topic_id for meeting in (*gains, *meetings))
+    assert set(n_on.values()) == {2}
 
 
 def test_the_active_design_ends_when_all_have_met():
