@@ -1,4 +1,4 @@
-"""Points that are looked for: how many calls that takes, and topics of a file that are not judged."""
+"""Points that are looked for: how many calls that takes, and which topics of a file are known."""
 
 from collections import Counter
 from pathlib import Path

@@ -623,6 +623,11 @@ def test_labels_of_what_the_judge_liked_are_seen_not_to_be_a_random_draw(tmp_pat
     problems = Problems()
     corrected_scores(judged, labels, problems, measures=["at_least_2"])
     assert "higher in at_least_2 than all" in str(list(problems)[-1])
+    others = [row for row in rows if row not in set(chosen)]
+    labels.write_text("".join(dict.fromkeys(others[::2] + drawn[::5])), encoding="utf-8")
+    problems = Problems()
+    corrected_scores(judged, labels, problems, measures=["at_least_2"])
+    assert "lower in at_least_2 than all" in str(list(problems)[-1])
 
 
 # Every third of the pairs that the judge liked, on top of a random draw of each sixth or third.

@@ -110,3 +110,29 @@ def test_rows_without_a_label_are_not_among_those_left_out(judged, tmp_path):
     problems = Problems()
     human_labels(judged, path, problems, {})
     assert "not_random" not in problems.counts()
+
+
+def test_labels_of_citations_that_were_not_judged_are_left_out_and_counted(judged, tmp_path):
+    sheet = tmp_path / "labels.jsonl"
+    rows = rows_of(judged, [None] * 30)
+    later = [{**row, "passage_id": "later"} for row in rows[:2]]
+    sheet.write_text("".join(json.dumps(row) + "\n" for row in rows + later), encoding="utf-8")
+    problems = Problems()
+    _, labels = human_labels(judged, sheet, problems, {})
+    assert sum(label is not None for label in labels) == 30
+    (problem,) = (row for row in problems if row.kind == "other_citations")
+    assert "2 labels of citations that were not judged" in problem.what
+
+
+@pytest.mark.parametrize(("n", "is_doubted"), [(49, False), (50, True)])
+def test_a_label_that_the_judge_gave_fifty_times_and_people_never_is_doubted(
+    n, is_doubted, tmp_path
+):
+    rows = [{"topic_id": f"t{i % 5}", "run_id": "a", "sentence_id": str(i), "passage_id": "p"}
+            for i in range(3 * n)]  # fmt: skip
+    for name, of_judge in (("judged", LABELS), ("labels", ("none", "full", "full"))):
+        lines = [json.dumps({**row, "label": of_judge[i % 3]}) for i, row in enumerate(rows)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    problems = Problems()
+    human_labels(tmp_path / "judged.jsonl", tmp_path / "labels.jsonl", problems, {})
+    assert problems.counts().get("label_never_given", 0) == is_doubted

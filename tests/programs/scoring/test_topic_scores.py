@@ -1,12 +1,15 @@
 """Scores by topic: which topics count for a measure, and which runs of two sources join."""
 
 import json
+from pathlib import Path
 
 import pytest
 
 import nuggetjudge as nj
+from nuggetjudge.programs.protocols.program import Folder
 from nuggetjudge.programs.scoring.score import score_path
-from nuggetjudge.programs.scoring.topic_scores import merged, topic_scores
+from nuggetjudge.programs.scoring.topic_scores import merged, scores_by_topic, topic_scores
+from nuggetjudge.records import ScoreRow
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 TEXT = "The moon pulls the sea."
@@ -105,3 +108,15 @@ def test_means_alone_are_no_scores_by_topic(tmp_path):
     path.write_text(rows({"run_id": "a", "topic_id": "all", "measure": "A", "value": 0.5}))
     with pytest.raises(InputError, match="no scores by topic"):
         topic_scores(path, Problems())
+
+
+@pytest.mark.parametrize("known", [{"n_unjudged": 3}, {"low": 0.0, "high": 1.0}], ids=str)
+def test_a_topic_without_a_value_counts_where_something_is_missing_or_bounds_are_given(known):
+    row = {"run_id": "a", "measure": "m"}
+    rows = [
+        ScoreRow(**row, topic_id="t1", value=0.5),
+        ScoreRow(**row, topic_id="t2", value=None, **known),
+        ScoreRow(**row, topic_id="t3", value=None),
+    ]
+    scores = scores_by_topic(rows, Folder(Path("scores.jsonl"), Problems()), None)
+    assert scores.topics["m"] == ["t1", "t2"]
