@@ -10,8 +10,9 @@ from nuggetjudge.agents import Agent, Limits, PassageCorpus, Tools
 from nuggetjudge.agents.tools import Question
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.backends.replies.recorded import record
 from nuggetjudge.judges import Jury, QuestionDecomposer, SupportJudge
-from nuggetjudge.records.judgements import Judged, Reason, Unjudged
+from nuggetjudge.records.judgements import Judged, Provenance, Reason, Unjudged
 from nuggetjudge.records.rows import Passage
 
 PASSAGES = [
@@ -175,6 +176,22 @@ def test_a_judge_that_writes_is_a_step_and_its_failure_too() -> None:
 
     steps = run_sync(work()).trace.steps()
     assert [(step["name"], step["out"]) for step in steps] == [("writer", {"unjudged": "refused"})]
+
+
+def test_a_writer_that_asks_twice_has_had_two_calls() -> None:
+    async def twice() -> list[str]:
+        for key in (b"one", b"two"):
+            record(key, 0, 0, Provenance())
+        return []
+
+    async def work() -> None:
+        tools = Tools(None, Limits(calls=2))
+        await tools.ask("writer", twice(), {}, list)
+        with pytest.raises(JudgeError) as over:
+            await tools.ask("writer", twice(), {}, list)
+        assert over.value.reason is Reason.STEPS
+
+    run_sync(work())
 
 
 def test_an_agent_is_a_module_that_is_called_and_whose_predictors_dspy_finds() -> None:

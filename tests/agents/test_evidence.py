@@ -143,5 +143,34 @@ def test_documents_of_the_answer_are_its_own():
     assert ended.values["made"]["suggestion"]["passage_id"] == "mine"
 
 
+def test_a_passage_that_the_answer_names_and_a_search_finds_is_judged_once():
+    ended = sought(agent_over("half", "wrong"), references=["half"])
+    judged = [step["in"]["passage"] for step in ended.steps if step["name"] == "support"]
+    assert judged == ["half"]
+    assert ended.values["made"]["suggestion"]["scope"] == "reply"
+
+
+class InPart(Carries):
+    """Says `partial` of a whole sentence; of what is shorter it gives no label, or `none`."""
+
+    async def judged(self, items: Any, topic_id: str | None = None) -> Any:
+        if items[0]["sentence"] == TWO_CLAIMS:
+            return [Verdict("partial")], ()
+        return await super().judged(items)
+
+
+TWO_CLAIMS = f"{SENTENCE[:-1]}, and it was painted red in 1950."
+
+
+def test_a_claim_that_was_not_judged_is_not_one_that_nothing_carries():
+    def claims(*lost: str) -> Any:
+        agent = agent_over("half", "wrong", plan=Plan(contradictions=0), support=InPart(lost))
+        return sought(agent, sentence=TWO_CLAIMS)
+
+    made = claims().values["made"]
+    assert [row["passage_id"] for row in made["claims"]] == [None, None]
+    assert claims("half").reason is Reason.REFUSED
+
+
 def test_another_plan_is_another_agent():
     assert agent_over("wrong").identity() != agent_over("wrong", plan=Plan(queries=0)).identity()

@@ -13,7 +13,7 @@ from nuggetjudge.backends.errors import EndpointError, JudgeError
 from nuggetjudge.backends.gateway import Completion, Gateway
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.backends.spending.price import FREE, price_of
-from nuggetjudge.backends.spending.sizes import Seen
+from nuggetjudge.backends.spending.sizes import Seen, reply_limit
 from nuggetjudge.records.judgements import Reason
 
 PRICE = {"input": 2.0, "output": 10.0, "cached_input": 0.5}
@@ -365,6 +365,13 @@ def test_a_reply_that_is_longer_than_was_asked_for_counts_for_the_next():
     budget.reserve(one)
     with pytest.raises(JudgeError):
         budget.reserve(one)
+
+
+def test_of_two_limits_of_a_reply_the_longer_is_what_it_may_take():
+    both = {"max_tokens": 5, "extra_body": {"max_completion_tokens": 900}}
+    assert reply_limit(ModelConfig(model="openai/x", **both)) == 900
+    assert reply_limit(ModelConfig(model="openai/x", max_tokens=5)) == 5
+    assert reply_limit(ModelConfig(model="openai/x")) is None
 
 
 @pytest.mark.parametrize(

@@ -58,6 +58,11 @@ def test_one_vs_rest_cuts_one_label_and_leaves_the_others_to_linear_kappa():
     assert kappa == pytest.approx(max(linear), abs=1e-12)
 
 
+def test_between_two_scores_without_a_number_between_them_the_cut_is_the_higher():
+    low, high = 1.0, float(np.nextafter(1.0, 2.0))  # their middle rounds to the lower
+    assert fit_cuts([low, high], [0, 1], 2) == ((high,), 1.0)
+
+
 def test_planted_cuts_are_found():
     rng = np.random.default_rng(0)
     scores = rng.random(20_000)

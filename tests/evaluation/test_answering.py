@@ -112,6 +112,24 @@ def test_what_was_answered_is_not_asked_again_but_what_failed_is(tmp_path):
     )
 
 
+def test_an_answer_whose_line_was_cut_off_at_its_end_spoils_none_behind_it(tmp_path):
+    asked(tmp_path, rag, QUESTIONS[:2], at_once=1)
+    file = tmp_path / "samples" / "kept.jsonl"
+    file.write_bytes(file.read_bytes().removesuffix(b"\n"))
+    asked(tmp_path, rag, QUESTIONS[:3], at_once=1)
+    again, samples = asked(tmp_path, rag, QUESTIONS[:3], at_once=1)
+    assert again.n_called == 0
+    assert [s.answer for s in samples] == [rag(q)["answer"] for q in QUESTIONS[:3]]
+
+
+def test_what_one_system_answered_is_no_answer_of_another(tmp_path):
+    asking = Asking(tmp_path / "kept.jsonl", at_once=1)
+    for name in ("one", "other"):
+        answering = {"answer": f"Tides by {name} [1].", "contexts": ["Tides turn."]}
+        given = asking.samples(name, lambda _, row=answering: row, questions_in(QUESTIONS[:1]))
+        assert [sample.answer for sample in given] == [answering["answer"]]
+
+
 def test_answers_and_contexts_of_the_data_do_not_take_the_place_of_what_was_returned(tmp_path):
     given = [{"question": "q", "answer": "gold", "contexts": ["gold"], "nuggets": ["n"]}]
 

@@ -6,12 +6,14 @@ from pathlib import Path
 import pytest
 
 import nuggetjudge as nj
-from nuggetjudge.gates.bounds import Bound
+from nuggetjudge.gates.bounds import Bound, check_bound
 from nuggetjudge.gates.measures import check_beforehand, main_measures
 from nuggetjudge.metrics.instruments.narratives import NARRATIVE_MEASURES
 from nuggetjudge.programs.config.reading import dotted, load_config
+from nuggetjudge.programs.inputs.coverage import ORACLES
 from nuggetjudge.programs.protocols.table import chosen
 from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.records.rows import ScoreRow
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 DEMO, POINTS = EXAMPLES / "collection", EXAMPLES / "keypoints"
@@ -91,6 +93,15 @@ def test_a_slip_in_a_gate_is_told_before_anything_is_asked():
     check_beforehand([Bound("support_recall_all", 0.5)], config_of(**{"support.citations": "all"}))
     with pytest.raises(InputError, match="did you mean thin"):
         check_beforehand([Bound("support_precision", 0.5, "thn")], config_of())
+
+
+def test_a_bound_is_for_runs_and_not_for_the_best_that_could_be_had():
+    rows = [
+        ScoreRow(run_id=name, topic_id="all", measure="coverage", value=value, n_topics=1)
+        for name, value in (*((oracle, 1.0) for oracle in ORACLES), ("one", 0.4))
+    ]
+    checks = check_bound(rows, Bound("coverage", 0.5, sign="<="))
+    assert [(check.run_id, check.is_passed) for check in checks] == [("one", True)]
 
 
 def test_a_change_is_checked_by_what_leaderboards_go_by():

@@ -145,11 +145,14 @@ def test_texts_that_differ_in_compatible_characters_or_white_space_have_one_id(s
 
 def test_sources_with_the_words_that_state_a_nugget_are_read_as_they_were_written(write, problems):
     placed = {"docid": "d1", "start": 3, "end": 9, "query": "tides", "round": 2}
-    broken = [{"docid": "d2", "start": 9, "end": 3}, {"docid": "d3", "start": "x", "end": 4}]
+    broken = [
+        {"docid": name, "start": start, "end": 3}
+        for name, start in (("d2", 9), ("d3", "x"), ("d4", 3))  # the last is of no words
+    ]
     old = ["s1", {"doc_id": "s2"}]
     nugget = {"id": "n", "text": "t", "importance": "vital", "sources": [placed, *broken, *old]}
     row = {"qid": "1", "query": "q", "nuggets": [nugget]}
     bank = read_nugget_banks(write(json.dumps(row)), problems)["1"]
-    assert bank.nuggets[0].sources == (NuggetSource(**placed), "d2", "d3", "s1", "s2")
-    assert bank_row(bank)["nuggets"][0]["sources"] == [placed, "d2", "d3", "s1", "s2"]
-    assert [problem.kind for problem in problems] == ["bad_sources"] * 2
+    assert bank.nuggets[0].sources == (NuggetSource(**placed), "d2", "d3", "d4", "s1", "s2")
+    assert bank_row(bank)["nuggets"][0]["sources"] == [placed, "d2", "d3", "d4", "s1", "s2"]
+    assert [problem.kind for problem in problems] == ["bad_sources"] * 3

@@ -57,6 +57,7 @@ SLIPS = (
     (("--min", "on:support_precision=0.4"), "did you mean one"),
     (("--min", "support_precision=0.4", "--run", "tow"), "did you mean two"),
     (("--min", "support_precision=0.4", "--allow-missing", "some"), "wanted a share"),
+    (("--min", "support_precision=0.4", "--allow-missing", "2"), "wanted a share from 0 to 1"),
     (("--min", "support_precision=0.4", "--measure", "V"), "--baseline"),
 )
 

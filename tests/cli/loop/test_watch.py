@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -60,6 +61,21 @@ def test_a_new_file_that_a_pattern_fits_is_judged_too(watched, tide_server):
     Path("three.jsonl").write_text(text, encoding="utf-8")
     keep_judging(watched, rounds=1)
     assert {row.run_id for row in Result(Path("out")).scores} == {"one", "three"}
+
+
+def test_a_file_is_judged_when_it_is_written_and_not_while_it_is(watched, tide_server, monkeypatch):
+    keep_judging(watched, rounds=1)
+    one = Path("one.jsonl")
+    parts = [b"{", one.read_bytes() + b"\n", None]
+    one.write_bytes(b"")
+
+    def write_on(_):
+        if parts and (part := parts.pop(0)) is not None:
+            one.write_bytes(part)
+
+    monkeypatch.setattr("nuggetjudge.cli.loop.watched.time", SimpleNamespace(sleep=write_on))
+    assert watched.wait(most_looks=9) == [one]
+    assert parts == []
 
 
 def test_broken_input_is_told_and_waited_for(watched, tide_server, capfd):

@@ -169,6 +169,13 @@ def test_a_fit_puts_its_cuts_on_the_mean(jury, says):
     assert verdict.votes == {"a": "none", "b": "partial", "c": "partial"}
 
 
+def test_where_cuts_decide_a_tie_of_the_votes_is_none(jury, says):
+    says.update(a="none", b="full")
+    seated = jury("vote", names="ab", ties="unjudged")
+    seated.correction = Correction(cuts=(0.2, 0.6))
+    assert run_sync(seated.verdict(**ASKED))[0].label == "partial"
+
+
 def test_replicates_of_one_model_are_asked_each_by_itself(member, server):
     judges = [member("a") for _ in range(3)]
     for i, judge in enumerate(judges):

@@ -148,6 +148,8 @@ def test_a_dry_run_counts_every_stage_on_every_item(config, server):
     estimates = {e.judge: e for e in plan(config())}
     assert list(estimates) == ["support stage 1 a", "support stage 1 b", "support stage 2"]
     assert len({e.calls for e in estimates.values()}) == 1
+    third = {e.judge: e for e in plan(config({**CASCADE, "stages": [FIRST, "b", "strong"]}))}
+    assert third["support stage 3"].calls == estimates["support stage 2"].calls
     assert server.requests == []
     nj.run(config())
     assert len(server.requests) < sum(e.calls for e in estimates.values())

@@ -43,6 +43,29 @@ def test_only_passages_that_are_cited_or_ranked_are_held(data):
     assert set(load_collection(data()).passages) == {"p1"}
 
 
+def test_what_is_cited_where_nothing_is_said_is_not_counted_as_asked_about(data, tmp_path):
+    said = [{"text": " ", "citations": [1]}, {"text": "Tides follow.", "citations": [0]}]
+    write(tmp_path / "run.jsonl", [answer("a", "t1", answer=said)])
+    assert dict(load_collection(data()).cited) == {(0, "p1"): 1}
+
+
+def test_a_topics_own_sub_narratives_come_before_those_of_its_nuggets(data, tmp_path):
+    topics = [
+        {"id": "t1", "narrative": "why tides", "sub_narratives": ["the moon"]},
+        {"id": "t2", "narrative": "why waves"},
+    ]
+    nugget = {"text": "n", "importance": "vital", "mapped_sub_narrative": "the wind"}
+    banks = [{"qid": t, "query": "q", "nuggets": [nugget]} for t in ("t1", "t2")]
+    collection = load_collection(
+        data(
+            topics=write(tmp_path / "topics.jsonl", topics),
+            nuggets=write(tmp_path / "nuggets.jsonl", banks),
+        )
+    )
+    named = {name: topic.sub_narratives for name, topic in collection.topics.items()}
+    assert named == {"t1": ("the moon",), "t2": ("the wind",)}
+
+
 def test_the_first_topics_are_kept_with_a_limit_and_the_others_answers_are_listed(data):
     collection = load_collection(data(), limit=1)
     assert list(collection.topics) == ["t1"]

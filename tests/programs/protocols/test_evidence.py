@@ -13,7 +13,11 @@ from mock_server import MockServer, input_of
 import nuggetjudge
 from nuggetjudge.judges import EvidencePlanner
 from nuggetjudge.judges.lexical.nuggets_and_citations import judge_support
-from nuggetjudge.programs.analysis.evidence.precision import labelled_suggestions, precision_rows
+from nuggetjudge.programs.analysis.evidence.precision import (
+    Read,
+    labelled_suggestions,
+    precision_rows,
+)
 from nuggetjudge.programs.analysis.evidence.refinding import refound
 from nuggetjudge.programs.protocols.evidence.program import LEXICAL_LEAST
 from nuggetjudge.programs.protocols.evidence.repaired import export_repaired
@@ -207,6 +211,12 @@ def test_what_people_confirmed_is_found_again(results):
         labelled_suggestions(results / "evidence.jsonl", labels), resamples=0, seed=0
     )
     assert [row["chosen"] for row in read][:2] == ["used", "all"]
+
+
+def test_a_cut_off_takes_the_score_that_stands_on_it():
+    read = [Read("t1", "full", 0.5, True), Read("t2", "none", 0.49, True)]
+    rows = {row["chosen"]: row for row in precision_rows(read, resamples=0)}
+    assert (rows["score >= 0.50"]["n"], rows["score >= 0.50"]["full"]["value"]) == (1, 1.0)
 
 
 def test_a_swap_that_carries_the_sentence_too_is_not_among_those_to_be_mended(tmp_path):

@@ -50,6 +50,16 @@ def test_support_in_three_layouts_gives_the_same_cells(write, problems):
     assert len(problems) == 0
 
 
+def test_labels_that_are_cut_have_no_probabilities_of_the_labels_before(write, problems):
+    chances = {"none": 0.2, "partial": 0.5, "full": 0.3}
+    row = {"run_id": "r", "topic_id": "1", "sentence": 1, "citation": "s1", "rank": 0}
+    path = write({**row, "label": "partial", "probabilities": chances})
+    cell = ("1", "r", "1", "s1")
+    assert read_labels(path, problems).probabilities == {cell: chances}
+    cut = read_labels(path, problems, cut="full")
+    assert (cut.cells, cut.probabilities) == ({cell: "negative"}, {})
+
+
 def test_entailments_and_labels_of_people_give_the_same_cells(write, problems):
     rows = [
         {"topic_id": "1", "run_id": "r", "key_point_id": name, "label": label}
