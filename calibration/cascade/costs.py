@@ -12,13 +12,17 @@ from ...programs.engine.manifest import config_of, read_manifest
 def dollars(path: Path) -> float | None:
     """Dollars for a call, on average; None for a file, several judges, or an unknown price.
 
-    Replies that came from the cache report no tokens: where none was paid for, nothing is known.
+    None too of verified labels, since nothing tells which tokens were the verifier's. Replies that
+    came from the cache report no tokens: where none was paid for, nothing is known.
     """
     if not path.is_dir():
         return None
     manifest, config = read_manifest(path), config_of(path)
     names = list(manifest.get("judges", {}))
-    if len(names) != 1 or (settings := config.judge(names[0])).cascade is not None:
+    if len(names) != 1:
+        return None
+    settings = config.judge(names[0])
+    if settings.cascade is not None or settings.verify is not None:
         return None
     models = {"": settings.model}
     if settings.jury is not None:
