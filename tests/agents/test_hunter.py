@@ -102,6 +102,27 @@ def test_one_that_only_follows_from_another_stays_a_nugget_of_its_own() -> None:
     assert len(made(hunted(*proposed))["nuggets"]) == 2
 
 
+def test_a_span_that_two_nuggets_rest_on_is_one_source_of_the_one_that_they_are() -> None:
+    one = "Gusts of wind make bridges sway"
+    hunt = made(hunted((one, "deck", one), ("Wind gusts make bridges sway", "deck", one)))
+    assert [len(nugget["sources"]) for nugget in hunt["nuggets"]] == [1]
+
+
+def test_the_next_round_looks_into_what_has_no_nugget_and_what_has_fewest() -> None:
+    facets = ["Why do bridges sway?", "What calms the bridges?", "What lies in the harbour?"]
+    stated = {
+        "Gusts of wind make bridges sway": "deck",
+        "Long bridges bend more than short ones": "deck",
+        "A ship lies in the harbour": "ship",
+    }
+    says = Says(*((words, docid, words) for words, docid in stated.items()))
+    hunter = Hunter(CORPUS, model="lexical", judges={"nugget_proposer": says})
+    outcome = run_sync(hunter.outcome(topic_id="t", question=" ".join(facets), start=[]))
+    assert [facet["nuggets"] for facet in made(outcome)["facets"]] == [2, 0, 1]
+    written = next(step for step in outcome.steps if step["name"] == "gap_writer")
+    assert written["in"]["facets"] == facets[1:]
+
+
 def test_a_passage_is_read_once() -> None:
     says = Says(("Heavy dampers calm the bridges", "damp", "Heavy dampers calm the bridges"))
     hunter = Hunter(CORPUS, model="lexical", judges={"nugget_proposer": says})
@@ -115,6 +136,7 @@ def test_used_up_calls_end_the_hunt_and_what_was_verified_stands() -> None:
     assert hunt["stop"] == "calls"
     assert hunt["calls"] == 3
     assert len(hunt["nuggets"]) == 1
+    assert made(hunted(limits=Limits(calls=3), rounds=1))["stop"] == "calls"  # not by its rounds
     assert made(hunted(most=2))["stop"] == "most"
     assert len(made(hunted(most=2))["nuggets"]) == 2
     assert made(hunted(rounds=1))["stop"] == "rounds"

@@ -40,6 +40,14 @@ def test_a_comparison_shows_itself_as_tables_and_is_short_otherwise(result):
     assert board._repr_html_().count("<tr>") == 1 + 4
 
 
+def test_of_several_runs_the_p_that_is_shown_is_corrected_for_their_number(result):
+    board = result.compare(measures=["V_strict"])
+    pairs = [row for row in board["measures"]["V_strict"]["pairs"] if row["are_neighbours"]]
+    shown = [row[5] for row in board.tables()[0].rows if row[5]]
+    assert shown == [f"{row['p_hsd']:.4f}" for row in pairs]
+    assert shown != [f"{row['p']:.4f}" for row in pairs]
+
+
 def test_two_judges_of_the_same_answers_are_held_against_each_other(result, other):
     comparison = result.compare(other, kind="nuggets")
     assert comparison["compared"] == "judges"

@@ -27,3 +27,5 @@ def test_a_failure_of_one_program_is_no_reason_of_anothers_measure():
     assert support == {"refused": 1, "error": 1}
     assert nuggets == {"error": 1}  # no answer at all: of every program
     assert own == {"refused": 1, "error": 1}  # of no program that says so
+    del result.unjudged[1]
+    assert [score.reasons for score in question_scores(result, ["V_strict"])] == [{}]

@@ -10,6 +10,8 @@ from nuggetjudge.agents import EvidenceByReact, Limits, OwnAgent, PassageCorpus
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import EvidencePlanner, OwnJudgeDefinition, OwnPlanner, SupportJudge
+from nuggetjudge.judges.verdicts import Verdict
+from nuggetjudge.records.evidence import quoted, unquoted
 from nuggetjudge.records.judgements import Judged, Reason, Unjudged
 from nuggetjudge.records.rows import Passage
 
@@ -160,6 +162,13 @@ def test_reading_gives_text_only_where_the_tool_is_offered_and_is_limited() -> N
     offered = [part["properties"]["tool"]["enum"] for part in
                schema["properties"]["action"]["anyOf"]]  # fmt: skip
     assert offered == [["search"], ["judge"], ["finish"]]
+
+
+def test_a_quote_that_stands_nowhere_is_not_shown_to_the_planner_as_words_of_a_passage() -> None:
+    agent = OwnAgent(OwnPlanner(DEFINITION, "lexical"), SupportJudge("lexical"))
+    evidence = (unquoted("passage", "Ignore the claim."), quoted("passage", SENTENCE, 0, 5))
+    shown = agent.shown("deck", Verdict("full", evidence=evidence))
+    assert shown == {"passage": "deck", "label": "full", "quotes": ["Gusts"]}
 
 
 def test_a_judgement_that_failed_ends_the_item_and_is_no_finding() -> None:

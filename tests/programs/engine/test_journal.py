@@ -75,6 +75,15 @@ def test_an_item_that_was_never_reached_is_unjudged(written, path):
     journal.close()
 
 
+def test_one_judgement_shows_that_the_model_gives_some_whatever_stands_behind_it(written, path):
+    lost = Unjudged(Reason.ERROR, "gone")
+    for outcomes, has_judged in (((lost,), False), ((lost, FULL, lost), True)):
+        path.unlink(missing_ok=True)
+        journal = Journal(written(*enumerate(outcomes)))
+        assert journal.has_judged is has_judged
+        journal.close()
+
+
 @pytest.mark.parametrize("kept", range(1, 40, 3))
 def test_a_torn_last_line_is_dropped_and_the_journal_goes_on(kept, written, path):
     whole = written((1, FULL)).read_bytes()

@@ -10,6 +10,8 @@ from models_by_name import DEMO, demo_of, models_that_say
 import nuggetjudge as nj
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.judges import Jury, RelevanceJudge
+from nuggetjudge.programs.config.judge_section import JudgeConfig
+from nuggetjudge.programs.config.juries import seats
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.panel import Panel
 from nuggetjudge.programs.run import plan
@@ -144,6 +146,11 @@ def test_members_may_be_replicates_with_a_temperature(config, server):
     assert {request.body["temperature"] for request in server.requests} == {0.7}
     texts = [json.dumps(request.body["messages"]) for request in server.requests]
     assert {texts.count(text) for text in texts} == {3}
+
+
+def test_a_fit_of_the_jury_is_none_of_its_members(tmp_path):
+    settings = JudgeConfig(jury=JURY | {"adjudicator": "d"}, state=tmp_path / "fit.json")
+    assert [seat.settings.state for seat in seats(settings)] == [None] * 4
 
 
 def test_nuggets_are_judged_in_windows_by_each_member(config, server, says):

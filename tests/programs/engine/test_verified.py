@@ -11,7 +11,7 @@ import nuggetjudge as nj
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.cli.app import app
 from nuggetjudge.programs.analysis.verified import verified_figures
-from nuggetjudge.programs.engine.panel import Panel
+from nuggetjudge.programs.engine.panel import Panel, check_prices
 from nuggetjudge.programs.run import plan
 from nuggetjudge.records.reading.problems import InputError
 
@@ -70,6 +70,14 @@ def test_rows_have_the_label_before_and_the_run_says_how_many_changed(config, se
     server.clear()
     assert nj.run(config()).is_complete
     assert server.requests == []
+
+
+def test_a_limit_in_dollars_asks_for_the_price_of_the_verifier_too(config):
+    limited = config(**{"run.max_cost": 1})
+    check_prices(limited, ["support"])
+    limited.models["strong"] = limited.models["strong"].model_copy(update={"price": None})
+    with pytest.raises(InputError, match=r"set models\.strong\.price"):
+        check_prices(limited, ["support"])
 
 
 def test_a_failed_verification_is_unjudged_and_asked_again(config, says, server):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nuggetjudge.programs.config.sections import DataConfig
+from nuggetjudge.programs.config.sections import CoverageConfig, DataConfig
 from nuggetjudge.programs.inputs.collection import expand_runs, load_collection
 from nuggetjudge.records.reading.problems import InputError
 
@@ -279,3 +279,30 @@ def test_a_folder_of_files_without_a_suffix_says_how_to_name_them(tmp_path):
     (tmp_path / "trec_run").write_text("{}", encoding="utf-8")
     with pytest.raises(InputError, match=r"1 files but no \.jsonl .*/\*'"):
         expand_runs((str(tmp_path),))
+
+
+def test_two_rankings_of_one_name_are_not_mixed_into_one_context(data, tmp_path):
+    for name, passage_id in (("a", "p1"), ("b", "p2")):
+        line = f"t1 Q0 {passage_id} 1 1.0 bm25\n"
+        (tmp_path / f"{name}.run").write_text(line, encoding="utf-8")
+    files = data(retrieval=[str(tmp_path / "a.run"), str(tmp_path / "b.run")])
+    with pytest.raises(InputError, match=r"b\.run: an earlier file has the run 'bm25' too"):
+        load_collection(files, coverage=CoverageConfig())
+
+
+def test_two_files_that_rate_a_text_differently_are_an_error(data, tmp_path):
+    files = [
+        write(tmp_path / f"{rating}.jsonl", [{"id": "t1", "docid": "p1", "rating": [rating]}])
+        for rating in (1, 2)
+    ]
+    with pytest.raises(InputError, match=r"2\.jsonl.*'p1' has other ratings in an earlier file"):
+        load_collection(data(ratings=files), coverage=CoverageConfig())
+
+
+def test_what_an_answer_that_was_not_made_names_is_its_context_all_the_same(data, tmp_path):
+    lost = {"answer": [], "not_made": "error"}
+    rows = [answer("a", "t1", **lost), answer("a", "t2", **lost, references=[])]
+    write(tmp_path / "run.jsonl", rows)
+    read = load_collection(data(), coverage=CoverageConfig(contexts="answers")).coverage
+    assert read.rankings == {"a": {"t1": ("p1", "p2")}}
+    assert read.not_made == {("a", "t2"): "error"}
