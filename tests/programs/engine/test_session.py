@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from nuggetjudge.backends.budget import Budget
+from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.panel import Panel
 from nuggetjudge.programs.engine.results import Results
@@ -26,26 +27,31 @@ class Judge:
         self.asked.append(topic)
         await asyncio.sleep(0.01 / len(self.asked))  # the last one is ready first
         label = self.by_topic.get(topic, self.answer)
-        return label if isinstance(label, Unjudged) else Judged({"label": label}, (CALL,))
+        return Judged({"label": label}, (CALL,)) if isinstance(label, str) else label
 
 
 CALL = Provenance(model="m", prompt_tokens=10, cached_tokens=4, completion_tokens=2)
 
 
 LOST = Unjudged(Reason.UNPARSEABLE, "no JSON")
+DOWN = Unjudged(Reason.ERROR, "502")
 
 
 @pytest.fixture
 def judged(tmp_path):
     """Judges the items in one folder; returns the outcomes and what the results counted."""
 
-    def run(judge, items=ITEMS, retry=False, settings=None, final=frozenset(), **run_settings):
+    def run(
+        judge, items=ITEMS, retry=False, settings=None, final=frozenset(), judges=(), **run_settings
+    ):
         flags = {f"run.{name}": value for name, value in run_settings.items()}
         config = load_config(None, {"run.out": tmp_path / "out", **flags})
         budget = Budget()
         panel = Panel(config, cache=None, budget=budget)
+        for name in judges:
+            _ = panel[name]  # built, as a program does before it judges
         session = Session(config, panel, budget, retry=retry, quiet=True)
-        stage = Stage("some", (), lambda: iter(items), judge.ask, settings, final)
+        stage = Stage("some", judges, lambda: iter(items), judge.ask, settings, final)
 
         async def go():
             with Results(tmp_path / "out", []) as results:
@@ -148,3 +154,20 @@ def test_an_error_closes_the_journal_and_keeps_what_was_judged(judged, tmp_path)
         judged(Broken("old"), concurrency=1)
     judge = Judge("new")
     assert labels(judged(judge)[0]) == ["old", "old", "new"]
+
+
+def test_of_a_window_what_was_not_judged_is_counted_and_listed_by_itself(judged):
+    rows = [{"label": "yes"}, {"unjudged": ["ungrounded", "no quote", "raw"]}]
+    items = [Item({"topic_id": "t0", "nuggets": ["n1", "n2"]}, (["a", "b"],), n=2)]
+    _, results = judged(Judge(Judged({"verdicts": rows}, (CALL,))), items)
+    assert (results.n_judged, results.n_unjudged) == ({"some": 1}, {"some": 1})
+    assert results.reasons == {"ungrounded": 1}
+
+
+def test_an_endpoint_that_fails_at_all_of_a_stage_ends_the_run_and_one_that_replies_does_not(
+    judged,
+):
+    down = Judge(by_topic={"t0": DOWN, "t1": LOST, "t2": DOWN})
+    assert labels(judged(down, judges=("support",))[0]) == ["error", "unparseable", "error"]
+    with pytest.raises(EndpointUnusable, match="none of 3 judgements could be made; the last: 502"):
+        judged(Judge(DOWN), judges=("support",), settings="others")

@@ -3,12 +3,22 @@
 import asyncio
 import hashlib
 import itertools
+from types import SimpleNamespace
 
 import pytest
 
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
+from nuggetjudge.judges import Verdict
 from nuggetjudge.programs.engine.journal import Journal
-from nuggetjudge.programs.engine.stage import Item, Stage, Work, run_here
+from nuggetjudge.programs.engine.stage import (
+    Item,
+    Stage,
+    Work,
+    labels,
+    rows_of,
+    run_here,
+    unjudged_in,
+)
 from nuggetjudge.records.judgements import Judged, Reason, Unjudged
 
 
@@ -165,3 +175,22 @@ def test_an_item_without_its_text_is_not_asked_about(journal):
     assert (work.tally.items, counted.judged) == (3, 3)
     assert isinstance(journal.outcome(0), Unjudged)
     assert journal.outcome(1) == Judged({"label": "0"})
+
+
+@pytest.mark.parametrize("n_lost", [1, 2])
+def test_a_window_of_which_one_label_lacks_its_evidence_keeps_the_others(n_lost):
+    lost = Unjudged(Reason.UNGROUNDED, "no quote", "raw")
+
+    async def judged(items, topic_id):
+        return ([lost] * 2 + [Verdict("yes")])[2 - n_lost :][:2], ()
+
+    judge = SimpleNamespace(
+        judged=judged, inputs=("text",), optional=(), correction=None, scale=("no", "yes")
+    )
+    stage = labels("some", {"support": judge}, "support", lambda: iter(()))
+    outcome = asyncio.run(stage.ask(Item({"n": ["1", "2"]}, (["a", "b"],), 2)))
+    if n_lost == 2:
+        assert outcome == lost
+    else:
+        assert [row["label"] for row in rows_of(outcome, 2)] == [None, "yes"]
+        assert unjudged_in(outcome) == {0: lost}
