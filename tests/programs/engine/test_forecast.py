@@ -110,6 +110,8 @@ def test_limits_of_a_run_are_held_against_what_is_expected_and_the_most_is_named
         f"max_calls is 12, but {calls:,} are expected, at most {row['most']['calls']:,}" in of_calls
     )
     assert "run.max_cost is 0.001, but $" in of_cost
+    assert expected.short_of(config(**{"run.max_calls": calls})) == []  # enough to the call
+    assert len(expected.short_of(config(**{"run.max_calls": calls - 1}))) == 1
     free = config(**{"run.max_calls": 12, "models.default": {"model": "lexical"}})
     assert forecast_if_limited(free).short_of(free) == []
 

@@ -35,6 +35,7 @@ def known(tmp_path):
 
 def test_what_is_said_of_runs_is_kept_and_stands_below_every_leaderboard(judge, tmp_path):
     independence = {"comp*": ["judge", "nuggets"], "thin": "none", "nobody": "prompts"}
+    independence |= {"*lete": "none"}  # the first that fits counts
     ran = judge("run", str(config(tmp_path, independence)), "--quiet")
     assert ran.returncode == 0, ran.stderr
     assert known(tmp_path) == {"complete": ["judge", "nuggets"], "thin": []}
