@@ -72,3 +72,9 @@ def test_bad_arguments_are_named():
         resampling(["a"], resamples=-1)
     with pytest.raises(ValueError, match=r"and 1\.0"):
         resampling(["a"], level=1.0)
+
+
+def test_a_figure_that_is_undefined_in_half_of_the_samples_has_an_interval_and_in_more_none():
+    half, more = np.array([0.2, 0.8, np.nan, np.nan]), np.array([0.5, np.nan, np.nan])
+    assert interval(0.5, half, 5).low is not None
+    assert interval(0.5, more, 5).low is None

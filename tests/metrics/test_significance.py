@@ -142,3 +142,8 @@ def test_hsd_of_two_runs_is_the_sign_flip_test():
 def test_hsd_wants_all_runs_on_all_topics(table):
     with pytest.raises(ValueError, match="finite"):
         randomised_hsd(table)
+
+
+def test_means_as_far_apart_but_for_rounding_count_as_no_nearer():
+    scores = [[0.1, 0.3], [0.2, 0.0], [0.3, 0.3], [0.2, 0.0]]  # no order of these is less apart
+    assert randomised_hsd(scores, resamples=100)[0, 1] == 1.0

@@ -15,6 +15,7 @@ from nuggetjudge.metrics.value import SHARE, not_made
         (0.5, 1, 1, 0.1, 0.4),  # above its upper bound
         (None, 0, 1, 0.9, 0.1),  # bounds the wrong way round
         (math.nan, 1, 0, 0.0, 1.0),
+        (math.nan, 1, 1, None, None),
         (0.5, -1, 0, 0.5, 0.5),
         (0.5, 1, -1, 0.5, 0.5),
     ],

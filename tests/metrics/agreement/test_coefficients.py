@@ -16,6 +16,7 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, precision_recall_
 from nuggetjudge.metrics import agreement, pairwise_kappa, reliability
 from nuggetjudge.metrics.agreement import coefficients as of
 from nuggetjudge.metrics.agreement.counts import (
+    commonest_number,
     confusion_of,
     label_counts,
     sums_of_items,
@@ -182,3 +183,7 @@ def test_all_dl23_judges_equal_an_independent_computation(rows):
         kappas[judge] = round(kappa, 3)
     assert len(kappas) == 33
     assert (kappas["willia-umbrela1"], kappas["h2oloo-fewself"]) == (0.312, 0.302)
+
+
+def test_of_two_numbers_of_labels_as_common_the_larger_counts():
+    assert commonest_number(np.array([2, 2, 3, 3, 1, 1, 1])) == 3

@@ -27,6 +27,12 @@ def test_a_drawn_sample_of_every_battle_once_has_the_elo_of_all():
     assert drawn.mean(axis=0) == pytest.approx(elo(first, second, gains, 2, orders=2000), abs=1)
 
 
+def test_a_drawn_sample_of_fewer_battles_has_the_elo_of_these_alone():
+    one = np.zeros(2, np.int64)
+    drawn = drawn_elo(one, one + 1, np.ones(2), 2, np.array([[1, 0], [1, 1]]))
+    assert drawn[0] == pytest.approx([1016.0, 984.0])
+
+
 def test_a_judge_that_takes_whatever_stands_first_has_an_effect_of_one():
     position = position_effect([1] * 40, [f"t{i % 8}" for i in range(40)])
     assert (position.effect.value, position.effect.low, position.effect.high) == (1.0, 1.0, 1.0)
@@ -37,6 +43,7 @@ def test_the_effect_of_position_is_counted_by_hand():
     # Three for the first, one for the second, one tie: (3 - 1) / 5.
     position = position_effect([1, 1, 1, -1, 0], ["a", "a", "b", "b", "b"])
     assert position.effect.value == pytest.approx(0.4)
+    assert (position.n_first, position.n_second, position.n_tied) == (3, 1, 1)
     assert position_effect([], []).effect.value is None
 
 

@@ -66,6 +66,9 @@ def test_a_hand_count_with_anchors_in_some_topics():
     spread = 2 / 3 * ((without - without.mean()) ** 2).sum()
     half = stats.t.ppf(0.975, 1) * np.sqrt(spread)
     assert change.systems.high - change.systems.value == pytest.approx(half)
+    raw = np.array([1.0, 0.5, 0.75])  # of all three topics, with anchors or without
+    half = stats.t.ppf(0.975, 2) * np.sqrt(2 / 3 * ((raw - raw.mean()) ** 2).sum())
+    assert change.raw.high - change.raw.value == pytest.approx(half)
     assert (change.bias_old, change.bias_new) == (None, None)
 
 

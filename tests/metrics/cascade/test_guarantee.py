@@ -72,6 +72,12 @@ def test_a_threshold_that_keeps_items_of_few_topics_is_not_where_the_tests_start
     assert table.thresholds[safe_threshold(table, 0.7, 0.9, "topic")] == 0.5
 
 
+def test_a_threshold_that_keeps_items_of_four_in_five_topics_is_tested():
+    sure, topics = np.repeat([0.9, 0.5], [1200, 300]), np.repeat(np.arange(15), 100)
+    table = counts(sure, sure < 0.9, topics, 15)  # all that is kept first is right
+    assert table.thresholds[safe_threshold(table, 0.9, 0.9, "topic")] == 0.9
+
+
 def test_an_item_without_confidence_is_never_kept():
     table = counts([0.5, float("nan")], [False, True], [0, 0], 1)
     assert table.kept.tolist() == [[1.0]]

@@ -249,6 +249,22 @@ def test_topics_that_differ_set_a_half_width_that_no_labels_beat():
     assert reachable.of_these < reachable.like_these < 400
 
 
+def test_a_difference_has_the_degrees_of_freedom_of_who_has_fewer_labels():
+    few, many = partly_labelled(20), partly_labelled(50)
+    assert few.label_df == pytest.approx(3 * (20 - 1) - 1)
+    for one, other in ((few, many), (many, few)):
+        assert difference(one, other).label_df == few.label_df
+
+
+def test_a_judge_that_errs_in_none_of_its_labels_is_doubted_by_two_labels_worth():
+    human = np.tile([1, 0, 1, 0] + [NAN] * 6, 2)
+    items = sample(np.tile([1, 0], 10), human, [1 / 20] * 20, np.repeat([0, 1], 10))
+    # Cochran (1977), eq. 5.7, as above: W = 1/2, s^2 = 1/3, n = 4 of 10, in both topics.
+    variance = 2 * 0.5**2 * (1 - 0.4) * (1 / 3) / 4
+    assert estimate(items, lam=0.0).label_variance == pytest.approx(variance)
+    assert estimate(items, lam=1.0).label_variance == pytest.approx(2 / 8 * variance)
+
+
 def test_a_half_width_is_above_0():
     with pytest.raises(ValueError, match="wanted above 0"):
         labels_needed(partly_labelled(20), 0.0)

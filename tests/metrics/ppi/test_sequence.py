@@ -75,6 +75,17 @@ def test_each_bet_is_a_supermartingale_over_all_orders(pattern):
         assert (mean[-1] > 0.5).all()  # and not so far below that it would say nothing
 
 
+def test_the_second_prediction_is_that_of_a_hand_count():
+    # The judge gave 1 where people gave 0. With 4 labels of a judge that is right, half of them 1,
+    # the means are .6 of f and of f f, .4 of h and of f h; 10 such labels join that of the topic.
+    line = predictions(
+        Order(np.zeros(2, int), np.arange(2)), np.array([1.0, 1]), np.array([0.0, 1])
+    )
+    f, h = (1 + 6) / 11, (0 + 4) / 11
+    assert line.lam == pytest.approx([1.0, (h - f * h) / (f - f**2)])
+    assert line.delta == pytest.approx([0.0, 0.0])
+
+
 def test_predictions_know_earlier_labels_alone():
     rng = np.random.default_rng(5)
     order = Order(np.repeat([0, 1, 2], 10), rng.permutation(30))

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from nuggetjudge.programs.engine.label_sheet import write_sheet
+from nuggetjudge.programs.engine.label_sheet import CELL_CHARS, write_sheet
 from nuggetjudge.records.labels.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -116,6 +116,8 @@ def test_a_text_that_no_cell_holds_is_cut_and_mentioned(tmp_path):
     rows = [row(answer_text="x" * 40_000)]
     write_sheet(tmp_path / "s.csv", rows, problems := Problems())
     assert problems.counts() == {"cut_text": 1}
+    write_sheet(tmp_path / "fits.csv", [row(answer_text="x" * CELL_CHARS)], problems)
+    assert problems.counts() == {"cut_text": 1}  # none more
     write_sheet(tmp_path / "s.jsonl", rows, Problems())
     assert (
         json.loads((tmp_path / "s.jsonl").read_text(encoding="utf-8"))["answer_text"]

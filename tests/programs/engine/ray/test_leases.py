@@ -60,6 +60,7 @@ def test_what_a_worker_that_died_was_granted_is_spent():
     leases.grant(first, 0.5)
     leases.report(first, *spent(2, 0.1))
     leases.bury(first)
+    assert leases.grant(second, 0.5) == {"max_calls": 2, "max_cost": 0.25}  # half of what is left
     assert leases.grant(second, 1.0) == {"max_calls": 5, "max_cost": 0.5}
 
 
