@@ -294,7 +294,7 @@ def manifest_of(
         "inputs": inputs,
         "made_in": made_in(config.run.out),
         "judges": session.panel.identities(),
-        "answered_by": sorted(results.answered_by),
+        "answered_by": sorted(results.tokens_by),
         "data": data,
         **notes,
         **results.notes,

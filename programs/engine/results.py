@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -72,9 +72,7 @@ class Results:
         self.n_unjudged: Counter[str] = Counter()
         self.reasons: Counter[str] = Counter()
         self.n_calls: Counter[str] = Counter()
-        self.tokens: Counter[str] = Counter()
-        self.tokens_by: dict[str, Counter[str]] = {}  # by who answered
-        self.answered_by: set[str] = set()
+        self.tokens_by: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by who answered
         self.agents: dict[str, AgentWork] = {}  # by stage
         self.notes: dict[str, Any] = {}  # of programs, for the manifest
         self.missing: dict[str, tuple[str, Reason]] = {}  # by topic: the first that is not judged
@@ -116,15 +114,10 @@ class Results:
         """Count one outcome that stands for `n` judgements; list it when there is none."""
         self.n_calls[stage] += len(outcome.provenance)
         for call in outcome.provenance:
-            self.tokens["prompt"] += call.prompt_tokens
-            self.tokens["cached"] += call.cached_tokens
-            self.tokens["completion"] += call.completion_tokens
-            self.answered_by.add(call.model)
-            self.tokens_by.setdefault(call.model, Counter()).update(
-                prompt=call.prompt_tokens,
-                cached=call.cached_tokens,
-                completion=call.completion_tokens,
-            )
+            tokens = self.tokens_by[call.model]
+            tokens["prompt"] += call.prompt_tokens
+            tokens["cached"] += call.cached_tokens
+            tokens["completion"] += call.completion_tokens
         if not isinstance(outcome, Unjudged):
             self.n_judged[stage] += n
             return
@@ -176,6 +169,14 @@ class Results:
     def count(self, what: str, n: int = 1) -> None:
         """Count something a reader should know beside the scores."""
         self.counts[what] += n
+
+    @property
+    def tokens(self) -> Counter[str]:
+        """Of all calls, whoever answered."""
+        tokens: Counter[str] = Counter()
+        for each in self.tokens_by.values():
+            tokens.update(each)
+        return tokens
 
     @property
     def share_missing(self) -> float:

@@ -65,6 +65,8 @@ def test_a_run_keeps_the_votes_and_can_be_scored_again(config, server):
     assert about["jury"]["quorum"] == 2
     assert list(about["members"]) == ["a", "b", "c"]
     assert list(manifest["tokens_by"]) == ["a: a", "b: b", "c: c"]
+    of_members = [each["prompt"] for each in manifest["tokens_by"].values()]
+    assert manifest["tokens"]["prompt"] == sum(of_members) > max(of_members)
     again = list(score_path(result.folder, Problems()))
     assert again
     assert [row.value for row in again] == [row.value for row in result.scores]
