@@ -220,7 +220,7 @@ def opened(chromium: Any) -> Iterator[Open]:
         context = chromium.new_context(**settings)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(3_000)
+        page.set_default_timeout(10_000)
         opened_page = Opened(page, path.as_uri())
         page.add_init_script(REFUSED)
         page.on("console", lambda m: opened_page.logged.append(f"console {m.type}: {m.text}"))

@@ -79,7 +79,7 @@ def open_site(chromium: Any) -> Iterator[Open]:
         context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}} | options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(3_000)
+        page.set_default_timeout(10_000)
         link = site.links[name]
         shown = Shown(page, link.split("/enter")[0] + "/")
         page.add_init_script(REFUSED)

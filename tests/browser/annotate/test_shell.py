@@ -51,7 +51,7 @@ def context(chromium):
 def entered(context, link, view="start"):
     """A page of this link, with what it says."""
     page = context.new_page()
-    page.set_default_timeout(5_000)
+    page.set_default_timeout(10_000)
     page.logged = []
     page.on("console", lambda m: page.logged.append(m.text))
     page.on("pageerror", lambda error: page.logged.append(str(error)))

@@ -38,8 +38,8 @@ class Opened:
             self.page.keyboard.press(key)
 
     def until(self, holds: Callable[[], Any], what: str = "") -> None:
-        """Wait until something holds, 3 s at most."""
-        end = time.monotonic() + 3
+        """Wait until something holds, 10 s at most."""
+        end = time.monotonic() + 10
         while not holds():
             assert time.monotonic() < end, what or self.text()
             self.page.wait_for_timeout(15)
@@ -103,7 +103,7 @@ def opened(chromium: Any, served: tuple[Page, str]) -> Iterator[Open]:
         context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}} | options)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(3_000)
+        page.set_default_timeout(10_000)
         it = Opened(page, address, desk)
         if clock:
             page.clock.install()

@@ -107,7 +107,7 @@ def at_work(chromium: Any) -> Iterator[Callable[..., Person]]:
         window = {"viewport": {"width": 1280, "height": 900}}
         contexts.append(chromium.new_context(**window, **options))
         page = contexts[-1].new_page()
-        page.set_default_timeout(5_000)
+        page.set_default_timeout(10_000)
         person = Person(page, keys or {})
         page.goto(f"{server.links[name]}#{view}")
         page.locator("html[data-ready=yes]").wait_for()
