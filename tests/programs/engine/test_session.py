@@ -72,7 +72,7 @@ def test_outcomes_come_in_the_order_of_the_items_whichever_was_ready_first(judge
     assert labels(outcomes) == ["a", "b", "c"]
     assert results.n_judged == {"some": 6}  # each item stands for two
     assert results.tokens == {"prompt": 30, "cached": 12, "completion": 6}
-    assert results.answered_by == {"m"}
+    assert dict(results.tokens_by) == {"m": results.tokens}
 
 
 def test_what_is_in_the_journal_is_not_asked_again(judged):
