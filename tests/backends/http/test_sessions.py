@@ -245,7 +245,7 @@ def test_silence_ends_in_a_timeout_and_so_does_a_reply_that_never_ends():
         with pytest.raises(EndpointError, match=r"no reply within 0\.1 s") as caught:
             post(RawServer(pieces), timeout_s=0.1)
         assert caught.value.retryable
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < 4
 
 
 def test_each_request_has_its_own_time_whatever_others_take():
@@ -267,7 +267,7 @@ def test_each_request_has_its_own_time_whatever_others_take():
             await asyncio.sleep(0.05)
             return [*took, await ended(client, 0)]  # the timer starts again after a pause
 
-    assert all(0.19 < seconds < 1 for seconds in asyncio.run(go()))
+    assert all(0.19 < seconds < 3 for seconds in asyncio.run(go()))
 
 
 def test_a_request_that_is_cancelled_is_no_timeout():
@@ -290,7 +290,7 @@ def test_the_deadline_of_a_judgement_bounds_a_request_too():
     began = time.monotonic()
     with pytest.raises(EndpointError, match="no reply within"):
         post(RawServer((5.0,)), timeout_s=5.0, deadline_s=0.1)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < 4
 
 
 def test_a_reply_is_read_to_the_bound_and_not_beyond_it():
