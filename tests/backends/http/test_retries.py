@@ -293,7 +293,8 @@ def test_a_server_that_dies_costs_a_bounded_number_of_requests(
     assert len(errors) == 200
     most = (PATIENCE + 8) * 3  # those on their way when it was given up go to their end
     assert PATIENCE * 3 <= len(model_server.requests) - 1 <= most
-    assert f"{PATIENCE} judgements in a row" in str(errors[-1])
+    refused = [error for error in errors if f"{PATIENCE} judgements in a row" in str(error)]
+    assert len(refused) >= 200 - PATIENCE - 8
 
 
 def test_a_judgement_in_between_shows_that_the_server_lives(model_server, open_gateway, ask):
