@@ -34,7 +34,7 @@ def test_a_plain_call_where_an_event_loop_is_running(case, model, expected):
 
 def test_many_awaited_calls_at_once_in_one_loop(case, model, expected, twin_server):
     judge = case.make(model)
-    twin_server.latency_s = 0.2  # so that all eight are under way before the reply
+    twin_server.latency_s = 0.6  # so that all eight are under way before the reply
 
     async def gathered():
         return await asyncio.gather(*(judge.acall(**case.asked) for _ in range(8)))
