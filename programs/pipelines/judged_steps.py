@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Awaitable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ...backends.errors import JudgeError
 from ...backends.loop import task_group
+from ...judges import ItemJudge
+from ...judges.comparing.listwise import ListwiseRanker
+from ...judges.comparing.setwise import SetwiseRanker
+from ...judges.makers.question_decomposer import QuestionDecomposer
 from ...records.judgements import Unjudged
 from ...records.ratings import NOT_JUDGED, Ratings
 from ...records.rows import QuestionSet, Topic
@@ -19,6 +23,7 @@ from ..engine.panel import Panel
 from ..protocols.coverage.judging import question_set
 
 MENDED = "list-wise replies that were no permutation, mended"
+T = TypeVar("T")
 JudgedStep = ListwiseStep | SetwiseStep | CoverageStep
 
 
@@ -68,10 +73,12 @@ class JudgedSteps:
     async def _listwise(
         self, step: ListwiseStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
     ) -> Ranked:
+        judge: ListwiseRanker = self._panel["listwise"]
+
         async def order(indexes: Sequence[int]) -> Sequence[int]:
             passages = [texts[ranked[index].passage_id] for index in indexes]
-            call = self._panel["listwise"].order(topic.question, passages)
-            if (reply := await self._made("listwise", call)) is None:
+            call = judge.order(topic.question, passages)
+            if (reply := await self._ask_and_count("listwise", call)) is None:
                 return indexes
             if reply.is_mended:
                 self.counts[MENDED] += 1
@@ -83,11 +90,12 @@ class JudgedSteps:
     async def _setwise(
         self, step: SetwiseStep, topic: Topic, ranked: Sequence[Scored], texts: Mapping[str, str]
     ) -> Ranked:
+        judge: SetwiseRanker = self._panel["setwise"]
+
         async def best(indexes: Sequence[int]) -> int:
             passages = [texts[ranked[index].passage_id] for index in indexes]
-            call = self._panel["setwise"].best(topic.question, passages)
-            reply = await self._made("setwise", call)
-            return min(indexes) if reply is None else indexes[int(reply)]
+            reply = await self._ask_and_count("setwise", judge.best(topic.question, passages))
+            return min(indexes) if reply is None else indexes[reply]
 
         indexes = await setwise_top(len(ranked), best, top=step.top, size=step.size)
         return by_rank(ranked[index].passage_id for index in indexes)
@@ -106,8 +114,8 @@ class JudgedSteps:
         ratings = {name: task.result() for name, task in tasks.items()}
         return greedy_coverage(ranked, ratings, weight=step.weight, hits=step.hits)
 
-    async def _made(self, what: str, call: Awaitable[tuple[Any, Any]]) -> Any:
-        """What a judge made of a call, which is counted; None: the call failed."""
+    async def _ask_and_count(self, what: str, call: Awaitable[tuple[T, Any]]) -> T | None:
+        """Count a call of a judge; its reply without the provenance. None: the call failed."""
         self.asked[what] += 1
         try:
             reply, _ = await call
@@ -121,19 +129,15 @@ class JudgedSteps:
             if (given := self._questions.get(topic.id)) is None:
                 self.counts["topics without sub-questions, left as they were"] += 1
             return given
-        call = self._panel["question_decomposer"].decompose(topic.question)
-        subquestions = await self._made("sub-questions", call)
-        return (
-            None
-            if subquestions is None
-            else question_set(topic.id, [each.text for each in subquestions])
-        )
+        judge: QuestionDecomposer = self._panel["question_decomposer"]
+        reply = await self._ask_and_count("sub-questions", judge.decompose(topic.question))
+        return None if reply is None else question_set(topic.id, reply.subquestions)
 
     async def _ratings_of(
         self, step: CoverageStep, topic: Topic, name: str, questions: QuestionSet, text: str
     ) -> list[float | None]:
         """A rating a question; those that are given are not asked for."""
-        judge = self._panel["answerability"]
+        judge: ItemJudge = self._panel["answerability"]
         known: Sequence[int] = ()
         if step.questions == "given":
             known = self._ratings.get(topic.id, {}).get(name, ())
@@ -145,7 +149,7 @@ class JudgedSteps:
         for start in range(0, len(missing), judge.window):
             window = missing[start : start + judge.window]
             pairs = [{"question": question.text, "context": text} for question in window]
-            verdicts = await self._made("ratings", judge.verdicts(pairs, topic.id))
+            verdicts = await self._ask_and_count("ratings", judge.verdicts(pairs, topic.id))
             for question, verdict in zip(window, verdicts, strict=True) if verdicts else ():
                 if isinstance(verdict, Unjudged):
                     self.failed["ratings"] += 1

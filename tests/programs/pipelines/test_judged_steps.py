@@ -1,13 +1,14 @@
 """A call of a reranking judge without a judgement changes nothing, and is counted."""
 
 import json
+from typing import get_args
 
 import pytest
 from mock_server import MockServer, Status, input_of
 
 from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.pipelines.judged_steps import MENDED
+from nuggetjudge.programs.pipelines.judged_steps import MENDED, JudgedStep
 from nuggetjudge.programs.pipelines.retrieve import retrieve
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.runs import read_trec_run
@@ -44,6 +45,48 @@ def ran(folder, pipeline, server, **more):
     manifest = retrieve(load_config(None, {**given, **more}), out)
     run = out / "one.run" if of_several else out
     return list(read_trec_run(run, Problems())["t"].passage_ids), manifest
+
+
+def rate(body):
+    """b answers why? and c when?; a answers nothing."""
+    given = input_of(body)
+    if "context" not in given:
+        return {"kind": "complex", "subquestions": ["why?", "when?"]}
+    answers = {PASSAGES["b"]: "why?", PASSAGES["c"]: "when?"}
+    return {"grade": 5 if answers.get(given["context"]) == given["question"] else 0}
+
+
+def pick_fewest_dams(body):
+    passages = input_of(body)["passages"]
+    return {"best": int(min(passages, key=lambda number: passages[number].count("dam")))}
+
+
+# a step, its replies, the order that they give, worked out by hand, and the calls
+SUCCEEDED = {
+    "listwise": ({}, lambda body: {"order": [2, 3, 1]}, ["b", "c", "a"], {"listwise": 1}),
+    "setwise": ({"top": 1, "size": 3}, pick_fewest_dams, ["c", "a", "b"], {"setwise": 1}),
+    "coverage": (
+        {"weight": 0.0},
+        rate,
+        ["b", "c", "a"],
+        {"sub-questions": 1, "ratings": 6},
+    ),
+    "coverage of given sub-questions": (COVERAGE, rate, ["b", "c", "a"], {"ratings": 6}),
+}
+
+
+@pytest.mark.parametrize("name", SUCCEEDED)
+def test_a_step_orders_passages_as_its_replies_say(folder, name):
+    settings, replies, order, calls = SUCCEEDED[name]
+    with MockServer(replies) as server:
+        ranking, manifest = ran(folder, ["bm25", {name.split()[0]: settings}], server)
+    assert ranking == order
+    assert (manifest["asked"], manifest["failed"], manifest["counts"]) == (calls, {}, {})
+
+
+def test_every_step_that_asks_a_judge_is_tested_with_replies_that_succeed():
+    kinds = {get_args(step.model_fields["step"].annotation)[0] for step in get_args(JudgedStep)}
+    assert kinds <= SUCCEEDED.keys()
 
 
 # a step, and the calls that it makes: a heap of three, two at a time, is built by 2 and mended by 1
