@@ -1,0 +1,226 @@
+"""Tables as Markdown, CSV, LaTeX, JSON and HTML."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import orjson
+
+from ..records.writing.printed import cell, shown
+from .table import Column, Estimate, Kind, Row, Style, Table, Value, View, style_of, value_of
+
+# Markdown
+
+
+def view_markdown(view: View) -> str:
+    """GitHub tables, nothing cut, names as text."""
+    blocks = [f"**{escape_markdown(view.verdict)}**\n"] if view.verdict else []
+    blocks += [_table_markdown(table) for table in view.tables]
+    blocks += ["  \n".join(map(escape_markdown, view.notes)) + "\n"] if view.notes else []
+    return "\n".join(blocks)
+
+
+def _table_markdown(table: Table) -> str:
+    lines = [[escape_markdown(column.title) for column in table.columns]]
+    lines.append(["---" if column.is_words else "---:" for column in table.columns])
+    lines += [[escape_markdown(text) for text in _texts(table, row)] for row in table.rows]
+    title = ", ".join(escape_markdown(text) for text in (table.title, table.aside) if text)
+    notes = "  \n".join(map(escape_markdown, table.notes))
+    body = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    return (f"{title}\n\n" if title else "") + body + (f"\n{notes}\n" if notes else "")
+
+
+def escape_markdown(text: str) -> str:
+    """Text that GitHub shows as it is, in one cell."""
+    return re.sub(r"([\\`*_\[\]<>#|~&@$])", r"\\\1", " ".join(cell(text).split()))
+
+
+def _texts(table: Table, row: Row) -> Iterator[str]:
+    for column, one in zip(table.columns, row.cells, strict=True):
+        yield column.format(value_of(one))
+
+
+# CSV and JSON: all digits
+
+
+def view_csv(view: View) -> str:
+    """A header and a line for each row, with all digits; tables one below the other."""
+    return "\n".join(map(_table_csv, view.tables))
+
+
+def _table_csv(table: Table) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([key for column in table.columns for key in _keys(column)])
+    for row in table.rows:
+        values = zip(table.columns, row.cells, strict=True)
+        writer.writerow([
+            cell(value) if isinstance(value, str) else "" if value is None else value
+            for column, one in values
+            for value in _values(column, value_of(one))
+        ])  # fmt: skip
+    return out.getvalue()
+
+
+def view_json(view: View) -> str:
+    """One JSON object a row; `table` says of which table it is."""
+    lines = []
+    for table in view.tables:
+        for row in table.rows:
+            found: dict[str, Any] = {"table": table.title}
+            for column, one in zip(table.columns, row.cells, strict=True):
+                values = _values(column, value_of(one))
+                found |= dict(zip(_keys(column), values, strict=True))
+            lines.append(orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE).decode())
+    return "".join(lines)
+
+
+def _keys(column: Column) -> list[str]:
+    match column.kind:
+        case Kind.INTERVAL | Kind.BAR:
+            return [f"{column.key}_low", f"{column.key}_high"]
+        case Kind.RATIO:
+            return [column.key, f"{column.key}_total"]
+    return [column.key]
+
+
+def _values(column: Column, value: Value) -> Sequence[Value]:
+    n = len(_keys(column))
+    if value is None:
+        return [None] * n
+    if isinstance(value, Estimate):
+        return [value.low, value.high]
+    return list(value) if isinstance(value, tuple) else [value]
+
+
+# LaTeX
+
+
+def view_latex(view: View) -> str:
+    """Tables of the booktabs package, each with a caption and the best row in bold."""
+    return "\n".join(_table_latex(table, view.verdict) for table in view.tables)
+
+
+def _table_latex(table: Table, verdict: str) -> str:
+    sides = "".join("l" if column.is_words else "r" for column in table.columns)
+    title = ", ".join(text for text in (table.title, table.aside) if text)
+    caption = " ".join(
+        text if text.endswith((".", "?")) else f"{text}."
+        for text in (title, verdict, *table.notes)
+        if text
+    )
+    lines = [
+        r"\begin{table}",
+        r"\centering",
+        rf"\caption{{{escape_latex(caption)}}}",
+        rf"\begin{{tabular}}{{{sides}}}",
+        r"\toprule",
+        " & ".join(escape_latex(column.title) for column in table.columns) + r" \\",
+        r"\midrule",
+    ]
+    for i, row in enumerate(table.rows):
+        if table.rule_after == i and i:
+            lines.append(r"\midrule")
+        texts = [escape_latex(text) for text in _texts(table, row)]
+        if row.style is Style.LEADING:
+            texts = [rf"\textbf{{{text}}}" for text in texts]
+        lines.append(" & ".join(texts) + r" \\")
+    lines += [r"\bottomrule", r"\end{tabular}", r"\end{table}"]
+    return "".join(f"{line}\n" for line in lines)
+
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "<": r"\textless{}", ">": r"\textgreater{}", "|": r"\textbar{}", '"': r"\textquotedbl{}",
+    **{c: rf"\{c}" for c in "&%$#_{}"},
+}  # fmt: skip
+
+
+def escape_latex(text: str) -> str:
+    """Text that LaTeX sets as it is.
+
+    >>> escape_latex("support_recall 5% < 10%")
+    'support\\\\_recall 5\\\\% \\\\textless{} 10\\\\%'
+    """
+    return "".join(_LATEX.get(c, c) for c in " ".join(cell(text).split()))
+
+
+# HTML, for notebooks
+
+
+def view_html(view: View) -> str:
+    """Table elements and paragraphs; every text is escaped, and there is no script."""
+    parts = [f"<p><strong>{escape_html(view.verdict)}</strong></p>"] if view.verdict else []
+    parts += map(_table_html, view.tables)
+    parts += [f"<p>{escape_html(note)}</p>" for note in view.notes]
+    return "\n".join(parts)
+
+
+_STYLES = {
+    Style.LEADING: "font-weight: bold",
+    Style.TRAILING: "opacity: .65",
+    Style.WARNING: "color: #b35900",
+    Style.UNJUDGED: "color: #b3261e",
+}
+_SVG_WIDTH, _SVG_HEIGHT = 160, 14
+
+
+def _table_html(table: Table) -> str:
+    head = "".join(
+        f'<th style="text-align: {_side(column)}">{escape_html(column.title)}</th>'
+        for column in table.columns
+    )
+    body = []
+    for i, row in enumerate(table.rows):
+        rule = ' style="border-top: 1px solid"' if table.rule_after == i and i else ""
+        cells = zip(table.columns, row.cells, strict=True)
+        body.append(f"<tr{rule}>{''.join(_cell_html(c, one, row) for c, one in cells)}</tr>")
+    title = ", ".join(escape_html(text) for text in (table.title, table.aside) if text)
+    caption = f'<caption style="text-align: left">{title}</caption>' if title else ""
+    rows = "\n".join(body)
+    notes = "".join(f"\n<p>{escape_html(note)}</p>" for note in table.notes)
+    start = f"<table>{caption}\n<thead><tr>{head}</tr></thead>\n"
+    return f"{start}<tbody>\n{rows}\n</tbody></table>{notes}"
+
+
+def _cell_html(column: Column, one: Any, row: Row) -> str:
+    style = f"text-align: {_side(column)}"
+    if set_off := _STYLES.get(style_of(one, row)):
+        style += f"; {set_off}"
+    value = value_of(one)
+    inner = escape_html(column.format(value))
+    if column.kind is Kind.BAR and isinstance(value, Estimate):
+        inner = bar_svg(column, value, inner)
+    return f'<td style="{style}">{inner}</td>'
+
+
+def bar_svg(column: Column, value: Estimate, title: str) -> str:
+    """An interval as a small picture with its value on it; `title` is said by screen readers."""
+    low, high = column.axis
+    span = (high - low) or 1.0
+
+    def place(number: float) -> float:
+        share = (min(max(number, low), high) - low) / span
+        return round(5 + (_SVG_WIDTH - 10) * share, 1)
+
+    middle = _SVG_HEIGHT / 2
+    return (
+        f'<svg width="{_SVG_WIDTH}" height="{_SVG_HEIGHT}" role="img"><title>{title}</title>'
+        f'<line x1="{place(value.low)}" x2="{place(value.high)}" y1="{middle}" y2="{middle}" '
+        f'stroke="currentColor" stroke-width="1.5"/>'
+        f'<circle cx="{place(value.value)}" cy="{middle}" r="3" fill="currentColor"/></svg>'
+    )
+
+
+def _side(column: Column) -> str:
+    return "left" if column.is_words or column.kind is Kind.BAR else "right"
+
+
+def escape_html(text: str) -> str:
+    """Text as it is, without what could steer a terminal or a page."""
+    return html.escape(shown(text))

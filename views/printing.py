@@ -1,0 +1,44 @@
+"""A view as whatever `--format` asks for."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from typing import TextIO
+
+from .formats import view_csv, view_html, view_json, view_latex, view_markdown
+from .table import View
+from .terminal import Terminal, view_text
+
+
+class Format(StrEnum):
+    """How tables are written."""
+
+    TABLE = "table"
+    CSV = "csv"
+    MARKDOWN = "markdown"
+    LATEX = "latex"
+    JSON = "json"
+    HTML = "html"
+
+
+_RENDERERS = {
+    Format.CSV: view_csv,
+    Format.MARKDOWN: view_markdown,
+    Format.LATEX: view_latex,
+    Format.JSON: view_json,
+    Format.HTML: view_html,
+}
+
+
+def render(view: View, format: Format = Format.TABLE, terminal: Terminal | None = None) -> str:
+    """A view as text of a format; `terminal` is where a table is shown, else 80 columns wide."""
+    if format is Format.TABLE:
+        return view_text(view, terminal or Terminal())
+    return _RENDERERS[format](view)
+
+
+def print_view(view: View, format: Format = Format.TABLE, stream: TextIO | None = None) -> None:
+    """Write a view to a stream, by default to standard output."""
+    out = sys.stdout if stream is None else stream
+    out.write(render(view, format, Terminal.of(out)))

@@ -1,0 +1,311 @@
+"""Tables for a terminal: as wide as its window, coloured where it may be."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import textwrap
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TextIO
+
+from rich.cells import cell_len
+
+from ..records.writing.printed import cell, shown
+from .table import Column, Estimate, Kind, Row, Style, Table, View, style_of, value_of
+
+WIDTH = 80  # where there is no window
+_LEAST = {Kind.NAME: 20, Kind.TEXT: 24, Kind.BAR: 20}  # columns that give way, and until where
+_MOST_BAR = 60
+_GAP = 2
+_CODES = {Style.LEADING: "1", Style.TRAILING: "2", Style.WARNING: "33", Style.UNJUDGED: "31"}
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """What text is written for.
+
+    Attributes:
+        width: columns; lines are no longer from 60 columns on.
+        has_colour: whether it shows bold, dim and colours.
+        has_unicode: whether it shows box-drawing characters; else bars are ASCII.
+    """
+
+    width: int = WIDTH
+    has_colour: bool = False
+    has_unicode: bool = True
+
+    @classmethod
+    def of(cls, stream: TextIO) -> Terminal:
+        """That of a stream; a pipe or a file is 80 columns wide, or COLUMNS, without colours."""
+        is_window = stream.isatty()
+        columns = os.environ.get("COLUMNS", "")
+        width = int(columns) if columns.isdecimal() and int(columns) else WIDTH
+        if is_window:
+            width = shutil.get_terminal_size((WIDTH, 24)).columns
+        has_colour = is_window and not os.environ.get("NO_COLOR")
+        has_colour = has_colour and os.environ.get("TERM") != "dumb"
+        return cls(max(width, 20), has_colour, _takes("├●┤─…", stream.encoding))
+
+
+def _takes(characters: str, encoding: str | None) -> bool:
+    try:
+        characters.encode(encoding or "ascii")
+    except (LookupError, UnicodeEncodeError):
+        return False
+    return True
+
+
+def view_text(view: View, terminal: Terminal) -> str:
+    """The verdict, the tables and the notes, a blank line between them."""
+    blocks = [_wrapped(view.verdict, terminal)] if view.verdict else []
+    blocks += [table_text(table, terminal) for table in view.tables]
+    if view.notes:
+        blocks.append("".join(_wrapped(note, terminal) for note in view.notes))
+    return "\n".join(blocks)
+
+
+def table_text(table: Table, terminal: Terminal) -> str:
+    """A table with its title above and its notes below.
+
+    Where the window is too narrow for all columns, bars and names shrink first, then optional
+    columns are left out and named below. Names that are cut stay different from each other.
+    """
+    at, widths = _laid_out(table, terminal.width)
+    columns = [table.columns[i] for i in at]
+    names = {
+        i: _cut_names(table, i, width, terminal)
+        for i, width in zip(at, widths, strict=True)
+        if table.columns[i].kind is Kind.NAME
+    }
+    rows = [_row_lines(table, row, at, widths, names, terminal) for row in table.rows]
+    lines = [*_title_lines(table, terminal), *_head_lines(columns, widths, terminal)]
+    for i, row_lines in enumerate(rows):
+        if table.rule_after == i and i:
+            rule = "─" if terminal.has_unicode else "-"
+            lines.append(
+                _styled(rule * min(_total(widths), terminal.width), Style.TRAILING, terminal)
+            )
+        lines += row_lines
+    left = [column.title for i, column in enumerate(table.columns) if i not in at]
+    notes = list(table.notes)
+    if left:
+        notes.append(f"Not shown for lack of room: {', '.join(left)}.")
+    return "".join(f"{line}\n" for line in lines) + "".join(_wrapped(n, terminal) for n in notes)
+
+
+def _wrapped(text: str, terminal: Terminal) -> str:
+    lines = [
+        part
+        for line in shown(text).splitlines() or [""]
+        for part in textwrap.wrap(line, terminal.width, break_on_hyphens=False) or [""]
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _title_lines(table: Table, terminal: Terminal) -> list[str]:
+    title, aside = cell(table.title), cell(table.aside)
+    if aside and cell_len(title) + cell_len(aside) + _GAP <= terminal.width:
+        return [title + " " * (terminal.width - cell_len(title) - cell_len(aside)) + aside]
+    texts = [text for text in (title, aside) if text]
+    return [line for text in texts for line in _wrapped(text, terminal).splitlines()]
+
+
+# Columns that fit
+
+
+def _laid_out(table: Table, width: int) -> tuple[list[int], list[int]]:
+    """Which columns are shown, and how wide each is."""
+    at = list(range(len(table.columns)))
+    natural = [_natural_width(table, i) for i in at]
+    least = [
+        min(natural[i], max(_LEAST.get(table.columns[i].kind, natural[i]), _head_width(table, i)))
+        for i in at
+    ]
+    while _total([least[i] for i in at]) > width:
+        optional = [i for i in at if table.columns[i].optional]
+        if not optional:
+            break
+        at.remove(max(optional, key=lambda i: (table.columns[i].optional, i)))
+    widths = {i: least[i] for i in at}
+    for kind in (Kind.NAME, Kind.TEXT, Kind.BAR):  # in the order in which they get what is left
+        for i in at:
+            if table.columns[i].kind is kind:
+                spare = width - _total(list(widths.values()))
+                widths[i] = max(min(natural[i], widths[i] + spare), 1)
+    if (over := _total(list(widths.values())) - width) > 0:  # narrower than its least
+        for i in at:
+            if table.columns[i].kind in _LEAST and over > 0:
+                cut = min(over, widths[i] - 8)
+                widths[i] -= max(cut, 0)
+                over -= max(cut, 0)
+    return at, [widths[i] for i in at]
+
+
+def _total(widths: Sequence[int]) -> int:
+    return sum(widths) + _GAP * (len(widths) - 1)
+
+
+def _natural_width(table: Table, i: int) -> int:
+    column = table.columns[i]
+    if column.kind is Kind.BAR:
+        return _MOST_BAR
+    texts = [_cell_text(column, row, i) for row in table.rows]
+    longest = max((cell_len(text) for text in texts), default=1)
+    return max(longest, _head_width(table, i), 1)
+
+
+def _head_width(table: Table, i: int) -> int:
+    """The longest word of a head: heads are broken between words only."""
+    return max(map(cell_len, cell(table.columns[i].title).split()), default=0)
+
+
+def _cell_text(column: Column, row: Row, i: int) -> str:
+    text = column.format(value_of(row.cells[i]))
+    is_flagged = style_of(row.cells[i], row) is Style.WARNING and not column.is_words
+    return f"! {text}" if is_flagged else text
+
+
+def _head_lines(
+    columns: Sequence[Column], widths: Sequence[int], terminal: Terminal
+) -> Iterator[str]:
+    heads = []
+    for column, width in zip(columns, widths, strict=True):
+        if column.kind is Kind.BAR:
+            heads.append([_axis(column, width)])
+        else:
+            heads.append(textwrap.wrap(cell(column.title), width, break_on_hyphens=False) or [""])
+    depth = max(map(len, heads), default=0)
+    for k in range(depth):
+        parts = [head[k - depth] if k >= depth - len(head) else "" for head in heads]
+        yield _joined(columns, widths, parts, [Style.PLAIN] * len(parts), terminal)
+
+
+def _row_lines(
+    table: Table,
+    row: Row,
+    at: Sequence[int],
+    widths: Sequence[int],
+    names: Mapping[int, Mapping[str, str]],
+    terminal: Terminal,
+) -> list[str]:
+    parts = []
+    for i, width in zip(at, widths, strict=True):
+        column, text = table.columns[i], _cell_text(table.columns[i], row, i)
+        value = value_of(row.cells[i])
+        if column.kind is Kind.BAR:
+            parts.append([_bar(column, value, width, terminal)])
+        elif column.kind is Kind.NAME:
+            parts.append([names[i][text]])
+        elif column.kind is Kind.TEXT:
+            parts.append(textwrap.wrap(text, width, break_on_hyphens=False) or [""])
+        else:
+            parts.append([text])
+    columns = [table.columns[i] for i in at]
+    styles = [style_of(row.cells[i], row) for i in at]
+    depth = max(map(len, parts), default=0)
+    lines = ([part[k] if k < len(part) else "" for part in parts] for k in range(depth))
+    return [_joined(columns, widths, line, styles, terminal) for line in lines]
+
+
+def _joined(
+    columns: Sequence[Column],
+    widths: Sequence[int],
+    parts: Sequence[str],
+    styles: Sequence[Style],
+    terminal: Terminal,
+) -> str:
+    padded = []
+    for i, (column, width, text) in enumerate(zip(columns, widths, parts, strict=True)):
+        space = " " * (width - cell_len(text))
+        if column.is_words or column.kind is Kind.BAR:
+            space = "" if i == len(columns) - 1 else space
+            padded.append(_styled(text, styles[i], terminal) + space)
+        else:
+            padded.append(space + _styled(text, styles[i], terminal))
+    return (" " * _GAP).join(padded).rstrip()
+
+
+def _styled(text: str, style: Style, terminal: Terminal) -> str:
+    code = _CODES.get(style)
+    return f"\x1b[{code}m{text}\x1b[0m" if code and text and terminal.has_colour else text
+
+
+# Names
+
+
+def _cut_names(table: Table, i: int, width: int, terminal: Terminal) -> dict[str, str]:
+    """Each name of a column as it fits."""
+    names = list(dict.fromkeys(_cell_text(table.columns[i], row, i) for row in table.rows))
+    dots = "…" if terminal.has_unicode else "..."
+    return dict(zip(names, cut_names(names, width, dots), strict=True))
+
+
+def cut_names(names: Sequence[str], most: int, dots: str = "...") -> list[str]:
+    """Names of at most so many columns, cut in their middle; longer where two would be equal.
+
+    >>> cut_names(["team.baseline_top20", "short"], 12)
+    ['team...top20', 'short']
+    """
+    longest = max(map(cell_len, names), default=0)
+    for room in range(max(most, len(dots) + 2), longest):
+        middle = (room - len(dots) + 1) // 2
+        tails = sorted(range(room - len(dots) + 1), key=lambda n: abs(n - middle))
+        for tail in tails:
+            cut = [_cut(name, room, tail, dots) for name in names]
+            if len(set(cut)) == len(set(names)):
+                return cut
+    return list(names)
+
+
+def _cut(name: str, most: int, tail: int, dots: str) -> str:
+    if cell_len(name) <= most:
+        return name
+    return f"{name[: most - len(dots) - tail]}{dots}{name[len(name) - tail :]}"
+
+
+# Bars
+
+
+def _axis(column: Column, width: int) -> str:
+    """The marks of a bar's axis, as many as fit: 0, .25, .5, .75, 1."""
+    low, high = column.axis
+    for parts in (4, 2, 1):
+        line = [" "] * width
+        labels = [_mark(low + (high - low) * i / parts) for i in range(parts + 1)]
+        if sum(map(len, labels)) + 2 * parts > width:
+            continue
+        for i, label in enumerate(labels):
+            middle = round((width - 1) * i / parts)
+            start = min(max(middle - len(label) // 2, 0), width - len(label))
+            line[start : start + len(label)] = label
+        return "".join(line)
+    return ""
+
+
+def _mark(value: float) -> str:
+    text = f"{value:.2f}".rstrip("0").rstrip(".")
+    return text.replace("0.", ".", 1) if text not in ("0", "-0") else "0"
+
+
+def _bar(column: Column, value: object, width: int, terminal: Terminal) -> str:
+    """An interval as a line with its value on it.
+
+    >>> _bar(Column("share", Kind.BAR), Estimate(0.5, 0.25, 0.75), 21, Terminal())
+    '     ├────●────┤'
+    """
+    if not isinstance(value, Estimate):
+        return ""
+    left, right, line, dot = "├┤─●" if terminal.has_unicode else "||-o"
+    low, high = column.axis
+    span = (high - low) or 1.0
+
+    def place(number: float) -> int:
+        return round((width - 1) * (min(max(number, low), high) - low) / span)
+
+    drawn = [" "] * width
+    start, end = place(value.low), place(value.high)
+    drawn[start : end + 1] = line * (end - start + 1)
+    drawn[start], drawn[end] = left, right
+    drawn[place(value.value)] = dot
+    return "".join(drawn).rstrip()
