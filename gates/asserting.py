@@ -61,7 +61,8 @@ class Judged:
             check_known("run", run, runs_in(rows), where)
 
         def check(sign: str, value: float) -> list[Check]:
-            return check_bound(rows, Bound(measure, value, run, sign))
+            bound = Bound(measure, value, run, sign)
+            return check_bound(rows, bound, self.result.manifest["data"]["run_ids"])
 
         return Mean(check, self)
 

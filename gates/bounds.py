@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import ge, gt, le, lt
 
@@ -58,42 +58,67 @@ def bounds_of(texts: Sequence[str], option: str, sign: str = ">=") -> list[Bound
     return bounds
 
 
-def check_bound(rows: Sequence[ScoreRow], bound: Bound) -> list[Check]:
+def check_bound(
+    rows: Sequence[ScoreRow], bound: Bound, answer_runs: Iterable[str] = (), run: str | None = None
+) -> list[Check]:
     """Check the mean of each run that the bound is for.
 
     With judgements missing the mean's own bound is compared: what is missing counts as worst.
 
     Args:
         rows: of scores.jsonl, questions and means.
+        answer_runs: the runs that were judged; one without any scores fails.
+        run: check this run alone, where the bound names none.
 
-    Returns: one a run; [] where no such measure or run is among the rows.
+    Returns: one a run, at least one: a run without a mean of the measure fails.
     """
+    measures: dict[str, list[str]] = {name: [] for name in answer_runs}  # of each run
+    for row in rows:
+        if row.run_id not in ORACLES:
+            measures.setdefault(row.run_id, []).append(row.measure)
+    scored = [name for name, of_run in measures.items() if bound.measure in of_run or not of_run]
+    named = bound.run_id or run
+    return [
+        _check(rows, bound, name, measures.get(name, ()))
+        for name in ([named] if named else scored or [""])
+    ]
+
+
+def _check(rows: Sequence[ScoreRow], bound: Bound, run: str, measures: Iterable[str]) -> Check:
+    of_run = [row for row in rows if (row.run_id, row.measure) == (run, bound.measure)]
+    mean = next((row for row in of_run if row.topic_id == "all"), None)
+    if mean is None:
+        found = _without_mean(bound.measure, run, measures)
+        return Check(run, bound.measure, bound.wanted, is_passed=False, found=found)
     is_least = bound.sign in (">=", ">")
-    checks = []
-    for mean in rows:
-        if mean.topic_id != "all" or mean.measure != bound.measure or mean.run_id in ORACLES:
-            continue
-        if bound.run_id not in (None, mean.run_id):
-            continue
-        worst = _worst(mean, is_least)
-        of_run = [r for r in rows if (r.run_id, r.measure) == (mean.run_id, bound.measure)]
-        is_passed = worst is not None and _holds(worst, bound)
-        checks.append(
-            Check(
-                run_id=mean.run_id,
-                measure=bound.measure,
-                wanted=bound.wanted,
-                is_passed=is_passed,
-                found=_measured(mean, worst),
-                value=mean.value,
-                low=mean.low,
-                high=mean.high,
-                n=mean.n_topics or 0,
-                n_unjudged=mean.n_unjudged or 0,
-                questions=() if is_passed else _questions(of_run, bound, is_least),
-            )
-        )
-    return checks
+    worst = _worst(mean, is_least)
+    is_passed = worst is not None and _holds(worst, bound)
+    return Check(
+        run_id=run,
+        measure=bound.measure,
+        wanted=bound.wanted,
+        is_passed=is_passed,
+        found=_measured(mean, worst),
+        value=mean.value,
+        low=mean.low,
+        high=mean.high,
+        n=mean.n_topics or 0,
+        n_unjudged=mean.n_unjudged or 0,
+        questions=() if is_passed else _questions(of_run, bound, is_least),
+    )
+
+
+def _without_mean(measure: str, run: str, measures: Iterable[str]) -> str:
+    """Why there is nothing to compare, and what to do."""
+    names = list(dict.fromkeys(measures))
+    if not run:
+        return f"no run has {cell(measure)}"
+    if not names:
+        return f"{cell(run)} has no scores; `judge run` writes them again, and asks nothing twice"
+    if measure in names:
+        what = f"{cell(run)} has no mean of {cell(measure)}"
+        return f"{what}; `judge run` writes it again, and asks nothing twice"
+    return f"{cell(run)} has no {cell(measure)}; it has {', '.join(map(cell, names))}"
 
 
 def _holds(value: float, bound: Bound) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -64,11 +64,12 @@ def not_worse(
         check_known("measure", name, both, where)
         if not meaning(name).is_quality:
             raise InputError(f"{name}: more of it is neither better nor worse; bound its mean")
-    checks, notes = [], []
+    checks: list[Check] = []
+    notes = [] if measures or run is not None else _measures_gone(now.values, then.values)
     for measure in measures or main_measures(both):
         runs = now.values[measure], then.values[measure]
         others = measured_otherwise(new, baseline, measure)
-        if run is not None and not measures and run not in runs[0]:
+        if run is not None and not measures and not any(run in of_run for of_run in runs):
             continue  # as a run of answers has no measures of rankings
         for run_id, before_id in runs_to_compare(*runs, run, where):
             pair = paired(now, then, measure, run_id, before_id)
@@ -82,6 +83,12 @@ def not_worse(
     if not checks:
         raise InputError(f"{where}: no measure in common")
     return Against(checks, list(dict.fromkeys(notes)))
+
+
+def _measures_gone(new: Collection[str], baseline: Collection[str]) -> list[str]:
+    """A note of the main measures that only the baseline has."""
+    gone = [name for name in main_measures(baseline) if name not in new]
+    return [f"measures only in the baseline, not compared: {', '.join(gone)}"] if gone else []
 
 
 def check_pair(pair: Pair, by: float, level: float) -> Check:

@@ -90,8 +90,7 @@ def verdict_on(
         check_known("measure", bound.measure, present, where)
         if bound.run_id is not None:
             check_known("run", bound.run_id, runs_in(rows), where)
-        bound_checks = check_bound(rows, bound)
-        checks += [c for c in bound_checks if bound.run_id is not None or run in (None, c.run_id)]
+        checks += check_bound(rows, bound, result.manifest["data"]["run_ids"], run)
     if baseline is None:
         return Verdict(named, is_judged, with_texts(checks, results), dependence_of([results]))
     against = not_worse(results, baseline, by=by, level=level, measures=measures, run=run)

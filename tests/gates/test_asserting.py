@@ -1,6 +1,7 @@
 """`nuggetjudge.assert_judged`: what holds, what does not, and what the message names."""
 
 import json
+import shutil
 
 import pytest
 from mock_server import MockServer, Status, input_of
@@ -130,3 +131,12 @@ def test_what_is_no_result_is_said_to_be_none():
 def test_a_baseline_that_is_not_judged_fails_too(results, lacking):
     text = failure_message(assert_judged(results["main"]).not_worse_than, lacking)
     assert text.startswith("baseline unjudged")
+
+
+def test_results_that_lost_their_means_pass_no_assertion(results, tmp_path):
+    folder = shutil.copytree(results["main"].folder, tmp_path / "lost")
+    lines = (folder / "scores.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    by_topic = [line for line in lines if json.loads(line)["topic_id"] != "all"]
+    (folder / "scores.jsonl").write_text("".join(by_topic), encoding="utf-8")
+    text = failure_message(lambda: assert_judged(folder).mean("V_strict", run="main") >= 0.1)
+    assert "main has no mean of V_strict" in text

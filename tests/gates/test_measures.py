@@ -111,3 +111,38 @@ def test_a_change_is_checked_by_what_leaderboards_go_by():
     ]  # fmt: skip
     assert main_measures(["AP(rel=2)", "P(rel=2)@10", "nDCG@10"]) == ["nDCG@10"]
     assert main_measures(["share_yes", "share_no", "groundedness"]) == ["groundedness"]
+
+
+def score_row(run, measure, topic="all", value=1.0):
+    return ScoreRow(run_id=run, topic_id=topic, measure=measure, value=value, n_topics=1)
+
+
+ROWS = [
+    score_row("answers", "V_strict", "t1"),
+    score_row("answers", "V_strict"),
+    score_row("retr", "coverage", "t1"),
+    score_row("retr", "coverage"),
+]
+NO_CHECK = {
+    "a run that has other measures": (ROWS, Bound("V_strict", 0.5, "retr"), {}, "retr"),
+    "the same by --run": (ROWS, Bound("V_strict", 0.5), {"run": "retr"}, "retr"),
+    "no means": (ROWS[:1], Bound("V_strict", 0.5), {}, "answers"),
+    "no means of one run": (ROWS[:1], Bound("V_strict", 0.5, "answers"), {}, "answers"),
+    "one of the runs has no mean": (
+        [*ROWS, score_row("thin", "V_strict", "t1")], Bound("V_strict", 0.5), {}, "thin",
+    ),
+    "one of the runs has no scores": (
+        ROWS, Bound("V_strict", 0.5), {"answer_runs": ["answers", "lost"]}, "lost",
+    ),
+    "oracles alone": ([score_row(name, "coverage") for name in ORACLES], Bound("coverage", 0), {},
+                      ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_CHECK)
+def test_a_bound_that_finds_nothing_to_compare_fails_by_run_and_measure(name):
+    rows, bound, settings, run = NO_CHECK[name]
+    (failed,) = [c for c in check_bound(rows, bound, **settings) if not c.is_passed]
+    assert failed.run_id == run
+    assert (run or "no run") in failed.found
+    assert bound.measure in failed.name

@@ -1,6 +1,8 @@
 """Non-inferiority by question: what passes, what fails, and what a failure says."""
 
+import json
 import math
+import shutil
 from dataclasses import replace
 
 import numpy as np
@@ -185,3 +187,19 @@ def test_a_system_that_is_worse_by_the_margin_seldom_passes(shift, least, most):
         after = rng.normal(shift, 0.14, 40)
         n_passed += check_pair(replace(pair, after=list(after)), 0.05, 0.95).is_passed
     assert least <= n_passed / 100 <= most
+
+
+def test_a_measure_that_only_the_baseline_has_is_listed(results, tmp_path):
+    folder = shutil.copytree(results["main"].folder, tmp_path / "new")
+    lines = (folder / "scores.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if json.loads(line)["measure"] == "length"]
+    (folder / "scores.jsonl").write_text("".join(kept), encoding="utf-8")
+    with pytest.raises(InputError, match="no measure in common"):
+        not_worse(folder, results["main"].folder)
+    baseline = shutil.copytree(results["main"].folder, tmp_path / "baseline")
+    rows = [json.loads(line) for line in lines if json.loads(line)["measure"] == "V_strict"]
+    with_support = [*rows, *({**row, "measure": "support_precision"} for row in rows)]
+    text = "".join(json.dumps(row) + "\n" for row in with_support)
+    (baseline / "scores.jsonl").write_text(text, encoding="utf-8")
+    notes = not_worse(results["main"].folder, baseline).notes
+    assert "measures only in the baseline, not compared: support_precision" in notes
