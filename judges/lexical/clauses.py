@@ -80,7 +80,7 @@ _NO_SUBJECT = (
     | frozenset("also be even how never not often only still than then what why".split())
 )
 _NO_VERB_AFTER = _ARTICLES | _PREPOSITIONS | _JOINING
-_BRACKETED = re.compile(r"\s*(?:\[[^\]]*\]|\([^)]*\))|https?://\S+")
+_BRACKETED = re.compile(r"(?:\s*(?:\[[^\]]*\]|\([^)]*\)))+|https?://\S+")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'”’)]*\s+(?=[\"'“‘]?[A-Z0-9])|\n+")
 _QUOTES = re.compile(r'["“”]')
 _OUTER = " .,;:!?\"'“”‘’*•·|–—-"
@@ -89,7 +89,7 @@ _OUTER = " .,;:!?\"'“”‘’*•·|–—-"
 def statements(passage: str) -> list[str]:
     """The statements of 4 to 12 words in a passage, in its order, each once."""
     texts: list[str] = []
-    for sentence in _SENTENCE.split(_BRACKETED.sub("", passage)):
+    for sentence in _SENTENCE.split(_leave_out(_BRACKETED, passage)):
         texts += _of_sentence(sentence.strip())
     return list(dict.fromkeys(texts))
 
@@ -217,4 +217,14 @@ def _bare(word: str) -> str:
 
 
 def _joined(words: list[str]) -> str:
-    return _QUOTES.sub("", " ".join(words)).strip(_OUTER)
+    return _leave_out(_QUOTES, " ".join(words)).strip(_OUTER)
+
+
+def _leave_out(pattern: re.Pattern[str], text: str) -> str:
+    """The text without the matches; a space stays where two words would become one."""
+
+    def space(match: re.Match[str]) -> str:
+        around = text[max(match.start() - 1, 0) : match.start()], text[match.end() :][:1]
+        return " " if all(map(str.isalnum, around)) else ""
+
+    return pattern.sub(space, text)

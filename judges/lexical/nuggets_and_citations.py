@@ -175,8 +175,9 @@ def update_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
         if len(content := content_words(text)) >= FEWEST_CONTENT_WORDS
     }
     spread = Counter(w for text in [*passages, *inputs["nuggets"]] for w in content_words(text))
-    worth = {
-        w: math.log2(1 + n) * (ASKED if w in question_words else 1.0) for w, n in spread.items()
+    worth = {  # 0 for a word that is in a statement only, as stop words are
+        w: math.log2(1 + spread[w]) * (ASKED if w in question_words else 1.0)
+        for w in frozenset().union(*words.values())
     }
     chosen: list[str] = []
 
@@ -185,7 +186,7 @@ def update_nuggets(inputs: Mapping[str, Any]) -> dict[str, Any]:
         new = math.fsum(worth[word] for word in content) / math.sqrt(math.sqrt(len(content)))
         return new * PRONOUN if _leans_back(text) else new
 
-    heap = [(-gain(text), index, text) for index, text in enumerate(words)]
+    heap = [(-gain(text), index, text) for index, text in enumerate(words) if gain(text)]
     heapq.heapify(heap)
     while heap and len(chosen) < inputs["limit"]:
         _, index, text = heapq.heappop(heap)

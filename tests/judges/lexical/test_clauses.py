@@ -55,6 +55,20 @@ def test_the_parts_of_a_list_of_nouns_are_not_taken_for_clauses():
     assert not any(text.startswith("the many") for text in statements(passage))
 
 
+@pytest.mark.parametrize(
+    ("passage", "word"),
+    [
+        ("The study used several of the new materials (Mento et al, 1999)7.", "materials"),
+        ("The study used several of the new materials (Mento) [1]7.", "materials"),
+        ('The museum sold the 5"x7" print to a school.', "5"),
+    ],
+    ids=["note number behind brackets", "behind two", "inches"],
+)
+def test_what_is_left_out_between_two_words_leaves_a_space(passage, word):
+    (statement,) = statements(passage)
+    assert word in statement.split()
+
+
 FUNCTION_WORDS = {"the", "a", "and", "because", "which", "whose", "in", "of", "is", "has", "who"}
 _WORDS = st.sampled_from(
     ["the", "a", "deck", "wind,", "moves", "is", "and", "because", "which", "whose", "of.", "who,"]
