@@ -21,6 +21,7 @@ from .result import Result
 from .run import run
 from .samples.asking import Answering, Asking
 from .samples.banks import add_to_bank, use_bank
+from .samples.cells import check_writable
 from .samples.choosing import (
     Program,
     anything,
@@ -95,6 +96,7 @@ def evaluate(
     for system in systems:
         if system.split() != [system]:
             raise InputError(f"name: {system!r}, wanted one of a system without white space")
+        check_writable(system, "name")
     data: dict[str, Any]
     if judge is not None:
         named = judge_file(judge, own_files)

@@ -19,7 +19,7 @@ from ...records.judgements import NOT_MADE, Reason
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError
 from ...records.writing.appending import Appending
-from .cells import fields_of
+from .cells import check_writable, fields_of
 from .contexts import CONTEXTS
 from .fields import ANSWER, ID, QUESTION, Sample, digest, sample_of, text_of
 
@@ -40,8 +40,8 @@ class Asking:
         stopped: set where no more is to be asked; None: it cannot be.
 
     Attributes:
-        n_called, n_failed: calls that were made, and that raised.
-        first_failure: the message of the first that raised.
+        n_called, n_failed: calls that were made, and that failed.
+        first_failure: why the first failed.
     """
 
     path: Path
@@ -57,7 +57,8 @@ class Asking:
     ) -> Iterator[Sample]:
         """The samples of one system, in the order of the questions.
 
-        A call that raises makes a sample that is `not_made`: unjudged, never worth 0.
+        A call that raises, or returns what no file can hold, makes a sample that is `not_made`:
+        unjudged, never worth 0.
 
         Raises: InputError for a question that is none, and for something returned that is no
             answer, naming the sample.
@@ -126,18 +127,27 @@ class _Call:
         if self.sample is not None or not self.future.done():
             return
         if (error := self.future.exception()) is not None:
-            if not isinstance(error, Exception):
+            if not isinstance(error, Exception | asyncio.CancelledError):
                 raise error
-            asking.n_failed += 1
-            what = f"{self.at}: {type(error).__name__}: {' '.join(str(error).split())}"
-            asking.first_failure = asking.first_failure or shorten(what, 300)
-            self.sample = sample_of({**self.fields, NOT_MADE: Reason.ERROR}, self.at)
+            text = ": ".join(filter(None, (type(error).__name__, " ".join(str(error).split()))))
+            self._fail(asking, f"{self.at}: {text}")
             return
-        self.sample = sample_of(
-            {**self.fields, **_returned(self.future.result(), self.at)}, self.at
-        )
+        sample = sample_of({**self.fields, **_returned(self.future.result(), self.at)}, self.at)
+        row = _row(sample)
+        try:
+            check_writable(row, self.at)
+        except InputError as unwritable:
+            self._fail(asking, str(unwritable))
+            return
+        self.sample = sample
         if self.key:
-            file.write(orjson.dumps({"key": self.key, **_row(self.sample)}) + b"\n")
+            file.write(orjson.dumps({"key": self.key, **row}) + b"\n")
+
+    def _fail(self, asking: Asking, why: str) -> None:
+        """Count the call as failed, and make a sample without an answer."""
+        asking.n_failed += 1
+        asking.first_failure = asking.first_failure or shorten(why, 300)
+        self.sample = sample_of({**self.fields, NOT_MADE: Reason.ERROR}, self.at)
 
 
 class _Loop:

@@ -6,6 +6,11 @@ from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
+import orjson
+
+from ...records.reading.fields import shorten
+from ...records.reading.problems import InputError
+
 _NOTHING = ("NAType", "NaTType")  # of pandas, which is not imported for it
 
 
@@ -42,3 +47,28 @@ def fields_of(value: Any) -> Mapping[str, Any] | None:
     if isinstance(names := getattr(type(value), "model_fields", None), Mapping):
         return {name: getattr(value, name) for name in names}
     return None
+
+
+def check_writable(value: Any, at: str) -> None:
+    """Raise InputError naming the part of a value that no JSON file can hold.
+
+    Args:
+        value: text, a number, or a mapping, a list or a dataclass of them.
+    """
+    try:
+        orjson.dumps(value)
+    except TypeError as error:
+        if is_dataclass(value):
+            value = {each.name: getattr(value, each.name) for each in fields(value)}
+        if isinstance(value, Mapping):
+            for name, part in value.items():
+                check_writable(part, f"{at}.{name}")
+        elif isinstance(value, list | tuple):
+            for index, part in enumerate(value):
+                check_writable(part, f"{at}[{index}]")
+        elif isinstance(value, str):
+            index = next(i for i, char in enumerate(value) if "\ud800" <= char <= "\udfff")
+            what = f"character {index} is {value[index]!r}, half of a surrogate pair"
+            hint = "use text.encode('utf-8', 'replace').decode()"
+            raise InputError(f"{at}: {what}; wanted whole characters: {hint}") from None
+        raise InputError(f"{at}: is {shorten(repr(value), 60)}: {error}") from None

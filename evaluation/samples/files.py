@@ -12,6 +12,7 @@ import orjson
 from ...records.judgements import NOT_MADE
 from ...records.reading.problems import InputError
 from ...records.writing.files import NewFile, own_folder, remove, rename
+from .cells import check_writable
 from .contexts import Context
 from .fields import Nugget, Sample, digest
 from .sentences import Sentence, indices_by_id, sentences_of
@@ -63,8 +64,12 @@ class SampleFiles:
         ] = {}  # as topics, by file and topic
 
     def add(self, run_id: str, sample: Sample) -> None:
-        """Write one sample. Raises: InputError for one that contradicts an earlier one."""
+        """Write one sample.
+
+        Raises: InputError for one that contradicts an earlier one, or that no file can hold.
+        """
         topic, at = sample.topic_id, sample.location
+        check_writable(sample, at)
         if (first := self._answered.setdefault((run_id, topic), at)) != at:
             what = f"{run_id} has answered topic {topic!r} in {first}"
             raise InputError(f"{at}: {what}; give samples of one question ids of their own")

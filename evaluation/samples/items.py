@@ -13,7 +13,7 @@ from ...judges.table import kind_of
 from ...records.judgements import NOT_MADE
 from ...records.reading.problems import InputError
 from ...records.writing.files import NewFile, own_folder, rename
-from .cells import is_missing, listed, plain
+from .cells import check_writable, is_missing, listed, plain
 from .contexts import CONTEXTS, contexts_of
 from .fields import ANSWER, QUESTION, Sample, having, topic_of
 from .reading import Samples, read_rows
@@ -44,6 +44,7 @@ def write_items(
             n = len(seen)
             for at, sample in read_rows(samples, "samples"):
                 row = _row(sample, inputs, optional, fields, at, judge)
+                check_writable(row, at)
                 key = (system, row["topic_id"])
                 if (first := seen.setdefault(key, at)) != at:
                     what = f"{system} has topic {key[1]!r} in {first} too"

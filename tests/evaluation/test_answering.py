@@ -45,6 +45,40 @@ def test_a_call_that_fails_is_unjudged_with_its_reason_and_never_worth_0():
     assert not result.is_complete
 
 
+def test_a_plain_function_that_raises_cancelled_error_fails_one_question():
+    """As a client does whose own loop cancelled its request."""
+
+    def shaky(question):
+        if question.endswith("2"):
+            raise asyncio.CancelledError
+        return rag(question)
+
+    with pytest.warns(UserWarning, match=r"1 of 6 calls .*samples\[2\]: CancelledError$"):
+        result = nj.evaluate(QUESTIONS, "support", answer=shaky, model="lexical")
+    assert [row.is_judged for row in result.rows(["support_precision"])].count(False) == 1
+
+
+HALF = "\ud83d"  # of a surrogate pair, as text[:n] in JavaScript or a cut JSON escape leaves it
+BROKEN = {
+    "an answer": (f"Tides {HALF}turn.", r"samples\[2\]\.answer: character 6 "),
+    "a context": (
+        {"answer": "Tides turn [1].", "contexts": [f"Tides{HALF}."]},
+        r"samples\[2\]\.contexts\[0\]\.text: character 5 ",
+    ),
+}
+
+
+@pytest.mark.parametrize(("broken", "message"), BROKEN.values(), ids=BROKEN.keys())
+def test_half_a_surrogate_pair_that_a_function_returns_fails_one_question(broken, message):
+    def cut(question):
+        return broken if question.endswith("2") else rag(question)
+
+    with pytest.warns(UserWarning, match=rf"1 of 6 calls .*{message}"):
+        result = nj.evaluate(QUESTIONS, "support", answer=cut, model="lexical")
+    lost = [row for row in result.rows(["support_precision"]) if not row.is_judged]
+    assert [row.reasons for row in lost] == [{"error": 1}]
+
+
 @pytest.mark.parametrize("is_async", [True, False])
 def test_as_many_calls_are_under_way_as_were_allowed_and_the_order_stays(tmp_path, is_async):
     under_way, most, lock = 0, 0, threading.Lock()

@@ -154,6 +154,31 @@ def test_samples_that_are_none_are_told_in_one_line(samples, message):
     assert "\n" not in str(raised.value)
 
 
+HALF = "\ud83d"  # of a surrogate pair
+BROKEN = {
+    "id": ({"id": f"t{HALF}"}, r"samples\[1\]\.topic_id: character 1 "),
+    "question": ({"question": f"what are {HALF}tides"}, r"samples\[1\]\.question: character 9 "),
+    "answer": ({"answer": f"Tides turn.{HALF}"}, r"samples\[1\]\.answer: character 11 "),
+    "context": ({"contexts": ["a", f"b{HALF}"]}, r"samples\[1\]\.contexts\[1\]\.text: "),
+    "nugget": ({"nuggets": [f"{HALF}"]}, r"samples\[1\]\.nuggets\[0\]\.text: "),
+}
+
+
+@pytest.mark.parametrize(("fields", "message"), BROKEN.values(), ids=BROKEN.keys())
+def test_half_a_surrogate_pair_is_named_with_its_sample(fields, message):
+    samples = [TIDES, {**TIDES, "id": "other", **fields}]
+    with pytest.raises(InputError, match=message):
+        nj.evaluate(samples, "support", model="lexical")
+
+
+def test_half_a_surrogate_pair_is_named_in_items_and_in_the_name_of_a_system():
+    broken = [{"sentence": "Tides turn.", "passage": f"Tides{HALF}"}]
+    with pytest.raises(InputError, match=r"samples\[0\]\.passage: character 5 "):
+        nj.evaluate(broken, judge="support", model="lexical")
+    with pytest.raises(InputError, match="name: character 1 "):
+        nj.evaluate([TIDES], "support", name=f"a{HALF}", model="lexical")
+
+
 def test_an_unknown_setting_is_told_with_what_it_may_have_been():
     with pytest.raises(InputError, match=r"^max_cots: no such setting; did you mean max_cost\?$"):
         nj.evaluate([TIDES], model="lexical", max_cots=1)
