@@ -55,8 +55,10 @@ def agree(
         `pooled`, its precision, recall and F1 over every single label. `by_topic` has the n,
         accuracy and Cohen's kappa of each topic, without intervals, which draw topics.
         Weighted figures are None where the labels have no order (`is_ordered`, see
-        `are_ordered`). For scores, `measures` with the fields of `Taus`, `intervals` and
-        `run_scores` of each measure that both sides have; for one file, `annotators`. Run names
+        `are_ordered`). For scores, `measures` with the fields of `Taus`, `intervals`, `run_scores`,
+        `run_topics` (how many topics the scores of runs are over: `human`, `judged` in the files,
+        and `shared`, or None where they are the files' own) and `note` (what to know of these
+        topics, or None) of each measure that both sides have; for one file, `annotators`. Run names
         with and without a team prefix (`team.run`) are matched where that is unambiguous, and
         `run_aliases` lists them.
     Raises: InputError if nothing can be compared, or the labels are not of one scale.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -82,5 +83,7 @@ def _scatter(measure: str, values: Mapping[str, Any]) -> Figure:
     for level, name in _LEVELS.items():
         n = values["coefficients"][level]["tau_b"]["n"]
         lines.append(f"{name} {estimate(values['intervals'][level]['tau_b'])}, n {n:,}")
+    if values["note"] is not None:
+        lines += textwrap.wrap(values["note"], 48)
     axes.text(0.03, 0.97, "\n".join(lines), transform=axes.transAxes, va="top", fontsize=8)
     return figure

@@ -137,7 +137,7 @@ def _measure(measure: str, values: Mapping[str, Any]) -> list[str]:
         ]
         if not key.startswith("tau_top_") or any(row["n"] for row in levels.values()):
             lines.append(_row(name, cells))
-    return [measure, *lines]
+    return [measure, *([] if values["note"] is None else [f"({values['note']})"]), *lines]
 
 
 def _row(name: str, cells: Sequence[str]) -> str:

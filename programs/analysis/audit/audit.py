@@ -84,7 +84,10 @@ def _of_program(
         topic for topic in scores[0].topics[measure] if topic in judged_topics[0] & judged_topics[1]
     ]
     runs = [run for run in scores[0].values[measure] if run in scores[1].values[measure]]
-    boards = [compare_scores(_only(one, measure, topics, runs), measure, **draws) for one in scores]
+    boards = [
+        compare_scores(_only(one, other, measure, topics, runs), measure, **draws)
+        for one, other in (scores, scores[::-1])
+    ]
     judges = compare_judges(*paths, Problems(), kind, **draws)
     orders = [[row["run_id"] for row in of["runs"] if row["mean"] is not None] for of in boards]
     both = [run for run in orders[0] if run in orders[1]]
@@ -107,13 +110,27 @@ def _of_program(
 
 
 def _only(
-    scores: TopicScores, measure: str, topics: Sequence[str], runs: Sequence[str]
+    scores: TopicScores,
+    other: TopicScores,
+    measure: str,
+    topics: Sequence[str],
+    runs: Sequence[str],
 ) -> TopicScores:
-    """One measure of these runs on these topics."""
+    """One measure of these runs on these topics, without values that the other judge lacks."""
     values, rows = scores.values[measure], scores.rows[measure]
+    lacks = {
+        (run, topic)
+        for run, of_run in other.values[measure].items()
+        for topic, value in of_run.items()
+        if value is None
+    }
+    both = {
+        run: {topic: None if (run, topic) in lacks else v for topic, v in values[run].items()}
+        for run in runs
+    }
     return replace(
         scores,
-        values={measure: {run: values[run] for run in runs}},
+        values={measure: both},
         topics={measure: topics},
         rows={measure: {run: rows[run] for run in runs}},
     )

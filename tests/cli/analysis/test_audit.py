@@ -6,7 +6,8 @@ from contextlib import ExitStack
 import pytest
 from mock_server import MockServer, input_of
 
-from nuggetjudge.programs.analysis.audit.audit import _top
+from nuggetjudge.programs.analysis.audit.audit import _only, _top
+from nuggetjudge.programs.scoring.topic_scores import TopicScores
 
 # What each system's sentences are worth to the first judge: full once in so many sentences.
 RUNS = {"best": 4, "second": 3, "third": 2, "last": 1}
@@ -110,3 +111,14 @@ def test_of_the_top_five_it_says_who_leaves_and_which_swaps_a_judge_was_sure_of(
     assert (top["n_pairs"], top["n_swapped"], top["most_places"]) == (15, 2, 1)
     assert top["beyond_chance"] == [["a", "b"]]
     assert top["n_beyond_chance"] == 1
+
+
+def test_a_run_is_ranked_by_both_judges_over_the_topics_that_both_judged_of_it():
+    """The other judge failed on the run's best topic, so that one counts for neither."""
+    first, other = (
+        TopicScores({"V": {"r": values}}, {"V": ["t1", "t2"]}, {"V": {"r": {}}})
+        for values in ({"t1": 1.0, "t2": 0.2}, {"t1": None, "t2": 0.2})
+    )
+    for one, two in ((first, other), (other, first)):
+        compared = _only(one, two, "V", ["t1", "t2"], ["r"])
+        assert compared.values["V"]["r"] == {"t1": None, "t2": 0.2}

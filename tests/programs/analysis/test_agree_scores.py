@@ -6,6 +6,7 @@ import random
 import pytest
 
 from nuggetjudge.programs.analysis.agree import agree
+from nuggetjudge.programs.analysis.agree_text import agree_text
 from nuggetjudge.records.reading.problems import Problems
 
 
@@ -75,3 +76,79 @@ def test_resamples_seed_and_level_reach_the_intervals(pair):
     assert tau(seed=5) != tau()
     assert tau(level=0.5)["low"] > tau()["low"]
     assert tau(resamples=0)["low"] is None
+
+
+def means_and_cells(table):
+    """Cells by (run, topic) of rows run -> topic -> value, and the means of the rows."""
+    of_cells = {(run, t): v for run, row in table.items() for t, v in row.items()}
+    return of_cells, {run: sum(row.values()) / len(row) for run, row in table.items()}
+
+
+def test_runs_are_compared_over_the_topics_that_both_files_have(tmp_path):
+    """The third topic, which the judge never saw, turns the order of people round."""
+    people = {
+        "a": {"t1": 0.9, "t2": 0.7, "t3": 0.0},
+        "b": {"t1": 0.6, "t2": 0.6, "t3": 0.5},
+        "c": {"t1": 0.3, "t2": 0.5, "t3": 1.0},
+    }
+    judge = {run: {"t1": row["t1"], "t2": row["t2"]} for run, row in people.items()}
+    human, judged = means_and_cells(people), means_and_cells(judge)
+    for with_means in (True, False):
+        truth, other = ((of[0], of[1] if with_means else None) for of in (human, judged))
+        paths = write(tmp_path / "human.jsonl", *truth), write(tmp_path / "judged.jsonl", *other)
+        values = agree(*paths, Problems())["measures"]["V"]
+        assert values["run_level"] == 1.0  # of the means over three topics it is -1
+        assert values["run_scores"]["c"]["human"] == pytest.approx(0.4)
+        assert values["run_topics"] == {"human": 3, "judged": 2, "shared": 2}
+        assert values["intervals"]["run_level"]["tau_b"]["n_topics"] == 2
+        assert "2 topics that both files have; human 3, judged 2" in agree_text(
+            {"kind": "scores", "measures": {"V": values}, "run_aliases": {}}
+        )
+
+
+def test_a_value_that_the_judge_lacks_counts_on_neither_side(tmp_path):
+    people = {"a": {"t1": 0.8, "t2": 0.0}, "b": {"t1": 0.5, "t2": 0.5}}
+    judge = {"a": {"t1": 0.8, "t2": None}, "b": {"t1": 0.5, "t2": 0.5}}
+    (truth, _), other = (
+        means_and_cells(people),
+        {(run, t): v for run, row in judge.items() for t, v in row.items()},
+    )
+    paths = write(tmp_path / "human.jsonl", truth), write(tmp_path / "judged.jsonl", other)
+    values = agree(*paths, Problems())["measures"]["V"]
+    assert values["run_scores"]["a"] == {"human": 0.8, "judged": 0.8}
+    assert values["run_level"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("people", "judge", "note"),
+    [
+        ({"t1": 0, "t2": 0}, {"t1": 0, "t2": 0}, None),
+        ({"t1": 0, "t2": 0}, {"t3": 0}, "are over different topics: human 2, judged 1"),
+        ({}, {"t1": 0}, "may be over different topics: human unknown, judged 1"),
+        ({}, {}, "may be over different topics: human unknown, judged unknown"),
+    ],
+)
+def test_runs_that_cannot_be_compared_over_the_same_topics_are_said(tmp_path, people, judge, note):
+    runs = {f"r{i}": i / 10 for i in range(4)}
+    paths = []
+    for name, topics in (("human", people), ("judged", judge)):
+        of_topics = {(run, topic): value for run, value in runs.items() for topic in topics}
+        paths.append(write(tmp_path / f"{name}.jsonl", of_topics, runs))
+    said = agree(*paths, Problems())["measures"]["V"]["note"]
+    assert said is None if note is None else said.endswith(note)
+
+
+def test_length_is_compared_over_the_answers_to_shared_topics(tmp_path):
+    """An answer that is not there is not short: it counts on neither side."""
+    rows = [("a", "t1", 10), ("a", "t2", 30), ("b", "t1", 20), ("a", "t3", 50)]
+    paths = []
+    for name, chosen in (("human", rows), ("judged", rows[:3])):
+        lines = [
+            {"run_id": run, "topic_id": topic, "measure": "length", "value": value}
+            for run, topic, value in chosen
+        ]
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+        paths.append(path)
+    scores = agree(*paths, Problems())["measures"]["length"]["run_scores"]
+    assert scores == {"a": {"human": 20, "judged": 20}, "b": {"human": 20, "judged": 20}}
