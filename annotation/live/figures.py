@@ -115,11 +115,13 @@ def _person(name: str, state: State, kind: Kind) -> dict[str, Any]:
     """How far somebody is, and how fast: all their labels count, those of both conditions."""
     labels = [label for label in state.labels() if label.kind == kind]
     timed = [label.active_ms for label in labels if label.active_ms]
+    labelled = {label.cell for label in labels}
     return {
         "annotator": name,
         "labels": len(labels),
         "cannot_tell": sum(label.label is None for label in labels),
         "flagged": sum(flag.kind == kind for flag in state.flags()),
+        "skipped": sum(skip.kind == kind and skip.cell not in labelled for skip in state.skipped()),
         "active_ms": sum(timed),
         "n_timed": len(timed),
         "per_hour": 3_600_000 * len(timed) / sum(timed) if timed else None,

@@ -21,7 +21,7 @@ from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
 from ...records.reading.fields import Line, as_int, as_share, show, stem
 from ...records.reading.problems import InputError, Problems
-from ..store.events import Condition, Label, Span
+from ..store.events import MAX_ACTIVE_MS, MAX_INT, Condition, Label, Span
 from ..store.journal import Journal, check_name
 from ..store.kinds import Kind
 from ..store.people import IMPORTED
@@ -185,9 +185,17 @@ def _beside(line: Line) -> dict[str, Any]:
             fields[name] = value[:_MOST_CHARS]
     if share := as_share(row.get("probability")):
         fields["probability"] = share
-    with suppress(TypeError, ValueError, OverflowError):
-        fields["active_ms"] = max(0, round(1000 * float(row.get("seconds") or 0)))
+    with suppress(TypeError, ValueError):
+        ms = 1000 * float(row.get("seconds") or 0)
+        if ms <= MAX_ACTIVE_MS:
+            fields["active_ms"] = max(0, round(ms))
+        else:
+            most = f"wanted at most {MAX_ACTIVE_MS // 1000:,}"
+            line.keep("seconds", f"seconds are {show(row['seconds'])}, {most}; not used")
     if repeat := as_int(row.get("repeat")):
+        if not 0 < repeat <= MAX_INT:
+            what = f"repeat is {show(row['repeat'])}, wanted 0 or more"
+            raise InputError(f"{line.path}:{line.number}: {what}")
         fields["repeat"] = repeat
     if str(row.get("is_control", "")).lower() == "true":
         fields["is_control"] = True

@@ -19,7 +19,7 @@ from ...records.reading.problems import InputError
 from ..store.events import Event
 from .desk import Desk
 from .disputed import Docket
-from .messages import Wrong, check_of, event_in, id_in, verdict_in
+from .messages import Wrong, check_of, check_same, event_in, id_in, verdict_in
 from .people import Person
 from .shown import shown_answer, shown_bank, shown_item, shown_point, shown_recent, shown_task
 from .workplace import Workplace
@@ -95,7 +95,9 @@ class Api:
         return shown
 
     def next(self, request: Request) -> Answer:
-        """The first open position behind `after`, or of all."""
+        """The first open position behind `after`, or of all; an adjudicator's first dispute."""
+        if (docket := self.work.dockets.get(_person(request).id)) is not None:
+            return {"n": docket.first_open()}
         desk = self._desk(request)
         after = _position(request, desk, "after") if "after" in request.query_params else -1
         return {"n": desk.next_open(after)}
@@ -105,10 +107,8 @@ class Api:
         return shown_recent(self._desk(request))
 
     def dispute(self, request: Request) -> Answer:
-        """A dispute, or, without a number, which one is to be decided first."""
+        """A dispute."""
         docket = self._docket(request)
-        if "n" not in request.query_params:
-            return {"n": docket.first_open()}
         return _present(docket.shown(_number(request)), "people agree about this by now")
 
     def reveal(self, request: Request) -> Answer:
@@ -133,6 +133,8 @@ class Api:
         try:
             row = orjson.loads(body)
             stored, position = desk.stored(id_in(row)) or _taken(row, desk, docket)
+            if stored is not None:
+                check_same(row, stored, desk)
         except orjson.JSONDecodeError as error:
             raise Refused(400, f"no JSON: {error}") from None
         except Wrong as error:

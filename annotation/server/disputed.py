@@ -25,7 +25,8 @@ class Docket:
 
     Args:
         states: of all who label, while none of them writes.
-        against_judge: also items where most people gave another label than the judge.
+        against_judge: the judge's label is one of the voices, and items where most people gave
+            another label are disputes, too.
     """
 
     def __init__(

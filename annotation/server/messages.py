@@ -22,6 +22,7 @@ FIELDS = {
     "undo": (),
     "redo": (),
 }
+VERDICT_FIELDS = ("label", "rationale", "active_ms")
 _WITHOUT_ITEM = ("undo", "redo")
 MOST_SPANS = 100
 
@@ -65,6 +66,37 @@ def event_in(row: Mapping[str, Any], desk: Desk) -> Event:
     return event
 
 
+def check_same(row: Mapping[str, Any], stored: Event, desk: Desk) -> None:
+    """Raise Wrong where a message has the id of an event that says something else.
+
+    A page sends an event again when it got no answer. What only the queue knows is not compared:
+    it may have changed since.
+    """
+    fields = FIELDS.get(stored.do, VERDICT_FIELDS)
+    sent = {"do": row.get("do"), **_item_in(row, stored, desk)}
+    sent |= {name: row[name] for name in fields if name in row}
+    kept = stored.model_dump(mode="json")
+    try:
+        if event_of({**kept, **sent}).model_dump(mode="json") == kept:
+            return
+    except ValueError:
+        pass
+    what = f"the id {stored.id} was used before, for event {stored.seq} ({stored.do})"
+    raise Wrong(f"{what}, which says something else; nothing was kept: give each event a new id")
+
+
+def _item_in(row: Mapping[str, Any], stored: Event, desk: Desk) -> dict[str, Any]:
+    """What a message says it is about; {} where that cannot be told any more."""
+    name, n, cells = row.get("item"), row.get("n"), desk.task.cells
+    if isinstance(stored, Verdict):
+        return {"cell": cells[n]} if isinstance(n, int) and 0 <= n < len(cells) else {}
+    position = desk.named(name) if isinstance(name, str) else None
+    if position is None or stored.do in _WITHOUT_ITEM:
+        return {}
+    about = _from_queue(stored.do, position, desk)
+    return {key: about[key] for key in ("topic_id", "kind", "cell", "repeat") if key in about}
+
+
 def check_of(event: Event, desk: Desk) -> Callable[[State], None]:
     """What raises Wrong where an event cannot be kept as things are by then."""
 
@@ -90,7 +122,7 @@ def verdict_in(row: Mapping[str, Any], docket: Docket) -> Verdict:
     if dispute is None or row.get("item") != docket.name(dispute):
         raise Wrong("what people say of this item is not the same any more: look again", 410)
     _check_label(row, docket.task)
-    decision = {name: row[name] for name in ("label", "rationale", "active_ms") if name in row}
+    decision = {name: row[name] for name in VERDICT_FIELDS if name in row}
     about: dict[str, Any] = {"kind": docket.task.kind, "condition": docket.desk.condition}
     about |= {"cell": dispute.cell, "order": dispute.order}
     verdict = _parsed({"id": row.get("id"), "do": "adjudicate", **decision, **about})

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...records.reading.problems import Problems
 from ..live.settings import LiveSettings
-from ..live.worker import Worker
+from ..live.worker import QUIET_S, Worker
 from ..store.people import people_of
 from .workplace import Workplace
 
@@ -20,7 +20,7 @@ _PATIENCE_S = 60
 
 
 @contextmanager
-def watched(work: Workplace, settings: LiveSettings) -> Iterator[None]:
+def watched(work: Workplace, settings: LiveSettings, *, quiet_s: float = QUIET_S) -> Iterator[None]:
     """Show the coordinator, from now until the end, what labels say so far.
 
     It is worked out in a thread, of what is on the disk: no label waits for it, nor does the first
@@ -40,7 +40,7 @@ def watched(work: Workplace, settings: LiveSettings) -> Iterator[None]:
         states = {person.name: person.state() for person in people_of(work.folder.path)}
         return figures(judged(), states, settings)
 
-    worker = Worker(compute)
+    worker = Worker(compute, quiet_s=quiet_s)
     work.figures, work.changed = worker.figures, worker.changed
     try:
         yield

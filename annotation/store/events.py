@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, TypeAdapter
+from pydantic import AfterValidator, Field, TypeAdapter, ValidationInfo
 
 from ...records.labels.cells import Cell
 from ...records.rows import Row
@@ -13,6 +13,23 @@ from .kinds import Kind
 
 Condition = Literal["from_scratch", "post_edit"]
 Key: TypeAlias = tuple[str, ...]  # of what an event is about: its kind, its topic or cell, its pass
+
+MAX_INT = 2**53 - 1  # the largest whole number that every reader of JSON keeps exactly
+MAX_ACTIVE_MS = 10**9  # of one label: 11 days and a half
+_STORED = {"is_stored": True}  # validation context of lines that an earlier version accepted
+
+
+def _check_time(value: int, info: ValidationInfo) -> int:
+    """Refuse a time out of range; one that is stored already reads as 0, which is not known."""
+    if value <= MAX_ACTIVE_MS:
+        return value
+    if info.context is _STORED:
+        return 0
+    raise ValueError(f"wanted at most {MAX_ACTIVE_MS:,} milliseconds")
+
+
+Count = Annotated[int, Field(ge=0, le=MAX_INT)]
+ActiveMs = Annotated[int, Field(ge=0), AfterValidator(_check_time)]
 
 
 class Span(Row):
@@ -23,8 +40,8 @@ class Span(Row):
     """
 
     of: str
-    start: int = Field(ge=0)
-    end: int = Field(ge=0)
+    start: Count
+    end: Count
     sha256: str
 
 
@@ -36,7 +53,7 @@ class _Event(Row):
     """
 
     id: str = Field(min_length=8, max_length=64)
-    seq: int = 0
+    seq: Count = 0
     at: datetime | None = None
 
 
@@ -50,7 +67,7 @@ class Label(_Event):
             self-agreement alone.
         is_control: post-edited with a label shown that the judge did not give, to measure how far
             people follow what they see.
-        active_ms: time that the person was at it.
+        active_ms: time that the person was at it; 0: not known.
         guidelines_sha256: first 16 hex digits of the hash of the guidelines that were shown.
     """
 
@@ -64,9 +81,9 @@ class Label(_Event):
     shown: str | None = None
     chosen_by: str = ""
     probability: float | None = Field(default=None, gt=0, le=1)
-    repeat: int = Field(default=0, ge=0)
+    repeat: Count = 0
     is_control: bool = False
-    active_ms: int = Field(default=0, ge=0)
+    active_ms: ActiveMs = 0
     guidelines_sha256: str = ""
 
     @property
@@ -81,7 +98,7 @@ class Clear(_Event):
     do: Literal["clear"] = "clear"
     kind: Kind
     cell: Cell
-    repeat: int = Field(default=0, ge=0)
+    repeat: Count = 0
 
     @property
     def key(self) -> Key:
@@ -156,7 +173,7 @@ class Verdict(_Event):
     order: tuple[str, ...]
     rationale: str = Field(default="", max_length=20_000)
     condition: Condition = "from_scratch"
-    active_ms: int = Field(default=0, ge=0)
+    active_ms: ActiveMs = 0
 
     @property
     def key(self) -> Key:
@@ -168,14 +185,14 @@ class Undo(_Event):
     """The last thing that was done, and not undone, is as if it had not been."""
 
     do: Literal["undo"] = "undo"
-    of: int = 0  # its seq, given when the event is kept
+    of: Count = 0  # its seq, given when the event is kept
 
 
 class Redo(_Event):
     """The last thing that was undone holds again, if nothing was done since."""
 
     do: Literal["redo"] = "redo"
-    of: int = 0
+    of: Count = 0
 
 
 Deed: TypeAlias = Label | Clear | Flag | Skip | BankEdit | Verdict
@@ -190,4 +207,4 @@ def event_of(row: Any) -> Event:
 
 def event_of_line(line: bytes) -> Event:
     """An event of a line of a journal. Raises: pydantic.ValidationError, a ValueError."""
-    return _EVENTS.validate_json(line)
+    return _EVENTS.validate_json(line, context=_STORED)

@@ -11,6 +11,7 @@ import orjson
 
 from ...records.reading.problems import InputError
 from ...records.writing.appending import Appending
+from ...records.writing.files import check_file
 from ...records.writing.locks import Lock
 from .events import Event, Label, event_of_line
 from .state import State
@@ -114,6 +115,7 @@ def _content(label: Label) -> Label:
 def _scan(path: Path) -> tuple[State, int, dict[str, Event]]:
     """The state, where the last whole line ends, and the events by their ids."""
     state, end, ids = State(), 0, dict[str, Event]()
+    check_file(path)
     if not path.exists():
         return state, end, ids
     with path.open("rb") as stream:

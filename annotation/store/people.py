@@ -37,11 +37,11 @@ class Person:
         return list(latest.values())
 
     def state(self) -> State:
-        """The labels of both, as one state that cannot be undone: what a dispute is about."""
+        """What holds of both, as one state that cannot be undone; edits of banks aside."""
         merged = State()
         for state in (self.imported, self.here):
-            for label in state.labels():
-                merged.add(label)
+            for deed in state.holding():
+                merged.add(deed)
         return merged
 
 

@@ -65,6 +65,10 @@ class State:
         """The verdicts that hold."""
         return (deed for deed in self._lasts() if isinstance(deed, Verdict))
 
+    def holding(self) -> Iterator[Deed]:
+        """What was done last to each thing but a bank: labels, flags, skips and verdicts."""
+        return (deed for deed in self._lasts() if not isinstance(deed, Clear | BankEdit))
+
     def edits(self, topic_id: str) -> list[BankEdit]:
         """The changes of a topic's nuggets, in their order."""
         deeds = self._by_key.get(("bank", topic_id), [])

@@ -1,31 +1,43 @@
-// What is wrong between the page and the server, and that nothing is lost by it.
+// What went wrong: at the server, with an event that it refused, or at a button. Says whether anything is lost.
 
 import { count, el } from "../../report/web/el.js";
 
-/** Show a banner while something is unsent and cannot be sent, or was refused. */
+/** Show a banner while something is unsent and cannot be sent, was refused, or a button or key did not work. */
 export function banner(api) {
   const root = document.querySelector(".banner");
-  let before = "";
+  let [before, now, failed] = ["", {}, ""];
   const seen = new Set(); // refusals that were read
-  const show = ({ unsent, trouble, refused }) => {
+  const button = (words, onclick) => el("button", { type: "button", onclick }, words);
+  const draw = () => {
+    const { unsent, trouble, refused = [] } = now;
     const open = refused.filter((one) => !seen.has(one));
-    const now = JSON.stringify([trouble, unsent, open.length]);
-    if (now === before) return;
-    before = now;
-    root.hidden = !trouble && !open.length;
+    const shown = JSON.stringify([trouble, unsent, open.length, failed]);
+    if (shown === before) return;
+    before = shown;
+    root.hidden = !trouble && !open.length && !failed;
     root.replaceChildren();
     if (trouble)
       root.append(el("p", {}, el("b", {}, trouble),
-        unsent ? ` ${count(unsent, "deed waits", "deeds wait")} here and will be sent; none is lost. ` : " Nothing waits to be sent. ",
-        el("button", { type: "button", onclick: () => api.retry() }, "Try now")));
-    if (open.length) {
-      const read = () => {
-        for (const one of open) seen.add(one);
-        show({ unsent, trouble, refused });
-      };
-      root.append(el("p", {}, el("b", {}, `${count(open.length, "deed was", "deeds were")} not taken: `), open.at(-1).why, " ",
-        el("button", { type: "button", onclick: read }, "I have read this")));
-    }
+        unsent ? ` ${count(unsent, "change waits", "changes wait")} in this browser and will be sent; none is lost. ` : " Nothing waits to be sent. ",
+        button("Try now", () => api.retry())));
+    if (open.length)
+      root.append(el("p", {}, el("b", {}, `${count(open.length, "change was", "changes were")} not saved: `), open.at(-1).why, " ",
+        button("I have read this", () => {
+          for (const one of open) seen.add(one);
+          draw();
+        })));
+    if (failed)
+      root.append(el("p", {}, el("b", {}, "That did not work: "), failed, " ", button("I have read this", () => fail(""))));
   };
-  api.onState(show);
+  const fail = (why) => {
+    failed = why;
+    draw();
+  };
+  api.onState((state) => {
+    now = state;
+    draw();
+  });
+  // Whatever a button or key starts and does not handle itself.
+  addEventListener("unhandledrejection", ({ reason }) => fail(reason?.message || String(reason)));
+  addEventListener("error", ({ message }) => fail(message));
 }

@@ -7,22 +7,28 @@ import { keyTable } from "./help.js";
 export async function view(root, api, route) {
   const { task } = api;
   const first = task.views[0];
+  const isAdjudicator = first === "adjudicate";
   (await route.load(first)).view.bindKeys?.(task); // so that they stand in the table; other screens have theirs by now
   const facts = [
     ["You are", task.annotator],
-    [task.kind === "bank" ? "Topics" : "Items", count(task.n)],
+    [isAdjudicator ? "Differences" : task.kind === "bank" ? "Topics" : "Items", count(task.n)],
     ["Done so far", count(api.progress?.done ?? 0)],
-    ["The judge's label", task.condition === "post_edit" ? "stands beside each" : "is not shown"],
+    ["The judge's label", isAdjudicator ? (task.against_judge ? "is one of the unnamed labels" : "is not shown")
+      : task.condition === "post_edit" ? "is shown with each item" : "is not shown"],
   ];
   const begin = el("button", { type: "button", class: "begin", onclick: async () => {
     const { n } = await api.get("next");
-    if (n === null) done.hidden = false;
-    else route.go(first, { n });
+    done.hidden = n !== null;
+    if (n !== null) route.go(first, { n });
   } }, api.progress?.done ? "Go on" : "Begin");
-  const done = el("p", { hidden: true, role: "status" }, "All of it is labelled. Thank you; your coordinator can see it.");
+  const done = el("p", { hidden: true, role: "status" }, isAdjudicator
+    ? "There is nothing to decide yet. An item appears here when people give it different labels."
+    : "All items are labelled. Thank you; your coordinator can see it.");
   root.replaceChildren(
     el("h1", {}, task.question),
-    el("p", { class: "lead" }, "Each label is kept at once; you can stop at any time, and change what you said. What you cannot decide is \"cannot tell\", which is an answer too."),
+    el("p", { class: "lead" }, isAdjudicator
+      ? "You decide items on which people differ. You see their labels without names; a verdict is saved at once and cannot be changed."
+      : "Each label is saved at once. You can stop at any time and change your labels later. If you cannot decide, choose \"cannot tell\": that is an answer too."),
     el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
     el("p", {}, begin), done,
     el("section", { "aria-labelledby": "guidelines-title" }, el("h2", { id: "guidelines-title" }, "Guidelines"),

@@ -70,7 +70,8 @@ def disputes(
     Args:
         states: of the people who labelled, by name.
         adjudicator: who decides.
-        against_judge: also those where most people gave another label than the judge.
+        against_judge: also those where most people gave another label than the judge, whose label
+            is then one of the voices; otherwise it is not shown, since it would sway the verdict.
         seed: of the orders, of items and of voices.
     """
     by_cell: dict[Cell, dict[str, Label]] = {}
@@ -88,10 +89,14 @@ def disputes(
         }
         if adjudicator in labels or not counted:
             continue
-        if _is_open(task, cell, counted, against_judge=against_judge):
-            open_disputes.append(
-                Dispute(number, cell, _voices(task, cell, counted, adjudicator, seed))
-            )
+        judged = task.judged(cell) if against_judge else None
+        if _is_open(counted, judged):
+            people = sorted(counted.items())
+            voices = [Voice(name, one.label, one.rationale) for name, one in people]
+            voices += [Voice(JUDGE, judged)] if judged is not None else []
+            letters = generator(seed, "voices", task.kind, adjudicator, *cell)
+            shuffled = tuple(voices[int(at)] for at in letters.permutation(len(voices)))
+            open_disputes.append(Dispute(number, cell, shuffled))
     rng = generator(seed, "disputes", task.kind, adjudicator)
     order = rng.permutation(len(task.cells))  # of every cell, so that new ones move no other
     return sorted(open_disputes, key=lambda dispute: int(order[dispute.n]))
@@ -116,22 +121,10 @@ def majority(labels: Sequence[str | None]) -> str | None:
     return None
 
 
-def _is_open(task: Task, cell: Cell, counted: Mapping[str, Label], *, against_judge: bool) -> bool:
+def _is_open(counted: Mapping[str, Label], judged: str | None) -> bool:
+    """Whether somebody has to decide; `judged`: the judge's label where it counts, too."""
     labels = [one.label for one in counted.values()]
     if all(label is None for label in labels):
         return False
     agreed = majority(labels)
-    if agreed is None:
-        return True
-    judged = task.judged(cell)
-    return against_judge and judged is not None and judged != agreed
-
-
-def _voices(
-    task: Task, cell: Cell, counted: Mapping[str, Label], adjudicator: str, seed: int
-) -> tuple[Voice, ...]:
-    voices = [Voice(name, one.label, one.rationale) for name, one in sorted(counted.items())]
-    if (judged := task.judged(cell)) is not None:
-        voices.append(Voice(JUDGE, judged))
-    rng = generator(seed, "voices", task.kind, adjudicator, *cell)
-    return tuple(voices[int(at)] for at in rng.permutation(len(voices)))
+    return agreed is None or judged not in (None, agreed)

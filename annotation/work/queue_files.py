@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ...records.labels.cells import Cell
 from ...records.reading.problems import InputError, unreadable
 from ...records.rows import Row
-from ...records.writing.files import rename, write_file
+from ...records.writing.files import check_file, rename, write_file
 from ..store.events import Condition
 from ..store.journal import check_name
 from ..store.kinds import Kind
@@ -87,6 +87,7 @@ def queue_path(folder: Path, annotator: str, kind: Kind, condition: Condition) -
 
 def read_queue(path: Path) -> StoredQueue:
     """A queue of a file. Raises: InputError with the line that is wrong."""
+    check_file(path)
     try:
         lines = path.read_bytes().splitlines() or [b""]
     except OSError as error:

@@ -51,8 +51,8 @@ def serve(
         kind: What is labelled.
         folder: Folder of the labels.
         annotator (NAME,NAME): Who labels; default: you.
-        adjudicator (NAME,NAME): Who decides where annotators differ, unnamed.
-        against_judge: They decide where the judge differs, too.
+        adjudicator (NAME,NAME): Who decides where annotators differ; no names shown.
+        against_judge: The judge's label counts as one of those that differ.
         condition: Without the judge's label, or with it beside.
         queue: All at random, or a part chosen for what a label would tell.
         n: Items for each; default: all.

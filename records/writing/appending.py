@@ -7,7 +7,7 @@ import os
 from contextlib import suppress
 from pathlib import Path
 
-from .files import check_no_link, own_folder, refused, writing
+from .files import check_file, check_no_link, own_folder, refused, writing
 
 _HOW = os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
 
@@ -29,6 +29,7 @@ class Appending:
         self._is_torn = True  # what stands behind `end` is none of ours
         own_folder(path.parent)
         check_no_link(path)
+        check_file(path)
         with writing(path):
             self._file = os.open(path, _HOW, 0o644)
             if is_synced:

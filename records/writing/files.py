@@ -106,6 +106,12 @@ def check_no_link(path: Path) -> None:
         raise InputError(f"{path}: is a link, which is not followed; take it away")
 
 
+def check_file(path: Path) -> None:
+    """Raise InputError for what is there and is not a file: a pipe could be waited for forever."""
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path}: is not a regular file; move it away, or choose another folder")
+
+
 def own_folder(path: Path) -> Path:
     """A folder within one that we write, made if it is not there.
 

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from ..reading.problems import InputError
-from .files import check_no_link, own_folder, writing
+from .files import check_file, check_no_link, own_folder, writing
 
 
 class Lock:
@@ -22,6 +22,7 @@ class Lock:
     def __init__(self, path: Path, busy: str) -> None:
         own_folder(path.parent)
         check_no_link(path)
+        check_file(path)
         with writing(path):
             self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o644)
         try:

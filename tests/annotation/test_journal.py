@@ -1,11 +1,14 @@
 """What a person did is on the disk when it is acknowledged, once, and can be undone."""
 
 import os
+import signal
 
 import pytest
 
 from nuggetjudge.annotation.store.events import BankEdit, Clear, Flag, Label, Redo, Undo
 from nuggetjudge.annotation.store.journal import Journal, read_state
+from nuggetjudge.annotation.store.people import people_of
+from nuggetjudge.annotation.work.queue_files import queues_in
 from nuggetjudge.records.reading.problems import InputError
 
 CELL = ("12", "sys2", "0", "s1")
@@ -69,6 +72,28 @@ def test_nothing_is_redone_after_something_else_was_done(journal):
     journal.add(label(2, "none", OTHER))
     assert journal.add(redo(1)) is None
     assert labels(journal.state) == {OTHER: "none"}
+
+
+def test_a_pipe_in_the_place_of_a_journal_or_queue_is_refused_at_once(tmp_path):
+    """It was waited for without end."""
+
+    def give_up(*_):
+        raise TimeoutError
+
+    signal.signal(signal.SIGALRM, give_up)
+    for name in ("ann.events.jsonl", "ann.support.from_scratch.queue.jsonl"):
+        os.mkfifo(tmp_path / name)
+    for read in (
+        lambda: Journal(tmp_path, "ann"),
+        lambda: people_of(tmp_path),
+        lambda: [*queues_in(tmp_path)],
+    ):
+        signal.alarm(5)
+        try:
+            with pytest.raises(InputError, match=r"ann\.\S+: is not a regular file"):
+                read()
+        finally:
+            signal.alarm(0)
 
 
 def test_edits_of_a_bank_all_count_in_their_order(journal):

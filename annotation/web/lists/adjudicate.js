@@ -9,8 +9,8 @@ import { reading } from "./reading.js";
 import { presses, screenKeys } from "./screenkeys.js";
 import { draft } from "./typed.js";
 
-const AGAINST_JUDGE = "Some of these are here because a model differs from what most people said. Where it says the same, nobody looks "
-  + "again: so verdicts can only bring labels nearer to the model's, and agreement with it looks higher than it is.";
+const AGAINST_JUDGE = "One of the labels may be the judge's, and some items are here because the judge disagrees with most people. Where "
+  + "it agrees with them, nobody looks again, so verdicts can only move labels towards the judge's: agreement with it looks higher than it is.";
 
 const hold = screenKeys("adjudicate", [
   ..."123456789".split("").map((key) => [key, "choose the label that is right", "digit"]),
@@ -118,9 +118,9 @@ function screen(root, api, n, goTo) {
         : el("button", { type: "button", class: "main", disabled: !isOpen || chosen === undefined, onclick: give },
           "Give the verdict ", el("kbd", { "aria-hidden": "true" }, "Enter"))),
       el("p", { class: "hint" }, {
-        open: "You are told who said what, and which voice is the judge, once the verdict is given. It stands then.",
-        sent: "The verdict is being kept. You see who said what as soon as it is.",
-        given: "Given before you knew who said what; so it stands.",
+        open: `After your verdict you see who gave which label${task.against_judge ? ", and which one is the judge's" : ""}. A verdict cannot be changed.`,
+        sent: "The verdict is being saved. Then you see who gave which label.",
+        given: "You decided without knowing who gave which label, so the verdict cannot be changed now.",
       }[state]));
     if (label !== undefined && isOpen) below.querySelector(`.choice[aria-pressed=true]`)?.focus();
   }
@@ -168,9 +168,9 @@ function screen(root, api, n, goTo) {
   };
 }
 
-/** The first dispute without a verdict; null: nothing is disputed. */
+/** The first dispute without a verdict, or the first; null: nothing is disputed. */
 async function firstDispute(api) {
-  return (await api.get("dispute")).n;
+  return (await api.get("next")).n;
 }
 
 function who({ is_judge: isJudge, name }) {

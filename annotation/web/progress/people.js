@@ -18,15 +18,17 @@ export function people({ desks = [], people: measured = [] }) {
       { label: "of", cell: ({ total }) => count(total ?? 0) },
       { label: "an hour", cell: (row) => speed(row) },
       { label: "cannot tell", cell: (row) => share(row.cannot_tell, row.labels ?? row.done) },
-      { label: "agrees with oneself", cell: (row) => (known(itself(row)) ? [num(itself(row).value, 2), of(itself(row).n)] : "–") },
-      { label: "s a label: at first, of late", title: "medians of the first and the last quarter", cell: ({ speed: times }) => pace(times) },
-      { label: "flagged", cell: ({ flagged }) => (flagged === undefined || flagged === null ? "–" : count(flagged)) },
+      { label: "self-agreement", cell: (row) => (known(itself(row)) ? [num(itself(row).value, 2), of(itself(row).n)] : "–") },
+      { label: "seconds per label: first, last quarter", title: "medians", cell: ({ speed: times }) => pace(times) },
+      { label: "flagged", cell: ({ flagged }) => number(flagged) },
+      { label: "skipped", title: "left for later, and without a label so far", cell: ({ skipped }) => number(skipped) },
     ], rows),
     some.length ? null : unknown("How well people agree with themselves is not known yet: nobody has come to an item for the "
       + "second time. One in twenty comes again, ten items later or more."),
   ];
 }
 
+const number = (n) => (typeof n === "number" ? count(n) : "–");
 const itself = ({ self_agreement: self }) => self?.equal ?? self;
 const pace = (times) => (typeof times?.first_median === "number"
   ? `${num(times.first_median, 1)}, ${num(times.last_median, 1)}` : "–");

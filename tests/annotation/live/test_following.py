@@ -5,40 +5,68 @@ import time
 import pytest
 
 from nuggetjudge.annotation.live.figures import figures
-from nuggetjudge.annotation.live.following import follow
 from nuggetjudge.annotation.live.settings import LiveSettings
-from nuggetjudge.annotation.store.events import Label
+from nuggetjudge.annotation.server.watching import watched
+from nuggetjudge.annotation.server.workplace import open_workplace
+from nuggetjudge.annotation.store.events import Flag, Label, Skip, Verdict
 from nuggetjudge.annotation.store.journal import Journal
+from nuggetjudge.annotation.store.people import people_of
+from nuggetjudge.annotation.work.plan import Plan
+from nuggetjudge.annotation.work.task import task_of
+from nuggetjudge.records.reading.problems import Problems
 
 
-def until_of(worker, n):
+def until(work, **wanted):
+    """The figures, once those of ann are as wanted; ten seconds at most."""
     for _ in range(1000):
-        if worker.figures().get("of_labels") == n:
-            return worker.figures()
+        figures = work.progress()
+        ann = next((one for one in figures.get("people", ()) if one["annotator"] == "ann"), {})
+        if {name: ann.get(name) for name in wanted} == wanted:
+            return figures
         time.sleep(0.01)
-    raise AssertionError(f"{worker.figures()}, wanted figures of {n} labels")
+    raise AssertionError(f"{figures}, wanted {wanted} of ann")
 
 
-def test_it_reads_what_is_on_the_disk_and_not_half_a_line(world):
-    journal = Journal(world.folder, "ann")
-    try:
+def test_the_coordinator_sees_what_is_on_the_disk_flags_and_skips_too_and_not_half_a_line(world):
+    (world.folder / "bob.events.jsonl").write_text('{"seq":1,"id":"torn')
+    task = task_of([world.path], "nuggets", Problems())
+    work = open_workplace(task, world.folder, ["ann"], Plan(), adjudicators=["judy"])
+    desk, about = work.desks["ann"], {"kind": "nuggets", "chosen_by": "random", "probability": 0.5}
+    with watched(work, LiveSettings("nuggets"), quiet_s=0.05):
+
+        def do(event):
+            desk.take(event)
+            work.changed()
+
         for n, cell in enumerate(world.order[:30]):
-            label = {"kind": "nuggets", "cell": cell, "label": world.human[cell]}
-            journal.add(Label(id=f"label-{n:04}", chosen_by="random", probability=0.5, **label))
-        with (world.folder / "bob.events.jsonl").open("w") as torn:
-            torn.write('{"seq":1,"id":"torn')
-        worker = follow(world.path, world.folder, LiveSettings("nuggets"), quiet_s=0.05)
-        shown = until_of(worker, 30)
-        assert [one["annotator"] for one in shown["people"]] == ["ann", "bob"]
+            do(Label(id=f"label-{n:04}", cell=cell, label=world.human[cell], **about))
+        shown = until(work, labels=30, flagged=0, skipped=0)
+        assert [one["annotator"] for one in shown["people"]] == ["ann", "bob", "judy"]
         assert shown["measures"]
-        cell = world.order[30]
-        label = {"kind": "nuggets", "cell": cell, "label": world.human[cell]}
-        journal.add(Label(id="label-late", chosen_by="random", probability=0.5, **label))
-        worker.changed()
-        until_of(worker, 31)
-        worker.close()
-    finally:
+        last, later = world.order[29:31]
+        do(Flag(id="flag-flag", kind="nuggets", cell=last))
+        do(Skip(id="skip-0001", kind="nuggets", cell=last))  # it has a label: not left for later
+        do(Skip(id="skip-0002", kind="nuggets", cell=later))
+        until(work, labels=30, flagged=1, skipped=1)
+        do(Label(id="label-late", cell=later, label=world.human[later], **about))
+        do(Flag(id="flag-gone", kind="nuggets", cell=last, on=False))
+        until(work, labels=31, flagged=0, skipped=0)
+    work.close()
+
+
+def test_a_verdict_takes_the_place_of_labels_that_differ(world):
+    """Of journals as they are on the disk: what a person decided counts, and not labels alone."""
+    cell = world.order[0]
+    about = {"kind": "nuggets", "cell": cell}
+    for name, label in (("ann", "support"), ("bob", "not_support")):
+        journal = Journal(world.folder, name)
+        journal.add(Label(id=f"label-{name}", label=label, chosen_by="random", **about))
         journal.close()
+    journal = Journal(world.folder, "judy")
+    journal.add(Verdict(id="verdict-1", label="support", order=("ann", "bob"), **about))
+    journal.close()
+    states = {person.name: person.state() for person in people_of(world.folder)}
+    assert figures(world.judged(), states, LiveSettings("nuggets"))["n_disputed"] == 0
 
 
 @pytest.mark.slow

@@ -122,6 +122,20 @@ def test_a_wrong_file_is_refused_and_nothing_of_it_stays(rows, wanted, labels, t
     assert not labels.exists()
 
 
+def test_a_time_that_no_label_can_take_is_said_and_a_wrong_repeat_is_refused(labels, tmp_path):
+    """Stored, it made the pages of that person and of the coordinator fail."""
+    rows = [row("full", annotator="bo", seconds=1e30), row("none", 1, annotator="bo", seconds=2)]
+    problems = Problems()
+    import_labels([write(tmp_path / "a.jsonl", rows)], labels, problems)
+    (bo,) = people_of(labels)
+    assert [one.active_ms for one in bo.state().labels()] == [0, 2000]
+    (said,) = [one.what for one in problems]
+    assert "seconds are 1e+30, wanted at most 1,000,000; not used" in said
+    wrong = write(tmp_path / "b.jsonl", [row("full", 2, annotator="bo", repeat=-1)])
+    with pytest.raises(InputError, match=r"b\.jsonl:1: repeat is -1, wanted 0 or more"):
+        import_labels([wrong], labels, problems)
+
+
 def test_a_name_that_is_no_journals_name_is_made_fit_and_stays_its_own():
     assert fit_name("ann.lee_2") == "ann.lee_2"
     names = ["Ann Lee", "Ann/Lee", "../ann", "=cmd()", "名前", "x" * 99, "", "a\x00b"]

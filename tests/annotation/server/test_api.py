@@ -101,6 +101,45 @@ def test_the_same_event_twice_is_one_label_and_one_answer(site):
     assert state_of(site).n == 3
 
 
+@pytest.mark.parametrize("change", [{"label": "none"}, {"rationale": "b"}, {"do": "skip"}, "item"])
+def test_an_id_that_was_used_before_for_something_else_is_refused_and_nothing_is_lost(site, change):
+    client = site.client("ann")
+    event = page_event(client, 0, label="full", rationale="a")
+    first = client.post(event).json()
+    other = page_event(client, 1)["item"]
+    answer = client.post(event | ({"item": other} if change == "item" else change))
+    assert answer.status_code == 400
+    assert f"the id {event['id']} was used before, for event 1 (label)" in answer.json()["error"]
+    assert [one.label for one in state_of(site).labels()] == ["full"]
+    assert client.post(event).json() == first
+
+
+def test_a_time_that_no_label_can_take_is_refused(site):
+    client = site.client("ann")
+    for ms in (-1, 10**9 + 1, 2**63, 2**64, 1e300):
+        answer = client.post(page_event(client, 0, label="full", active_ms=ms))
+        assert (answer.status_code, "active_ms" in answer.json()["error"]) == (400, True), ms
+    assert client.post(page_event(client, 0, label="full", active_ms=10**9)).status_code == 200
+
+
+def test_a_time_that_was_stored_by_mistake_blocks_nobody(open_site):
+    """The label stays, its time is not known; the person and the coordinator see their pages."""
+    site = open_site()
+    path = site.work.folder.path / "ann.events.jsonl"
+    for n, ms in enumerate((2**63, 10**30)):
+        site.client("ann").post(page_event(site.client("ann"), n, label="full", active_ms=77))
+        path.write_text(path.read_text("utf-8").replace(":77,", f":{ms},"), "utf-8")
+    site.work.close()
+    site = open_site()
+    progress = {"done": 2, "total": 10, "active_ms": 0}
+    client = site.client("ann")
+    assert client.get("/api/task").json()["progress"] == progress
+    assert client.get("/api/item?n=0").json()["label"]["label"] == "full"
+    assert client.post(page_event(client, 2, label="none", active_ms=5)).json()["seq"] == 3
+    desks = site.client("(coordinator)").get("/api/progress").json()["desks"]
+    assert desks[0] == {"annotator": "ann", "done": 3, "total": 10, "active_ms": 5}
+
+
 def test_clear_takes_the_label_away_and_is_never_the_lowest(site):
     client = site.client("ann")
     client.post(page_event(client, 0, label="none"))
@@ -342,25 +381,25 @@ def test_adjudicators_decide_blind_once_and_are_told_then(open_site):
     task = judy.get("/api/task").json()
     assert (task["views"], task["against_judge"]) == (["adjudicate"], False)
     assert judy.get("/api/item?n=0").status_code == 403
-    n = judy.get("/api/dispute").json()["n"]
+    n = judy.get("/api/next").json()["n"]
     dispute = judy.get(f"/api/dispute?n={n}")
     assert all(name not in dispute.text for name in ("ann", "bob", "@judge", "secret-run"))
     disputed = dispute.json()
-    assert (disputed["total"], disputed["verdict"], len(disputed["voices"])) == (3, None, 3)
+    assert (disputed["total"], disputed["verdict"], len(disputed["voices"])) == (3, None, 2)
     assert judy.get(f"/api/reveal?n={n}").status_code == 404
     verdict = page_event(judy, None, do="adjudicate", n=n, item=disputed["item"], label="partial")
     kept = judy.post(verdict).json()
     assert kept["progress"]["done"] == 1
     assert judy.post(verdict).json() == kept
     voices = judy.get(f"/api/reveal?n={n}").json()["voices"]
-    assert {one["name"] for one in voices} == {"ann", "bob", "the judge"}
-    assert [one["letter"] for one in voices] == ["A", "B", "C"]
+    assert {one["name"] for one in voices} == {"ann", "bob"}
+    assert [one["letter"] for one in voices] == ["A", "B"]
     shown = {one["letter"]: one["label"] for one in disputed["voices"]}
     assert {one["letter"]: one["label"] for one in voices} == shown
     again = page_event(judy, None, do="adjudicate", n=n, item=disputed["item"], label="full")
     assert judy.post(again).status_code == 410
     assert site.client("ann").get(f"/api/dispute?n={n}").status_code == 403
-    assert judy.get("/api/dispute").json()["n"] != n
+    assert judy.get("/api/next").json()["n"] != n
 
 
 def test_who_decides_against_the_judge_is_told_so(open_site):

@@ -35,7 +35,7 @@ def test_items_without_a_majority_are_disputes_and_with_the_judge_those_against_
 
 def test_no_name_is_shown_and_letters_say_nothing_of_who_it_is(task):
     given = states(ann=dict.fromkeys(range(30), "full"), bob=dict.fromkeys(range(30), "none"))
-    queue = disputes(task, given, "dan")
+    queue = disputes(task, given, "dan", against_judge=True)
     assert len(queue) == 30
     assert all({"ann", "bob", JUDGE} == set(one.order) for one in queue)
     for one in queue:
@@ -44,8 +44,16 @@ def test_no_name_is_shown_and_letters_say_nothing_of_who_it_is(task):
         assert "@" not in str(one.unnamed())
     first = Counter(one.order[0] for one in queue)
     assert all(first[name] >= 3 for name in ("ann", "bob", JUDGE))  # of 10 each, expected
-    assert disputes(task, given, "dan") == queue
+    assert disputes(task, given, "dan", against_judge=True) == queue
     assert [one.n for one in disputes(task, given, "eve")] != [one.n for one in queue]
+
+
+def test_the_judge_has_no_voice_unless_it_is_asked_for(task):
+    """Its label beside those of people would sway the verdict, which counts as people's."""
+    given = states(ann={0: "full", 1: "none"}, bob={0: "none", 1: "full"})
+    assert all({*one.order} == {"ann", "bob"} for one in disputes(task, given, "dan"))
+    shown = disputes(task, given, "dan", against_judge=True)
+    assert all({*one.order} == {"ann", "bob", JUDGE} for one in shown)
 
 
 def test_a_dispute_keeps_its_number_and_place_when_others_come(task):

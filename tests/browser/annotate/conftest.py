@@ -34,6 +34,8 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         names: Any = ("ann",),
         spans: str = "",
         guidelines: Any = None,
+        adjudicators: Any = (),
+        against_judge: bool = False,
         **plan: Any,
     ) -> Site:
         path = rows
@@ -43,10 +45,17 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         folder = tmp_path / f"labels-{len(ends)}"
         task = task_of([path], kind, Problems(), guidelines)
         task = with_spans(task, spans) if spans else task
-        work = open_workplace(task, folder, list(names), Plan(**plan))
+        work = open_workplace(
+            task,
+            folder,
+            list(names),
+            Plan(**plan),
+            adjudicators=list(adjudicators),
+            against_judge=against_judge,
+        )
         listener = bound(folder)
         port = listener.getsockname()[1]
-        people = People(list(names), port)
+        people = People(work.names, port)
         app = make_app(work, people, port)
         config = uvicorn.Config(app, log_config=None, lifespan="off", ws="none")
         server = uvicorn.Server(config)

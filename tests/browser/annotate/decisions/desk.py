@@ -75,6 +75,9 @@ class Desk:
         return {"n": self._open()}
 
     def _open(self, after: int = -1) -> int | None:
+        if self.view == "adjudicate":
+            done = {verdict.cell[0] for verdict in self.state.verdicts()}
+            return next((n for n in range(len(self.disputes)) if f"c{n}" not in done), None)
         if self.view != "verify":
             return 0
         done = {label.cell for label in self.state.labels()}
@@ -136,8 +139,6 @@ class Desk:
     def dispute(self, query: dict[str, str]) -> Any:
         done = {verdict.cell[0]: verdict for verdict in self.state.verdicts()}
         total = len(self.disputes)
-        if "n" not in query:
-            return {"n": next((n for n in range(total) if f"c{n}" not in done), None)}
         n = int(query["n"])
         verdict = done.get(f"c{n}")
         return {

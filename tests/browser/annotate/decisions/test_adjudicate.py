@@ -77,7 +77,7 @@ def test_a_server_that_is_gone_tells_no_names_before_it_is_back(opened, desk):
     it = opened(desk)
     it.page.context.set_offline(True)
     it.press("3", "Enter")
-    it.sees("The verdict is being kept")
+    it.sees("The verdict is being saved")
     it.press("1")
     assert it.page.locator(".voices .who").count() == 0
     it.page.context.set_offline(False)

@@ -52,7 +52,8 @@ FULL = {
     },
     "anchoring": {"kept_controls": SHARE, "kept": {**SHARE, "value": 0.8}, "equal_unseen": None},
     "people": [
-        {"annotator": "ada", "labels": 80, "cannot_tell": 4, "flagged": 2, "per_hour": 212.4,
+        {"annotator": "ada", "labels": 80, "cannot_tell": 4, "flagged": 2, "skipped": 3,
+         "per_hour": 212.4,
          "self_agreement": {"equal": {"value": 0.875, "n": 8}},
          "speed": {"first_median": 20.4, "last_median": 9.6}},
         {"annotator": "bob", "labels": 70, "cannot_tell": 0, "flagged": 0, "per_hour": 150},
@@ -103,7 +104,7 @@ def test_figures_stand_as_they_came_and_both_intervals_are_drawn_apart(opened):
     assert inside == pytest.approx(0.08 * 206, abs=0.01), ".58 against .50 on 220 px less the pads"
     people = it.page.locator("[aria-label=People] tbody tr").first
     assert people.locator("th, td").all_inner_texts() == [
-        "ada", "80", "120", "212", "4 5%", ".88 of 8", "20.4, 9.6", "2",
+        "ada", "80", "120", "212", "4 5%", ".88 of 8", "20.4, 9.6", "2", "3",
     ]  # fmt: skip
     it.sees("Cohen's kappa: 1 is perfect")
     it.sees(".61")
