@@ -27,7 +27,8 @@ class Reliability:
         fleiss_kappa: <= 1; undefined if all labels are the same.
         randolph_kappa, ac1: <= 1; free of the paradox that a rare label lowers kappa. Chance
             depends on the number of labels on the scale, used or not.
-        pairwise_kappa: mean of Cohen's kappa over the pairs of annotators.
+        pairwise_kappa: mean of Cohen's kappa over the pairs of annotators, weighted by the items
+            that both labelled.
     """
 
     n_annotators: int
@@ -51,6 +52,8 @@ class Reliability:
 @dataclass(frozen=True)
 class PairwiseKappa:
     """Mean of Cohen's kappa over pairs: unweighted, linear, quadratic; each in [-1, 1] or None.
+
+    Each pair counts by the items that both labelled.
 
     `n_pairs` pairs have items in common and a kappa; `n_undefined` have none, for they have no
     item in common or one and the same label throughout.
@@ -106,11 +109,12 @@ def pairwise_kappa(
     """Mean of Cohen's kappa over pairs of annotators, or of a judge with each annotator.
 
     Args:
-        pairs: two label lists of the same items, None where one of them has no label.
+        pairs: two label lists of the same items, None where one of them has no label. A pair
+            counts by the items that have both.
 
-    >>> judge, people = ["a", "b", "b"], [["a", "b", "a"], ["a", None, "b"]]
-    >>> pairwise_kappa([(judge, one) for one in people], ["a", "b"]).unweighted
-    0.7
+    >>> judge, people = ["a", "b", "b"], [["a", "b", "a"], ["a", None, "b"]]  # kappa .4 and 1
+    >>> round(pairwise_kappa([(judge, one) for one in people], ["a", "b"]).unweighted, 3)
+    0.64
     """
     from ..ratio import values_of
     from .coefficients import of_several_pairs

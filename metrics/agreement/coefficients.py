@@ -61,15 +61,21 @@ def of_items(sums: LabelSums) -> dict[str, Any]:
 def of_several_pairs(confusions: Iterable[Array]) -> tuple[dict[str, Array], Array]:
     """The mean of Cohen's kappa over the pairs that have one, by weights; and how many have.
 
+    Each pair counts by its items, so that somebody with few labels does not move the mean as
+    somebody with many does.
+
     Args:
         confusions: (..., k, k) counts of each pair of annotators.
     """
-    sums, n_defined = dict.fromkeys(WEIGHTS, np.zeros(())), np.zeros(())
+    means, n_items, n_defined = dict.fromkeys(WEIGHTS, np.zeros(())), np.zeros(()), np.zeros(())
     for confusion in confusions:
         kappas = {weights: cohen_kappa(confusion, weights) for weights in WEIGHTS}
-        n_defined = n_defined + ~np.isnan(kappas["unweighted"])
-        sums = {weights: sums[weights] + np.nan_to_num(kappas[weights]) for weights in WEIGHTS}
-    return {weights: ratio(total, n_defined) for weights, total in sums.items()}, n_defined
+        is_defined = ~np.isnan(kappas["unweighted"])
+        n = confusion.sum((-2, -1)) * is_defined
+        n_items, n_defined = n_items + n, n_defined + is_defined
+        share = np.nan_to_num(ratio(n, n_items))  # 1 for the first, whose kappa stays as it is
+        means = {w: mean + share * (np.nan_to_num(kappas[w]) - mean) for w, mean in means.items()}
+    return {w: np.where(n_items > 0, mean, np.nan) for w, mean in means.items()}, n_defined
 
 
 def accuracy(confusion: Array) -> Array:

@@ -120,6 +120,21 @@ def test_the_judge_is_compared_with_each_annotator_as_they_are_with_each_other()
     assert judge.linear == pytest.approx(mean)
 
 
+# By hand: with one person the judge has kappa .5 on 16 items (equal .75, chance .5), with another
+# -1 on 4 (never equal, chance .5). The mean of the two is -.25; by items it is (16 x .5 - 4) / 20.
+def test_somebody_with_few_labels_moves_the_mean_kappa_by_those_few():
+    judge = list("aaaabbbb" * 2 + "aabb")
+    many = [*"aaabbbba" * 2, *[None] * 4]
+    few = [*[None] * 16, *"bbaa"]
+    pairs = [(judge, many), (judge, few)]
+    assert pairwise_kappa(pairs[:1], "ab").unweighted == pytest.approx(0.5)
+    assert pairwise_kappa(pairs[1:], "ab").unweighted == pytest.approx(-1)
+    assert pairwise_kappa(pairs, "ab").unweighted == pytest.approx(0.2)
+    third = [*"aaabbbba" * 2, *"aabb"]  # of the pairs of people two share 16 and 4 items
+    among = reliability([many, few, third], "ab").pairwise_kappa
+    assert (among.n_pairs, among.unweighted) == (2, pytest.approx((16 * 1 + 4 * -1) / 20))
+
+
 @pytest.mark.parametrize("ratings", [[], [[], []], [["a", None], [None, "a"]]])
 def test_without_an_item_of_two_labels_every_figure_is_undefined(ratings):
     result = reliability(ratings, ["a", "b"])
