@@ -9,7 +9,7 @@ import time
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ COMMIT_S = 0.15  # for which a reply waits for others; with the commit itself it
 BUSY_S = 60.0  # for another process to end its transaction
 FAULTS = (OSError, sqlite3.Error, diskcache.Timeout)  # what a disk or another process can do
 _NO_DATABASE = (sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT)
+_KNOWN_SETTINGS = diskcache.DEFAULT_SETTINGS | diskcache.core.METADATA
 
 
 class BytesDisk(diskcache.Disk):  # type: ignore[misc]
@@ -79,6 +80,7 @@ class ReplyCache:
         self._due = 0.0  # of time.monotonic(); when they are committed
         self._keeps = True
         with self._reported():
+            self._check_settings()
             self._store = diskcache.Cache(
                 str(self.folder),
                 timeout=BUSY_S,
@@ -146,6 +148,26 @@ class ReplyCache:
         """Bytes on disk."""
         with self._reported():
             return int(self._store.volume())
+
+    def _check_settings(self) -> None:
+        """Refuse rows of the Settings table that diskcache never writes: it runs what they name.
+
+        Raises: InputError.
+        """
+        path = self.folder / diskcache.core.DBNAME
+        if not path.is_file():
+            return
+        with closing(sqlite3.connect(path, timeout=BUSY_S)) as database:
+            try:
+                most = len(_KNOWN_SETTINGS) + 1
+                rows = database.execute("SELECT key, value FROM Settings LIMIT ?", (most,))
+                settings = rows.fetchall()
+            except sqlite3.OperationalError:  # no such table: diskcache makes it
+                return
+        for name, value in settings:
+            if type(value) is not type(_KNOWN_SETTINGS.get(name)):
+                what = f"not a usable reply cache (unexpected setting {name!r}: {value!r})"
+                raise InputError(f"{self.folder}: {what}; name another or delete it")
 
     def _commits_later(self) -> bool:
         """Have the running loop commit in a moment; False: there is none."""

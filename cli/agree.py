@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Any
@@ -13,7 +12,7 @@ from ..records.reading.problems import InputError, Problems
 from .options import AsJson, Level, Resamples, Seed, Where, print_result, where_of
 from .signatures import NewFolder, There
 from .stopping import list_problems
-from .tables import shown
+from .tables import shown, write_note
 
 
 class Form(StrEnum):
@@ -93,7 +92,7 @@ def agree(
     written = [] if plots is None else write_plots(comparison, plots, plot_format.value)
     print_result([comparison], lambda: shown(agree_text(comparison)), as_json=as_json)
     for path in written:
-        sys.stderr.write(f"{shown(str(path))}\n")
+        write_note(f"{path}\n")
     list_problems(problems)
 
 

@@ -8,6 +8,7 @@ import os
 import signal
 import sys
 import traceback
+import warnings
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -16,7 +17,7 @@ import typer
 from typer.core import TyperGroup
 
 from .stopping import COMPLETE, INPUT, INTERNAL, INTERRUPTED, TERMINATED, Terminated
-from .tables import shown
+from .tables import write_note
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _IMPORTING = "<frozen importlib._bootstrap>"  # the file of a frame that loads a module
@@ -125,6 +126,7 @@ def judge(
 def main() -> None:
     """Run the command line; the exit codes are those of `judge --help`."""
     signal.signal(signal.SIGTERM, _terminate)
+    warnings.showwarning = _show_warning
     if sys.stdout is None:  # closed, as >&- does
         sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
     try:
@@ -149,10 +151,15 @@ def main() -> None:
         if isinstance(error, OSError) and error.errno in _NO_ROOM and error.filename is None:
             _end_without_stdout(error)  # the error of any other file names it
         if not isinstance(error, OSError | InputError | EndpointUnusable):
-            sys.stderr.write(shown(traceback.format_exc()))
+            write_note(traceback.format_exc())
             sys.exit(INTERNAL)
-        sys.stderr.write(f"judge: {shown(str(error))}\n")
+        write_note(f"judge: {error}\n")
         sys.exit(INPUT)
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    """Show a warning without a line of code, which is of no use to who typed a command."""
+    write_note(f"judge: warning: {message}\n")
 
 
 def _flush() -> None:
@@ -166,7 +173,7 @@ def _flush() -> None:
 
 
 def _end_without_stdout(error: OSError) -> None:
-    sys.stderr.write(f"judge: stdout: cannot be written ({error.strerror or error})\n")
+    write_note(f"judge: stdout: cannot be written ({error.strerror or error})\n")
     _end_quietly(INPUT)
 
 

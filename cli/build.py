@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from .flags import Given, settings
 from .options import AsJson, Command, DryRun, Quiet, planned, printed
 from .signatures import File, There
 from .stopping import INCOMPLETE, is_whole, report_end, unless_stopped
-from .tables import shown
+from .tables import write_note
 from .views.unjudged import unjudged_lines
 
 build = typer.Typer(
@@ -140,7 +139,7 @@ def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
     if n_open := verification["all"]["open"]:
         what = f"{n_open:,} key points have no verdict on both tasks that most people gave; kept"
         first = [" ".join(cell) for cell in verification["open_key_points"][:SHOWN]]
-        sys.stderr.write(shown(f"{what}: {', '.join(first)}{', ...' * (n_open > SHOWN)}\n"))
+        write_note(f"{what}: {', '.join(first)}{', ...' * (n_open > SHOWN)}\n")
         raise typer.Exit(INCOMPLETE)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +12,7 @@ from ..records.reading.problems import InputError, Problems
 from .options import AsJson, Kind, Seed, print_result
 from .signatures import Positive, Takes, There
 from .stopping import list_problems
-from .tables import cell, figure, interval, shown
+from .tables import cell, figure, interval, shown, write_note
 from .views.differences import answered_of, differences_text
 from .views.leaderboards import cut_names
 
@@ -89,7 +88,7 @@ def compare(
     if is_of_judges and kind is None:
         notes += _other_kinds(comparison["kind"], [one, *second])
     for note in notes:
-        sys.stderr.write(shown(f"{note}\n"))
+        write_note(f"{note}\n")
 
 
 def _other_kinds(taken: str, paths: list[Path]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +11,7 @@ from ..records.reading.problems import InputError, Problems
 from .options import AsJson, Resamples, Seed, print_result
 from .signatures import Folder, NewFile, Takes
 from .stopping import list_problems
-from .tables import aligned, figure, interval, shown
+from .tables import aligned, figure, interval, shown, write_note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -98,7 +97,7 @@ def _draw(data: CoverageData, settings: CoverageConfig, topic: str, path: Path) 
         topics = ", ".join(list(data.questions)[:5])
         raise InputError(f"--topic {topic}: no questions of it here, wanted one such as {topics}")
     write_map(TopicView(data, topic, settings), path)
-    sys.stderr.write(f"{shown(str(path))}\n")
+    write_note(f"{path}\n")
 
 
 def _as_object(

@@ -12,7 +12,7 @@ from typer.core import TyperCommand
 
 from ..records.reading.problems import InputError
 from .signatures import from_signature
-from .tables import aligned, plan_table, shown, write_objects
+from .tables import aligned, plan_table, shown, write_note, write_objects
 
 Model = Annotated[
     str | None,
@@ -191,7 +191,7 @@ def planned(
 
     estimates = list(plan)
     if dry_run:
-        sys.stderr.write("A dry run: no model is asked, and no key is needed.\n")
+        write_note("A dry run: no model is asked, and no key is needed.\n")
     if dry_run and as_json:
         write_objects(vars(estimate) for estimate in estimates)
         return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from .probing.conditions import conditions
 from .probing.faults import faults, judges_of
 from .probing.injection import injection
 from .probing.kind import Wanted, carry_out
+from .tables import write_note
 
 
 @settings(
@@ -54,7 +54,7 @@ def probe(
     else:
         kind = conditions(wanted, str(judge), config)
         if not wanted.dry_run and "default" not in config.models and not config.judges:
-            sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
+            write_note("No model named: the lexical judge answers (word overlap, no LLM).\n")
     carry_out(kind, wanted)
 
 

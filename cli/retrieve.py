@@ -14,7 +14,7 @@ from .flags import Given, settings
 from .options import AsJson, DryRun, Quiet, planned, printed
 from .signatures import Takes
 from .stopping import is_whole, report_end, unless_stopped
-from .tables import shown, spent_line, write_objects
+from .tables import shown, spent_line, write_note, write_objects
 
 Steps = Annotated[
     str | None,
@@ -66,8 +66,8 @@ def index(
         shown(f"{manifest['passages']:,} passages: {', '.join(manifest['indexes'])}\n")
     )
     for what, n in manifest["problems"].items():
-        sys.stderr.write(f"  {n:>7,} {what}\n")
-    sys.stderr.write(shown(f"Indexes: {out}\n"))
+        write_note(f"  {n:>7,} {what}\n")
+    write_note(f"Indexes: {out}\n")
 
 
 @settings(
@@ -115,7 +115,7 @@ def retrieve(
     config = _config(pipeline, given).with_steps(cut)
     if dry_run:
         if asks_by_itself(config):
-            sys.stderr.write(NOT_COUNTED)
+            write_note(NOT_COUNTED)
         planned(plan_retrieve(config), as_json=as_json)
         return
     manifest = unless_stopped(lambda: run(config, out, quiet=quiet), "Replies are kept")

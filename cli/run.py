@@ -16,7 +16,7 @@ from .flags import Given, settings
 from .options import DryRun, Quiet, planned
 from .signatures import Positive
 from .stopping import report_end, unless_stopped
-from .tables import aligned, cell, money, print_agents, shown, spent_line, worked_lines
+from .tables import aligned, cell, money, print_agents, spent_line, worked_lines, write_note
 from .views.arena import standings_text
 from .views.leaderboards import Format, Printed, print_leaderboards
 from .views.unjudged import unjudged_lines
@@ -85,12 +85,12 @@ def run(
         _note_uncounted(config)
         return
     if "default" not in config.models and not config.judges:
-        sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
+        write_note("No model named: the lexical judge answers (word overlap, no LLM).\n")
     for line in () if config.run.offline else notes_on(models_asked(config)):
-        sys.stderr.write(f"{line}\n")
+        write_note(f"{line}\n")
     expected = forecast_if_limited(config)
     for line in expected.short_of(config) if expected is not None else ():
-        sys.stderr.write(f"{line}.\n")
+        write_note(f"{line}.\n")
     result = unless_stopped(
         lambda: judge_collection(config, quiet=quiet, expected=expected),
         "What was judged is kept",
@@ -116,7 +116,7 @@ def _existing(measures: list[str], rows: Any) -> list[str]:
     there = dict.fromkeys(row.measure for row in rows)
     for name in measures:
         if name not in there:
-            sys.stderr.write(shown(f"No measure {name!r} to show; there is {', '.join(there)}\n"))
+            write_note(f"No measure {name!r} to show; there is {', '.join(there)}\n")
     return [name for name in measures if name in there]
 
 
@@ -136,7 +136,7 @@ def _note_uncounted(config: Any) -> None:
         from ..programs.pipelines.retrieve import NOT_COUNTED, asks_by_itself
 
         if asks_by_itself(config):
-            sys.stderr.write(NOT_COUNTED)
+            write_note(NOT_COUNTED)
 
 
 def _report(result: Any) -> None:

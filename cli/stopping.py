@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
 import typer
 
-from .tables import shown, spent_line
+from .tables import shown, spent_line, write_note
 
 COMPLETE = 0
 GATE_FAILED = 1
@@ -39,7 +38,7 @@ def unless_stopped(
     except KeyboardInterrupt as signal:
         is_term = isinstance(signal, Terminated)
         how = "Terminated" if is_term else "Interrupted"
-        sys.stderr.write(f"\n{how}. {kept}: the same command goes on.\n{_batches(out)}")
+        write_note(f"\n{how}. {kept}: the same command goes on.\n{_batches(out)}")
         raise typer.Exit(TERMINATED if is_term else INTERRUPTED) from None
 
 
@@ -68,7 +67,7 @@ def report_end(
     lines.append(f"{spent_line(spent)}, {spent['seconds']:.1f} s" if took is None else took)
     if manifest["limit_reached"]:
         lines.append(f"Stopped at {manifest['limit_reached']}: {partial}.")
-    sys.stderr.write(shown("\n".join([*lines, *last]) + "\n"))
+    write_note("\n".join([*lines, *last]) + "\n")
     if not is_complete:
         raise typer.Exit(INCOMPLETE)
 
@@ -82,7 +81,7 @@ def list_problems(problems: Any) -> None:
     """Say on stderr what the readers left out or doubted, by kind, with the first of each."""
     for kind, n in problems.counts().items():
         first = next(row for row in problems if row.kind == kind)
-        sys.stderr.write(f"{n:>7,} {kind} ({first.action}), first at {shown(str(first))}\n")
+        write_note(f"{n:>7,} {kind} ({first.action}), first at {first}\n")
 
 
 def _batches(out: Path | None) -> str:

@@ -13,6 +13,7 @@ from ..records.writing.printed import estimate as estimate
 from ..records.writing.printed import figure as figure
 from ..records.writing.printed import interval as interval
 from ..records.writing.printed import shown as shown
+from ..records.writing.printed import write_note as write_note
 
 if TYPE_CHECKING:
     from ..programs.config.sections import Config
@@ -50,7 +51,7 @@ def print_agents(forecast: Forecast, config: Config, *, as_json: bool) -> None:
             table.append([cell(row["agent"]), f"{row['items']:,}", *numbers])
         sys.stdout.write("\n" + aligned(table))
     for line in forecast.short_of(config):
-        sys.stderr.write(f"{line}.\n")
+        write_note(f"{line}.\n")
 
 
 _TAKEN, _BOUNDS = ("calls", "tokens"), ("least", "expected", "most")

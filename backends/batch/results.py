@@ -33,13 +33,13 @@ class Results:
         self.status = status
         self._most = most
         self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  see close
-        self._starts: dict[int, int] = {}
+        self._starts: dict[int, list[int]] = {}  # where the lines of each request start
 
     async def sort(self, requests: Sequence[str]) -> None:
         """Find the line of each request, given their hashes by index."""
         for number, (start, line) in enumerate(self._lines()):
             if (index := _index(line, requests)) is not None:
-                self._starts[index] = start
+                self._starts.setdefault(index, []).append(start)
             if number % BREATH == 0:
                 await asyncio.sleep(0)
 
@@ -76,14 +76,31 @@ class Results:
             start = self.file.tell()
 
     def _row(self, index: int, config: ModelConfig) -> dict[str, Any]:
-        if index in self._starts:
-            self.file.seek(self._starts[index])
-            line = self.file.readline(self._most + 1)
-            if not line.endswith(b"\n"):
-                raise cut_off(config, len(line))
-            return loaded(line)
+        """What the batch says of one request. Raises: EndpointError if its lines disagree."""
+        if lines := [self._line(start, config) for start in self._starts.get(index, ())]:
+            row, *others = map(loaded, lines)
+            if any(_content_of(other) != _content_of(row) for other in others):
+                what = f"batch {self.batch_id}: {len(lines)} results for one request, which differ"
+                billed = sum(map(len, lines))
+                raise EndpointError(what, retryable=False, billed=billed, is_general=False)
+            return row
         message = f"{self.status}, with no result for this request"
         return {"error": {"code": f"batch_{self.status}", "message": message}}
+
+    def _line(self, start: int, config: ModelConfig) -> bytes:
+        self.file.seek(start)
+        line = self.file.readline(self._most + 1)
+        if not line.endswith(b"\n"):
+            raise cut_off(config, len(line))
+        return line
+
+
+def _content_of(row: dict[str, Any]) -> Any:
+    """What a line of results says, without ids and times."""
+    response = row.get("response")
+    body = response.get("body") if isinstance(response, dict) else None
+    choices = body.get("choices") if isinstance(body, dict) else None
+    return choices or body or row.get("error")
 
 
 def _index(line: bytes, requests: Sequence[str]) -> int | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -13,7 +12,7 @@ from ..flags import Given, settings
 from ..options import AsJson, DryRun, Level, Quiet, Seed, planned, print_result
 from ..signatures import Folder, Positive, Takes
 from ..stopping import INCOMPLETE, is_whole, list_problems, unless_stopped
-from ..tables import aligned, cell, figure, interval, money, percent, shown, spent_line
+from ..tables import aligned, cell, figure, interval, money, percent, shown, spent_line, write_note
 
 _SHOWN = 3  # pairs of runs named of each top
 _FEW = 20  # topics
@@ -66,7 +65,7 @@ def audit(
     before, now = families(results, [model.model for _, model in models_asked(config)])
     warning = family_warning(before, now)
     if warning:
-        sys.stderr.write(shown(f"Warning: {warning}.\n"))
+        write_note(f"Warning: {warning}.\n")
     if dry_run:
         planned(forecast(config).judges, as_json=as_json)
         return
@@ -84,7 +83,7 @@ def audit(
     list_problems(problems)
     missing = sum(manifest["unjudged"].values())
     lost = f"{missing:,} judgements did not arrive and are no score\n" if missing else ""
-    sys.stderr.write(shown(f"{lost}{spent_line(manifest['this_time'])}\nResults: {out}\n"))
+    write_note(f"{lost}{spent_line(manifest['this_time'])}\nResults: {out}\n")
     if not is_whole(manifest, config.run.allow_missing):
         raise typer.Exit(INCOMPLETE)
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 import typer
 
 from ..stopping import INCOMPLETE
-from ..tables import shown, write_objects
+from ..tables import shown, write_note, write_objects
 
 
 class Fit(Protocol):
@@ -46,7 +46,7 @@ def made_and_printed(
     except JudgeError as error:
         if error.reason is not Reason.BUDGET:
             raise
-        sys.stderr.write(shown(f"judge: {error}. No judge file is written; raise the limit.\n"))
+        write_note(f"judge: {error}. No judge file is written; raise the limit.\n")
         raise typer.Exit(INCOMPLETE) from None
     if as_json:
         write_objects([made.report])

@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from ..options import Seed
 from ..signatures import File, NewFolder, Positive, Share, Takes, There
 from ..stopping import list_problems, unless_stopped
-from ..tables import shown
+from ..tables import shown, write_note
 from .names import Conditions, Kinds, stored
 
 _NEEDS = ("starlette", "uvicorn")
@@ -147,7 +147,7 @@ def _say(links: Mapping[str, str], opens: bool) -> None:
     lines = [f"{name:<{width}}  {link}" for name, link in links.items()]
     sys.stdout.write(shown("\n".join(lines) + "\n"))
     sys.stdout.flush()
-    sys.stderr.write("Each link is for one person, in a browser of this machine. Ctrl-C ends.\n")
+    write_note("Each link is for one person, in a browser of this machine. Ctrl-C ends.\n")
     if opens:
         import webbrowser
 

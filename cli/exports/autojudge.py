@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import typer
 
 from ..signatures import NewFile
-from ..tables import shown
+from ..tables import write_note
 from ..views.partial import opened
 from .folders import Results
 
@@ -58,4 +57,4 @@ def autojudge(
         lines.append(f"... and {len(written.leaks) - _MOST:,} more")
     if veil is not None:
         lines.append(f"Key, not to be sent: {veil}")
-    sys.stderr.write(shown("".join(f"{line}\n" for line in [*lines, f"Written: {out}"])))
+    write_note("".join(f"{line}\n" for line in [*lines, f"Written: {out}"]))

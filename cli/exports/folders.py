@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from ..tables import shown
+from ..tables import write_note
 from ..views.partial import opened
 
 Results = Annotated[Path, typer.Argument(exists=True, file_okay=False, help="A results folder.")]
@@ -49,4 +48,4 @@ def say(counts: Mapping[str, int], out: Path) -> None:
         text += (
             f"{n:,} judgements did not arrive: failed or -1 there, which its metrics take for 0\n"
         )
-    sys.stderr.write(shown(f"{text}Written: {out}\n"))
+    write_note(f"{text}Written: {out}\n")

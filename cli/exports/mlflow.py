@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ..signatures import Folder
-from ..tables import shown
+from ..tables import shown, write_note
 
 
 def mlflow(
@@ -42,4 +42,4 @@ def mlflow(
     below = {name: run_id for name, run_id in logged.systems.items() if run_id != logged.run_id}
     lines = [f"{logged.run_id}  {results}", *(f"{run}  {name}" for name, run in below.items())]
     sys.stdout.write(shown("".join(f"{line}\n" for line in lines)))
-    sys.stderr.write(f"{messages[logged.how]}.\n")
+    write_note(f"{messages[logged.how]}.\n")

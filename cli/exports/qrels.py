@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import typer
 
 from ..signatures import Folder
-from ..tables import shown
+from ..tables import write_note
 from ..views.partial import opened
 
 
@@ -39,4 +38,4 @@ def qrels(
     missing = (
         f"; {written.n_unjudged:,} passages not judged are left out" if written.n_unjudged else ""
     )
-    sys.stderr.write(shown(f"{counts}{missing}. Written: {out}\n"))
+    write_note(f"{counts}{missing}. Written: {out}\n")

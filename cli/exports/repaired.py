@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from ..signatures import There
-from ..tables import shown
+from ..tables import write_note
 
 
 def repaired(results: There, *, out: Path) -> None:
@@ -25,9 +24,7 @@ def repaired(results: There, *, out: Path) -> None:
     from ...programs.protocols.evidence.repaired import export_repaired
 
     counts = export_repaired(results, out)
-    sys.stderr.write(
-        shown(
-            f"{counts['changed_sentences']:,} sentences of {counts['changed_answers']:,} of "
-            f"{counts['answers']:,} answers have a new first citation. Written: {out}\n"
-        )
+    write_note(
+        f"{counts['changed_sentences']:,} sentences of {counts['changed_answers']:,} of "
+        f"{counts['answers']:,} answers have a new first citation. Written: {out}\n"
     )

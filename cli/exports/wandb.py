@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Literal
 
 import typer
 
-from ..tables import shown
+from ..tables import write_note
 from ..views.partial import opened
 from .folders import Results
 
@@ -39,4 +38,4 @@ def wandb(
     folder = opened(context, [results])[0]
     written = write_folder(folder, project, name or results.resolve().name, mode, out)
     sent = "sent, and written" if mode == "online" else "nothing was sent; to send it: wandb sync"
-    sys.stderr.write(shown(f"W&B run, {sent} {written}\n"))
+    write_note(f"W&B run, {sent} {written}\n")

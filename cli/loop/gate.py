@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Annotated, Any
 
 import typer
@@ -11,7 +10,7 @@ from ...records.reading.problems import InputError
 from ..options import AsJson, print_result
 from ..signatures import Folder, NewFile, Takes
 from ..stopping import GATE_FAILED, INCOMPLETE
-from ..tables import aligned, cell, figure, shown
+from ..tables import aligned, cell, figure, write_note
 
 
 def gate(
@@ -90,10 +89,10 @@ def tell(verdict: Any) -> None:
     from ...gates.checks import messages
 
     for note in verdict.notes:
-        sys.stderr.write(shown(f"{note}\n"))
+        write_note(f"{note}\n")
     if verdict.is_passed:
         return
-    sys.stderr.write(shown(f"{messages(verdict.checks, verdict.folder)}\n"))
+    write_note(f"{messages(verdict.checks, verdict.folder)}\n")
     raise typer.Exit(GATE_FAILED if verdict.is_judged else INCOMPLETE)
 
 

@@ -12,7 +12,7 @@ from ...records.reading.problems import InputError
 from ..flags import Given, settings
 from ..signatures import File
 from ..stopping import unless_stopped
-from ..tables import aligned, cell, figure, shown, spent_line
+from ..tables import aligned, cell, figure, spent_line, write_note
 
 if TYPE_CHECKING:
     from ...programs.config.sections import Config
@@ -60,13 +60,13 @@ def keep_judging(watched: Watched, rounds: int | None = None) -> None:
         named = ", ".join(cell(str(path)) for path in changed[:3])
         more = f" and {len(changed) - 3:,} more" if len(changed) > 3 else ""
         about = "" if n == 1 else f" changed: {named}{more}"
-        sys.stderr.write(f"{time.strftime('%H:%M:%S')}{about}\n")
+        write_note(f"{time.strftime('%H:%M:%S')}{about}\n")
         try:
             _judge(watched.config())
         except (InputError, EndpointUnusable, OSError) as error:
             watched.failed()
-            sys.stderr.write(f"judge: {shown(str(error))}\n")
-        sys.stderr.write("Waiting for changes; Ctrl-C ends.\n")
+            write_note(f"judge: {error}\n")
+        write_note("Waiting for changes; Ctrl-C ends.\n")
         sys.stdout.flush()
 
 
@@ -79,7 +79,7 @@ def _judge(config: Config) -> None:
     print_leaderboards(result.scores, result.folder, Format.TABLE)
     if before is not None:
         sys.stdout.write(_moved_text(before, _rows(config.run.out) or {}))
-    sys.stderr.write(shown(_end(result)))
+    write_note(_end(result))
 
 
 def _rows(folder: Path) -> Rows | None:

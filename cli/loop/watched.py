@@ -86,7 +86,7 @@ class Watched:
 
 def _stamp(path: Path) -> tuple[int, int, int] | None:
     try:
-        status = path.stat()
+        status = path.stat() if path.exists() else path.lstat()  # of a link to nothing: the link
     except OSError:
         return None
     return status.st_mtime_ns, status.st_size, status.st_ino

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ import typer
 from ..options import AsJson, DryRun, Fields, Quiet, Seed, fields_of, planned, print_result
 from ..signatures import Hidden, Positive, There
 from ..stopping import INCOMPLETE, list_problems
-from ..tables import cell, shown, spent_line
+from ..tables import cell, spent_line, write_note
 
 if TYPE_CHECKING:
     from ...programs.analysis.probe.asking import Options, Probing
@@ -104,7 +103,7 @@ def carry_out(kind: Kind, wanted: Wanted) -> None:
 
     def report(line: str) -> None:
         if not wanted.quiet:
-            sys.stderr.write(shown(f"{line}\n"))
+            write_note(f"{line}\n")
 
     result = kind.probing.ask(report)
     if wanted.out is not None:
@@ -115,7 +114,7 @@ def carry_out(kind: Kind, wanted: Wanted) -> None:
         as_json=wanted.as_json,
     )
     list_problems(problems)
-    sys.stderr.write(shown(_end(kind, result, wanted.out)))
+    write_note(_end(kind, result, wanted.out))
     if result.n_unjudged or result.limit_reached:
         raise typer.Exit(INCOMPLETE)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from ..flags import Given, settings
@@ -26,11 +25,12 @@ def mcp(given: Given, *, folder: Folder = Path(".")) -> None:
     from ...backends.spending.notes import notes_on
     from ...mcp_server.server import server_of
     from ...mcp_server.session import Session
+    from ..tables import write_note
 
     config = given.config(given.path and given.path.absolute())
     session = Session(config, folder)
     if not config.models:
-        sys.stderr.write("No model named: the lexical judge answers (word overlap, no LLM).\n")
+        write_note("No model named: the lexical judge answers (word overlap, no LLM).\n")
     for line in notes_on(session.config.models.items()):
-        sys.stderr.write(f"{line}\n")
+        write_note(f"{line}\n")
     server_of(session).run("stdio")  # what anything prints goes to stderr meanwhile

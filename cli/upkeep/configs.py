@@ -9,7 +9,7 @@ from typing import Annotated
 from ...records.reading.problems import InputError
 from ..flags import Given, settings
 from ..signatures import Takes
-from ..tables import shown
+from ..tables import shown, write_note
 
 
 def init(folder: Path) -> None:
@@ -26,7 +26,7 @@ def init(folder: Path) -> None:
     for path in sorted(source.rglob("*")):
         if path.is_file():  # its bytes alone: a package may be installed read-only
             write_file(folder / path.relative_to(source), path.read_bytes())
-    sys.stderr.write(shown(f"Written. Try: judge run {folder / 'judge.yaml'}\n"))
+    write_note(f"Written. Try: judge run {folder / 'judge.yaml'}\n")
 
 
 def schema(*, judge: bool = False) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from ..options import AsJson
-from ..tables import aligned, write_objects
+from ..tables import aligned, write_note, write_objects
 
 
 def models(
@@ -41,7 +41,7 @@ def models(
             rows.append([each, one.model, licence, length, prompt, used])
         sys.stdout.write(aligned(rows, are_words=True))
         more = "Config lines and sources: judge models NAME."
-        sys.stderr.write(f"Use: --model preset:NAME --api-base URL. {more}\n")
+        write_note(f"Use: --model preset:NAME --api-base URL. {more}\n")
 
 
 def _lines(name: str) -> str:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 import typer
 
 from ..stopping import list_problems
-from ..tables import shown
+from ..tables import write_note
 
 
 def opened(context: typer.Context, paths: Iterable[Path]) -> list[Path]:
@@ -25,13 +24,13 @@ def opened(context: typer.Context, paths: Iterable[Path]) -> list[Path]:
         at = context.with_resource(results_at(path))
         folder = at.path
         if at.problems is not None:
-            sys.stderr.write(shown(f"{path}: judged by another tool, read from {at.is_of}\n"))
+            write_note(f"{path}: judged by another tool, read from {at.is_of}\n")
             list_problems(at.problems)
         if at.is_partial:
             manifest = read_manifest(folder)
             n_judged = sum(manifest["judged"].values())
             n = n_judged + sum(manifest["unjudged"].values())
             what = f"{path}: stopped run, {n_judged:,} of {n:,} judged: partial"
-            sys.stderr.write(shown(f"{what}; `judge run` with the same config goes on\n"))
+            write_note(f"{what}; `judge run` with the same config goes on\n")
         folders.append(folder)
     return folders

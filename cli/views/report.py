@@ -10,6 +10,7 @@ import typer
 
 from ..signatures import Folder, Takes, There
 from ..stopping import list_problems
+from ..tables import shown
 
 
 def report(
@@ -47,4 +48,4 @@ def report(
     source = Source(folders, problems, labels=labels or [], named=results)
     write_report(source, out, Wanted(texts, max_mb, split))
     list_problems(problems)
-    sys.stdout.write(f"{out}\n")
+    sys.stdout.write(f"{shown(str(out)) if sys.stdout.isatty() else out}\n")

@@ -251,7 +251,7 @@ def expand_runs(
     for pattern in patterns:
         path = Path(pattern)
         if path.is_dir():
-            inside = sorted(p for p in path.iterdir() if p.is_file() and p.name[0] != ".")
+            inside = sorted(p for p in path.iterdir() if not p.is_dir() and p.name[0] != ".")
             matches = [p for p in inside if p.name.endswith(suffixes)]
             left += [p for p in inside if p not in matches]
             if inside and not matches:

@@ -9,16 +9,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from ..writing.printed import cell, shown
+
 SHOWN = 10  # problems quoted in an error message; all of them are in `Problems`
 
 
 class InputError(Exception):
     """A file, flag or config that cannot be used; the text says where, what, got and wanted."""
 
+    def __str__(self) -> str:
+        """The text with control characters as escapes: it may hold a path, an id or a flag."""
+        return shown(super().__str__())
+
 
 def unreadable(path: str | Path, error: OSError | UnicodeDecodeError) -> InputError:
     """The InputError for a file that cannot be opened, or holds no UTF-8 text."""
     why = error.strerror if isinstance(error, OSError) else None
+    if isinstance(error, FileNotFoundError) and Path(path).is_symlink():
+        why = f"a link to {Path(path).readlink()}, which is not there"
     return InputError(f"{path}: cannot be read ({why or error})")
 
 
@@ -58,15 +66,15 @@ class Problems:
 
     def error(self, file: str | Path, line: int, kind: str, what: str) -> None:
         """Note something that must be mended before the file can be used."""
-        self.rows.append(Problem(str(file), line, kind, _on_one_line(what), "error"))
+        self.rows.append(Problem(str(file), line, kind, cell(what), "error"))
 
     def skip(self, file: str | Path, line: int, kind: str, what: str) -> None:
         """Note something that was left out, by its line."""
-        self.rows.append(Problem(str(file), line, kind, _on_one_line(what), "skipped"))
+        self.rows.append(Problem(str(file), line, kind, cell(what), "skipped"))
 
     def keep(self, file: str | Path, line: int, kind: str, what: str) -> None:
         """Note something odd that was used as it is."""
-        self.rows.append(Problem(str(file), line, kind, _on_one_line(what), "kept"))
+        self.rows.append(Problem(str(file), line, kind, cell(what), "kept"))
 
     def take(self, others: Problems) -> None:
         """Add what is not there yet, by file, line and kind: of a file that is read once more."""
@@ -89,11 +97,3 @@ class Problems:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-
-def _on_one_line(text: str) -> str:
-    """The text with what is not printable as escapes: names of fields may hold anything."""
-    if text.isprintable():
-        return text
-    escaped = (c if c.isprintable() else ascii(c)[1:-1] for c in text)
-    return "".join(escaped)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,11 @@ def shown(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
+
+
+def write_note(text: str) -> None:
+    """Write to stderr, as `shown`: paths, ids and flags may hold anything."""
+    sys.stderr.write(shown(text))
 
 
 def cell(text: str, most: int | None = None) -> str:

@@ -314,6 +314,28 @@ def test_a_database_that_is_none_is_an_input_error(tmp_path):
         ReplyCache(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("close", 1),  # diskcache would set it as an attribute in place of its own method
+        ("disk_folder", "x"),
+        ("sqlite_no_pragma", 1),
+        (7, 1),
+        (b"count", 1),
+        ("size", "much"),
+        ("count", None),
+        ("sqlite_mmap_size", "x; y"),
+    ],
+)
+def test_a_planted_setting_is_an_input_error(tmp_path, name, value):
+    ReplyCache(tmp_path).close()
+    with sqlite3.connect(tmp_path / "cache.db") as db:
+        db.execute("INSERT OR REPLACE INTO Settings VALUES (?, ?)", (name, value))
+    db.close()
+    with pytest.raises(InputError, match=f"^{tmp_path}: not a usable reply cache"):
+        ReplyCache(tmp_path)
+
+
 @pytest.mark.parametrize("name", ["file", "file/below", "nul\0"])
 def test_a_folder_that_cannot_be_made_is_an_input_error(tmp_path, name):
     (tmp_path / "file").write_text("something else", encoding="utf-8")

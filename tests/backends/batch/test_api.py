@@ -233,6 +233,33 @@ def test_a_line_over_the_bound_is_cut_off_and_the_others_are_read(
     assert len(server.requests) == len(others) + 1  # none is asked again
 
 
+@pytest.mark.parametrize("other", ["label", "failure", "none"])
+def test_lines_for_one_request_that_contradict_each_other_leave_it_unjudged(
+    other, server, open_batches, ask_all
+):
+    server.brain = lambda body: {"verdict": "full"}
+
+    def add_line(call, moment):
+        if (call, moment) == ("download", "before"):
+            [output] = (f for f in server.files.values() if f.purpose == "batch_output")
+            row = json.loads(output.content.splitlines()[0]) | {"id": "another"}
+            body = row["response"]["body"] | {"created": 7}
+            if other == "label":
+                body["choices"][0]["message"]["content"] = '{"verdict": "none"}'
+            row["response"] |= {"body": body}
+            if other == "failure":
+                row |= {"response": None, "error": {"code": "batch_expired", "message": "late"}}
+            output.content += b"\n" + json.dumps(row).encode()
+            server.hook = lambda call, moment: None
+
+    server.hook = add_line
+    outcomes = ask_all(open_batches(), 3)
+    lost = [error for error in outcomes.values() if isinstance(error, Exception)]
+    assert len(lost) == (other != "none")
+    assert all("2 results for one request, which differ" in error.detail for error in lost)
+    assert len(server.requests) == 3  # which of the two is right, asking again would not say
+
+
 def test_an_expired_batch_keeps_what_was_done_and_the_rest_is_asked_again(
     server, open_batches, ask_all
 ):
