@@ -26,7 +26,7 @@ def open_backend(
     """The Backend for one model entry.
 
     With `offline` the endpoint is not needed, nor is its key; a recording still answers. With
-    `batches` an endpoint is asked through its batch API.
+    `batches` an endpoint is asked through its batch API. A proxy that gets the requests is named.
     Raises: EndpointUnusable if its key is missing; InputError if its recording is broken, vLLM is
         not installed, or there is no batch API on the way to it.
     """
@@ -40,6 +40,10 @@ def open_backend(
 
         assert config.recording is not None  # ModelConfig checks it
         return opened(config, RecordedTransport(config.recording), budget=budget)
+    if not offline and config.way in ("http", "litellm"):
+        from .sessions import announce_proxy
+
+        announce_proxy(config)
     if batches is not None and not offline and config.way != "vllm":
         from .batch.api import open_batches
 

@@ -19,6 +19,7 @@ from .logprobs import Token, read_tokens
 from .replies.objects import THINK
 from .replies.refused import SETTINGS, refused_part
 from .secrecy import secrets_of
+from .sessions import spare_this_machine, url_of
 
 # Read by LiteLLM at import: no price table from the network, no `.env` of the working directory.
 _QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
@@ -58,6 +59,7 @@ class LiteLLMTransport:
             self._extra |= {"api_base": config.base_url, "api_key": _NO_KEY}
         if key:
             self._extra["api_key"] = key.get_secret_value()
+        spare_this_machine(url_of(config))
         self._config = config
         self._secrets = secrets_of(config)
         self._litellm = _import()

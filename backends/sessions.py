@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import logging
+import os
 import ssl
 import weakref
+from contextlib import suppress
+from ipaddress import ip_address
+from socket import inet_aton, inet_ntoa
 from typing import Any
 from urllib.parse import unquote, urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 
+from .config import ModelConfig
 from .errors import EndpointUnusable
+
+log = logging.getLogger("nuggetjudge")
 
 CONNECT_S = 30.0
 FAULTS = (aiohttp.ClientError, TimeoutError, OSError)  # what a request may meet on its way
@@ -70,7 +78,7 @@ class Session:
 
     Of the environment it takes `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` (or in small letters),
     read when it is made, and `SSL_CERT_FILE` and `SSL_CERT_DIR`, which OpenSSL reads. Redirects
-    are not followed, cookies not kept.
+    are not followed, cookies not kept. No proxy gets what is for this machine.
 
     Args:
         base_url: http or https, without user, query and fragment.
@@ -137,19 +145,89 @@ def proxy_of(url: str) -> tuple[str | None, dict[str, str]]:
 
     Raises: EndpointUnusable if it is no HTTP proxy.
     """
-    target = urlsplit(url)
-    address = getproxies().get(target.scheme)
-    if not address or proxy_bypass(target.netloc):
+    name, address = _proxy_variable(url)
+    if not address:
         return None, {}
     proxy = urlsplit(address if "://" in address else f"http://{address}")
     if proxy.scheme != "http" or not proxy.hostname:
-        name = f"{target.scheme.upper()}_PROXY"
         raise EndpointUnusable(f"{name} in the environment: only http:// proxies can be used")
     headers = {}
     if proxy.username is not None:
         credentials = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}"
         headers["Proxy-Authorization"] = f"Basic {base64.b64encode(credentials.encode()).decode()}"
-    return f"http://{proxy.netloc.rpartition('@')[2]}", headers
+    return _without_user(address), headers
+
+
+def is_this_machine(host: str) -> bool:
+    """Whether a host is localhost, or an address of the loopback (127.0.0.0/8, ::1)."""
+    host = host.rstrip(".").lower()
+    with suppress(OSError):  # as 127.1
+        host = inet_ntoa(inet_aton(host))
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+    return address.is_loopback or address.is_unspecified
+
+
+def announce_proxy(config: ModelConfig) -> None:
+    """Say which proxy gets the requests of a model, once for each in this process."""
+    url = url_of(config)
+    name, address = _proxy_variable(url, is_litellm=config.way == "litellm")
+    if not address:
+        return
+    host = urlsplit(url).netloc if config.base_url else config.model
+    line = f"Requests to {host} go through the proxy {_without_user(address)} ({name})"
+    if not url.startswith("https:"):
+        line += ", which can read them and the key: api_base is not https"
+    if line not in _announced:
+        _announced.add(line)
+        log.warning("%s", line)
+
+
+_announced: set[str] = set()
+
+
+def spare_this_machine(url: str) -> None:
+    """Have libraries send nothing that is for this machine to a proxy: its host joins `NO_PROXY`.
+
+    Args:
+        url: of an endpoint that a library asks, which takes proxies of the environment.
+    """
+    host, proxies = urlsplit(url).hostname or "", getproxies()
+    is_caught = proxies.keys() & {"http", "https", "all"} and not proxy_bypass(host)
+    if is_caught and is_this_machine(host):
+        hosts = ",".join(filter(None, (proxies.get("no"), host)))
+        os.environ["NO_PROXY"] = os.environ["no_proxy"] = hosts
+
+
+def url_of(config: ModelConfig) -> str:
+    """Where requests go; of a provider whose host LiteLLM alone knows, https and its name."""
+    return config.base_url or _LOCAL.get(config.provider) or f"https://{config.provider}"
+
+
+_LOCAL = {
+    "OLLAMA": "http://localhost:11434",
+    "OLLAMA_CHAT": "http://localhost:11434",
+    "LLAMAFILE": "http://127.0.0.1:8080",
+}  # where LiteLLM asks providers that are servers of this machine
+
+
+def _proxy_variable(url: str, *, is_litellm: bool = False) -> tuple[str, str]:
+    """The variable that names the proxy for a URL, and what it says; "" where none is used."""
+    target, proxies = urlsplit(url), getproxies()
+    if is_this_machine(target.hostname or "") or proxy_bypass(target.netloc):
+        return "", ""
+    for scheme in (target.scheme, *(["all"] if is_litellm else [])):
+        if address := proxies.get(scheme):
+            return f"{scheme.upper()}_PROXY", address
+    return "", ""
+
+
+def _without_user(address: str) -> str:
+    """The address of a proxy without user and password."""
+    proxy = urlsplit(address if "://" in address else f"http://{address}")
+    return f"{proxy.scheme}://{proxy.netloc.rpartition('@')[2]}"
 
 
 def _let_go(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop) -> None:

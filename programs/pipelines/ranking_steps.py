@@ -309,6 +309,9 @@ def rankllm_of(config: Config, step: RankLlmStep) -> Reranker:
     except KeyError as missing:
         what = f"environment variable {missing.args[0]} is not set"
         raise InputError(f"rankllm: model {model.model!r}: {what}") from None
+    from ...backends.sessions import announce_proxy  # with aiohttp
+
+    announce_proxy(model)
     return RankLlm(
         model.wire_name,
         api_base=model.base_url or "",

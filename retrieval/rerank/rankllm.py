@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from ...backends.errors import EndpointUnusable, JudgeError
 from ...backends.secrecy import Secrets
+from ...backends.sessions import spare_this_machine
 from ...records.judgements import Reason
 from ...records.reading.extras import need
 from ...records.reading.problems import InputError
@@ -76,6 +77,7 @@ class RankLlm:
             context_size=context_size,
         )
         openai = need("openai", "rerank")
+        spare_this_machine(api_base)
         self._ranker.client = openai.OpenAI(
             base_url=api_base,
             api_key=api_key or "unused",

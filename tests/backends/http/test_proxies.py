@@ -2,25 +2,29 @@
 
 import asyncio
 import base64
+import os
 import shutil
 
 import pytest
 from raw_servers import Proxy, RawServer, certified, listening, reply, transport_to
 
+from nuggetjudge.backends import open_backend, sessions
 from nuggetjudge.backends.batch.calls import BatchCalls
 from nuggetjudge.backends.batch.ledger import Sent
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointError, EndpointUnusable
 from nuggetjudge.backends.sessions import proxy_of
 
+HERE = ("127.0.0.1:8000", "127.8.8.8", "127.1", "localhost:8000", "LOCALHOST.", "[::1]:8000")
 HOST = "endpoint.test"  # no name server knows it, so that only a proxy gets there
 
 
 @pytest.fixture(autouse=True)
 def plain_environment(monkeypatch):
     for name in ("http_proxy", "https_proxy", "all_proxy", "no_proxy"):
-        monkeypatch.delenv(name, raising=False)
-        monkeypatch.delenv(name.upper(), raising=False)
+        for each in (name, name.upper()):
+            monkeypatch.setenv(each, "")  # so that what a test sets is taken back
+            monkeypatch.delenv(each)
     for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "REQUEST_METHOD"):
         monkeypatch.delenv(name, raising=False)
 
@@ -98,21 +102,65 @@ def test_a_proxy_that_refuses_the_tunnel_is_an_error_without_its_password(monkey
 
 
 @pytest.mark.parametrize("name", ["NO_PROXY", "no_proxy"])
-@pytest.mark.parametrize("exempt", ["127.0.0.1", "other.test,127.0.0.1:{port}", "*"])
+@pytest.mark.parametrize("exempt", ["endpoint.test", "other.test,endpoint.test:8000", "*"])
 def test_no_proxy_is_honoured(name, exempt, monkeypatch):
+    monkeypatch.setenv("HTTP_PROXY", "http://p.test:3128")
+    for environment, proxy in ((exempt, None), ("127.0.0.1", "http://p.test:3128")):
+        monkeypatch.setenv(name, environment)
+        assert proxy_of("http://endpoint.test:8000/v1")[0] == proxy
+
+
+def test_what_is_for_this_machine_goes_past_the_proxy_with_its_key(monkeypatch):
     async def go():
         server = RawServer()
-        async with listening(server) as port:
-            proxy = Proxy(port)
-            async with listening(proxy) as proxy_port:
-                monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy_port}")
-                for environment, n_heads in ((exempt.format(port=port), 0), ("endpoint.test", 1)):
-                    monkeypatch.setenv(name, environment)
-                    async with transport_to(f"http://127.0.0.1:{port}/v1") as client:
-                        assert (await client.send(b"x")).text == "yes"
-                    assert len(proxy.heads) == n_heads
+        async with listening(server) as port, listening(Proxy(port)) as proxy_port:
+            monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{proxy_port}")
+            monkeypatch.setenv("MY_KEY", "sk-0123456789")
+            base = f"http://127.0.0.1:{port}/v1"
+            async with transport_to(base, api_key_env="MY_KEY") as client:
+                assert (await client.send(b"x")).text == "yes"
+            assert b"Authorization: Bearer sk-0123456789" in server.requests[0]
+            assert server.requests[0].startswith(b"POST /v1/")  # a proxy is asked by the whole URL
 
     asyncio.run(go())
+
+
+# by model, its base URL and the variable: what is said of the proxy, and whether it can read
+SAID = {
+    "http": ("openai/m", "http://a.test/v1", "HTTP_PROXY", "a.test", True),
+    "https": ("openai/m", "https://a.test/v1", "HTTPS_PROXY", "a.test", False),
+    "a provider": ("anthropic/m", None, "HTTPS_PROXY", "anthropic/m", False),
+    "LiteLLM and all": ("anthropic/m", None, "ALL_PROXY", "anthropic/m", False),
+}
+
+
+@pytest.mark.parametrize(("model", "base", "name", "of", "reads"), SAID.values(), ids=SAID.keys())
+def test_a_proxy_is_said_once_before_anything_is_asked(
+    model, base, name, of, reads, monkeypatch, caplog
+):
+    monkeypatch.setattr(sessions, "_announced", set())
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-0123456789")
+    monkeypatch.setenv(name, "http://me:secret-word@p.test:3128")
+    for _ in range(2):
+        open_backend(ModelConfig(model=model, api_base=base))
+    [record] = caplog.records
+    said = record.getMessage()
+    assert said.startswith(f"Requests to {of} go through the proxy http://p.test:3128 ({name})")
+    assert ("can read them" in said) is reads
+
+
+def test_nothing_is_said_of_a_proxy_that_gets_nothing(monkeypatch, caplog):
+    monkeypatch.setattr(sessions, "_announced", set())
+    monkeypatch.setenv("HTTP_PROXY", "http://p.test:3128")
+    for settings in (
+        {"model": "openai/m", "api_base": "http://localhost:8000/v1"},
+        {"model": "ollama/m"},
+        {"model": "lexical"},
+    ):
+        open_backend(ModelConfig(**settings))
+    assert caplog.records == []
+    assert os.environ["NO_PROXY"] == "localhost"  # for LiteLLM, which asks ollama
 
 
 def test_batches_go_through_the_proxy_too(monkeypatch, tmp_path):
@@ -143,6 +191,9 @@ def test_batches_go_through_the_proxy_too(monkeypatch, tmp_path):
         ("https://a.test/v1", {"ALL_PROXY": "http://p.test:3128"}, None),
         ("https://b.a.test/v1", {"HTTPS_PROXY": "http://p.test", "NO_PROXY": ".a.test"}, None),
         ("https://a.test/v1", {"HTTPS_PROXY": ""}, None),
+        *((f"http://{host}/v1", {"HTTP_PROXY": "http://p.test"}, None) for host in HERE),
+        ("http://127.a.test/v1", {"HTTP_PROXY": "http://p.test"}, "http://p.test"),
+        ("http://10.0.0.1/v1", {"HTTP_PROXY": "http://p.test"}, "http://p.test"),
     ],
 )
 def test_which_proxy_serves_a_url(url, environment, proxy, monkeypatch):
