@@ -30,7 +30,7 @@ from .prompt import Prompt
 from .replies.completion import Completion as Completion  # others take both from here
 from .replies.completion import Reply as Reply
 from .replies.completion import line_of, turns_after, values_of
-from .replies.recorded import record, recorded
+from .replies.recorded import record, record_failure, recorded
 from .secrecy import secrets_of
 from .spending.price import price_of
 from .spending.sizes import CAUTION, CHARS_PER_TOKEN, REPLY_TOKENS, Caution, Kind, reply_limit
@@ -135,20 +135,24 @@ class Gateway:
         cached = self._cached(key, prompt, inputs)
         if cached is not None:
             return cached
-        while (in_flight := self._in_flight.get(key)) is not None:
-            try:
-                return recorded(key, await asyncio.shield(in_flight))
-            except asyncio.CancelledError:
-                task = asyncio.current_task()
-                if not in_flight.cancelled() or (task is not None and task.cancelling()):
-                    raise  # this task was cancelled, not only the one that carries the question
-                if (cached := self._cached(key, prompt, inputs)) is not None:
-                    return cached
-        if self._transport is None:
-            raise EndpointLost(Reason.ERROR, "offline, and the reply is not in the cache")
-        return recorded(
-            key, await self._lead(self._transport, key, wire.body(user), prompt, inputs)
-        )
+        try:
+            while (in_flight := self._in_flight.get(key)) is not None:
+                try:
+                    return recorded(key, await asyncio.shield(in_flight))
+                except asyncio.CancelledError:
+                    task = asyncio.current_task()
+                    if not in_flight.cancelled() or (task is not None and task.cancelling()):
+                        raise  # this task was cancelled, not only the one that carries the question
+                    if (cached := self._cached(key, prompt, inputs)) is not None:
+                        return cached
+            if self._transport is None:
+                raise EndpointLost(Reason.ERROR, "offline, and the reply is not in the cache")
+            return recorded(
+                key, await self._lead(self._transport, key, wire.body(user), prompt, inputs)
+            )
+        except JudgeError:
+            record_failure(key)
+            raise
 
     def trust(self) -> None:
         """The model gave judgements before, elsewhere: its first ones here decide nothing."""

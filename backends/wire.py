@@ -12,6 +12,8 @@ from .config import ModelConfig
 from .logprobs import label_paths
 from .prompt import Prompt
 
+KEY_BYTES = 20  # of the name of a question in the reply cache
+
 
 class Wire:
     """The fixed bytes of a request around the user message, and the cache key's fixed part.
@@ -56,12 +58,12 @@ class Wire:
         return body[:end] + b"," + orjson.dumps(turns)[1:-1] + body[end:]
 
     def key(self, user: bytes, replicate: int) -> bytes:
-        """20 bytes that name endpoint, model, parameters, schema, messages and replicate."""
+        """KEY_BYTES that name endpoint, model, parameters, schema, messages and replicate."""
         digest = self._hash.copy()
         digest.update(user)
         if replicate:
             digest.update(b"\0replicate %d" % replicate)
-        return digest.digest()[:20]
+        return digest.digest()[:KEY_BYTES]
 
 
 def _with_roles(messages: list[dict[str, str]], config: ModelConfig) -> list[dict[str, str]]:

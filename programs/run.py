@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..backends.budget import Budget, Usage
+from ..backends.budget import Budget
 from ..backends.config import ModelConfig
 from ..records.judgements import Reason
 from ..records.reading.problems import InputError, Problems
@@ -80,7 +80,10 @@ def judge_collection(
     retry = is_finished(config.run.out, fingerprint_of(config, inputs))
 
     async def judge(session: Session) -> None:
-        await _judge(session, programs, inputs, collection, expected, before)
+        session.spending.add("pipelines", "", before)
+        n_problems = len(collection.problems)
+        while not await _judge(session, programs, inputs, collection, expected):
+            del collection.problems.rows[n_problems:]  # which are found once more
 
     run_session(
         config, judges, judge, retry=retry, quiet=quiet, budget=budget, panel=panel, asks=asks
@@ -147,17 +150,17 @@ async def _judge(
     inputs: Mapping[str, str],
     collection: Collection,
     expected: Forecast | None,
-    before: Usage,
-) -> None:
-    """All programs; the results folder is complete when this returns."""
+) -> bool:
+    """All programs, into a complete results folder; False: they have to be judged once more."""
     began, config = time.monotonic(), session.config
     with Results(config.run.out, program_files()) as results:
         write_started(config, inputs)
-        session.spending.add("pipelines", "", before)
         run = Run(session, collection, results, corpus=lambda steps: PipelineCorpus(config, steps))
         _count_not_made(collection, results)
         for program in programs:
             await program.judge(run)
+        if await session.starts_again():
+            return False
         board = Scoreboard(collection.topics)
         board.ensure_runs(collection.run_ids)
         board.leave_unmade(collection.not_made)
@@ -175,6 +178,7 @@ async def _judge(
             results.notes["forecast"] = expected.rows()
         manifest = manifest_of(session, results, inputs, data, problems, empty_notes(), began=began)
         results.publish(manifest)
+    return True
 
 
 def _count_not_made(collection: Collection, results: Results) -> None:

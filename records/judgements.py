@@ -42,22 +42,25 @@ class Provenance(NamedTuple):
 class Judged(NamedTuple):
     """A judgement that arrived: the judge's output fields by name, JSON-ready.
 
-    `steps`: what an agent did to come to it, as trace.jsonl has it.
+    `steps`: what an agent did to come to it, as trace.jsonl has it. `failed`: keys in the reply
+    cache, in hex, of the questions that got no valid reply, such as those of a jury's member.
     """
 
     values: dict[str, Any]
     provenance: tuple[Provenance, ...] = ()
     steps: tuple[dict[str, Any], ...] = ()
+    failed: tuple[str, ...] = ()
 
 
 class Unjudged(NamedTuple):
-    """A judgement that did not arrive; never counted as any label. `steps`: see Judged."""
+    """A judgement that did not arrive; never counted as any label. For the rest see Judged."""
 
     reason: Reason
     detail: str
     raw: str = ""
     provenance: tuple[Provenance, ...] = ()
     steps: tuple[dict[str, Any], ...] = ()
+    failed: tuple[str, ...] = ()
 
 
 Outcome = Judged | Unjudged

@@ -1,4 +1,4 @@
-"""Which replies a step of an agent rests on: their keys and sizes, recorded as they arrive."""
+"""Which replies an agent's step rests on, and which questions of an item got none."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ class RecordedReply(NamedTuple):
 
 
 _RECORDED: ContextVar[list[RecordedReply] | None] = ContextVar("recorded_replies", default=None)
+_FAILED: ContextVar[set[bytes] | None] = ContextVar("failed_questions", default=None)
 
 
 @contextmanager
@@ -51,6 +52,23 @@ def record(key: bytes, prompt_tokens: int, completion_tokens: int, where: Proven
         records.append(
             RecordedReply(key.hex()[:_KEY_DIGITS], prompt_tokens, completion_tokens, where)
         )
+
+
+@contextmanager
+def failed_questions() -> Iterator[set[bytes]]:
+    """The keys of the questions within that got no valid reply, in tasks started within too."""
+    failed: set[bytes] = set()
+    token = _FAILED.set(failed)
+    try:
+        yield failed
+    finally:
+        _FAILED.reset(token)
+
+
+def record_failure(key: bytes) -> None:
+    """A question got no valid reply; to be called by what asks a model."""
+    if (failed := _FAILED.get()) is not None:
+        failed.add(key)
 
 
 def recorded(key: bytes, reply: Reply) -> Reply:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from itertools import starmap
 from pathlib import Path
 from typing import Any
@@ -36,9 +36,12 @@ class Journal:
         retry: forget outcomes without a judgement, so that they are asked for again.
         final: but not those with these reasons.
         values: what an outcome of this stage holds; None: anything.
+        is_answered: whether there is a reply to the question of a key by now. An outcome that rests
+            on its failure is forgotten then.
 
     Attributes:
         has_judged: one of the outcomes that it was opened with is a judgement.
+        failed: the keys of all questions that failed, one after the other.
 
     Raises: InputError for a line that is no outcome of this stage, and for what the disk refuses.
     """
@@ -50,10 +53,14 @@ class Journal:
         retry: bool = False,
         final: Collection[Reason] = (),
         values: Values | None = None,
+        is_answered: Callable[[bytes], bool] = lambda key: False,
     ) -> None:
         self._path = path
         self._offsets = array("I")  # by item: 1 + where its line begins in the file; 0: nowhere
-        digests, offsets, end, self.has_judged = _scan(path, retry, final, values)
+        self.failed = bytearray()
+        digests, offsets, end, self.has_judged = _scan(
+            path, retry, final, values, is_answered, self.failed
+        )
         order = np.argsort(np.frombuffer(digests, dtype=np.uint64), kind="stable")
         self._known = array("Q", np.frombuffer(digests, dtype=np.uint64)[order].tobytes())
         self._known_at = array("q", np.frombuffer(offsets, dtype=np.int64)[order].tobytes())
@@ -88,6 +95,7 @@ class Journal:
         self._waiting += line
         self._remember(item, self._end)
         self._end += len(line)
+        self.failed += bytes.fromhex("".join(outcome.failed))
         calls = outcome.provenance
         is_new = not calls or False in [call.cache_hit for call in calls]
         if is_new or len(self._waiting) > MOST_WAITING:
@@ -139,10 +147,19 @@ class Journal:
 
 
 def _scan(
-    path: Path, retry: bool, final: Collection[Reason], values: Values | None
+    path: Path,
+    retry: bool,
+    final: Collection[Reason],
+    values: Values | None,
+    is_answered: Callable[[bytes], bool],
+    failed: bytearray,
 ) -> tuple[array[int], array[int], int, bool]:
     """Digests and offsets of the lines that count, where the last whole line ends, and whether one
-    is a judgement."""
+    is a judgement.
+
+    Args:
+        failed: gets the keys of the questions whose failure these lines rest on.
+    """
     digests, offsets, end, has_judged = array("Q"), array("q"), 0, False
     if not path.exists():
         return digests, offsets, end, has_judged
@@ -158,7 +175,10 @@ def _scan(
                 raise _wrong(path, number, what)
             why = row["u"][0] if "u" in row else None
             has_judged = has_judged or why is None
-            if why is None or why in final or not (retry or why in _NOT_ASKED):
+            keys = [*map(bytes.fromhex, row.get("f", ()))]
+            is_kept = why is None or why in final or not (retry or why in _NOT_ASKED)
+            if is_kept and not any(map(is_answered, keys)):
+                failed += b"".join(keys)
                 digests.append(int(row["d"], 16))
                 offsets.append(end)
             end += len(line)
@@ -178,6 +198,8 @@ def _to_json(digest: int, outcome: Outcome) -> dict[str, Any]:
     row["p"] = [tuple(call) for call in outcome.provenance]
     if outcome.steps:
         row["s"] = outcome.steps
+    if outcome.failed:
+        row["f"] = outcome.failed
     return row
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -74,11 +74,16 @@ class Build(ABC):
     def datasheet(self, manifest: Mapping[str, Any]) -> str:
         """The text of DATASHEET.md."""
 
-    async def build(self) -> dict[str, Any]:
-        """The whole; the folder is complete when this returns the manifest."""
+    async def build(self) -> dict[str, Any] | None:
+        """The whole; the folder is complete when this returns the manifest.
+
+        None: it has to be built once more, see `Session.starts_again`.
+        """
         began = time.monotonic()
         with Results(self.config.run.out, self.names()) as results:
             statistics, data = await self.make(results)
+            if await self.session.starts_again():
+                return None
             write_file(results.part(STATISTICS), pretty(statistics))
             common = manifest_of(
                 self.session,
@@ -154,8 +159,11 @@ def run_build(
     source = load(problems)
     retry = is_finished(config.run.out, fingerprint_of(config, inputs), kind.program)
 
-    def build(session: Session) -> Awaitable[dict[str, Any]]:
-        return kind(source, session, inputs, problems).build()
+    async def build(session: Session) -> dict[str, Any]:
+        n_problems = len(problems)
+        while (manifest := await kind(source, session, inputs, problems).build()) is None:
+            del problems.rows[n_problems:]  # which are found once more
+        return manifest
 
     return run_session(
         config, kind.judges, build, retry=retry, quiet=quiet, budget=budget, panel=panel

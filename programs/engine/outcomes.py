@@ -67,6 +67,8 @@ class _Step(TypedDict):
     name: StrictStr
 
 
+_Key = Annotated[str, StringConstraints(strict=True, pattern=r"^[0-9a-f]{40}$")]
+
 _LINE: Values = TypeAdapter(
     object_of(
         {
@@ -77,6 +79,7 @@ _LINE: Values = TypeAdapter(
             "v": NotRequired[dict[str, Any]],
             "u": NotRequired[tuple[Reason, StrictStr, StrictStr]],
             "s": NotRequired[list[_Step]],
+            "f": NotRequired[list[_Key]],
         }
     )
 )

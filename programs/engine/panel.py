@@ -174,6 +174,10 @@ class Panel:
         if self._cache is not None:
             self._cache.settle()
 
+    def has_reply(self, key: bytes) -> bool:
+        """Whether the reply cache has an answer to the question of this key."""
+        return self._cache is not None and self._cache.get(key) is not None
+
     def identities(self) -> dict[str, Any]:
         """What makes up each judge that was built: all that could change a judgement."""
         return {name: self._identity_of(name) for name in self._judges}

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 from ...backends.budget import Budget
+from ...backends.cache import COMMIT_S
 from ...backends.errors import EndpointUnusable
 from ...backends.loop import run_sync
 from ...backends.tracing.judgements import run_span, traced
+from ...backends.wire import KEY_BYTES
 from ...records.evidence import wrong_quotes
 from ...records.judgements import Judged, Outcome, Reason, Unjudged
 from ...records.labels.cells import FIRST, VERIFIED
@@ -105,6 +108,9 @@ class Session:
         self._quiet = quiet
         self._asks = asks
         self._spending: Spending | None = None
+        self._failed = bytearray()  # keys of questions, one after the other
+        self._settled: set[bytes] = set()
+        self._is_again = False
 
     @property
     def spending(self) -> Spending:
@@ -120,12 +126,18 @@ class Session:
         identity = self.panel.fingerprint(stage.judges, stage.settings)
         name = "offline" if run.offline else identity
         path = run.out / "journal" / f"{stage.name}-{name}.jsonl"
-        if run.offline and self._asks:  # replays the cache alone, not an earlier journal
+        is_first = self._asks and not self._is_again
+        if run.offline and is_first:  # replays the cache alone, not an earlier journal
             path.unlink(missing_ok=True)
         if stage.limits is not None:
             self.panel.keep_replies()
-        final = stage.final if self._asks else frozenset(Reason)
-        journal = Journal(path, retry=self._retry, final=final, values=stage.values)
+        journal = Journal(
+            path,
+            retry=self._retry and is_first,
+            final=stage.final if is_first else frozenset(Reason),
+            values=stage.values,
+            is_answered=self.panel.has_reply,
+        )
         try:
             models = dict(m for judge in stage.judges for m in self.config.models_of(judge))
             aliases = models.keys()
@@ -148,6 +160,7 @@ class Session:
                 self.panel.trust(aliases)
             elif not (run.offline or run.executor == "batch" or aliases <= self.panel.trusted):
                 _check_hope(stage.name, work.tally)
+            self._failed += journal.failed
             limits = [self.config.model(alias).max_tokens or 0 for alias in aliases]
             yield Outcomes(stage, journal, results, identity, max(limits, default=0))
         finally:
@@ -168,6 +181,26 @@ class Session:
             return run.concurrency
         most = run.batch.at_once
         return max(1, min(most, most if stage.total is None else stage.total))
+
+    async def starts_again(self, failed: Iterable[bytes] = ()) -> bool:
+        """Whether questions that failed in this run were answered later in it, for another item.
+
+        Then judge all stages once more: the outcomes that rest on such a failure are made anew, by
+        the kept replies, and all others stay. So a run gives what its replay gives.
+
+        Args:
+            failed: keys of more questions that failed, outside of stages.
+        """
+        self._failed += b"".join(failed)
+        if self._failed and self._elsewhere is not None:
+            await asyncio.sleep(2 * COMMIT_S)  # the replies of workers are on the disk then
+        starts = range(0, len(self._failed), KEY_BYTES)
+        keys = (bytes(self._failed[at : at + KEY_BYTES]) for at in starts)
+        answered = {*filter(self.panel.has_reply, keys)} - self._settled
+        self._failed.clear()
+        self._settled |= answered
+        self._is_again = bool(answered)
+        return self._is_again
 
     async def aclose(self) -> None:
         """Let go of workers and connections."""

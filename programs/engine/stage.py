@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import orjson
 
 from ...backends.errors import JudgeError
+from ...backends.replies.recorded import failed_questions
 from ...judges.listed import Listed
 from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from ..config.names import JudgeName
@@ -337,8 +338,10 @@ async def run_here(work: Work, concurrency: int, ask: Ask | None = None) -> None
 
 
 async def outcome_of(ask: Ask, item: Item) -> Outcome:
-    """Judge one item; a JudgeError is its outcome."""
-    try:
-        return await ask(item)
-    except JudgeError as error:
-        return Unjudged(error.reason, error.detail, error.raw)
+    """Judge one item; a JudgeError is its outcome, which names the questions that failed."""
+    with failed_questions() as failed:
+        try:
+            outcome = await ask(item)
+        except JudgeError as error:
+            outcome = Unjudged(error.reason, error.detail, error.raw)
+    return outcome._replace(failed=(*(k.hex() for k in failed),)) if failed else outcome

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from mock_replies import as_json, input_of
-from mock_server import MockServer, Status
+from mock_server import MockServer, Refusal, Status
 from seeking import Seeker, brain, files_of, seek
 
 from nuggetjudge.agents import Limits
@@ -87,6 +87,30 @@ def test_offline_it_gives_the_same_bytes_without_the_cache_of_others_too(tmp_pat
     if not cache:
         (tmp_path / "again").mkdir()
         shutil.copytree(tmp_path / "out/journal", tmp_path / "again/journal")
+    seek(tmp_path / "again", url, **settings, **{"run.offline": True})
+    assert files_of(tmp_path / "again") == files_of(tmp_path / "out")
+
+
+def test_a_question_that_failed_and_was_answered_later_in_the_same_agent_replays(tmp_path):
+    """Each topic's first part is the topic's question, so that its best passage comes twice."""
+    seen = {"tides"}
+
+    def first_time(index, body):
+        sentence = input_of(body).get("sentence", "tides")
+        is_new = sentence not in seen
+        seen.add(sentence)
+        return Refusal() if is_new else None
+
+    def takes_apart(body):
+        asked = input_of(body)
+        if "question" in asked:
+            return as_json({"kind": "complex", "subquestions": [asked["question"], "tides"]})
+        return never_failing(body)
+
+    settings = {"run.cache": tmp_path / "cache", "run.concurrency": 1}
+    with MockServer(brain=takes_apart, faults=first_time) as server:
+        url = server.base_url
+        seek(tmp_path / "out", url, **settings)
     seek(tmp_path / "again", url, **settings, **{"run.offline": True})
     assert files_of(tmp_path / "again") == files_of(tmp_path / "out")
 

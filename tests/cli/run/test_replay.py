@@ -2,7 +2,19 @@
 
 import sqlite3
 
-from mock_server import MockServer
+import pytest
+from mock_server import MockServer, Refusal
+
+
+@pytest.fixture
+def twins(tiny):
+    """The tiny collection, where both runs gave the same answer."""
+    text = (tiny / "one.jsonl").read_text("utf-8").replace('"run_id": "one"', '"run_id": "two"')
+    (tiny / "two.jsonl").write_text(text, "utf-8")
+    return tiny
+
+
+ONE_BY_ONE = ("--set", "run.concurrency=1", "--set", "models.default.retries=0", "--quiet")
 
 
 def replies_of(environment):
@@ -61,3 +73,59 @@ def test_a_named_endpoint_shares_its_replies_between_addresses(tide_brain, run_t
         assert run_tiny(one, "support", *named).code == 0
         assert run_tiny(other, "support", *named, out="other").code == 0
         assert (len(one.requests), len(other.requests)) == (6, 0)
+
+
+def test_a_question_that_failed_and_was_answered_for_another_run_replays(
+    twins, tide_brain, run_tiny, tmp_path, files_of, judge
+):
+    with MockServer(brain=tide_brain, faults=[Refusal()]) as server:
+        ran = run_tiny(server, "support", *ONE_BY_ONE)
+        assert (ran.code, len(server.requests)) == (0, 4), ran.err  # three sentences, one twice
+        url = server.base_url
+    again = run_tiny(url, "support", "--offline", "--quiet", out="again")
+    assert again.code == 0, again.err
+    assert files_of(tmp_path / "again") == files_of(tmp_path / "out")
+    exported = judge("export", "autojudge", "out", "aj")
+    assert exported.code == 0, exported.err
+    assert judge("verify", "aj").code == 0
+
+
+def test_a_question_that_failed_before_a_kill_and_was_answered_after_it_replays(
+    twins, tide_brain, run_tiny, tmp_path, files_of
+):
+    with MockServer(brain=tide_brain, faults=[Refusal()]) as server:
+        assert run_tiny(server, "support", *ONE_BY_ONE, "--max-calls", "1").code == 3
+        for path in (tmp_path / "out").iterdir():  # as a kill would leave the folder
+            if path.is_file():
+                path.unlink()
+        assert run_tiny(server, "support", *ONE_BY_ONE).code == 0
+        url = server.base_url
+    assert run_tiny(url, "support", "--offline", "--quiet", out="again").code == 0
+    assert files_of(tmp_path / "again") == files_of(tmp_path / "out")
+
+
+def test_a_vote_that_failed_and_was_cast_for_another_run_replays(
+    twins, tide_brain, run_tiny, tmp_path, files_of
+):
+    jury = ("--set", "judges.support.jury.members=[{model: default, replicates: 3}]")
+    with MockServer(brain=tide_brain, faults=[Refusal()]) as server:
+        ran = run_tiny(server, "support", *ONE_BY_ONE, *jury)
+        assert (ran.code, len(server.requests)) == (0, 10), ran.err
+        url = server.base_url
+    assert run_tiny(url, "support", "--offline", "--quiet", *jury, out="again").code == 0
+    assert files_of(tmp_path / "again") == files_of(tmp_path / "out")
+    assert b"null" not in (tmp_path / "out" / "support.jsonl").read_bytes()  # no vote is missing
+
+
+def test_a_question_that_is_never_answered_is_asked_once_more_by_no_run(
+    twins, tide_brain, run_tiny, tmp_path, rows_of
+):
+    """Both runs lack the label; the others are not asked about again."""
+    with MockServer(brain=tide_brain, faults=[Refusal(), None, None, Refusal()]) as server:
+        assert run_tiny(server, "support", *ONE_BY_ONE).code == 3
+        assert len(server.requests) == 4
+    lost = rows_of(tmp_path / "out" / "unjudged.jsonl")
+    assert [(row["run_id"], row["reason"]) for row in lost] == [
+        ("one", "refused"),
+        ("two", "refused"),
+    ]
