@@ -44,6 +44,7 @@ def compare_judges(
 
     Returns:
         agreement: what `agree` returns, `one` as the truth.
+        conditions: how many labels of `one` people gave under each condition; {}: it names none.
         n_flips, flip_counts: cells whose labels differ, by label of `one` -> label of `other`.
         flips: each of them, the furthest apart first, or by ids where labels have no order: ids,
             both labels, what both wrote, texts.
@@ -72,6 +73,7 @@ def compare_judges(
         "compared": "judges",
         "kind": kind,
         "agreement": agreement,
+        "conditions": files[0].conditions,
         "n_flips": len(flips),
         "flip_counts": [
             {"label": label, "other_label": other_label, "n": n}

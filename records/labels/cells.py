@@ -72,7 +72,8 @@ class LabelFile:
     `probabilities` are there for the cells of which a judge gave them; `rationales` and `lines`
     (the first in the file) for messages and for people. `votes` are there for the cells that a jury
     labelled: by member the label, None where it gave none; `adjudicated` are those of them that its
-    adjudicator decided.
+    adjudicator decided. `conditions` counts the labels of a file of people's by the condition under
+    which they were given; "": of no known one, beside others.
     """
 
     kind: LabelKind
@@ -87,6 +88,7 @@ class LabelFile:
     rationales: dict[Cell, str] = field(default_factory=dict, repr=False, compare=False)
     votes: dict[Cell, dict[str, str | None]] = field(default_factory=dict, repr=False)
     adjudicated: set[Cell] = field(default_factory=set, repr=False)
+    conditions: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
 
 
 def check_labelled(labels: LabelFile, path: Path) -> None:

@@ -157,8 +157,8 @@ def labels_of_rows(
             annotations[cell][annotator] = label
     if scale is None:
         _check_spread(kind, first)
-    _note_conditions(rows)
-    return _file(path, kind, key, cells, annotations, scale, cut)
+    file = _file(path, kind, key, cells, annotations, scale, cut)
+    return replace(file, conditions=_count_conditions(rows))
 
 
 def _check_spread(kind: LabelKind, first: Mapping[str, Line]) -> None:
@@ -172,14 +172,20 @@ def _check_spread(kind: LabelKind, first: Mapping[str, Line]) -> None:
     raise InputError(f"{first[far].path}:{first[far].number}: {what} to each other")
 
 
-def _note_conditions(rows: Sequence[Line]) -> None:
-    """Mention labels that people gave with a judge's label in sight among others."""
-    n = Counter(name for line in rows if isinstance(name := line.row.get("condition"), str))
+def _count_conditions(rows: Sequence[Line]) -> dict[str, int]:
+    """How many labels were given under each condition; {} where no row names one.
+
+    Labels that people gave with a judge's label in sight are mentioned if they stand among others.
+    """
+    n = Counter(str(line.row.get("condition") or "") for line in rows)
+    if set(n) <= {""}:
+        return {}
     with_label = [name for name in n if name in POST_EDIT]
     if with_label and len(n) > len(with_label):
-        each = " and ".join(f"{n[name]:,} {name}" for name in sorted(n))
+        each = " and ".join(f"{n[name]:,} {name or 'other'}" for name in sorted(n))
         what = f"{each} labels are taken together; --where condition={with_label[0]} takes some"
         rows[0].keep("mixed_conditions", what)
+    return dict(n)
 
 
 def _cell(line: Line, key: tuple[str, ...]) -> Cell | None:

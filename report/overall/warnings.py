@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
 from ...metrics.bootstrap import LEVEL
 from ...programs.analysis.answers.wording import counted
 from ...programs.engine.folders.independence import dependence_notes
 from ...programs.protocols.measure_values import is_of_answered
+from ...records.reading.problems import InputError
 from ..source import Source
+from ..trust.people import pooled_text
 from .inputs import CHANGED, GONE, input_states
 
 _FEW_TOPICS = 10  # below them percentile intervals are a rough guide
@@ -18,7 +21,8 @@ _JUDGED_OTHERWISE = ("other_judge", "other_nuggets")
 
 def warnings(source: Source) -> list[dict[str, str]]:
     """Each with `text`, and `section` and `link` where the page shows more."""
-    rows = [*_of_judges(source), *_of_runs(source), *_of_comparison(source), *_of_inputs(source)]
+    rows = [*_of_judges(source), *_of_labels(source), *_of_runs(source)]
+    rows += [*_of_comparison(source), *_of_inputs(source)]
     if source.not_corrected:
         text = f"Not all scores are corrected with people's labels: {source.not_corrected}"
         rows.append(_warning(text, "people"))
@@ -105,6 +109,14 @@ def _of_judges(source: Source) -> Iterator[dict[str, str]]:
     for problem in source.problems.rows:
         if problem.kind in _JUDGED_OTHERWISE:
             yield _warning(f"{problem.file}: {problem.what}.", "method", "how each was judged")
+
+
+def _of_labels(source: Source) -> Iterator[dict[str, str]]:
+    """Files with labels of several conditions, once each."""
+    with suppress(InputError):  # said where agreement stands
+        by_file = {sides.one: pooled_text(source, sides) for sides in source.sides}
+        texts = [text for text in by_file.values() if text and source.labels]
+        yield from (_warning(text, "people", "people and judge") for text in texts)
 
 
 def _of_comparison(source: Source) -> Iterator[dict[str, str]]:

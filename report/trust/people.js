@@ -19,6 +19,7 @@ export function draw({ id, data }) {
     data.sides.length > 1 ? el("div", { class: "controls" }, choice("Compared",
       at, data.sides.map((one, i) => [i, `${one.kind}: ${one.labels} and ${one.folder}`]),
       (value) => go(id, { [`${id}.of`]: value }))) : null,
+    side.pooled ? el("p", { class: "warn" }, side.pooled) : null,
     side.scale_note ? el("p", { class: "warn" }, `Beware: ${side.scale_note}.`) : null,
     figures(id, side),
     el("h3", {}, "Which label is taken for which"),
@@ -41,10 +42,11 @@ function lead(side) {
     ? "The judge is held against what most people said, and against each of them; the latter is to be compared with "
       + "the last column, people against each other, which is the ceiling."
     : "One label of people an item: how well people agree among themselves, the ceiling, cannot be said.";
+  const given = side.given && !side.pooled ? ` The labels were given ${side.given}.` : "";
   return `The judge against people on ${items}; ${count(side.n_human_only)} only people labelled, `
     + `${count(side.n_judged_only)} only the judge,`
     + ` and ${count(side.n_unjudged)} are not judged. Whisker: ${num(100 * side.level, 0)}% interval over topics. `
-    + `${ceiling}`;
+    + `${ceiling}${given}`;
 }
 
 function figures(id, side) {

@@ -23,6 +23,15 @@ _FIGURES = (
 )
 
 
+# How labels were given: the words for a condition of `judge annotate`.
+_CONDITIONS = {
+    "from_scratch": "from scratch",
+    "post_edit": "with the judge's label shown",
+    "post_edited": "with the judge's label shown",
+    "": "under no named condition",
+}
+
+
 def data(source: Source) -> Mapping[str, Any]:
     """The labels of people for the same items, by file of labels and folder."""
     if not source.labels:
@@ -54,6 +63,8 @@ def _of(source: Source, sides: Sides) -> dict[str, Any]:
     confusion = agreement["confusion"]
     return {
         "labels": sides.one.name,
+        "given": ", ".join(_CONDITIONS.get(name, name) for name in sides.comparison["conditions"]),
+        "pooled": pooled_text(source, sides),
         "folder": sides.other.name,
         "command": command("judge", "agree", *files, "--kind", agreement["kind"]),
         **{name: agreement[name] for name in ("kind", "scale", "is_ordered", "scale_note", "n")},
@@ -79,6 +90,22 @@ def _of(source: Source, sides: Sides) -> dict[str, Any]:
         "by_topic": [{"topic": topic, **row} for topic, row in agreement["by_topic"].items()],
         "annotators": None if annotators is None else _annotators(annotators),
     }
+
+
+def pooled_text(source: Source, sides: Sides) -> str:
+    """What to beware of where a file has labels of several conditions; "" where it has not."""
+    counts = sides.comparison["conditions"]
+    if len(counts) < 2:
+        return ""
+    each = ", ".join(f"{n:,} {_CONDITIONS.get(name, name)}" for name, n in sorted(counts.items()))
+    labels, folder = source.named(sides.one), source.named(sides.other)
+    one = next(name for name in sorted(counts) if name)
+    shown = command("judge", "agree", labels, folder, "--where", f"condition={one}")
+    return (
+        f"{sides.one.name} pools labels of {len(counts)} conditions: {each}. People agree more "
+        "often with a label that they see, so these figures hold for neither condition. "
+        f"For one condition: {shown}"
+    )
 
 
 def _flat(intervals: Mapping[str, Any]) -> dict[str, Any]:

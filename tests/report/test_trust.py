@@ -12,6 +12,7 @@ from packed_columns import values_of
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.records.reading.problems import InputError, Problems
+from nuggetjudge.report.overall.warnings import warnings
 from nuggetjudge.report.source import Source
 from nuggetjudge.report.trust import agents, disagreements, people, unjudged
 
@@ -50,6 +51,31 @@ def test_every_figure_is_that_of_judge_agree(demo):
         )
         assert sum(row["n"] for row in side["by_topic"]) == side["n"] == agreement["n"]
         assert {row["topic"] for row in side["by_topic"]} == set(agreement["by_topic"])
+
+
+def test_the_condition_of_labels_is_named_and_two_of_them_are_not_pooled_unsaid(demo, tmp_path):
+    """People agree with what they see: together the labels measure neither condition."""
+    given = [json.loads(line) for line in SUPPORT.read_text("utf-8").splitlines()]
+    ids = ("topic_id", "run_id", "sentence_id", "passage_id", "label", "condition")
+    names = ("topic_id", "run_id", "sentence", "citation", "label")
+    rows = [
+        dict(zip(ids, [*(str(row[name]) for name in names), "from_scratch"], strict=True))
+        for row in given
+        if row["citation"]
+    ]
+    scratch = of(demo, labels=[lines(tmp_path / "one.jsonl", rows)])
+    (side,) = people.data(scratch)["sides"]
+    assert (side["given"], side["pooled"]) == ("from scratch", "")
+    rows[0]["condition"] = rows[1]["condition"] = "post_edit"
+    both = of(demo, labels=[lines(tmp_path / "both.jsonl", rows)])
+    (side,) = people.data(both)["sides"]
+    counts = f"{len(rows) - 2} from scratch, 2 with the judge's label shown"
+    assert side["pooled"].startswith(f"both.jsonl pools labels of 2 conditions: {counts}.")
+    assert "--where condition=from_scratch" in side["pooled"]
+    assert [one["section"] for one in warnings(both) if one["text"] == side["pooled"]] == ["people"]
+    assert not [one for one in warnings(scratch) if "pools labels" in one["text"]]
+    (plain,) = people.data(of(demo, labels=[SUPPORT]))["sides"]
+    assert (plain["given"], plain["pooled"]) == ("", "")
 
 
 def test_kappa_by_topic_is_that_of_the_topic_alone(demo):
