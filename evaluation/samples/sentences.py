@@ -118,15 +118,15 @@ def _lines(text: str) -> list[str]:
 
 def _joined(pieces: list[str]) -> list[str]:
     """Put together again what was cut behind an abbreviation."""
-    joined: list[str] = []
+    joined: list[list[str]] = []
     for piece in pieces:
-        before = joined[-1] if joined else ""
+        before = joined[-1][-1] if joined else ""
         is_number = bool(_NUMBERED.search(before)) and piece[:1].isdigit()
-        if is_number or (before and _GOES_ON.search(before)):
-            joined[-1] = f"{before} {piece}"
+        if is_number or _GOES_ON.search(before):
+            joined[-1].append(piece)
         else:
-            joined.append(piece)
-    return joined
+            joined.append([piece])
+    return [" ".join(each) for each in joined]
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ _NO_SUBJECT = (
     | frozenset("also be even how never not often only still than then what why".split())
 )
 _NO_VERB_AFTER = _ARTICLES | _PREPOSITIONS | _JOINING
-_BRACKETED = re.compile(r"(?:\s*(?:\[[^\]]*\]|\([^)]*\)))+|https?://\S+")
+_BRACKETED = re.compile(r"(?:(?<!\s)\s*+(?:\[[^\]]*\]|\([^)]*\)))+|https?://\S+")
 _SENTENCE = re.compile(r"(?<=[.!?])[\"'”’)]*\s+(?=[\"'“‘]?[A-Z0-9])|\n+")
 _QUOTES = re.compile(r'["“”]')
 _OUTER = " .,;:!?\"'“”‘’*•·|–—-"
@@ -89,7 +89,7 @@ _OUTER = " .,;:!?\"'“”‘’*•·|–—-"
 def statements(passage: str) -> list[str]:
     """The statements of 4 to 12 words in a passage, in its order, each once."""
     texts: list[str] = []
-    for sentence in _SENTENCE.split(_leave_out(_BRACKETED, passage)):
+    for sentence in _SENTENCE.split(_leave_out_brackets(passage)):
         texts += _of_sentence(sentence.strip())
     return list(dict.fromkeys(texts))
 
@@ -110,7 +110,8 @@ def _of_sentence(sentence: str) -> list[str]:
 
 def _clauses(words: list[str], first: int) -> list[list[str]]:
     """From each index where a clause starts, the longest complete run of words that fits."""
-    starts = [first, *(i for i in range(first + 1, len(words)) if _is_edge(words, i))]
+    verb = next((i for i in range(1, len(words)) if _is_verb(words, i)), len(words))
+    starts = [first, *(i for i in range(first + 1, len(words)) if _is_edge(words, i, verb))]
     clauses = []
     reached = 0
     for start in starts:
@@ -131,14 +132,12 @@ def _clauses(words: list[str], first: int) -> list[list[str]]:
     return clauses
 
 
-def _is_edge(words: list[str], index: int) -> bool:
+def _is_edge(words: list[str], index: int, first_verb: int) -> bool:
     """Whether a new clause may start with this word."""
     before, word = words[index - 1], _bare(words[index])
     if word in _COORDINATING:  # between clauses, not between two nouns
         after = range(index + 2, min(index + 5, len(words)))
-        return any(_is_verb(words, i) for i in range(1, index)) and any(
-            _is_verb(words, i) for i in after
-        )
+        return first_verb < index and any(_is_verb(words, i) for i in after)
     if before[-1] in ",;:" or before in ("-", "–", "—"):
         return _bare(before) not in _COORDINATING
     if word in _RELATIVE:
@@ -218,6 +217,18 @@ def _bare(word: str) -> str:
 
 def _joined(words: list[str]) -> str:
     return _leave_out(_QUOTES, " ".join(words)).strip(_OUTER)
+
+
+def _leave_out_brackets(text: str) -> str:
+    """The text without what is in brackets, and without addresses.
+
+    Brackets that are never closed are hidden meanwhile: each would be followed to the end of the
+    text.
+    """
+    for opened, closed, hidden in ("[", "]", "\ue000"), ("(", ")", "\ue001"):
+        end = text.rfind(closed) + 1
+        text = text[:end] + text[end:].replace(opened, hidden)
+    return _leave_out(_BRACKETED, text).replace("\ue000", "[").replace("\ue001", "(")
 
 
 def _leave_out(pattern: re.Pattern[str], text: str) -> str:

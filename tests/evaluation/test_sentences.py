@@ -1,5 +1,7 @@
 """What an answer in memory cites, sentence by sentence; expected values are counted by hand."""
 
+import time
+
 import pytest
 
 from nuggetjudge.evaluation.samples.sentences import Sentence, indices_by_id, sentences_of
@@ -63,3 +65,14 @@ def test_items_of_a_list_are_sentences_and_a_heading_stands_with_the_next():
 def test_without_contexts_brackets_are_text():
     assert sentences_of("As said [1].", None) == [Sentence("As said [1].")]
     assert sentences_of("", {}) == []
+
+
+@pytest.mark.parametrize("text", ["It is so, e.g. here, cf. there vs. ", "See No. 5 and No. 6 of "])
+def test_time_to_cut_an_answer_grows_with_its_length_and_no_faster(text):
+    def seconds(n):
+        start = time.process_time()
+        sentences_of(text * n, {})
+        return time.process_time() - start
+
+    short, long = (min(seconds(n) for _ in range(3)) for n in (200, 3200))  # 16 times as long
+    assert long < 64 * short + 0.05

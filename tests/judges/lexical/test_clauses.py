@@ -1,5 +1,7 @@
 """Statements cut from text: complete, short, and never ending inside a phrase."""
 
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -67,6 +69,22 @@ def test_the_parts_of_a_list_of_nouns_are_not_taken_for_clauses():
 def test_what_is_left_out_between_two_words_leaves_a_space(passage, word):
     (statement,) = statements(passage)
     assert word in statement.split()
+
+
+@pytest.mark.parametrize("text", ["(", "[", " ", "\n", "it and so "], ids=repr)
+def test_time_to_find_statements_grows_with_the_passage_and_no_faster(text):
+    def seconds(n):
+        passage = (text * n)[:n]
+        start = time.process_time()
+        statements(passage)
+        return time.process_time() - start
+
+    short, long = (min(seconds(n) for _ in range(3)) for n in (1500, 24_000))  # 16 times as long
+    assert long < 64 * short + 0.05
+
+
+def test_brackets_are_left_out_beside_some_that_are_never_closed():
+    assert statements("Gas [1] makes the (old dough rise.") == ["Gas makes the (old dough rise"]
 
 
 FUNCTION_WORDS = {"the", "a", "and", "because", "which", "whose", "in", "of", "is", "has", "who"}
