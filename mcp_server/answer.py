@@ -31,18 +31,19 @@ async def judge_answer(session: Session, sample: Mapping[str, Any]) -> Answer:
 
     Raises: InputError for a sample that lacks something, OverBudget.
     """
+    await session.check_left()
     with TemporaryDirectory(prefix="nuggetjudge-") as folder:
-        read, config = _prepared(session, sample, Path(folder))
+        read, config = await in_thread(lambda: _prepared(session, sample, Path(folder)))
         async with session.spending(await session.expected(config)) as part:
             result = await in_thread(lambda: judge_collection(config, budget=part))
         about = dict(await session.spent(part)) | {"model": session.model_of(config)}
-        return _answer_of(result, read, about)
+        return await in_thread(lambda: _answer_of(result, read, about))
 
 
 async def forecast_answer(session: Session, sample: Mapping[str, Any]) -> Expected:
     """What `judge_answer` would ask. Raises: InputError."""
     with TemporaryDirectory(prefix="nuggetjudge-") as folder:
-        _, config = _prepared(session, sample, Path(folder))
+        _, config = await in_thread(lambda: _prepared(session, sample, Path(folder)))
         return await session.forecast(session.model_of(config), await session.expected(config))
 
 

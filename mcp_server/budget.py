@@ -115,6 +115,16 @@ class SessionBudget:
             and (getattr(expected, name) or 0) > there
         ]
 
+    def check_left(self, left: Left) -> None:
+        """Raise OverBudget if nothing is left of a limit."""
+        if used := [name for name in _WORDS if getattr(left, name) == 0]:
+            limits = " and ".join(f"0 {_WORDS[name]}" for name in used)
+            options = " or ".join(f"--max-{name}" for name in used)
+            raise OverBudget(
+                f"not asked: {limits} are left of this session's budget; ask whoever started the "
+                f"server for a higher {options}"
+            )
+
     async def left(self) -> Left:
         """What is left of each limit, with what calls under way are expected to take gone."""
         counted = await run_async(self._counted())

@@ -7,6 +7,7 @@ from typing import Annotated, Any, TypeVar
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
+from mcp.shared.message import SessionMessage
 from mcp.types import ToolAnnotations
 from pydantic import Field, ValidationError
 
@@ -70,8 +71,9 @@ class JudgeServer(MCPServer[Any]):  # type: ignore[misc]
 
     async def run_stdio_async(self) -> None:
         """See MCPServer."""
-        server = self._lowlevel_server
-        async with stdio_server(stdin=StdinLines()) as (read, write):
+        server, lines = self._lowlevel_server, StdinLines()
+        async with stdio_server(stdin=lines) as (read, write):
+            lines.refuse = lambda error: write.send(SessionMessage(error))
             await server.run(read, write, server.create_initialization_options())
 
     async def call_tool(

@@ -115,6 +115,14 @@ class Session:
         with self.budget.part(expected, left) as part:
             yield part
 
+    async def check_left(self) -> None:
+        """Raise OverBudget where a call can ask nothing any more, before any work is done for it.
+
+        Not where a model of the session is free: the call may ask that one alone.
+        """
+        if not self._free:
+            self.budget.check_left(await self.budget.left())
+
     async def spent(self, part: Part) -> Spending:
         """What a call took, and what is left after it."""
         return Spending(spent=amount_of(part), left=await self.budget.left())

@@ -1,5 +1,8 @@
 """What a session may spend: nothing without a limit, and nothing beyond it."""
 
+import threading
+
+import anyio
 import pytest
 
 from nuggetjudge.backends.budget import Budget, Need
@@ -7,6 +10,7 @@ from nuggetjudge.backends.config import Price
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.backends.gateway import Completion
 from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.mcp_server import answer
 from nuggetjudge.mcp_server.budget import OverBudget, Part, SessionBudget, amount_of
 from nuggetjudge.mcp_server.replies import Amount
 from nuggetjudge.mcp_server.session import Session
@@ -70,3 +74,38 @@ def test_what_calls_under_way_are_expected_to_take_is_not_promised_again():
         part.reserve(Need(part.kind("support", None), 100))
         assert run_sync(left()).calls == 4  # one spent, five expected
     assert run_sync(left()).calls == 9
+
+
+ANSWER = {"question": "why?", "answer": "Bees dance [1].", "contexts": ["Bees dance to tell."]}
+
+
+def test_cutting_a_long_answer_does_not_keep_other_calls_waiting(tmp_path, monkeypatch):
+    goes_on = threading.Event()
+    write = answer.write_samples
+
+    def wait(*given):
+        assert goes_on.wait(timeout=20), "the loop waited for the answer to be cut"
+        return write(*given)
+
+    monkeypatch.setattr(answer, "write_samples", wait)
+
+    async def calls():
+        async with anyio.create_task_group() as group:
+            group.start_soon(answer.judge_answer, Session(load_config(None, {}), tmp_path), ANSWER)
+            await anyio.sleep(0.05)
+            goes_on.set()
+
+    anyio.run(calls)
+
+
+def test_an_answer_is_not_even_cut_where_nothing_is_left_to_judge_it(tmp_path, monkeypatch):
+    session = Session(load_config(None, {"run.max_calls": 1}, model="openai/gpt-4o"), tmp_path)
+    part = Part(session.budget.whole)
+    part.reserve(Need(part.kind("support", None), 100))
+    monkeypatch.setattr(answer, "write_samples", lambda *given: pytest.fail("it was cut"))
+
+    async def judged():
+        await answer.judge_answer(session, ANSWER)
+
+    with pytest.raises(OverBudget, match="0 calls are left"):
+        anyio.run(judged)

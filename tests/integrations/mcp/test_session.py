@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import threading
 import time
 
 import anyio
@@ -290,6 +291,22 @@ def test_the_server_ends_in_the_middle_of_work_when_its_client_goes_or_at_ctrl_c
         n = len(model_server.requests)
         time.sleep(1)
         assert len(model_server.requests) == n
+
+
+def test_a_line_that_is_no_json_is_answered_and_the_session_goes_on(command, environment):
+    half_a_pair = '{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"a": "\\ud800"}}'
+    with started(command, environment) as process:
+        for line in ("nonsense", half_a_pair):
+            process.stdin.write(line + "\n")
+        say(process, [{"id": 8, "method": "ping"}])
+        timer = threading.Timer(LONGEST_S, process.kill)  # or a line that never comes is waited for
+        timer.start()
+        replies = [json.loads(process.stdout.readline()) for _ in range(3)]
+        timer.cancel()
+        process.communicate(timeout=LONGEST_S)
+    errors = {reply["id"]: reply["error"] for reply in replies if "error" in reply}
+    assert {name: error["code"] for name, error in errors.items()} == {None: -32700, 7: -32700}
+    assert [reply["id"] for reply in replies if "result" in reply] == [8]
 
 
 def test_what_is_outside_of_the_folder_is_not_read_and_nothing_is_written_there(
