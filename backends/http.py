@@ -19,7 +19,7 @@ from .gateway import Completion
 from .logprobs import read_tokens
 from .replies.objects import THINK
 from .replies.refused import SETTINGS, error_of, refused_part
-from .secrecy import Secrets, secrets_of
+from .secrecy import Secrets, check_keys, secrets_of
 from .sessions import CONNECT_S, FAULTS, Deadline, Session
 
 BUSY = frozenset({408, 409, 425, 429, *range(500, 600)} - {501, 505})
@@ -137,12 +137,8 @@ def _billed(error: Exception) -> int | None:
 
 def headers_of(config: ModelConfig) -> dict[str, str]:
     """What every request to an endpoint carries. Raises: EndpointUnusable if its key is not set."""
-    try:
-        key = config.api_key()
-    except KeyError as missing:
-        raise EndpointUnusable(
-            f"model {config.model!r}: environment variable {missing.args[0]} is not set"
-        ) from None
+    check_keys([config])
+    key = config.api_key()
     headers = {
         "Accept": "application/json",
         "Accept-Encoding": "identity",

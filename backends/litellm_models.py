@@ -18,7 +18,7 @@ from .http import BUSY, TOO_LONG, count_of, is_too_long, seconds_of, within
 from .logprobs import Token, read_tokens
 from .replies.objects import THINK
 from .replies.refused import SETTINGS, refused_part
-from .secrecy import secrets_of
+from .secrecy import check_keys, secrets_of
 from .sessions import spare_this_machine, url_of
 
 # Read by LiteLLM at import: no price table from the network, no `.env` of the working directory.
@@ -44,12 +44,8 @@ class LiteLLMTransport:
                 f"{redirecting[0]} is set in the environment and would redirect {config.model!r}; "
                 "name the endpoint in the config (models.*.api_base) or unset the variable"
             )
-        try:
-            key = config.api_key()
-        except KeyError as missing:
-            raise EndpointUnusable(
-                f"model {config.model!r}: environment variable {missing.args[0]} is not set"
-            ) from None
+        check_keys([config])
+        key = config.api_key()
         self._extra: dict[str, Any] = {
             "timeout": min(config.timeout_s, config.deadline_s),
             "num_retries": 0,

@@ -1,4 +1,4 @@
-"""Keeps an endpoint's key out of error texts, kept replies and results."""
+"""The key of an endpoint: whether it is set, and kept out of error texts, replies and results."""
 
 from __future__ import annotations
 
@@ -7,6 +7,37 @@ import re
 from collections.abc import Iterable
 
 from .config import ModelConfig
+from .errors import EndpointUnusable
+
+# Variables of which LiteLLM reads one for the key, by the provider's name in capitals.
+_KEYS: dict[str, tuple[str, ...]] = {
+    **{
+        name: (f"{name}_API_KEY",)
+        for name in (
+            *("AI21", "CEREBRAS", "CODESTRAL", "DEEPINFRA", "DEEPSEEK", "GROQ", "MISTRAL"),
+            *("MOONSHOT", "NEBIUS", "NOVITA", "NVIDIA_NIM", "OPENAI", "XAI"),
+        )
+    },
+    "ANTHROPIC": (
+        *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_IDENTITY_TOKEN"),
+        "ANTHROPIC_IDENTITY_TOKEN_FILE",
+    ),
+    "COHERE": ("COHERE_API_KEY", "CO_API_KEY"),
+    "COHERE_CHAT": ("COHERE_API_KEY", "CO_API_KEY"),
+    "FIREWORKS_AI": (
+        *("FIREWORKS_AI_API_KEY", "FIREWORKS_API_KEY", "FIREWORKSAI_API_KEY"),
+        "FIREWORKS_AI_TOKEN",
+    ),
+    "GEMINI": ("GEMINI_API_KEY", "GOOGLE_API_KEY"),
+    "HUGGINGFACE": ("HUGGINGFACE_API_KEY", "HF_TOKEN"),
+    "OPENROUTER": ("OPENROUTER_API_KEY", "OR_API_KEY"),
+    "PERPLEXITY": ("PERPLEXITYAI_API_KEY", "PERPLEXITY_API_KEY"),
+    "REPLICATE": ("REPLICATE_API_KEY", "REPLICATE_API_TOKEN"),
+    "TOGETHER_AI": (
+        *("TOGETHERAI_API_KEY", "TOGETHER_API_KEY", "TOGETHER_AI_API_KEY"),
+        "TOGETHER_AI_TOKEN",
+    ),
+}
 
 SHORTEST = 8  # characters; a shorter key ("test", "none") is found in texts that do not hold it
 _BLANK = "***"
@@ -38,6 +69,36 @@ class Secrets:
         return self._any.sub(_BLANK, text)
 
 
+def check_keys(models: Iterable[ModelConfig]) -> None:
+    """Raise EndpointUnusable if models cannot be asked for lack of a key, naming each.
+
+    Nothing is known of the keys of providers that are not in the table.
+    """
+    if missing := list(dict.fromkeys(line for model in models if (line := _missing(model)))):
+        hint = "Set it, or name another variable: models.*.api_key_env"
+        raise EndpointUnusable("\n".join([*missing, hint]))
+
+
+def _missing(model: ModelConfig) -> str:
+    """What a model lacks, in a line; "" if nothing is known to be missing."""
+    is_azure = model.way == "litellm" and model.provider == "AZURE"
+    if model.way not in ("http", "litellm"):
+        return ""
+    if is_azure and not model.api_base:
+        return f"model {model.model!r}: no models.*.api_base, the URL of your Azure resource"
+    names: tuple[str, ...] = ()
+    if model.api_key_env:
+        names = (model.api_key_env,)
+    elif is_azure:
+        return f"model {model.model!r}: no models.*.api_key_env, the variable that holds its key"
+    elif not model.api_base:
+        names = ("OPENAI_API_KEY",) if model.way == "http" else _KEYS.get(model.provider, ())
+    if not names or any(os.environ.get(name, "").strip() for name in names):
+        return ""
+    others = f" (nor {', '.join(names[1:])})" if names[1:] else ""
+    return f"model {model.model!r}: environment variable {names[0]} is not set{others}"
+
+
 def secrets_of(config: ModelConfig) -> Secrets:
     """The keys that go to a model's endpoint; for LiteLLM the provider's own variable, too."""
     keys = []
@@ -47,7 +108,8 @@ def secrets_of(config: ModelConfig) -> Secrets:
     except KeyError:
         pass  # not set, so there is nothing to hide
     if config.way == "litellm":
-        keys.append(os.environ.get(f"{config.provider}_API_KEY", "").strip())
+        names = _KEYS.get(config.provider, (f"{config.provider}_API_KEY",))
+        keys += (os.environ.get(name, "").strip() for name in names)
     return Secrets(keys)
 
 

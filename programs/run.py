@@ -27,7 +27,7 @@ from .engine.manifest import (
     is_finished,
     manifest_of,
 )
-from .engine.panel import Panel, budget_of, check_judges
+from .engine.panel import Panel, budget_of, check_judges, check_models
 from .engine.rehearsal import forecast_of
 from .engine.results import ALWAYS, Results
 from .engine.session import Session, run_session
@@ -67,6 +67,7 @@ def judge_collection(
     if is_closed_loop(config):
         if panel is None:
             check_judges(config, judges)
+            check_models(config, judges)
         load_data(config)  # raises what is wrong with the files before anything is spent
         _check_folder(config)
         config = closed_loop(config, budget, quiet=quiet, panel=panel)

@@ -16,6 +16,7 @@ from ...backends.budget import Budget
 from ...backends.cache import FOLDER, ReplyCache, RunReplies
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Gateway
+from ...backends.secrecy import check_keys
 from ...backends.spending.price import price_of
 from ...judges import (
     Cascade,
@@ -68,6 +69,37 @@ def check_judges(config: Config, judges: Iterable[JudgeName]) -> None:
     for name in judges:
         if config.judge(name).has_files or config.judge(name).verify is not None:
             panel[name]
+
+
+# What is given may leave these judges nothing to do, by the name of `data:`.
+_SPARED: dict[JudgeName, tuple[str, ...]] = {
+    "relevance": ("qrels", "nuggets"),
+    "nuggetizer": ("nuggets",),
+    "importance": ("nuggets",),
+    "subquestions": ("questions",),
+    "keypoint_extractor": ("keypoints",),
+    "keypoint_merger": ("keypoints",),
+    "keypoint_filter": ("keypoints",),
+    "rubric_writer": ("rubrics",),
+}
+
+
+def check_models(config: Config, judges: Iterable[JudgeName]) -> None:
+    """Raise EndpointUnusable if models of these judges lack a key; name the proxies they go by.
+
+    Nothing is checked of what is not asked from here: offline, and where workers elsewhere ask.
+    The key of a judge that may have nothing to do is missed when it is asked.
+    """
+    if config.run.offline or config.run.executor == "ray":
+        return
+    sure = [j for j in judges if not any(getattr(config.data, n) for n in _SPARED.get(j, ()))]
+    models = dict(entry for judge in sure for entry in config.models_of(judge)).values()
+    check_keys(models)
+    if asked := [model for model in models if model.way in ("http", "litellm")]:
+        from ...backends.sessions import announce_proxy  # with aiohttp
+
+        for model in asked:
+            announce_proxy(model)
 
 
 def check_prices(config: Config, judges: Iterable[JudgeName]) -> None:

@@ -21,7 +21,7 @@ from ..config.names import JudgeName
 from ..config.sections import Config
 from .folders.spending import Spending
 from .journal import Journal
-from .panel import Panel, budget_of, check_judges, check_prices, open_cache
+from .panel import Panel, budget_of, check_judges, check_models, check_prices, open_cache
 from .progress import ProgressBar
 from .results import Results
 from .stage import Executor, Item, Stage, Tally, Work, run_here, unjudged_in
@@ -237,6 +237,7 @@ def run_session(
     if panel is None and asks:
         check_prices(config, names)
         check_judges(config, names)
+        check_models(config, names)
         cache = open_cache(config, names)
     try:
         is_asking = asks and config.run.executor != "ray"

@@ -11,6 +11,7 @@ from typing import Protocol
 from ...backends.budget import Usage
 from ...backends.errors import JudgeError
 from ...backends.loop import task_group
+from ...backends.secrecy import check_keys
 from ...metrics.tokens import token_counter
 from ...records.judgements import Reason
 from ...records.passages import read_passages
@@ -304,11 +305,8 @@ def rankllm_of(config: Config, step: RankLlmStep) -> Reranker:
     if model.way != "http":
         what = "asks an OpenAI-compatible endpoint or engine: vllm, and"
         raise InputError(f"rankllm {what} models.{alias} is {model.model!r}")
-    try:
-        key = model.api_key()
-    except KeyError as missing:
-        what = f"environment variable {missing.args[0]} is not set"
-        raise InputError(f"rankllm: model {model.model!r}: {what}") from None
+    check_keys([model])
+    key = model.api_key()
     from ...backends.sessions import announce_proxy  # with aiohttp
 
     announce_proxy(model)

@@ -6,6 +6,7 @@ shares one; the rest is done in this one.
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +21,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointError, EndpointLost, EndpointUnusable, JudgeError
 from nuggetjudge.backends.litellm_models import LiteLLMTransport
 from nuggetjudge.backends.loop import run_sync
+from nuggetjudge.backends.secrecy import _KEYS, check_keys
 from nuggetjudge.records.judgements import Reason
 
 KEY = "sk-very-secret-0123456789"
@@ -230,6 +232,46 @@ def test_without_its_key_a_model_does_not_open(monkeypatch):
     monkeypatch.delenv("MY_KEY", raising=False)
     with pytest.raises(EndpointUnusable, match="MY_KEY is not set"):
         open_backend(ModelConfig(model="anthropic/claude", api_key_env="MY_KEY"))
+
+
+@pytest.fixture
+def without_keys(monkeypatch):
+    for name in [name for name in os.environ if name.endswith(("_KEY", "_TOKEN"))]:
+        monkeypatch.delenv(name)
+
+
+@pytest.mark.parametrize("provider", sorted(_KEYS))
+def test_the_key_of_a_provider_is_missed_before_anything_is_asked(
+    provider, without_keys, monkeypatch
+):
+    """LiteLLM's own check of the environment agrees, of a variable that is not empty."""
+    import litellm
+
+    model = ModelConfig(model=f"{provider.lower()}/any", engine="litellm")
+    for value in ("", " "):
+        monkeypatch.setenv(_KEYS[provider][0], value)
+        with pytest.raises(EndpointUnusable, match=f"{_KEYS[provider][0]} is not set"):
+            open_backend(model)
+    monkeypatch.delenv(_KEYS[provider][0])
+    told = litellm.validate_environment(model.model)["missing_keys"]
+    assert set(told) <= set(_KEYS[provider])
+    for name in _KEYS[provider]:
+        monkeypatch.setenv(name, KEY)
+        check_keys([model])
+        monkeypatch.delenv(name)
+
+
+def test_azure_wants_the_url_and_the_variable_of_a_resource(without_keys, monkeypatch):
+    monkeypatch.setenv("AZURE_API_KEY", KEY)
+    at = {"api_base": "https://mine.openai.azure.test"}
+    for settings, message in (
+        ({}, "no models.*.api_base, the URL"),
+        (at, "no models.*.api_key_env, the variable"),
+        (at | {"api_key_env": "MY_KEY"}, "environment variable MY_KEY is not set"),
+    ):
+        with pytest.raises(EndpointUnusable, match=re.escape(message)):
+            open_backend(ModelConfig(model="azure/gpt-4o", **settings))
+    check_keys([ModelConfig(model="azure/gpt-4o", api_key_env="AZURE_API_KEY", **at)])
 
 
 def test_a_planted_env_file_and_ambient_settings_have_no_effect(alone):

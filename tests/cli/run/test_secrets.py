@@ -75,6 +75,27 @@ def test_env_files_and_variables_of_other_tools_change_nothing(
     assert {path.name for path in tmp_path.iterdir()} == {".env", "home", "out", "plain", "tiny"}
 
 
+def test_all_missing_keys_are_named_at_once_and_before_anything_is_asked(
+    tide_server, run_tiny, monkeypatch
+):
+    """Of both judges, but not of one that has nothing to do: the nuggets are given."""
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    other = ["--set", "models.other.model=gemini/gemini-2.5-flash"]
+    other += ["--set", "judges.assigner.model=other"]
+    other += ["--set", "models.third.model=openai/gpt-4o"]
+    no_need = ["--set", "judges.nuggetizer.model=third"]
+    needs = ["--set", "judges.support.jury.members=[{model: default}, {model: third}]"]
+    ran = run_tiny(tide_server, "support,nuggets", *other, *no_need, *needs, "--quiet")
+    assert ran.code == 2
+    assert "GEMINI_API_KEY is not set" in ran.err
+    assert "OPENAI_API_KEY is not set" in ran.err
+    assert tide_server.requests == []
+    own = ["--set", "judges.assigner.model=default"]
+    ran = run_tiny(tide_server, "support,nuggets", *other, *own, *no_need, "--quiet")
+    assert ran.code == 0, ran.err
+
+
 class Planted:
     """Touches a file when it is unpickled."""
 
