@@ -11,11 +11,12 @@ from typing import Annotated, Any
 import typer
 
 from ..programs.config.names import program_names
+from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError, Problems
 from .flags import Given, settings
 from .options import DryRun, Quiet, planned
 from .signatures import Positive
-from .stopping import report_end, unless_stopped
+from .stopping import INPUT, report_end, unless_stopped
 from .tables import aligned, cell, money, print_agents, spent_line, worked_lines, write_note
 from .views.arena import standings_text
 from .views.leaderboards import Format, Printed, print_leaderboards
@@ -68,7 +69,7 @@ def run(
     """
     from ..backends.spending.notes import notes_on
     from ..gates.bounds import bounds_of
-    from ..gates.measures import check_beforehand
+    from ..gates.measures import check_beforehand, check_measures_beforehand
     from ..programs.engine.estimates import with_speed
     from ..programs.run import forecast, forecast_if_limited, judge_collection, models_asked
 
@@ -76,6 +77,9 @@ def run(
     way = printed.way
     config = given.config_of(what)
     check_beforehand(gates, config)
+    wanted = [(name, "--measures") for name in printed.names]
+    wanted += [(printed.sort, "--sort")] if printed.sort is not None else []
+    check_measures_beforehand(wanted, config)
     if dry_run:
         if tokens_per_s is not None:
             config = with_speed(config, _speed(tokens_per_s))
@@ -96,14 +100,17 @@ def run(
         "What was judged is kept",
         config.run.out,
     )
+    measures = _existing(printed.names, result.scores)
+    sort = _existing([printed.sort] if printed.sort else [], result.scores)
     print_leaderboards(
-        result.scores, result.folder, way, measures=_existing(printed.names, result.scores),
-        sort=next(iter(_existing([printed.sort] if printed.sort else [], result.scores)), None),
-    )  # fmt: skip
+        result.scores, result.folder, way, measures=measures, sort=next(iter(sort), None)
+    )
     if way is Format.TABLE:
         sys.stdout.write(standings_text(result.folder))
         sys.stdout.write(_quotes(result.folder))
     _report(result)
+    if len(wanted) > len(measures) + len(sort):
+        raise typer.Exit(INPUT)
     if gates:
         from ..gates.verdict import verdict_on
         from .loop.gate import tell
@@ -112,11 +119,12 @@ def run(
 
 
 def _existing(measures: list[str], rows: Any) -> list[str]:
-    """Those that there are: what was judged is not lost to a slip in a name, which is reported."""
+    """Those that the results have; the others, which only a run could find out, are reported."""
     there = dict.fromkeys(row.measure for row in rows)
     for name in measures:
         if name not in there:
-            write_note(f"No measure {name!r} to show; there is {', '.join(there)}\n")
+            known = f"{', '.join(there)}{did_you_mean(name, there)}"
+            write_note(f"judge: no measure {name!r} to show; there is {known}\n")
     return [name for name in measures if name in there]
 
 

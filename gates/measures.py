@@ -44,15 +44,24 @@ def check_beforehand(bounds: Sequence[Bound], config: Config) -> None:
         Where programs of other packages do not say what they give, or the config makes its runs
         itself, such a name is found out at the end.
     """
-    by_program = [program.measures(config) for program in programs_of(config)]
-    measures = [name for names in by_program for name in names or ()]
-    suggested = [name for name in measures if not name.endswith(SUFFIX)]
-    for bound in bounds if None not in by_program else ():
-        if bound.measure not in measures:
-            check_known("measure", bound.measure, suggested, bound.spelled)
+    check_measures_beforehand([(bound.measure, bound.spelled) for bound in bounds], config)
     if any(bound.run_id for bound in bounds) and not is_closed_loop(config):
         collection = load_data(config)
         runs = [*collection.run_ids, *{r.run_id for r in collection.candidates.values()}]
         for bound in bounds:
             if bound.run_id is not None:
                 check_known("run", bound.run_id, runs, bound.spelled)
+
+
+def check_measures_beforehand(named: Sequence[tuple[str, str]], config: Config) -> None:
+    """Hold measures, each with the text that named it, against what the config's programs give.
+
+    Raises: InputError for one that none gives, with the nearest name; nothing where a program of
+        another package does not say what it gives.
+    """
+    by_program = [program.measures(config) for program in programs_of(config)]
+    measures = [name for names in by_program for name in names or ()]
+    suggested = [name for name in measures if not name.endswith(SUFFIX)]
+    for measure, spelled in named if None not in by_program else ():
+        if measure not in measures:
+            check_known("measure", measure, suggested, spelled)

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from nuggetjudge.cli.views.leaderboards import board_markdown, board_text, cut_names
+from nuggetjudge.metrics.expected import SUFFIX
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.programs.analysis.leaderboards import leaderboards
 from nuggetjudge.records.reading.problems import Problems
@@ -209,3 +210,23 @@ def test_an_unknown_measure_is_an_error_that_names_those_there_are(judge, scores
     assert "no measure 'V_strct'; there is A, A_strict, V, " in done.err
     done = judge("score", scores, "--json", "--format", "csv")
     assert (done.code, "wanted one of them" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize("flag", ["--measures", "--sort"])
+def test_a_run_with_an_unknown_measure_ends_before_anything_is_judged(judge, tiny, flag):
+    data = ["--topics", tiny / "topics.tsv", "--passages", tiny / "passages.jsonl"]
+    run = ["run", "support", *data, "--runs", tiny / "one.jsonl", "--out", "out"]
+    done = judge(*run, flag, "support_precisoin")
+    assert done.code == 2
+    assert f"{flag}: no measure 'support_precisoin'; there is support_precision" in done.err
+    assert "did you mean support_precision?" in done.err
+    assert not (tiny / "out").exists()
+
+
+def test_a_measure_that_only_the_results_can_show_to_be_missing_keeps_them(judge, tiny):
+    data = ["--topics", tiny / "topics.tsv", "--passages", tiny / "passages.jsonl"]
+    run = ["run", "support", *data, "--runs", tiny / "one.jsonl", "--out", "out"]
+    done = judge(*run, "--measures", f"support_precision{SUFFIX}")  # from an LLM's probabilities
+    assert done.code == 2
+    assert "did you mean support_precision" in done.err
+    assert judge("score", "out").code == 0
