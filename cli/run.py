@@ -155,7 +155,8 @@ def _report(result: Any) -> None:
     judged = f"{result.n_judged:,} judged, {result.n_unjudged:,} unjudged"
     if reasons := manifest["unjudged_by_reason"]:
         judged += " (" + ", ".join(f"{name} {n:,}" for name, n in reasons.items()) + ")"
-    last = [*_other_topics(result), *worked_lines(manifest)]
+    last = [f"No topic has {what}, so there is no score by them" for what in result.missing_points]
+    last += [*_other_topics(result), *worked_lines(manifest)]
     if result.n_unjudged:
         if not result.n_judged and (first := _first_reason(result.folder)):
             last.append(f"First of them: {first}")

@@ -56,7 +56,8 @@ def confidences(stored: Stored, kind: ConfidenceKind) -> Floats:
     sure = np.array([_plain(kind, seen, stored) for seen in stored.seen])
     if np.isnan(sure).all():
         needs = "votes of 2 judges" if kind == "agreement" else "probabilities of the labels"
-        raise InputError(f"confidence {kind}: wanted {needs}, and the first stage has none")
+        what = f"confidence {kind}: wanted {needs}, and the first stage has none"
+        raise InputError(f"{what}; leave out --confidence, and it is fitted to the labels")
     return sure
 
 

@@ -23,6 +23,8 @@ from .files import CascadeFile
 VERSION = "1"  # raised when what is kept or asked again changes
 PEOPLE = "people"
 
+FIT = "use a state of judge cascade fit, which works with any judge"
+
 
 class Cascade(Several):
     """Judges of one question, one after the other: `cascade(sentence=, passage=)`.
@@ -85,9 +87,12 @@ class Cascade(Several):
             if self.confidence == "calibrated":
                 raise ValueError("confidence calibrated: wanted a state of judge cascade fit")
             if self.confidence == "agreement" and not members:
-                raise ValueError("confidence agreement: the first stage is no jury, without votes")
+                what = "confidence agreement: the first stage is one judge, without votes"
+                raise ValueError(f"{what}; make it a jury, or {FIT}")
             if self.confidence == "margin" and not first.has_logprobs:
-                raise ValueError("confidence margin: the first stage gives no probabilities")
+                what = "confidence margin: the first stage gives no label probabilities"
+                with_them = "set logprobs for a model whose endpoint has them (lexical has none)"
+                raise ValueError(f"{what}; {with_them}, or {FIT}")
             return
         if state.judge != self.name or state.scale != self.scale:
             got = f"{state.judge} with {', '.join(state.scale)}"

@@ -23,6 +23,10 @@ PEOPLE: Literal["people"] = "people"  # in the place of a cascade's last stage
 def _as_stages(value: Any) -> Any:
     if not isinstance(value, list | tuple):
         return value
+    for number, stage in enumerate(value, 1):
+        if isinstance(stage, dict) and "judge" not in stage:
+            wanted = "wanted a name under models:, people, or {judge: {model: NAME}}"
+            raise ValueError(f"stage {number}: got {stage}, {wanted}")
     return [
         {"judge": {"model": stage}} if isinstance(stage, str) and stage != PEOPLE else stage
         for stage in value

@@ -12,7 +12,7 @@ from ...records.reading.problems import Problems
 from ...records.rows import ScoreRow
 from ...records.scores import read_scores
 from ..engine.manifest import read_manifest
-from ..protocols.table import judgement_files
+from ..protocols.table import chosen, judgement_files
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -69,8 +69,18 @@ class Result:
         return sum(self.manifest["unjudged"].values())
 
     @property
+    def missing_points(self) -> list[str]:
+        """What no topic has, such as `nuggets`, so that a program has no scores."""
+        topics, notes = set(self.manifest["data"]["topic_ids"]), self.manifest
+        names = (program.without for program in chosen(notes["config"]["program"]))
+        empty = (name for name in names if name and topics and topics <= set(notes.get(name, ())))
+        return [name.removeprefix("topics_without_").replace("_", " ") for name in empty]
+
+    @property
     def is_complete(self) -> bool:
-        """Whether the share that is missing is within what the config allows."""
+        """Whether what is missing is within what the config allows, and each program has scores."""
+        if self.missing_points:
+            return False
         allowed: float = self.manifest["config"]["run"]["allow_missing"]
         is_enough: bool = self.manifest["share_missing"] <= allowed
         return is_enough and not self.manifest["limit_reached"]

@@ -124,7 +124,8 @@ class Nuggets(Program):
         run.results.notes[UNMADE] = [topic for topic, bank in banks.items() if bank is None]
         where = run.config.data.nuggets or run.config.data.candidates or "nuggets"
         why = "nuggets, it is left out of the nugget scores"
-        leave_out(run, LEFT_OUT, banks, "no_nuggets", why, where)
+        with_nuggets = {topic for topic, bank in banks.items() if bank is None or bank.nuggets}
+        leave_out(run, LEFT_OUT, with_nuggets, "no_nuggets", why, where)
         run.results.notes[WITHOUT_BANK] = await _assign(run, banks)
 
     def score(self, folder: Folder, board: Scoreboard) -> None:

@@ -204,6 +204,10 @@ def test_a_state_decides_and_promises(config, tmp_path):
         ({"stages": [FIRST], "threshold": 1}, "stages: Tuple should have at least 2 items"),
         ({"stages": [FIRST, "z"], "threshold": 1}, "stage 2: no model 'z'; there is default, a"),
         ({"stages": ["people", FIRST], "threshold": 1}, "stages: people can only be the last"),
+        (
+            {"stages": [{"model": "a"}, "strong"], "threshold": 1},
+            "stage 1: got {'model': 'a'}, wanted a name under models:",
+        ),
         ({**CASCADE, "share": 0.3}, "share: wanted a state that was fitted for it"),
     ],
 )
@@ -213,6 +217,19 @@ def test_a_cascade_that_cannot_be_asked_is_refused_where_it_is_said(config, casc
     assert what in str(error.value)
 
 
-def test_a_threshold_on_what_the_first_stage_does_not_have_is_refused(config):
-    with pytest.raises(InputError, match=r"judges.support.cascade: .* is no jury, without votes"):
-        nj.run(config({"stages": ["a", "strong"], "threshold": 0.5}))
+@pytest.mark.parametrize(
+    ("confidence", "what"),
+    [
+        ("agreement", "one judge, without votes; make it a jury"),
+        ("margin", "gives no label probabilities; set logprobs for a model"),
+    ],
+)
+def test_a_threshold_on_what_the_first_stage_lacks_is_refused_with_what_to_do(
+    config, confidence, what
+):
+    lexical = {"models.default.model": "lexical"}
+    cascade = {"stages": ["default", "strong"], "threshold": 0.5, "confidence": confidence}
+    with pytest.raises(InputError, match=r"judges.support.cascade: ") as error:
+        nj.run(config(cascade, **lexical))
+    assert what in str(error.value)
+    assert "judge cascade fit" in str(error.value)

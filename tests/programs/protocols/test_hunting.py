@@ -187,3 +187,14 @@ def test_a_model_hunts_as_the_lexical_judges_do_on_topics_of_trec_2024(
     for name in ("nuggets.jsonl", "hunt.jsonl", "pool.jsonl"):
         assert (asked.folder / name).read_bytes() == (lexical.folder / name).read_bytes()
     assert 0 < max(row["calls"] for row in rows(asked.folder / "hunt.jsonl")) <= 80
+
+
+def test_a_hunt_that_finds_no_nugget_for_any_topic_is_not_complete(tmp_path: Path) -> None:
+    passages = tmp_path / "passages.jsonl"
+    passages.write_text('{"docid": "a", "text": "Nothing to the point."}\n', encoding="utf-8")
+    result = run(tmp_path / "out", passages=passages)
+    assert not result.is_complete
+    assert result.missing_points == ["nuggets"]
+    listed = [row["what"] for row in rows(result.folder / "problems.jsonl")]
+    assert sum("has no nuggets" in what for what in listed) == 2
+    assert score_path(result.folder, Problems()) == result.scores
