@@ -123,6 +123,7 @@ def evaluate(
     remove(asking.path)
     if temporary is not None:
         finalize(result, temporary.cleanup)
+        result.is_temporary = True
     for what in _doubts(result, asking):
         warnings.warn(what, UserWarning, stacklevel=2)
     return result

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import cached_property
 from pathlib import Path
+from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
@@ -40,11 +41,16 @@ class Result(InTables, StoredResult):
             stopped it is what was judged by now: `folder` is a temporary one, which goes with
             this object, and `manifest["partial"]` is true.
 
+    Attributes:
+        is_temporary: the folder goes with this object, as that of an evaluation without `out` does.
+
     Raises: InputError if the folder is not one, or an input of a stopped run is not as it was.
     Warns: UserWarning of a run that was stopped.
 
     Example: nj.Result("results/demo").report()
     """
+
+    is_temporary = False
 
     def __init__(self, folder: str | Path) -> None:
         self._named = Path(folder).absolute()
@@ -102,7 +108,8 @@ class Result(InTables, StoredResult):
         """Write the page that `judge report` writes, and open it.
 
         Args:
-            out: the file; by default report.html in the results folder.
+            out: the file; by default report.html in the results folder, or, if that is temporary,
+                in a temporary folder of its own, which stays.
             labels: a file of people's labels of what was judged, or one for each kind.
             open: show it: in a notebook as a link, else in the web browser.
 
@@ -111,7 +118,10 @@ class Result(InTables, StoredResult):
         Warns: UserWarning of rows that were left out.
         """
         problems = Problems()
-        path = Path(out) if out is not None else self._named / "report.html"
+        if out is None:
+            folder = mkdtemp(prefix="nuggetjudge-report-") if self.is_temporary else self._named
+            out = Path(folder) / "report.html"
+        path = Path(out)
         files = [labels] if isinstance(labels, str | Path) else labels
         people = [Path(each) for each in files]
         source = ReportSource([self.folder], problems, labels=people, named=[self._named])

@@ -43,6 +43,7 @@ class Judged:
 
     def __init__(self, result: Source, allow_missing: float) -> None:
         self._stack = ExitStack()  # a stopped run's results, until this object goes
+        self._source = result  # an evaluation's temporary folder goes with its result
         self.result = Result(opened(self._stack, result))
         self.named = self.result.folder if isinstance(result, Result) else Path(result)
         self._allow_missing = allow_missing

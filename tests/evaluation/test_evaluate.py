@@ -44,7 +44,7 @@ def values(result):
     return {(r.run_id, r.topic_id, r.measure): (r.value, r.n, r.low) for r in result.scores}
 
 
-def test_the_same_answers_score_the_same_in_memory_and_from_files(demo, result):
+def test_the_same_answers_score_the_same_in_memory_and_from_files(demo, result, tmp_path):
     in_memory = nj.evaluate(demo, ["nuggets", "support"], model="lexical")
     answered = {
         row["topic_id"] for of_run in map(lines, (DEMO / "runs").iterdir()) for row in of_run
@@ -53,7 +53,7 @@ def test_the_same_answers_score_the_same_in_memory_and_from_files(demo, result):
     assert values(in_memory) == values(result)
     shown = str(in_memory.show("miscited", "demo-bridges", passages=True))
     assert demo["miscited"][0]["answer"][0]["text"][:40] in shown
-    page = in_memory.report(open=False).read_text("utf-8")
+    page = in_memory.report(tmp_path / "page.html", open=False).read_text("utf-8")
     assert "miscited" in page
     assert "<td" in in_memory._repr_html_()
 
@@ -184,6 +184,22 @@ def test_a_temporary_folder_goes_with_its_result_and_not_before():
     del result
     gc.collect()
     assert not folder.parent.exists()
+
+
+def test_one_line_asserts_compares_and_reports_what_has_no_folder(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+
+    def judged():
+        samples = {"one": [variant("x [1].")], "two": [variant("y [1].")]}
+        return nj.evaluate(samples, "support", model="lexical")
+
+    assert nj.assert_judged(judged()).mean("support_precision") >= 0
+    page = judged().report(open=False)
+    comparison = judged().compare(judged())
+    gc.collect()
+    assert "support_precision" in page.read_text("utf-8")
+    assert "labels of both judges" in str(comparison)
+    assert [*tmp_path.iterdir()] == [page.parent]  # nothing else stays
 
 
 def test_a_question_without_nuggets_or_contexts_is_said_to_be_left_out():
