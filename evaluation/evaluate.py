@@ -15,12 +15,13 @@ from typing import Any
 from weakref import finalize
 
 from ..backends.loop import Stop
+from ..programs.run import check_collection
 from ..records.reading.problems import InputError
 from ..records.writing.files import remove
 from .result import Result
-from .run import run
-from .samples.asking import Answering, Asking
-from .samples.banks import add_to_bank, use_bank
+from .run import config_from, run
+from .samples.asking import Answering, Asking, topics_asked
+from .samples.banks import BEGUN, add_to_bank, use_bank
 from .samples.cells import check_writable
 from .samples.choosing import (
     Program,
@@ -34,7 +35,9 @@ from .samples.choosing import (
 )
 from .samples.files import write_samples
 from .samples.items import write_items
+from .samples.new_files import FOLDER, NewFiles
 from .samples.reading import Samples, by_system, questions_in, read_samples
+from .starting import check_start
 
 _NUMBERS = count(1)  # of the evaluations of this process that have no folder
 _LEFT_OUT = "topics_without_nuggets"  # in a manifest
@@ -86,38 +89,50 @@ def evaluate(
     Example: nj.evaluate([{"question": q, "answer": a, "contexts": texts}], "support")
     """
     programs, judge = chosen(program, settings.pop("judge", None))
+    fields = settings.pop("fields", {}) if judge is not None else {}
+    if model is not None:
+        settings["model"] = model
     folder, temporary = _folder(out)
-    own_files = folder / "samples"
-    is_new = bool(settings.get("force")) or not (folder / "journal").is_dir()
-    asking = Asking(own_files / "answered.jsonl", at_once, *_HOST.get())
-    if settings.get("force"):
-        remove(asking.path)
+    has_earlier, is_forced = (folder / "journal").is_dir(), bool(settings.get("force"))
+    if answer is not None and has_earlier and isinstance(samples, Iterator):
+        samples = list(samples)  # read once more, for their topics
+    asking = Asking(folder / FOLDER / "answered.jsonl", at_once, *_HOST.get())
     systems = _systems(samples, answer, name or system_name(answer, out), asking)
     for system in systems:
         if system.split() != [system]:
             raise InputError(f"name: {system!r}, wanted one of a system without white space")
         check_writable(system, "name")
-    data: dict[str, Any]
-    if judge is not None:
-        named = judge_file(judge, own_files)
-        data = {"items": write_items(systems, named, settings.pop("fields", {}), own_files)}
-        data["judge"] = named
-    else:
-        read = {run_id: read_samples(of_run) for run_id, of_run in systems.items()}
-        data = dict(write_samples(read, own_files))
-        if bank is not None and use_bank(Path(bank), own_files, is_new=is_new):
-            data["nuggets"] = own_files / "nuggets.jsonl"
-        if not asking.n_failed:
-            check_needs(programs, {**data, **settings})
-        programs = programs or fitting(data)
-        data = read_by(programs, data)
-    if not programs:
-        why = f"; answer failed: {asking.first_failure}" if asking.n_failed else ""
-        raise InputError(f"samples: nothing to judge answers by, wanted {anything()}{why}")
-    options = {"program": programs, "out": folder, **data, **defaults(programs, data), **settings}
-    if model is not None:
-        options["model"] = model
-    result: Result = run(quiet=quiet, **options)
+    ids: dict[str, Any] = {"run_ids": [*systems]}
+    if answer is not None and has_earlier:
+        ids["topic_ids"] = topics_asked(samples)
+    check_start(folder, programs, settings, ids)
+    if is_forced:
+        remove(asking.path)
+    with NewFiles(folder) as files:
+        data: dict[str, Any]
+        if judge is not None:
+            named = judge_file(judge, files.folder)
+            data = {"items": write_items(systems, named, fields, files.folder), "judge": named}
+        else:
+            read = {run_id: read_samples(of_run) for run_id, of_run in systems.items()}
+            data = dict(write_samples(read, files.folder))
+            if has_earlier and not is_forced:
+                files.copy(BEGUN)
+            if bank is not None and use_bank(Path(bank), files.folder):
+                data["nuggets"] = files.folder / "nuggets.jsonl"
+            if not asking.n_failed:
+                check_needs(programs, {**data, **settings})
+            programs = programs or fitting(data)
+            data = read_by(programs, data)
+        if not programs:
+            why = f"; answer failed: {asking.first_failure}" if asking.n_failed else ""
+            raise InputError(f"samples: nothing to judge answers by, wanted {anything()}{why}")
+        options = {"program": programs, "out": folder, **defaults(programs, data), **settings}
+        config = config_from({**files.named(data), **options})
+        if has_earlier:
+            check_collection(config_from({**data, **options}), config)
+        files.publish()
+    result: Result = run(config, quiet=quiet)
     if bank is not None:
         add_to_bank(Path(bank), folder / "nuggets.jsonl")
     remove(asking.path)

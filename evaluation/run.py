@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,8 +35,16 @@ def run(
             raise ValueError("give settings or a Config, not both")
         return Result(judge_collection(config, quiet=quiet).folder)
     path = Path(config) if config is not None else None
+    return Result(judge_collection(config_from(settings, path), quiet=quiet).folder)
+
+
+def config_from(settings: Mapping[str, Any], path: Path | None = None) -> Config:
+    """The config of settings as `run` takes them, over those of a file.
+
+    Raises: InputError for a setting or value that is none.
+    """
+    settings = dict(settings)
     model = settings.pop("model", None)
     if isinstance(model, dict):  # a whole entry, instead of the name of one or of a model
         settings["models.default"], model = model, None
-    resolved = load_config(path, dotted(settings), model=model)
-    return Result(judge_collection(resolved, quiet=quiet).folder)
+    return load_config(path, dotted(settings), model=model)

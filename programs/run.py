@@ -92,6 +92,18 @@ def judge_collection(
     return Result(config.run.out)
 
 
+def check_collection(config: Config, to: Config) -> None:
+    """Raise InputError for what a run would be refused for once its data is there. Asks nothing.
+
+    Args:
+        config: with the data where it is now. to: where it will be when it is judged.
+    """
+    collection = load_data(config)
+    for program in programs_of(config):
+        program.check(config, collection)
+    _check_folder(to, data_of(collection))
+
+
 def plan(config: Config) -> list[Estimate]:
     """What a run would ask, by judge; see `forecast`."""
     return list(forecast(config).judges)

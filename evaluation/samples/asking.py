@@ -22,10 +22,19 @@ from ...records.writing.appending import Appending
 from .cells import check_writable, fields_of
 from .contexts import CONTEXTS
 from .fields import ANSWER, ID, QUESTION, Sample, digest, sample_of, text_of
+from .reading import Samples, questions_in
 
 Answering: TypeAlias = Callable[[str], Any]  # a question -> text, or answer and contexts
 
 AHEAD = 4  # answers that may wait for an earlier one, for each that is being made
+
+
+def topics_asked(questions: Samples) -> list[str]:
+    """The topics of questions that are to be answered. Raises: InputError for one that is none."""
+    return [
+        sample_of({**_without_answer(fields), NOT_MADE: Reason.ERROR}, at).topic_id
+        for at, fields in questions_in(questions)
+    ]
 
 
 @dataclass
@@ -102,7 +111,7 @@ class Asking:
     ) -> _Call:
         """The call for a question; one that was answered before is done already."""
         at, fields = row
-        fields = {n: v for n, v in fields.items() if n not in (*ANSWER, *CONTEXTS, NOT_MADE)}
+        fields = _without_answer(fields)
         question = text_of(fields, QUESTION, at)
         ids = next((str(fields[name]) for name in ID if fields.get(name) is not None), "")
         key = digest("\n".join((system, ids, question)))
@@ -110,6 +119,10 @@ class Asking:
             return _Call(at, fields, "", loop.done(_read(self.path, *span)))
         self.n_called += 1
         return _Call(at, fields, key, loop.start(ask, question))
+
+
+def _without_answer(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {n: v for n, v in fields.items() if n not in (*ANSWER, *CONTEXTS, NOT_MADE)}
 
 
 @dataclass

@@ -19,20 +19,20 @@ from ...records.writing.files import NewFile, rename, writing
 BEGUN = "bank.jsonl"  # beside the samples: what the bank had for them when they were first judged
 
 
-def use_bank(bank: Path, folder: Path, *, is_new: bool) -> bool:
+def use_bank(bank: Path, folder: Path) -> bool:
     """Put what a bank has for these samples beside the nuggets that they bring themselves.
 
     What it had at the first start of an evaluation holds until that ends, however often it goes
     on: what is added to it meanwhile, by itself too, changes nothing.
 
     Args:
-        folder: of the samples. is_new: whether this is the first start.
+        folder: of the samples; with the file BEGUN of the first start, if this is a later one.
 
     Returns: whether there are any nuggets.
     Raises: InputError for a bank that cannot be read, or is of another question.
     """
     begun = folder / BEGUN
-    if is_new or not begun.is_file():
+    if not begun.is_file():
         banks = _read(bank)
         _write(begun, {topic: banks[topic] for topic in _questions(folder) if topic in banks})
     stored, own = _read(begun), _read(folder / "nuggets.jsonl")

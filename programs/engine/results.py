@@ -64,8 +64,7 @@ class Results:
         self.folder = folder
         self._all = (*names, TRACE)
         _check_ours(folder, (*self._all, *ALWAYS))
-        busy = f"{folder}: another run is writing there"
-        self._lock = Lock(own_folder(folder / "journal") / "lock", busy)
+        self._lock = _locked(folder)
         self._names: list[str] = []
         self.counts: Counter[str] = Counter()
         self.n_judged: Counter[str] = Counter()
@@ -221,6 +220,17 @@ class Results:
             for name in self._names:  # none is left after publish()
                 (self.folder / f"{name}.part").unlink(missing_ok=True)
             self._lock.close()
+
+
+def check_free(folder: Path, names: Collection[str]) -> None:
+    """Raise InputError, and write nothing, if `Results` would refuse the folder."""
+    _check_ours(folder, (*names, TRACE))
+    if (folder / "journal" / "lock").exists():
+        _locked(folder).close()
+
+
+def _locked(folder: Path) -> Lock:
+    return Lock(own_folder(folder / "journal") / "lock", f"{folder}: another run is writing there")
 
 
 def _check_ours(folder: Path, names: Collection[str]) -> None:

@@ -32,7 +32,8 @@ def check_replaced(config: Config, data: Mapping[str, Any] | None = None) -> Non
     of everything.
 
     Args:
-        data: what the manifest will say of it; None: not known yet, so ids are not compared.
+        data: what the manifest will say of it, as far as it is known: ids that are not there yet
+            are not compared.
     """
     folder = config.run.out
     if config.run.force or not (folder / MANIFEST).is_file():
@@ -70,10 +71,9 @@ def _differences(
             continue  # another program reads it
         if one != other and not files.are_same(name, one, other):
             yield f"{name}: {_shown(one)} then, {_shown(other)} now"
-    for what in ("run", "topic") if data is not None else ():
-        was = manifest["data"].get(f"{what}_ids", ())
-        gone = sorted(set(was) - set(data[f"{what}_ids"]))  # type: ignore[index]
-        if gone:
+    for what in ("run", "topic"):
+        was, ids = manifest["data"].get(f"{what}_ids", ()), (data or {}).get(f"{what}_ids")
+        if ids is not None and (gone := sorted(set(was) - set(ids))):
             more = f" and {len(gone) - 1:,} more" if len(gone) > 1 else ""
             yield f"its {what} {shorten(gone[0], 60)}{more} of {len(was):,} would go"
 
