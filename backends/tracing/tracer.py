@@ -10,6 +10,8 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
+from ...records.reading.extras import pip_install
+
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer
 
@@ -76,7 +78,7 @@ def _to_endpoint(process: int) -> Any | None:
         otlp: Any = import_module("opentelemetry.exporter.otlp.proto.http.trace_exporter")
     except ImportError:
         what = "an OTLP endpoint is named (OTEL_EXPORTER_OTLP_ENDPOINT), but no spans are sent"
-        warnings.warn(f"{what}: pip install 'nuggetjudge[opentelemetry]'", stacklevel=4)
+        warnings.warn(f"{what}: {pip_install('opentelemetry')}", stacklevel=4)
         return None
     named = {} if os.environ.get("OTEL_SERVICE_NAME") else {"service.name": "nuggetjudge"}
     provider = sdk.TracerProvider(resource=resources.Resource.create(named))

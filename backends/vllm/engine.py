@@ -20,6 +20,7 @@ from typing import Any
 
 import orjson
 
+from ...records.reading.extras import pip_install
 from ...records.reading.problems import InputError
 from ..config import ModelConfig
 from ..errors import EndpointUnusable
@@ -60,9 +61,7 @@ class VllmTransport:
 
     def __init__(self, config: ModelConfig) -> None:
         if not is_installed():
-            raise InputError(
-                f'model {config.model!r}, engine: vllm: pip install "nuggetjudge[vllm]"'
-            )
+            raise InputError(f"model {config.model!r}, engine: vllm: {pip_install('vllm')}")
         self._config = config
         self._model = config.wire_name
         self._options = config.vllm

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...records.judgements import Reason
+from ...records.reading.extras import pip_install
 
 if TYPE_CHECKING:
     import dspy
@@ -365,7 +366,7 @@ def checked_options(
             raise ValueError(f"--method {method}: {name} is {value!r}, wanted {low} or more")
     options = options_of(method, lists=lists) | dict(chosen)
     if method == "mipro" and find_spec("optuna") is None:
-        raise ModuleNotFoundError("--method mipro needs optuna: pip install nuggetjudge[optimise]")
+        raise ModuleNotFoundError(f"--method mipro needs optuna: {pip_install('optimise')}")
     if method == "gepa" and find_spec("gepa") is None:
         raise ModuleNotFoundError("--method gepa needs gepa: pip install gepa")
     if method == "simba":

@@ -64,10 +64,11 @@ def serve(
         port: 0: one that is free.
         no_open: Open no browser.
     """
+    from ...records.reading.extras import pip_install
     from ...records.reading.problems import InputError, Problems
 
     if any(find_spec(name) is None for name in _NEEDS):
-        raise InputError("judge annotate needs: pip install 'nuggetjudge[annotate]'")
+        raise InputError(f"judge annotate needs its extra: {pip_install('annotate')}")
     from ...annotation.live.settings import LiveSettings
     from ...annotation.server.serving import bound, serve
     from ...annotation.server.watching import watched

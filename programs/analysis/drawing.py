@@ -8,6 +8,7 @@ from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ...records.reading.extras import pip_install
 from ...records.reading.problems import InputError
 from ...records.writing.files import write_file
 
@@ -36,7 +37,7 @@ def drawing() -> Iterator[None]:
     try:
         import matplotlib
     except ImportError:
-        raise InputError('plots need matplotlib: pip install "nuggetjudge[plots]"') from None
+        raise InputError(f"plots need matplotlib: {pip_install('plots')}") from None
     with matplotlib.rc_context(_SETTINGS):
         yield
 

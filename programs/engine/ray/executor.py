@@ -16,6 +16,7 @@ from ....backends.budget import Budget
 from ....backends.errors import EndpointUnusable
 from ....backends.loop import task_group
 from ....records.judgements import Outcome, Reason, Unjudged
+from ....records.reading.extras import pip_install
 from ....records.reading.problems import InputError
 from ...config.sections import Config
 from ..panel import Panel
@@ -56,8 +57,7 @@ class RayExecutor:
         try:
             import ray.actor  # noqa: F401
         except ImportError:
-            what = 'run.executor: ray needs Ray: pip install "nuggetjudge[ray]"'
-            raise InputError(what) from None
+            raise InputError(f"run.executor: ray needs Ray: {pip_install('ray')}") from None
         self.panel = panel
         self.leases = Leases(budget)
         self.slots: list[_Slot] = []

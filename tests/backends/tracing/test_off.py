@@ -35,7 +35,7 @@ def test_an_endpoint_without_the_extra_is_said_once_and_loses_no_judgement(monke
     monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk", None)  # as where it is not installed
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
-    with pytest.warns(UserWarning, match=r"pip install 'nuggetjudge\[opentelemetry\]'") as warned:
+    with pytest.warns(UserWarning, match=r"pip install '.\[opentelemetry\]'") as warned:
         assert [type(opened(CONFIG, None)) for _ in range(2)] == [Gateway] * 2
     assert len(warned) == 1
     assert traced(ask, "support", ("support",)) is ask

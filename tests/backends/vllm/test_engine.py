@@ -123,7 +123,7 @@ def test_without_vllm_the_extra_is_named_in_one_line(monkeypatch):
     monkeypatch.setattr(vllm_engine, "find_spec", lambda name: None)
     with pytest.raises(InputError) as told:
         open_backend(model())
-    assert str(told.value) == ("model 'org/tiny', engine: vllm: pip install \"nuggetjudge[vllm]\"")
+    assert str(told.value).startswith("model 'org/tiny', engine: vllm: pip install '.[vllm]'")
 
 
 def test_the_model_is_loaded_when_the_first_question_comes_and_ends_with_its_last_user(vllm):

@@ -20,7 +20,7 @@ Serve = Callable[..., Site]
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
     """`serve(rows, "ratings", condition="post_edit")`: rows of a label file, or its path."""
-    uvicorn = pytest.importorskip("uvicorn", reason="pip install 'nuggetjudge[annotate]'")
+    uvicorn = pytest.importorskip("uvicorn", reason="pip install '.[annotate]'")
     from nuggetjudge.annotation.server.app import make_app
     from nuggetjudge.annotation.server.people import People
     from nuggetjudge.annotation.server.serving import bound, links

@@ -93,7 +93,7 @@ WRONG = {
     "an unknown step": (("--pipeline", "bm26"), "bm26"),
     "two rankings": (("--pipeline", "bm25, run"), "retrieve"),
     "no pipeline": ((), "no pipeline"),
-    "a missing extra": (("--pipeline", "dense"), 'pip install "nuggetjudge[dense]"'),
+    "a missing extra": (("--pipeline", "dense"), "pip install '.[dense]'"),
     "an unknown context": (("--pipeline", "bm25", "--context", "all"), "required"),
     "nothing that is required": (("--pipeline", "bm25", "--context", "required"), "sub-questions"),
     "two configs": (("--pipeline", "./topics.tsv", "--config", "topics.tsv"), "wanted one"),

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from nuggetjudge.records.reading.extras import pip_install
 from nuggetjudge.records.reading.problems import InputError
 
 
@@ -15,4 +16,4 @@ def test_a_missing_deepeval_is_one_line(monkeypatch):
     monkeypatch.setitem(sys.modules, "deepeval", None)
     with pytest.raises(InputError) as refusal:
         importlib.import_module("nuggetjudge.integrations.deepeval_metric")
-    assert str(refusal.value) == 'deepeval is not installed: pip install "nuggetjudge[deepeval]"'
+    assert str(refusal.value) == f"deepeval is not installed: {pip_install('deepeval')}"

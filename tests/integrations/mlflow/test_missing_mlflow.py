@@ -6,9 +6,10 @@ import sys
 import pytest
 
 from nuggetjudge.exports.mlflow_runs import log
+from nuggetjudge.records.reading.extras import pip_install
 from nuggetjudge.records.reading.problems import InputError
 
-WANTED = 'mlflow is not installed: pip install "nuggetjudge[mlflow]"'
+WANTED = f"mlflow is not installed: {pip_install('mlflow')}"
 
 
 @pytest.fixture(autouse=True)

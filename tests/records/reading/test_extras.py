@@ -14,7 +14,8 @@ def test_what_is_not_installed_is_named_with_the_extra_that_brings_it():
     with pytest.raises(InputError) as caught:
         need("no_such_library.part", "dense")
     assert str(caught.value) == (
-        'no_such_library is not installed: pip install "nuggetjudge[dense]"'
+        "no_such_library is not installed: "
+        "pip install '.[dense]' in the folder of nuggetjudge's source"
     )
 
 

@@ -5,6 +5,7 @@ from types import ModuleType
 
 import pytest
 
+from nuggetjudge.records.reading.extras import pip_install
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval.lucene.java import java_home, start_java
 
@@ -70,13 +71,13 @@ def test_an_old_java_alone_is_named_with_what_to_install(java, monkeypatch, vers
     with pytest.raises(InputError) as caught:
         java_home()
     assert str(caught.value) == (
-        f"Lucene needs Java 21 or later ({home} is Java {number}): "
-        'pip install "nuggetjudge[lucene]", which brings one'
+        f"Lucene needs Java 21 or later ({home} is Java {number}); "
+        f"{pip_install('lucene')} brings one"
     )
 
 
 def test_no_java_is_an_error_of_one_line(java):
-    with pytest.raises(InputError, match=r"^Lucene needs Java 21 or later \(none was found\): pip"):
+    with pytest.raises(InputError, match=r"^Lucene needs Java 21 or later \(none was found\); pip"):
         java_home()
 
 
@@ -95,4 +96,4 @@ def test_a_missing_extra_is_named(module, monkeypatch):
     monkeypatch.setattr("nuggetjudge.retrieval.lucene.java.java_home", lambda: None)
     with pytest.raises(InputError) as caught:
         start_java.__wrapped__()
-    assert str(caught.value) == f'{module} is not installed: pip install "nuggetjudge[lucene]"'
+    assert str(caught.value) == f"{module} is not installed: {pip_install('lucene')}"
