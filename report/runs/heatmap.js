@@ -90,7 +90,7 @@ export function heatmap({ id, head, cells, measure, digits, runs, topics, open }
   );
   if (runs.length && topics.length) {
     new ResizeObserver(paint).observe(box);
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", paint);
+    repaint(canvas, paint);
   }
   const figure = el("figure", { id: `${id}-map` }, box, under);
   /** The map with the cursor on a run and a topic, by their names. */
@@ -107,11 +107,25 @@ export function heatmap({ id, head, cells, measure, digits, runs, topics, open }
 /** A cell of the legend. */
 export function sample({ share, why }) {
   const canvas = el("canvas", { class: "sample", "aria-hidden": "true" });
-  queueMicrotask(() => {
+  const paint = () => {
     const context = sized(canvas, 18, 14);
     if (context) cell(context, tones(canvas), 0, 0, 18, 14, share ?? null, why);
-  });
+  };
+  queueMicrotask(paint);
+  repaint(canvas, paint);
   return canvas;
+}
+
+/** Paint again when colours change: in another colour scheme and for print, which is light and may never have been on the screen. */
+function repaint(canvas, paint) {
+  const now = () => canvas.isConnected && paint();
+  const print = (isPrinted) => () => {
+    canvas.classList.toggle("light", isPrinted);
+    now();
+  };
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", now);
+  addEventListener("beforeprint", print(true));
+  addEventListener("afterprint", print(false));
 }
 
 function sized(canvas, width, height) {

@@ -7,6 +7,22 @@ WIDE = """() => {
   const wide = [...document.querySelectorAll("main *")].filter((e) => right(e) > clientWidth + 1);
   return wide.filter((e) => !e.closest(".scroll, .list")).map((e) => e.outerHTML.slice(0, 120));
 }"""
+HEIGHTS = """async () => {
+  const sections = [...document.querySelectorAll("main > section")];
+  for (const one of sections) one.style.setProperty("content-visibility", "visible");
+  await new Promise((done) => setTimeout(done, 100));
+  return Object.fromEntries(sections.map((one) => [one.id, one.getBoundingClientRect().height]));
+}"""
+NOTES = """() => [...document.querySelectorAll(".read .row .notes, .facts-of > li > :last-child")]
+  .filter((one) => one.textContent).map((one) => one.getBoundingClientRect().width)"""
+ENDS = """(canvas) => {
+  const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+  const light = [];
+  for (let at = 0; at < data.length; at += 4)
+    if (data[at + 3] === 255) light.push((data[at] + data[at + 1] + data[at + 2]) / 765);
+  light.sort((a, b) => a - b);
+  return [light[0], light.at(-1), light.length];
+}"""
 SCREENS = {"phone": (390, 800), "320 px": (320, 640), "zoomed to 200%": (640, 450)}
 
 
@@ -46,3 +62,32 @@ def test_all_that_is_shown_is_printed(opened, reports):
     assert not it.page.locator("nav").is_visible()
     assert len(it.page.pdf()) > 10_000
     assert it.misdeeds() == []
+
+
+def test_notes_beside_an_answer_are_readable_at_every_width(opened, large_report):
+    """Between a phone and a wide window they were a letter wide, and the page 40,000 px tall."""
+    it = opened(large_report)
+    it.page.set_viewport_size({"width": 1440, "height": 900})
+    wide = it.page.evaluate(HEIGHTS)
+    for width in (761, 768, 900, 960, 1024, 1050, 1180):
+        it.page.set_viewport_size({"width": width, "height": 900})
+        heights = it.page.evaluate(HEIGHTS)
+        assert min(it.page.evaluate(NOTES)) >= 260, width
+        tall = {name: height for name, height in heights.items() if height > 2 * wide[name]}
+        assert tall == {}, (width, wide)
+
+
+def test_print_is_light_and_has_the_heat_map_though_nobody_scrolled_to_it(opened, reports):
+    it = opened(reports("demo"), color_scheme="dark")
+    it.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    canvas = it.page.locator("#topics .map canvas")
+    darkest, lightest, n = canvas.evaluate(ENDS)
+    assert (darkest < 0.2, lightest > 0.97, n > 10_000) == (True, True, True)
+    it.page.emulate_media(media="print", color_scheme="dark")
+    colours = (
+        "(e) => { const { color, backgroundColor: b } = getComputedStyle(e); return [color, b]; }"
+    )
+    assert it.page.locator("body").evaluate(colours) == ["rgb(28, 31, 35)", "rgb(251, 250, 247)"]
+    it.page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    it.page.emulate_media(media="screen", color_scheme="dark")
+    assert canvas.evaluate(ENDS)[1] < 0.95, "the screen is dark again"
