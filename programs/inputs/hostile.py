@@ -36,7 +36,10 @@ def looks_like_an_instruction(text: str) -> bool:
     False
     """
     folded = text.casefold()
-    return any(hint in folded for hint in _HINTS) and _TELLS.search(text) is not None
+    for hint in _HINTS:  # any() of a generator takes twice as long, and this reads every text
+        if hint in folded:
+            return _TELLS.search(text) is not None
+    return False
 
 
 def note_instructions(problems: Problems, path: Path | str, what: str, *texts: str) -> None:

@@ -211,29 +211,34 @@ def _check(collection: ItemCollection, limit: int | None) -> None:
     runs: dict[str, None] = {}
     n_beyond = 0
     lines = item_lines(path, problems, collection.fields)
+    fine: set[tuple[str, str]] = set()  # ids of topics and runs that were looked at
     for row in read_items(lines, collection.inputs, optional=collection.optional):
         collection.key = collection.key or tuple(row.ids)
         if tuple(row.ids) != collection.key:
             what = f"its ids are {', '.join(row.ids)}, those of the items before it"
             problems.error(path, row.line, "other_ids", f"{what} {', '.join(collection.key)}")
             continue
-        if row.cell in seen:
-            what = f"item {' '.join(row.cell)} stands in line {seen[row.cell]} too, wanted once"
+        cell = row.cell
+        if cell in seen:
+            what = f"item {' '.join(cell)} stands in line {seen[cell]} too, wanted once"
             problems.error(path, row.line, "duplicate_item", what)
             continue
-        seen[row.cell] = row.line
+        seen[cell] = row.line
         for name in ("topic_id", "run_id"):
-            value = row.ids.get(name, "-")
+            if (named := (name, value := row.ids.get(name, "-"))) in fine:
+                continue
             if value.split() != [value] or (name == "topic_id" and value == "all"):
                 what = "wanted an id without white space that is not 'all', which names the means"
                 problems.error(path, row.line, "bad_id", f"{name} is {value!r}, {what}")
+            else:
+                fine.add(named)
         topic = row.ids.get("topic_id")
         n_before = len(collection.topics) if topic is not None else collection.n_items
         if limit is not None and n_before >= limit and topic not in collection.topics:
             n_beyond += 1
             continue
-        if topic is not None:
-            collection.topics.setdefault(topic, Topic(id=topic, text=""))
+        if topic is not None and topic not in collection.topics:
+            collection.topics[topic] = Topic(id=topic, text="")
         runs[row.ids.get("run_id", ITEMS)] = None
         collection.n_items += 1
         for name, text in row.inputs.items():
@@ -258,13 +263,19 @@ class _Calls:
         self._collection, self._judge = collection, judge
         self.total = collection.n_items
         if judge.listed is not None:
-            by_call = calls(judge, (row for row in collection.rows() if row.not_made is None))
+            made: list[int] = []  # the numbers of the rows that have texts
+            by_call = calls(judge, self._rows_with_texts(made))
             self.total = len(by_call)
-            made = [n for n, row in enumerate(collection.rows()) if row.not_made is None]
             self._call_of = np.full(collection.n_items, _ALONE, dtype=np.int64)
             for number, of_call in enumerate(by_call):
                 self._call_of[[made[index] for index in of_call]] = number
             self._sizes = np.bincount(self._call_of[self._call_of != _ALONE])
+
+    def _rows_with_texts(self, numbers: list[int]) -> Iterator[ItemRow]:
+        for number, row in enumerate(self._collection.rows()):
+            if row.not_made is None:
+                numbers.append(number)
+                yield row
 
     def items(self) -> Iterator[Item]:
         """In the order of their last rows in the file."""

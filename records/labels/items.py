@@ -51,7 +51,7 @@ def item_lines(
     """
     read = read_lines if is_json(path) else csv_lines
     lines = read(path, problems, where or {})
-    return (mapped(line, fields or {}) for line in lines)
+    return (mapped(line, fields) for line in lines) if fields else lines
 
 
 def mapped(line: Line, fields: Mapping[str, str]) -> Line:
@@ -80,10 +80,15 @@ def read_items(
 
     Errors reported: a row without an id or an input, an input of another type, no such reason.
     """
+    keys: list[tuple[str, tuple[str, ...]]] = []  # those that a row with the `fields` may have
+    fields: list[str] | None = None
     for line in lines:
         why = line.not_made()
-        ids = {name: line.optional_id(*names) for name, names in KEY_FIELDS.items()}
-        named = {name: value for name, value in ids.items() if value is not None}
+        if (here := list(line.row)) != fields:
+            fields = here
+            keys = [(n, names) for n, names in KEY_FIELDS.items() if not {*names}.isdisjoint(here)]
+        ids = ((name, line.optional_id(*names)) for name, names in keys)
+        named = {name: value for name, value in ids if value is not None}
         wanted = [name for name in inputs if not partly or line.row.get(name) is not None]
         wanted += [name for name in optional if line.row.get(name) not in (None, "")]
         wanted = wanted if why is None else []

@@ -11,9 +11,11 @@ from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.programs.analysis.compare import compare
 from nuggetjudge.programs.analysis.next_labels import next_labels
 from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.engine import stage
 from nuggetjudge.programs.run import plan
 from nuggetjudge.programs.scoring.corrected import corrected_scores
 from nuggetjudge.programs.scoring.score import score_path
+from nuggetjudge.records.reading import lines
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
@@ -267,6 +269,22 @@ def test_a_judge_with_a_window_takes_together_what_shares_its_other_texts(run, s
         "support",
         "support",
     ]
+
+
+@pytest.mark.parametrize(("judge", "passes"), [("support", 1), ("assigner", 2)])
+def test_the_items_are_read_once_before_the_first_is_asked_by_windows_twice(
+    tmp_path, monkeypatch, judge, passes
+):
+    texts = {"sentence": "a", "passage": "b", "question": "q", "answer": "a", "nugget": "n"}
+    cells = ({"topic_id": f"t{n % 9}", "run_id": "a", "nugget_id": str(n)} for n in range(500))
+    items = write(tmp_path / "many.jsonl", (cell | texts for cell in cells))
+    events = []
+    parse, outcome = lines.parse_json, stage.outcome_of
+    monkeypatch.setattr(lines, "parse_json", lambda text: events.append("read") or parse(text))
+    monkeypatch.setattr(stage, "outcome_of", lambda *a: events.append("asked") or outcome(*a))
+    nj.run(program="items", out=tmp_path / "out", items=items, judge=judge, model="lexical")
+    n_read = events.index("asked")
+    assert passes * 500 < n_read < (passes + 1) * 500
 
 
 def test_a_window_that_was_not_judged_counts_each_of_its_items(run, server, items):
