@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
@@ -114,6 +115,16 @@ class Budget:
             seen = self.seen.setdefault(name, Seen())
             kind = self._kinds[name, max_reply, price] = Kind(seen, price, max_reply, caution)
         return kind
+
+    def describe_in_flight(self) -> str:
+        """How many requests are on their way to which models, and how many failed so far."""
+        counts: Counter[str] = Counter()
+        for (name, _, _), kind in self._kinds.items():
+            counts[name.rpartition(" ")[0]] += kind.n_out  # without the name of the prompt
+        parts = [f"{n:,} requests to {name}" for name, n in (+counts).items()]
+        n_failed = self.usage.requests - self.usage.replies - self._in_flight
+        failed = f"; {n_failed:,} of {self.usage.requests:,} requests failed" if n_failed else ""
+        return f"In flight: {', '.join(parts) or 'no request'}{failed}"
 
     def learn(self, seen: Mapping[str, Seen]) -> None:
         """Take over what other processes saw."""

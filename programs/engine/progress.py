@@ -1,9 +1,12 @@
-"""A bar on stderr while a run goes on: rate, tokens, cost, and how many are unjudged."""
+"""A bar on stderr while a run goes on: rate, tokens, cost, unjudged; and a line when it stalls."""
 
 from __future__ import annotations
 
+import asyncio
+import logging
 import sys
 import time
+from collections.abc import Callable
 
 from rich.console import Console
 from rich.progress import (
@@ -16,9 +19,13 @@ from rich.progress import (
 
 from ...backends.budget import Usage
 from ...records.judgements import Outcome, Unjudged
+from ...records.writing.printed import shown
 
 REDRAW_S = 0.2
 LOG_S = 30.0  # between two lines where stderr is not a terminal
+STALL_S = 30.0  # without a finished item, until a line says what is in flight; then twice as long
+
+log = logging.getLogger("nuggetjudge")
 
 
 class ProgressBar:
@@ -27,11 +34,23 @@ class ProgressBar:
     Args:
         total: number of items; None: not known.
         quiet: draw nothing.
+        in_flight: says what is waited for, in the loop that this is entered in, where no item
+            ends for STALL_S, also when quiet; None: nothing is said.
     """
 
-    def __init__(self, name: str, total: int | None, usage: Usage, *, quiet: bool = False) -> None:
+    def __init__(
+        self,
+        name: str,
+        total: int | None,
+        usage: Usage,
+        *,
+        quiet: bool = False,
+        in_flight: Callable[[], str] | None = None,
+    ) -> None:
         self._name, self._total, self._usage, self._quiet = name, total, usage, quiet
-        self._began = self._drawn = time.monotonic()
+        self._began = self._drawn = self._finished = time.monotonic()
+        self._in_flight, self._patience = in_flight, STALL_S
+        self._timer: asyncio.TimerHandle | None = None
         self.done = self.unjudged = self._kept = 0
         self._live: Progress | None = None
         if not quiet and sys.stderr.isatty():
@@ -57,7 +76,8 @@ class ProgressBar:
     def step(self) -> None:
         """One more item is done; it is drawn now and then."""
         self.done += 1
-        now = time.monotonic()
+        now = self._finished = time.monotonic()
+        self._patience = STALL_S
         if now - self._drawn >= (REDRAW_S if self._live else LOG_S):
             self._drawn = now
             self._draw()
@@ -81,12 +101,26 @@ class ProgressBar:
             of = "" if self._total is None else f" of {self._total:,}"
             sys.stderr.write(f"{self._name}: {self.done:,}{of}, {self.note()}\n")
 
+    def _watch(self, says: Callable[[], str]) -> None:
+        """Say what is in flight if nothing has ended for too long, and look again later."""
+        idle = time.monotonic() - self._finished
+        if idle >= self._patience:
+            what = f"{self._name}: nothing finished for {idle:.0f} s"
+            log.warning("%s", shown(f"{what}. {says()}"))
+            self._patience = 2 * idle
+        loop, wait = asyncio.get_running_loop(), self._patience - idle
+        self._timer = loop.call_later(max(wait, 0.01), self._watch, says)
+
     def __enter__(self) -> ProgressBar:
         if self._live is not None:
             self._live.start()
+        if self._in_flight is not None:
+            self._watch(self._in_flight)
         return self
 
     def __exit__(self, *ended: object) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
         if self._live is not None:
             self._draw()
             self._live.stop()

@@ -146,7 +146,13 @@ class Session:
             usage = self.budget.usage
             with (
                 self.spending.stage(stage.name, [*models.values()], path, journal.size),
-                ProgressBar(stage.name, stage.total, usage, quiet=self._quiet) as bar,
+                ProgressBar(
+                    stage.name,
+                    stage.total,
+                    usage,
+                    quiet=self._quiet,
+                    in_flight=self._describe_in_flight,
+                ) as bar,
             ):
                 work = Work(stage, journal, bar, self.panel.settle_replies)
                 if not self._asks:
@@ -173,6 +179,11 @@ class Session:
         """
         async with self.judged(stage, results) as outcome:
             return [(item.ids, _made(outcome(item))) for item in stage.items()]
+
+    def _describe_in_flight(self) -> str:
+        if self._elsewhere is not None:
+            return "Workers of Ray have it"
+        return self.budget.describe_in_flight()
 
     def _at_once(self, stage: Stage) -> int:
         """How many items are in memory: all that go into batches together, or as many as asked."""

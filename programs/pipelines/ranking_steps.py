@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from ...backends.budget import Usage
+from ...backends.budget import Budget
 from ...backends.errors import JudgeError
 from ...backends.loop import task_group
 from ...backends.secrecy import check_keys
@@ -94,7 +94,7 @@ class RankingSteps:
         indexes: Indexes,
         judged: JudgedSteps | None,
         required: Mapping[str, int | None],
-        usage: Usage,
+        budget: Budget,
         problems: Problems,
         *,
         quiet: bool,
@@ -106,7 +106,7 @@ class RankingSteps:
         self._texts = texts or PassageTexts(config.data.passages, problems)
         self._judging = judged
         self._required = required
-        self._usage = usage
+        self._budget = budget
         self._problems = problems
         self._quiet = quiet
         self._done: dict[tuple[Step, ...], list[Rankings]] = {}
@@ -220,7 +220,14 @@ class RankingSteps:
         rerank = self._reranker(step, texts)
         reranked: Rankings = {}
         waiting = iter(front)
-        with ProgressBar(step.step, len(front), self._usage, quiet=self._quiet) as bar:
+        budget, asks = self._budget, isinstance(step, JudgedStep)
+        with ProgressBar(
+            step.step,
+            len(front),
+            budget.usage,
+            quiet=self._quiet,
+            in_flight=budget.describe_in_flight if asks else None,
+        ) as bar:
 
             async def work() -> None:
                 for topic in waiting:
@@ -235,7 +242,7 @@ class RankingSteps:
                     bar.step()
                     await asyncio.sleep(0)  # a look at Ctrl-C
 
-            n = self._config.run.concurrency if isinstance(step, JudgedStep) else 1
+            n = self._config.run.concurrency if asks else 1
             async with task_group() as group:
                 for _ in range(min(n, len(front))):
                     group.create_task(work())

@@ -98,7 +98,7 @@ def retrieve(
         async def judge(session: Session) -> _Retrieved:
             judged = JudgedSteps(session.panel, questions, ratings)
             steps = RankingSteps(
-                config, topics, indexes, judged, required, budget.usage, problems, quiet=quiet
+                config, topics, indexes, judged, required, budget, problems, quiet=quiet
             )
             rankings = {name: await steps.run(pipeline) for name, pipeline in pipelines.items()}
             lost = {name: steps.not_made(pipeline) for name, pipeline in pipelines.items()}

@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from ...backends.budget import Usage
+from ...backends.budget import Budget
 from ...records.passages import ID_FIELDS, passage_of
 from ...records.reading.fields import read_lines
 from ...records.reading.line_index import LineIndex
@@ -111,7 +111,7 @@ class PipelineCorpus:
             self._indexes,
             None,
             {},
-            Usage(),
+            Budget(),
             problems,
             texts=self._passages,
             quiet=True,
