@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from ..programs.protocols.glossary import meaning
-from ..programs.protocols.measure_values import is_of_answered
 from ..programs.scoring.topic_scores import TopicScores
 from ..records.reading.problems import InputError
 from ..records.rows import ScoreRow
@@ -69,7 +68,7 @@ def paired(
 ) -> Pair:
     """The values of a run, and those of the run that it is compared with."""
     is_more_better = not meaning(measure).is_less_better
-    absent = None if is_of_answered(measure) else 0.0
+    absent = None if new.is_of_answered(measure) else 0.0
     rows = new.rows[measure].get(run_id, {}), baseline.rows[measure].get(before_id, {})
     questions = list(new.topics[measure]), list(baseline.topics[measure])
     topics = [topic for topic in questions[0] if topic in questions[1]]

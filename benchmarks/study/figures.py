@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, zip_longest
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 from nuggetjudge.metrics import agreement, pairwise_kappa, taus
 from nuggetjudge.metrics.agreement.intervals import agreement_intervals
 from nuggetjudge.metrics.bootstrap import Interval
-from nuggetjudge.metrics.order.taus import Scores
 from nuggetjudge.records.reading.problems import InputError
 
 from .sets import BINARY, Item, JudgedSet, Question, lines
@@ -160,20 +160,19 @@ def _worst(
 
 
 def _taus(of: JudgedSet, items: Sequence[Item], judged: Labels, yes: _Yes) -> Any:
-    """Of scores by people over all items and by the judge over those that it judged."""
+    """Of scores by people and by the judge, both over the items that the judge judged."""
     gains = of.gains
     people, ours = _Scores(), _Scores()
     for item in items:
-        label = judged[item.cell]
+        if (label := judged[item.cell]) is None:
+            continue
         at = item.ids["run_id"], item.ids["topic_id"]
         earned = gains[item.label] if gains else float(yes.of_people(item.label) == "yes")
         people.add(at, item.weight, earned)
-        if label is not None:
-            earned = gains[label] if gains else float(yes.of_judge(label) == "yes")
-            ours.add(at, item.weight, earned)
+        earned = gains[label] if gains else float(yes.of_judge(label) == "yes")
+        ours.add(at, item.weight, earned)
     cells = people.cells(), ours.cells()
-    runs = [_means(each, cells[0]) for each in cells]
-    return taus(*cells, truth_runs=runs[0], judged_runs=runs[1])
+    return taus(*cells, truth_runs=_means(cells[0]), judged_runs=_means(cells[1]))
 
 
 class _Scores:
@@ -187,22 +186,18 @@ class _Scores:
         of[0] += weight * earned
         of[1] += weight
 
-    def cells(self) -> Scores:
+    def cells(self) -> dict[tuple[str, str], float]:
         """Rounded, so that equal means are tied however they were added up."""
         sums = self._sums.items()
         return {at: round(earned / weight, _DIGITS) for at, (earned, weight) in sums if weight}
 
 
-def _means(cells: Scores, reference: Scores) -> dict[str, float]:
-    """A run's mean over all topics; 0 on those that it did not answer, out where not judged."""
-    topics = {topic for _, topic in reference}
-    means = {}
-    for run in sorted({run for run, _ in cells}):
-        mine = {topic: cells[run, topic] for topic in topics if (run, topic) in cells}
-        n_lost = sum((run, topic) in reference and topic not in mine for topic in topics)
-        total = sum(value or 0.0 for value in mine.values())
-        means[run] = round(total / (len(topics) - n_lost), _DIGITS)
-    return means
+def _means(cells: Mapping[tuple[str, str], float]) -> dict[str, float]:
+    """A run's mean over the topics that it has items of: a sample lacks some by chance."""
+    by_run: dict[str, list[float]] = {}
+    for (run, _), value in cells.items():
+        by_run.setdefault(run, []).append(value)
+    return {run: round(fmean(values), _DIGITS) for run, values in by_run.items()}
 
 
 def _share(labels: Sequence[str]) -> float | None:

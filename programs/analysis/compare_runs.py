@@ -22,7 +22,6 @@ from ...metrics.significance import (
 from ...records.reading.nearest import did_you_mean
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
-from ..protocols.measure_values import is_of_answered
 from ..scoring.topic_scores import (
     TopicScores,
     merged,
@@ -185,7 +184,7 @@ def is_over_fewer(compared: Mapping[str, Any], pairs: Iterable[Mapping[str, Any]
 def score_table(scores: TopicScores, measure: str, runs: Sequence[str]) -> Floats:
     """(n_topics, n_runs) scores: 0 where a run did not answer, nan where it was not judged."""
     topics = list(scores.topics[measure])
-    unanswered = None if is_of_answered(measure) else 0.0
+    unanswered = None if scores.is_of_answered(measure) else 0.0
     cells = [
         [scores.values[measure][run].get(topic, unanswered) for run in runs] for topic in topics
     ]

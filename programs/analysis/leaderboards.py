@@ -11,7 +11,6 @@ from ...metrics.bootstrap import LEVEL
 from ...metrics.significance import paired_tests
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
-from ..protocols.measure_values import is_of_answered
 from ..protocols.program import Folder
 from ..protocols.table import chosen, programs
 from ..scoring.topic_scores import TopicScores, scores_by_topic
@@ -153,7 +152,7 @@ def _leaderboard(
         measures,
         [Line(run, by_run[run], intervals[run], answered[run], apart.get(run)) for run in runs],
         LEVEL,
-        is_of_answered(first),
+        scores.is_of_answered(first),
         test,
         untested,
         sum(pairs.values()),

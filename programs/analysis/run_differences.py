@@ -17,7 +17,6 @@ from ..protocols.coverage.files import read_coverage
 from ..protocols.coverage.topic import TopicView
 from ..protocols.judged_files import kinds_in
 from ..protocols.judged_items import JudgedItems
-from ..protocols.measure_values import is_of_answered
 from ..protocols.program import Folder
 from ..scoring.judged_items import read_items
 from ..scoring.topic_scores import TopicScores
@@ -61,7 +60,7 @@ def topic_differences(
     `other_is_answered` false; None: not judged, or of measures of answers alone not answered.
     """
     one, other = (scores.values[measure].get(run, {}) for run in (run_id, other_run_id))
-    absent = None if is_of_answered(measure) else 0.0
+    absent = None if scores.is_of_answered(measure) else 0.0
     rows = []
     for topic in scores.topics[measure]:
         first, second = one.get(topic, absent), other.get(topic, absent)

@@ -17,7 +17,7 @@ from ...records.labels.cells import Cell
 from ...records.reading.fields import read_lines, show
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Row, ScoreRow
-from .judged_items import JudgedItems, equal_items
+from .judged_items import JudgedItems, by_own_topics, equal_items
 from .scoreboard import Scoreboard, value_row
 
 if TYPE_CHECKING:
@@ -124,21 +124,24 @@ def labelled_items(
     if "topic_id" not in scale.key:
         raise InputError(f"{path}: its items have no topic_id, and intervals go by topic")
     cells = [(item.cell, scale.run_of(item.cell), item.label, item.probabilities) for item in items]
-    return equal_items(cells, "other", scale.labels, scale.key, scale.measures, list(topics))
+    return by_own_topics(
+        equal_items(cells, "other", scale.labels, scale.key, scale.measures, list(topics))
+    )
 
 
 def item_rows(
     items: Iterable[LabelledItem], scale: ItemScale, topics: Collection[str]
 ) -> Iterator[ScoreRow]:
-    """Rows by run and measure; `topics` are those that every run has to have items of.
+    """Rows by run and measure, of items of these topics.
 
-    Every item counts the same in its topic and its run. A run without items of a topic has 0
-    there, as one that did not answer it. Items without topics have means alone.
+    Every item counts the same in its topic and its run. A run's mean is over the topics that it has
+    items of: the items may be a sample, in which the lack of one says nothing about the run. Items
+    without topics have means alone.
 
     Where the judge gave probabilities, `MEASURE_expected` takes the mean gain from those; a label
     without probabilities counts as certain there.
     """
-    board = Scoreboard(topics)
+    board = Scoreboard(topics, by_own_topics=True)
     for (run_id, topic_id), values in sorted(item_values(items, scale).items()):
         if not topic_id:
             for measure, value in values.items():

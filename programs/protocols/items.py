@@ -120,6 +120,11 @@ class Items(Program):
         about = read_manifest(folder)
         return None if about.get(ITEMS) is None else _scale_in(folder, about)
 
+    def is_by_own_topics(self, measure: str, folder: Folder) -> bool:
+        """See Program: always, for a file of items need not be whole."""
+        measures = _scale_in(folder.path, folder.notes).measures
+        return measure.removesuffix(SUFFIX) in measures
+
     def items(self, folder: Folder) -> JudgedItems:
         """See Program."""
         scale, topics = _scale_in(folder.path, folder.notes), folder.topics or ()

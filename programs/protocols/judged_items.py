@@ -25,7 +25,7 @@ class Measure:
     weights: Floats  # (n_items,) of each item in its run's score; they sum to 1 or, where
     # topics or sentences earn nothing without a judgement, to less
     topics: tuple[str, ...]  # over which it is a mean
-    by_own_topics: bool = False  # each run over those that it has items of, as a slice is
+    by_own_topics: bool = False  # each run over those that it has items of
 
     def judged_gains(self, items: JudgedItems) -> Floats:
         """(n_items,) by probabilities where there are some, else by label; nan: not judged."""
@@ -58,6 +58,18 @@ class JudgedItems:
         """(n_items,) the topic of each."""
         at = self.key_names.index("topic_id")
         return [cell[at] for cell in self.cells]
+
+
+def by_own_topics(items: JudgedItems) -> JudgedItems:
+    """The items, each run's measures being means over the topics that it has items of."""
+    measures = []
+    for measure in items.measures:
+        counted = np.isin(items.topics, measure.topics)
+        own = zip(items.runs, items.topics, counted.tolist(), strict=True)
+        n_own = Counter(run for run, _ in {(run, topic) for run, topic, is_in in own if is_in})
+        share = np.array([len(measure.topics) / max(n_own[run], 1) for run in items.runs])
+        measures.append(replace(measure, weights=measure.weights * share, by_own_topics=True))
+    return replace(items, measures=measures)
 
 
 def with_unmade(items: JudgedItems, unmade: Iterable[tuple[str, str]]) -> JudgedItems:

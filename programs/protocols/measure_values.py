@@ -64,6 +64,7 @@ def measure_values(
     left_out: Collection[str] = (),
     left_open: Mapping[str, int] | None = None,
     unmade: Mapping[str, Collection[str]] | None = None,
+    by_own_topics: bool = False,
 ) -> MeasureValues:
     """What the values of a measure make of the topics that every run has to answer.
 
@@ -76,6 +77,7 @@ def measure_values(
         cells: run -> topic -> value.
         left_open: topic -> how many judgements are missing that could change any value there.
         unmade: run -> topics on which what the system gave was not made, by our own failure.
+        by_own_topics: a run's mean is over the topics that it has values of, whatever the measure.
     """
     left_open, unmade = left_open or {}, unmade or {}
     within = range_of(measure, (v for of_run in cells.values() for v in of_run.values()))
@@ -102,7 +104,8 @@ def measure_values(
             seems_undefined = not is_known and any(v.is_undefined for v in values)
             value = not_made(within, None if seems_undefined else 0.0)
             absent[topic] = value.widened(within, max(0, left_open.get(topic, 0) - 1))
-    return MeasureValues(of_run, wanted, is_of_answered(measure), absent)
+    is_of_own = by_own_topics or is_of_answered(measure)
+    return MeasureValues(of_run, wanted, is_of_own, absent)
 
 
 def is_of_answered(measure: str) -> bool:

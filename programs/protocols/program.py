@@ -272,6 +272,13 @@ class Program(ABC):
         names: Names[str] = folder.notes.get(self.without, ()) if measure in self.of_points else ()
         return names
 
+    def is_by_own_topics(self, measure: str, folder: Folder) -> bool:
+        """Whether a run's mean of one of its measures is over the topics that it has values of.
+
+        Otherwise a topic that a run did not answer counts 0, but in measures such as `length`.
+        """
+        return False
+
     def scale(self, folder: Path) -> ItemScale | None:
         """What its labels in a results folder mean; None: what labels of its `kind` mean."""
         return None

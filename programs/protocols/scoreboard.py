@@ -18,9 +18,13 @@ class Scoreboard:
     Args:
         topics: ids of the topics that every run must answer; a run without an answer to one
             scores 0 there. None: those that any run answered.
+        by_own_topics: the mean of a run is over the topics that it has values of, in all measures.
     """
 
-    def __init__(self, topics: Collection[str] | None = None) -> None:
+    def __init__(
+        self, topics: Collection[str] | None = None, *, by_own_topics: bool = False
+    ) -> None:
+        self._by_own_topics = by_own_topics
         self._topics = list(dict.fromkeys(topics)) if topics is not None else None
         self._cells: dict[str, dict[str, dict[str, Value]]] = {}
         self._left_out: dict[str | None, set[str]] = {}  # by measure; None: from all
@@ -111,7 +115,13 @@ class Scoreboard:
             left_out |= self._left_out.get(name, set())
             left_open |= self._left_open.get(name, {})
         return measure_values(
-            measure, cells, topics, left_out=left_out, left_open=left_open, unmade=self._unmade
+            measure,
+            cells,
+            topics,
+            left_out=left_out,
+            left_open=left_open,
+            unmade=self._unmade,
+            by_own_topics=self._by_own_topics,
         )
 
 

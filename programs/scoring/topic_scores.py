@@ -15,6 +15,7 @@ from ...records.rows import ScoreRow
 from ...records.scores import read_scores
 from ..inputs.coverage import ORACLES
 from ..protocols.coverage.scores import COVERAGE_MEASURES
+from ..protocols.measure_values import is_of_answered
 from ..protocols.program import Folder, Program
 from ..protocols.table import chosen
 from .result import Result
@@ -28,11 +29,17 @@ class TopicScores:
     `values[measure][run]` maps topics to a score, None: not judged. `topics[measure]` are those
     on which the measure means something; a run without a value there did not answer, and has 0.
     `rows[measure][run]` maps topics, and "all" for the mean, to what was read, of oracles too.
+    `by_own_topics` are measures of which a program says so, see `is_of_answered`.
     """
 
     values: Mapping[str, Mapping[str, Mapping[str, float | None]]]
     topics: Mapping[str, Collection[str]]
     rows: Mapping[str, Mapping[str, Mapping[str, ScoreRow]]]
+    by_own_topics: Collection[str] = ()
+
+    def is_of_answered(self, measure: str) -> bool:
+        """Whether a run that did not answer a topic has no value there, and not 0."""
+        return measure in self.by_own_topics or is_of_answered(measure)
 
 
 def topic_scores(path: Path, problems: Problems) -> TopicScores:
@@ -102,7 +109,8 @@ def scores_by_topic(
         read[measure] = {}
         for row in measure_rows:
             read[measure].setdefault(row.run_id, {})[row.topic_id] = row
-    return TopicScores(values, must_answer, read)
+    by_own = {m for m in values if any(program.is_by_own_topics(m, folder) for program in ran)}
+    return TopicScores(values, must_answer, read, by_own)
 
 
 def merged(sources: Sequence[Path], scores: Sequence[TopicScores]) -> TopicScores:
@@ -130,7 +138,8 @@ def merged(sources: Sequence[Path], scores: Sequence[TopicScores]) -> TopicScore
     if not values or not any(topics.values()):
         all_of_them = " and ".join(map(str, sources))
         raise InputError(f"{all_of_them}: no measure of one topic in common")
-    return TopicScores(values, topics, rows)
+    by_own = {measure for one in scores for measure in one.by_own_topics}
+    return TopicScores(values, topics, rows, by_own)
 
 
 def run_names(sources: Sequence[Path], scores: Sequence[TopicScores]) -> list[dict[str, str]]:

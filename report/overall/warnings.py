@@ -8,7 +8,6 @@ from contextlib import suppress
 from ...metrics.bootstrap import LEVEL
 from ...programs.analysis.answers.wording import counted
 from ...programs.engine.folders.independence import dependence_notes
-from ...programs.protocols.measure_values import is_of_answered
 from ...records.reading.problems import InputError
 from ..source import Source
 from ..trust.people import pooled_text
@@ -79,7 +78,7 @@ def _answered(source: Source) -> Iterator[dict[str, str]]:
     """Runs that answered fewer topics, by the measure that shows most of them."""
     fewer: dict[str, tuple[int, int]] = {}
     for measure in source.measures:
-        if is_of_answered(measure):
+        if source.scores.is_of_answered(measure):
             continue
         topics = source.scores.topics[measure]
         for run in source.scores.values[measure]:

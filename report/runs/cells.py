@@ -7,7 +7,6 @@ from array import array
 from collections.abc import Mapping
 from typing import Any
 
-from ...programs.protocols.measure_values import is_of_answered
 from ...records.rows import ScoreRow
 from ..source import Source
 
@@ -54,7 +53,7 @@ def _packed(source: Source, measure: str) -> dict[str, Any]:
         "values": distinct,
         "bytes": size,
         "cells": cells,
-        "is_of_answered": is_of_answered(measure),
+        "is_of_answered": source.scores.is_of_answered(measure),
     }
 
 

@@ -10,7 +10,7 @@ from ...metrics.value import Value
 from ...programs.analysis.compare_runs import PRIMARY
 from ...programs.inputs.coverage import ORACLES
 from ...programs.protocols.glossary import meaning
-from ...programs.protocols.measure_values import LENGTH, is_of_answered
+from ...programs.protocols.measure_values import LENGTH
 from ...programs.protocols.table import programs
 from ...records.rows import ScoreRow
 from ..source import Source
@@ -79,7 +79,7 @@ def _measure(
         "scale": scale_of(rows),
         "meaning": explained.text,
         "is_less_better": explained.is_less_better,
-        "is_of_answered": is_of_answered(measure),
+        "is_of_answered": source.scores.is_of_answered(measure),
         "beside": _beside(source, measure),
         "oracles": [row for row in oracles if row is not None],
     }
@@ -92,7 +92,8 @@ def _judged(source: Source, measure: str, run: str) -> dict[str, Any]:
     mean = rows.get("all")
     if mean is None or len(source.paths) > 1:  # the topics of all folders may be fewer
         values = {topic: _value(rows[topic]) for topic in topics if topic in rows}
-        estimate, _ = mean_over_topics(values, None if is_of_answered(measure) else topics)
+        is_of_answered = source.scores.is_of_answered(measure)
+        estimate, _ = mean_over_topics(values, None if is_of_answered else topics)
     else:
         estimate = _value(mean)
     has_bounds = estimate.n_unjudged > 0 and estimate.low is not None

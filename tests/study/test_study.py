@@ -275,6 +275,21 @@ def test_the_score_of_a_run_is_open_where_nothing_was_judged(data, tmp_path):
     assert result.lexical_kappa == 0.0
 
 
+def test_a_judge_that_says_yes_to_everything_has_no_tau_on_a_sample(data):
+    """Runs lack topics by the draw alone: that must not make an order that people's agrees with."""
+    items = [
+        item
+        for item in sets.CRUX_REPORTS.items(data)
+        if item.ids["run_id"] != "oracle" or item.ids["topic_id"] == "t1"
+    ]
+    assert len({item.ids["topic_id"] for item in items}) > 1
+    yes = {item.cell: "5" for item in items}
+    (question,) = sets.CRUX_REPORTS.questions
+    result = figures(sets.CRUX_REPORTS, question, items, yes, yes, tuple("012345"), resamples=0)
+    assert result.n_runs > 1
+    assert (result.tau_runs, result.tau_topics) == (None, None)
+
+
 @pytest.mark.slow
 def test_the_lexical_column_is_that_of_the_page_on_lexical_judges(shared_data, tmp_path, capsys):
     """Through `judge run items` as through the rules themselves, on the smaller of the sets."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
@@ -15,6 +16,7 @@ from ....records.scores import score_rows
 from ...protocols.measure_values import is_of_answered
 from ...protocols.pieces import TopicFiles
 from ...protocols.program import Folder
+from ...protocols.table import chosen
 from .views import SCORES, AnswerView, Judged, answers_of
 
 Standing = Literal["stated", "partly", "missed", "unjudged"]
@@ -64,6 +66,7 @@ class TopicAnswers:
         points: by program and item, in the order of the files. standing: by run, of each of them.
         counts: by run and program, labels of all that is no point, None: not judged.
         scores: by run and measure. answered: runs with an answer, or one that could not be made.
+        is_by_own_topics: whether a missing answer has no value of a measure, see `Program`.
     """
 
     topic_id: str
@@ -73,6 +76,7 @@ class TopicAnswers:
     counts: dict[str, dict[str, Counter[str | None]]] = field(default_factory=dict)
     scores: dict[str, dict[str, ScoreRow]] = field(default_factory=dict)
     not_made: dict[str, str] = field(default_factory=dict)
+    is_by_own_topics: Callable[[str], bool] = lambda measure: False
 
     @property
     def answered(self) -> list[str]:
@@ -85,7 +89,8 @@ class TopicAnswers:
             row = self.scores[run].get(measure)
             return row.value if row is not None else None
         has_some = any(measure in of for of in self.scores.values())
-        return 0.0 if has_some and not is_of_answered(measure) else None
+        is_of_own = self.is_by_own_topics(measure) or is_of_answered(measure)
+        return 0.0 if has_some and not is_of_own else None
 
     def rank(self, run: str, measure: str, runs: Sequence[str]) -> int | None:
         """From 1, of the runs with a value."""
@@ -133,18 +138,23 @@ def topics_of(
     """The answers of all runs, topic by topic; one without any answer has no points."""
     about = Folder(folder, problems)
     eta = int(about.setting("coverage", "eta") or 0)
+    programs = chosen(about.programs)
     wanted = iter(about.topics or () if topic is None else [topic])
+
+    def is_by_own_topics(measure: str) -> bool:
+        return any(program.is_by_own_topics(measure, about) for program in programs)
+
     views = answers_of(folder, problems, topic=topic, with_texts=False)
     for topic_id, of_topic in groupby(views, lambda view: view.topic_id):
         for name in wanted:
-            topic_answers = TopicAnswers(name)
+            topic_answers = TopicAnswers(name, is_by_own_topics=is_by_own_topics)
             if name == topic_id:
                 for view in of_topic:
                     topic_answers.add(view, eta)
             yield topic_answers
             if name == topic_id:
                 break
-    yield from map(TopicAnswers, wanted)
+    yield from map(partial(TopicAnswers, is_by_own_topics=is_by_own_topics), wanted)
 
 
 def means_of(folder: Path, problems: Problems) -> dict[str, dict[str, ScoreRow]]:

@@ -30,6 +30,19 @@ def test_an_item_that_was_not_judged_earns_at_worst_what_the_worst_label_does():
     assert row["a", "all", "tone"].high == 1.0
 
 
+# A sample of items: that a run has none of a topic says nothing about the run.
+def test_a_run_is_scored_over_the_topics_that_it_has_items_of():
+    items = [
+        item("a", "t1", "1", "kind"),
+        item("b", "t1", "1", "kind"),
+        item("b", "t2", "1", "rude"),
+    ]
+    row = scored(items, ["t1", "t2"])["a", "all", "tone"]
+    assert (row.value, row.low, row.high) == (1.0, 1.0, 1.0)
+    assert (row.n_topics, row.n_answered, row.n_asked) == (1, 1, 2)
+    assert scored(items, ["t1", "t2"])["b", "all", "tone"].value == pytest.approx((1 + 0.25) / 2)
+
+
 def test_a_run_whose_items_are_all_of_other_topics_has_no_score():
     items = [item("a", "t1", "1", "kind"), item("b", "beyond", "1", "kind")]
     assert {run for run, _, _ in scored(items, ["t1"])} == {"a"}

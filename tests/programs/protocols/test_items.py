@@ -107,11 +107,11 @@ def test_scores_are_those_of_a_hand_count(run):
         ("a", "t2"): (1.0, 1),
         ("a", "all"): (0.875, 3),
         ("b", "t1"): (0.0, 1),
-        ("b", "all"): (0.0, 1),  # and 0 on t2, of which b has no item
+        ("b", "all"): (0.0, 1),  # over t1 alone: b has no item of t2
     }
     assert mean(result, "a", "share_partly").value == 0.25  # half of t1, nothing of t2
     assert mean(result, "a", "share_yes").value == 0.75
-    assert mean(result, "b", "share_no").value == 0.5
+    assert mean(result, "b", "share_no").value == 1.0
     assert mean(result, "a", "groundedness").n_topics == 2
 
 
