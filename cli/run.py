@@ -148,6 +148,7 @@ def _note_uncounted(config: Any) -> None:
 
 
 def _report(result: Any) -> None:
+    from ..programs.engine.folders.constant_judges import constant_judges
     from ..programs.scoring.hunts import hunt_lines
 
     manifest, spent = result.manifest, result.manifest["this_time"]
@@ -163,7 +164,7 @@ def _report(result: Any) -> None:
         last += unjudged_lines(result.folder, manifest)
     report_end(
         manifest,
-        first=[judged, *hunt_lines(result.folder)],
+        first=[judged, *constant_judges(manifest), *hunt_lines(result.folder)],
         counted={**manifest["counts"], **manifest["problems"]},
         took=took,
         partial="the results are partial",

@@ -15,11 +15,12 @@ from typing import Any
 from weakref import finalize
 
 from ..backends.loop import Stop
-from ..programs.run import check_collection
+from ..programs.engine.folders.constant_judges import constant_judges
+from ..programs.run import check_collection, judge_collection
 from ..records.reading.problems import InputError
 from ..records.writing.files import remove
 from .result import Result
-from .run import config_from, run
+from .run import config_from
 from .samples.asking import Answering, Asking, topics_asked
 from .samples.banks import BEGUN, add_to_bank, use_bank
 from .samples.cells import check_writable
@@ -84,7 +85,8 @@ def evaluate(
 
     Returns: scores, judgements and counts.
     Raises: InputError for samples that lack something, naming which, and what is there.
-    Warns: UserWarning of questions that `answer` failed on, and of those without nuggets.
+    Warns: UserWarning of questions that `answer` failed on, of those without nuggets, and of a
+        judge that gave all of 15 or more items the same label.
 
     Example: nj.evaluate([{"question": q, "answer": a, "contexts": texts}], "support")
     """
@@ -132,7 +134,7 @@ def evaluate(
         if has_earlier:
             check_collection(config_from({**data, **options}), config)
         files.publish()
-    result: Result = run(config, quiet=quiet)
+    result = Result(judge_collection(config, quiet=quiet).folder)
     if bank is not None:
         add_to_bank(Path(bank), folder / "nuggets.jsonl")
     remove(asking.path)
@@ -209,3 +211,4 @@ def _doubts(result: Result, asking: Asking) -> Iterator[str]:
     if left_out := result.manifest.get(_LEFT_OUT):
         of = f"{len(left_out):,} of {len(result.manifest['data']['topic_ids']):,} questions"
         yield f"{of} have no nuggets, given or made of contexts; no measure of nuggets has them"
+    yield from constant_judges(result.manifest)

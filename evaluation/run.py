@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from ..programs.config.reading import dotted, load_config
 from ..programs.config.sections import Config
+from ..programs.engine.folders.constant_judges import constant_judges
 from ..programs.run import judge_collection
 from .result import Result
 
@@ -29,13 +31,18 @@ def run(
     Returns: scores, judgements and counts, read back from the folder.
     Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
         judged until then is in the folder's journal, and the same call goes on from there.
+    Warns: UserWarning of a judge that gave all of 15 or more items the same label.
     """
     if isinstance(config, Config):
         if settings:
             raise ValueError("give settings or a Config, not both")
-        return Result(judge_collection(config, quiet=quiet).folder)
-    path = Path(config) if config is not None else None
-    return Result(judge_collection(config_from(settings, path), quiet=quiet).folder)
+    else:
+        path = Path(config) if config is not None else None
+        config = config_from(settings, path)
+    result = Result(judge_collection(config, quiet=quiet).folder)
+    for what in constant_judges(result.manifest):
+        warnings.warn(what, UserWarning, stacklevel=2)
+    return result
 
 
 def config_from(settings: Mapping[str, Any], path: Path | None = None) -> Config:

@@ -82,6 +82,8 @@ class Study:
             _say(f"{part.name}: {len(part.items):,} items")
             judge_collection(parts.lexical(part, self.out))
             self.states[part.name] = parts.run_part(part, self.out, self.left(), self.options.quiet)
+            for what in parts.doubts(part):
+                _say(what)
             if self.states[part.name] != State.DONE:
                 return
 

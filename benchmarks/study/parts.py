@@ -12,6 +12,9 @@ from typing import Any
 from nuggetjudge.backends.spending.price import cost_of, price_of
 from nuggetjudge.programs.config.sections import Config, JudgeConfig
 from nuggetjudge.programs.engine.estimates import Estimate
+from nuggetjudge.programs.engine.folders.constant_judges import constant_judges
+from nuggetjudge.programs.engine.manifest import read_manifest
+from nuggetjudge.programs.engine.results import MANIFEST
 from nuggetjudge.programs.run import judge_collection, plan
 from nuggetjudge.records.writing.appending import Appending
 from nuggetjudge.records.writing.files import NewFile
@@ -66,6 +69,13 @@ def run_part(part: Part, out: Path, max_cost: float | None, quiet: bool) -> Stat
         file.write(json.dumps(row).encode() + b"\n")
         file.close()
     return State.STOPPED if result.manifest["limit_reached"] else State.DONE
+
+
+def doubts(part: Part) -> list[str]:
+    """What to know of the judge of a part that was run."""
+    folder = part.config.run.out
+    there = (folder / MANIFEST).is_file()
+    return list(constant_judges(read_manifest(folder))) if there else []
 
 
 def taken(part: Part) -> Taken:

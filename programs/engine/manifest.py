@@ -89,6 +89,7 @@ class _ReadBack(_Always, total=False):
     made_in: _MadeIn
     partial: bool
     judges: dict[str, Any]
+    labels: dict[str, dict[str, StrictInt]]
     calls: dict[str, StrictInt]
     tokens: dict[str, StrictInt]
     tokens_by: dict[str, dict[str, StrictInt]]

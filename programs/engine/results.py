@@ -72,6 +72,7 @@ class Results:
         self.reasons: Counter[str] = Counter()
         self.n_calls: Counter[str] = Counter()
         self.tokens_by: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by who answered
+        self.labels: defaultdict[str, Counter[str]] = defaultdict(Counter)  # by judge, and members
         self.agents: dict[str, AgentWork] = {}  # by stage
         self.notes: dict[str, Any] = {}  # of programs, for the manifest
         self.missing: dict[str, tuple[str, Reason]] = {}  # by topic: the first that is not judged
@@ -195,6 +196,7 @@ class Results:
             "judged": dict(self.n_judged),
             "unjudged": dict(self.n_unjudged),
             "unjudged_by_reason": dict(self.reasons),
+            "labels": {name: dict(counts) for name, counts in sorted(self.labels.items())},
             "share_missing": self.share_missing,
         }
 

@@ -72,6 +72,13 @@ class Outcomes:
 
     def _count(self, verdicts: Sequence[Mapping[str, Any]]) -> None:
         """Count what a reader should know of verdicts."""
+        judge = self._stage.judges[0] if len(self._stage.judges) == 1 else self._stage.name
+        for row in verdicts:
+            if (label := row.get("label")) is not None:
+                self._results.labels[judge][label] += 1
+            for member, vote in (row.get("votes") or {}).items():
+                if vote is not None:
+                    self._results.labels[f"{judge}.{member}"][vote] += 1
         if n_wrong := sum(map(wrong_quotes, verdicts)):
             self._results.count("quotes that do not stand in the judged text", n_wrong)
         verified = [row for row in verdicts if row.get("method") == VERIFIED]

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from ...metrics.bootstrap import LEVEL
 from ...programs.analysis.answers.wording import counted
+from ...programs.engine.folders.constant_judges import constant_judges
 from ...programs.engine.folders.independence import dependence_notes
 from ...records.reading.problems import InputError
 from ..source import Source
@@ -43,6 +44,8 @@ def _of_runs(source: Source) -> Iterator[dict[str, str]]:
             yield _warning(text, "unjudged", "what was not judged")
         for note in dependence_notes(result.manifest):
             yield _warning(f"{name}{note}", "method", "how it was judged")
+        for what in constant_judges(result.manifest):
+            yield _warning(f"{name}{what}.", "method", "how it was judged")
     if n := sum(result.n_unjudged for result in source.results):
         widened = widened_runs(source)
         runs = "run" if len(source.runs) == 1 else "runs"

@@ -53,6 +53,20 @@ def test_flags_name_items_judge_and_fields(judge, own, items):
     assert means["one", "mean_gain"] == means["two", "share_yes"] == 1.0
 
 
+def test_a_judge_that_gives_everything_one_label_is_said(judge, own, tmp_path):
+    path = tmp_path / "many.jsonl"
+    rows = [{"topic_id": f"t{i}", "claim": f"claim {i}", "source": "s"} for i in range(15)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    with MockServer(brain=lambda body: {"label": "no"}) as server:
+        model = ["--model", "hosted_vllm/mock", "--api-base", server.base_url]
+        ran = judge("run", "items", "--items", path, "--judge", own, *model, "--quiet")
+    (line,) = [line for line in ran.err.splitlines() if "same label" in line]
+    assert (ran.code, line.startswith("Judge item gave all 15 items the same label (no)")) == (
+        0,
+        True,
+    )
+
+
 def test_a_judge_without_a_twin_says_in_a_line_that_it_needs_a_model(judge, own, items):
     data = ["--items", items, "--judge", own, "--field", "claim=sentence"]
     ran = judge("run", "items", *data, "--model", "lexical")
