@@ -21,7 +21,15 @@ from .desk import Desk
 from .disputed import Docket
 from .messages import Wrong, check_of, check_same, event_in, id_in, verdict_in
 from .people import Person
-from .shown import shown_answer, shown_bank, shown_item, shown_point, shown_recent, shown_task
+from .shown import (
+    shown_answer,
+    shown_bank,
+    shown_item,
+    shown_point,
+    shown_recent,
+    shown_review,
+    shown_task,
+)
 from .workplace import Workplace
 
 Answer: TypeAlias = Mapping[str, Any] | list[Any]
@@ -49,6 +57,7 @@ def routes(work: Workplace) -> list[Route]:
         "verify": api.of_position(shown_point),
         "next": api.next,
         "recent": api.recent,
+        "review": api.review,
         "dispute": api.dispute,
         "reveal": api.reveal,
         "progress": api.progress,
@@ -105,6 +114,10 @@ class Api:
     def recent(self, request: Request) -> Answer:
         """The person's last deeds."""
         return shown_recent(self._desk(request))
+
+    def review(self, request: Request) -> Answer:
+        """What the person flagged, could not tell or left."""
+        return shown_review(self._desk(request))
 
     def dispute(self, request: Request) -> Answer:
         """A dispute."""

@@ -13,7 +13,6 @@ from ..store.events import Verdict
 from ..store.state import State
 from ..work.disputes import JUDGE, Dispute, disputes, letter_of
 from ..work.task import Task
-from ..work.wording import question_of
 from .desk import Desk, Progress
 
 Object = dict[str, Any]
@@ -93,7 +92,8 @@ class Docket:
         return {
             "n": n,
             "item": self.name(dispute),
-            "question": question_of(self.task.kind, dispute.cell[-1]),
+            "question": self.task.question(dispute.cell),
+            "words": self.task.label_words(dispute.cell),
             "texts": [one._asdict() for one in self.task.shown(dispute.cell)],
             "voices": dispute.unnamed(),
             "verdict": decision,

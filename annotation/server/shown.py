@@ -15,7 +15,6 @@ from ..work.wording import (
     cannot_tell_key,
     judge_input,
     practice_of,
-    question_of,
     shown_labels,
     words_of,
 )
@@ -31,8 +30,8 @@ def shown_task(task: Task, views: Sequence[str]) -> Object:
     return {
         "kind": task.kind,
         "title": words_of(task.kind).title,
-        "question": question_of(task.kind),
-        "scale": [one._asdict() for one in shown_labels(task.kind, task.scale)],
+        "question": task.question(),
+        "scale": [one._asdict() for one in shown_labels(task.kind, task.scale, task.guidelines)],
         "needs_spans": sorted(task.needs_spans),
         "cannot_tell": cannot_tell_key(task.scale),
         "inputs": list(task.inputs),
@@ -59,7 +58,8 @@ def shown_item(desk: Desk, n: int) -> Object:
     return {
         "n": n,
         "item": desk.name(n),
-        "question": question_of(task.kind, entry.cell[-1]),
+        "question": task.question(entry.cell),
+        "words": task.label_words(entry.cell),
         "texts": texts,
         "shown": entry.shown,
         "label": shown_label(label) if isinstance(label, Label) else None,
@@ -151,6 +151,27 @@ def shown_label(label: Label) -> Object:
         "rationale": label.rationale,
         "active_ms": label.active_ms,
     }
+
+
+def shown_review(desk: Desk) -> Object:
+    """How far the person is, and what they may want to see again: one row a position."""
+    kind, rows = desk.task.kind, []
+    with desk.journal() as journal:
+        for n, entry in enumerate(desk.entries):
+            label = journal.state.last(desk.key_of(n))
+            flag = journal.state.last(("flag", kind, *entry.cell))
+            is_flagged = isinstance(flag, Flag) and flag.on and not entry.repeat
+            is_labelled = isinstance(label, Label)
+            row = {
+                "n": n,
+                "is_flagged": is_flagged,
+                "why": flag.why if isinstance(flag, Flag) and is_flagged else "",
+                "cannot_tell": isinstance(label, Label) and label.label is None,
+                "is_open": not is_labelled,
+            }
+            if is_flagged or row["cannot_tell"] or not is_labelled:
+                rows.append(row)
+    return {"items": rows, "progress": desk.progress._asdict()}
 
 
 def shown_recent(desk: Desk) -> list[Object]:

@@ -53,6 +53,7 @@ class Workplace:
     ) -> None:
         self.task, self.folder, self.desks = task, folder, desks
         self.others = others
+        self.overlap: float | None = None  # share of each queue that all annotators get
         self.dockets: dict[str, Docket] = {}
         self.is_looked_at = Event()  # an item, or how far all are: what can wait, waits for it
         self.views = _VIEWS.get(task.kind, _ITEMS)
@@ -86,6 +87,7 @@ class Workplace:
         figures = dict(self.figures()) if self.figures is not None else {"measures": []}
         far = {name: desk.progress for name, desk in self.desks.items()}
         far |= {name: docket.progress for name, docket in self.dockets.items()}
+        figures["overlap"] = self.overlap
         figures["desks"] = [{"annotator": name, **each._asdict()} for name, each in far.items()]
         return figures
 
@@ -138,6 +140,7 @@ def open_workplace(
     labelling = {name: desks[name] for name in names if name in annotators}
     others = [one for one in people if one.name not in names or one.imported.n]
     work = Workplace(task, folder, labelling, others)
+    work.overlap = plan.overlap
     for name in adjudicators:
         work.dockets[name] = Docket(
             task, desks[name], work.states, against_judge=against_judge, seed=plan.seed

@@ -5,6 +5,7 @@ import { bind } from "../../report/web/keys.js";
 import { get, go, listen, section } from "../../report/web/state.js";
 import { connect } from "./api.js";
 import { banner } from "./banner.js";
+import { guidelines } from "./guidelines.js";
 import { head } from "./head.js";
 import { help } from "./help.js";
 
@@ -52,6 +53,7 @@ async function start() {
   const named = () => (screens.includes(section()) ? section() : screens[0]);
   const header = head(api, screens.map((name) => ({ name, title: SCREENS[name].title })));
   banner(api);
+  if (api.task.guidelines) header.add(guidelines(api.task));
   bind("?", "show the keys", help);
   document.querySelector(".skip").addEventListener("click", (event) => {
     event.preventDefault();

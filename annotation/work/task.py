@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,8 +20,10 @@ from ...programs.inputs.hashes import hash_of
 from ...programs.protocols.judged_files import judged_file, kinds_in, scale_in, scale_of
 from ...records.evidence import text_hash
 from ...records.labels.cells import Cell, LabelFile, LabelKind, check_same_things
+from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
 from ...records.reading.problems import InputError, Problems
+from ...records.tools.rubric_verdicts import read_verdicts
 from ..store.kinds import Kind
 from .bank import BankTexts
 from .documents import PointDocuments
@@ -32,11 +35,13 @@ from .wording import (
     ShownText,
     is_of_narratives,
     judge_input,
+    question_of,
     shown_name,
     words_of,
 )
 
 REQUIRED = "required"
+_MOST_QUESTION = 200  # characters of what stands over an item
 _WHERE_KNOWN = ("title", "sub_narratives")  # shown where a text has some
 
 
@@ -53,6 +58,8 @@ class Task:
         needs_spans: labels that nobody can give without the words that they rest on.
         guidelines: as plain text. fingerprint: names the results that the items are of.
         files: the judges' labels, one of each of `results`; () of `bank` and `verify`.
+        asks: what people are asked about each item; "": the question of the kind.
+        penalties: cells whose criterion names a fault.
         bank, points: what `bank` and `verify` are about. documents: of the points.
         expect: called, once, with the cells of which texts will be wanted.
     """
@@ -67,6 +74,8 @@ class Task:
     fingerprint: str
     files: tuple[LabelFile, ...] = ()
     needs_spans: frozenset[str] = frozenset()
+    asks: str = ""
+    penalties: frozenset[Cell] = frozenset()
     bank: BankTexts | None = None
     points: dict[Cell, Point] = field(default_factory=dict)
     documents: PointDocuments | None = None
@@ -95,6 +104,16 @@ class Task:
     def judged(self, cell: Cell) -> str | None:
         """The label that the first judge gave. Not for people who label from scratch."""
         return self.files[0].cells.get(cell) if self.files else None
+
+    def question(self, cell: Cell | None = None) -> str:
+        """What people are asked about a cell; None: about cells in general."""
+        if cell in self.penalties:
+            return words_of(self.kind).penalty_question
+        return self.asks or question_of(self.kind, cell[-1] if cell else "")
+
+    def label_words(self, cell: Cell) -> Mapping[str, str]:
+        """Words of labels that a cell has of its own; {}: those of the kind."""
+        return words_of(self.kind).penalty_labels if cell in self.penalties else {}
 
     def number(self, cell: Cell) -> int:
         """The index of a cell among all. Raises: KeyError if it is none."""
@@ -162,6 +181,7 @@ def task_of(
         raise InputError(f"{first}: no item of it has a label of the judge")
     cells = tuple(sorted(files[0].cells))
     reader = TextReader(first, files[0].kind, cells, problems)
+    about = _about(first, kind, files[0].scale)
     return Task(
         results=tuple(results),
         kind=kind,
@@ -169,9 +189,11 @@ def task_of(
         key_names=files[0].key_names,
         inputs=wanted_texts(first, files[0].kind) or tuple(TEXTS),
         cells=cells,
-        guidelines=guidelines_of(kind, guidelines, _about(first, kind, files[0].scale)),
+        guidelines=guidelines_of(kind, guidelines, about),
         fingerprint=_fingerprint(first),
         files=files,
+        asks=_first_sentence(about) if kind == "items" else "",
+        penalties=_penalties(first) if kind == "rubric" else frozenset(),
         expect=reader.expect,
         _texts=reader.of,
     )
@@ -223,6 +245,23 @@ def _about(folder: Path, kind: Kind, scale: Sequence[str]) -> str:
     if is_of_narratives(kind, scale):
         return words_of(NARRATIVES).guidelines
     return _question_in(folder) if kind == "items" else ""
+
+
+def _first_sentence(text: str) -> str:
+    """What a question begins with, short enough to stand over each item; "" where it is not."""
+    sentence = re.split(r"(?<=[.?!])\s", " ".join(text.split()), maxsplit=1)[0]
+    return sentence if len(sentence) <= _MOST_QUESTION else ""
+
+
+def _penalties(results: Path) -> frozenset[Cell]:
+    """The cells of criteria with a weight below 0; none where a file has no weights."""
+    path = judged_file(results, "rubric")
+    if file_kind(path) == "labels":
+        return frozenset()
+    verdicts = read_verdicts(path, Problems())
+    return frozenset(
+        (one.topic_id, one.run_id, one.criterion_id) for one in verdicts if one.weight < 0
+    )
 
 
 def _question_in(folder: Path) -> str:

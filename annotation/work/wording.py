@@ -5,7 +5,9 @@ Each kind has a file in `words/`, with all words about it.
 
 from __future__ import annotations
 
+import re
 import tomllib
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -19,15 +21,20 @@ TELL = "Where you cannot decide, say so (cannot tell): a guess is counted as you
 ALONE = "Go by the words in front of you, not by what you know or could look up."
 _GRADED = 6  # from so many whole grades on, the digits are the grades
 _MOST_KEYS = 9
+MOST_MEANING = 300  # characters
 
 
 class ShownLabel(NamedTuple):
-    """A label as people see it: its word, the key that gives it ("": none), its mark."""
+    """A label as people see it: its word, the key that gives it ("": none), its mark.
+
+    `meaning`: what the guidelines say of it, "" where they do not.
+    """
 
     label: str
     word: str
     key: str
     mark: str
+    meaning: str = ""
 
 
 class ShownText(NamedTuple):
@@ -60,7 +67,8 @@ class Words:
         title: what the kind is called. question: asked about each item. parts: asked instead
             about some parts of it.
         guidelines: with {alone} and {tell} for what all kinds share.
-        labels: what each means. names: of texts. inputs: of the judge, where it has other names.
+        labels: what each means. penalty_question, penalty_labels: instead, where a criterion names
+            a fault. names: of texts. inputs: of the judge, where it has other names.
         shared: the text that several items share, and the last of the ids that name it.
         practice_texts: the names of the texts of `practice`, items that we made up.
     """
@@ -70,6 +78,8 @@ class Words:
     question: str = ""
     parts: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    penalty_question: str = ""
+    penalty_labels: Mapping[str, str] = field(default_factory=dict)
     names: Mapping[str, str] = field(default_factory=dict)
     inputs: Mapping[str, str] = field(default_factory=dict)
     shared: Sequence[str] = ()
@@ -103,10 +113,10 @@ def question_of(kind: Kind, part: str = "") -> str:
     return words.parts.get(part, words.question)
 
 
-def shown_labels(kind: Kind, scale: Sequence[str]) -> list[ShownLabel]:
+def shown_labels(kind: Kind, scale: Sequence[str], guidelines: str = "") -> list[ShownLabel]:
     """The labels, worst to best. Keys are 1, 2, 3 ..., or the grades where these are 0 to 5.
 
-    >>> [tuple(one[1:]) for one in shown_labels("support", ["none", "partial", "full"])]
+    >>> [tuple(one[1:4]) for one in shown_labels("support", ["none", "partial", "full"])]
     [('none of it', '1', '✗'), ('part of it', '2', '◐'), ('all of it', '3', '✓')]
     """
     words = words_of(NARRATIVES if is_of_narratives(kind, scale) else kind).labels
@@ -116,7 +126,26 @@ def shown_labels(kind: Kind, scale: Sequence[str]) -> list[ShownLabel]:
         key = label if is_graded else str(at + 1) if at < _MOST_KEYS else ""
         mark = "✗" if at == 0 else "✓" if at == len(scale) - 1 else "◐"
         shown.append(ShownLabel(label, words.get(label, label.replace("_", " ")), key, mark))
-    return shown
+    meanings = _meanings_in(guidelines, shown)
+    return [one._replace(meaning=meanings.get(one.label, "")) for one in shown]
+
+
+def _meanings_in(guidelines: str, shown: Sequence[ShownLabel]) -> dict[str, str]:
+    """What stands behind "label:" or its word, up to the next label or the end of the paragraph.
+
+    A label that stands there twice has two meanings, so it is left out.
+    """
+    labels = {name.lower(): one.label for one in shown for name in (one.label, one.word)}
+    names = "|".join(re.escape(name) for name in sorted(labels, key=len, reverse=True))
+    found = list(re.finditer(rf"(?<!\w)({names}):\s+", guidelines, re.IGNORECASE)) if names else []
+    ends = [*(match.start() for match in found[1:]), len(guidelines)]
+    n = Counter(labels[match[1].lower()] for match in found)
+    meanings = {}
+    for match, end in zip(found, ends, strict=False):  # no match: one end
+        text = " ".join(guidelines[match.end() : end].split("\n\n")[0].split())
+        if n[label := labels[match[1].lower()]] == 1:
+            meanings[label] = text[:MOST_MEANING]
+    return meanings
 
 
 def is_of_narratives(kind: Kind, scale: Sequence[str]) -> bool:

@@ -5,9 +5,10 @@ import { bind } from "../../../report/web/keys.js";
 import { say } from "../../../report/web/say.js";
 import { holdKeys } from "../waitingkeys.js";
 import { deeds } from "./deeds.js";
+import { ending } from "./ending.js";
 import { keep, kept } from "./drafts.js";
 import { bindLabelling, labelling } from "./labelling.js";
-import { radios } from "./labels.js";
+import { radios, worded } from "./labels.js";
 import { mounted } from "./mounted.js";
 import { refusal, trouble } from "./notices.js";
 import { spanMarks } from "./spans.js";
@@ -34,7 +35,7 @@ function screen(root, api, route) {
   const reading = el("div", { class: "reading" });
   const list = el("ol", { class: "rows" });
   const left = el("p", { class: "soft", role: "status" });
-  const ending = el("div", { class: "more" },
+  const below = el("div", { class: "more" },
     el("button", { type: "button", class: "main", onclick: () => done() }, el("kbd", { "aria-hidden": "true" }, "d"), " all done"), left, last.root);
   const why = noteField({
     label: "Why this label?",
@@ -77,7 +78,7 @@ function screen(root, api, route) {
     rows = items.map((item, i) => row(item, i, above));
     list.replaceChildren(...rows.map(({ root: one }) => one));
     root.replaceChildren(work.how.root, notice, el("h1", {}, (isShared && question) || task.question),
-      el("div", { class: "beside" }, reading, el("div", { class: "listed" }, list, ending)));
+      el("div", { class: "beside" }, reading, el("div", { class: "listed" }, list, below)));
     at = -1;
     choose(Math.max(rows.findIndex(({ item }) => (n === null ? !item.label : item.n === n)), 0));
     if (!root.contains(document.activeElement)) root.focus({ preventScroll: true });
@@ -88,7 +89,7 @@ function screen(root, api, route) {
     const read = item.texts.filter(({ of }) => !above.has(of));
     const words = read.map(({ text }) => text).join(" ");
     const buttons = radios({
-      name: `label-${item.n}`, legend: el("span", { class: "text" }, words), all,
+      name: `label-${item.n}`, legend: el("span", { class: "text" }, words), all: worded(all, item.words),
       chosen: item.label ? item.label.label : undefined,
       onchoose: (value) => {
         choose(i);
@@ -234,7 +235,7 @@ function screen(root, api, route) {
     if (n === undefined || !isWanted()) return;
     if (n === null) {
       say("all done");
-      notice.replaceChildren(el("p", { class: "done" }, "Every item of every answer has a label. You can still go back and change one."));
+      notice.replaceChildren(await ending(api, "Every item of every answer has a label. You can still go back and change one.", (n) => goes(n)));
     } else await open(n, false);
   }
 

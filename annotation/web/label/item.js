@@ -5,9 +5,10 @@ import { bind } from "../../../report/web/keys.js";
 import { say } from "../../../report/web/say.js";
 import { holdKeys } from "../waitingkeys.js";
 import { deeds } from "./deeds.js";
+import { ending } from "./ending.js";
 import { keep, kept } from "./drafts.js";
 import { bindLabelling, labelling } from "./labelling.js";
-import { radios } from "./labels.js";
+import { radios, worded } from "./labels.js";
 import { mounted } from "./mounted.js";
 import { refusal, trouble } from "./notices.js";
 import { queue } from "./queue.js";
@@ -47,7 +48,7 @@ function screen(root, api, route) {
     onleft: () => again("the reason is saved"),
   });
   const actions = el("div", { class: "more" }, [
-    ["u", "undo", undo], ["s", "mark words", spans], ["c", "say why", reason], ["f", "flag", flag],
+    ["u", "undo", undo], ["s", "mark words", spans], ["c", "say why", reason], ["f", "flag", flag], ["n", "note on the flag", note],
     ["l", "later", skip], ["x", "take the label away", clear],
   ].map(([key, word, act]) => el("button", { type: "button", "data-key": key, onclick: () => act() },
     el("kbd", { "aria-hidden": "true" }, key), ` ${word}`)));
@@ -101,7 +102,7 @@ function screen(root, api, route) {
       flagNote.set(note, note);
     }
     chosen = radios({
-      name: "label", legend: item.question ?? task.question, all, onchoose: label,
+      name: "label", legend: item.question ?? task.question, all: worded(all, item.words), onchoose: label,
       chosen: item.label ? item.label.label : undefined,
     });
     asking.replaceChildren(...[
@@ -169,10 +170,12 @@ function screen(root, api, route) {
     await show(reply.n, true);
   }
 
-  function finished() {
+  async function finished() {
     say("all done");
+    const end = await ending(api, NOTHING_OPEN, (n) => show(n));
     notice.querySelector(".done")?.remove();
-    notice.append(el("p", { class: "done" }, NOTHING_OPEN));
+    notice.append(end);
+    scrollTo({ top: 0 });
   }
 
   /** What is not sent is kept in this browser. */
@@ -195,9 +198,14 @@ function screen(root, api, route) {
     deed.flag(item, !item.flagged, item.flagged ? "" : flagNote.text());
     flagged();
     last.did({ n: item.n, what: item.flagged ? "flag" : "unflag" });
-    say(item.flagged ? "flagged" : "not flagged");
-    if (item.flagged) flagNote.open(() => root.focus({ preventScroll: true }));
-    else flagNote.set("");
+    say(item.flagged ? "flagged; n writes a note" : "not flagged");
+    if (!item.flagged) flagNote.set("");
+  }
+
+  /** What is wrong with the item; flagging itself keeps the focus where it is, so that the next key labels. */
+  function note() {
+    if (!item?.flagged) return say("flag the item first (f)");
+    flagNote.open(() => root.focus({ preventScroll: true }));
   }
 
   function flagged() {
@@ -243,7 +251,7 @@ function screen(root, api, route) {
 
   return {
     goes: (n) => n !== item?.n && show(n),
-    label, clear, flag, skip, undo, move, spans, reason,
+    label, clear, flag, note, skip, undo, move, spans, reason,
     isThere: () => Boolean(item),
     keeps: () => work.kept(item, label),
     marks: () => (marks?.isOn() ? marks : null),
@@ -263,5 +271,6 @@ function screen(root, api, route) {
 function bindKeys(task, shown) {
   const words = { j: "next item", k: "item before", s: "mark words; again: done" };
   const { once } = bindLabelling("item", task, shown, words, (page, step) => void page.move(step));
+  bind("n", "note on the flag", once((page) => page.note()), "item");
   bind("l", "leave it for later", once((page) => page.skip()), "item");
 }

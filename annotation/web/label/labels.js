@@ -18,6 +18,11 @@ export function choices({ scale, cannot_tell: key }) {
   return [...labels, { label: null, word: "cannot tell", key, mark: "?", tone: "unknown" }];
 }
 
+/** The choices in the words of an item that has its own: { label: word }. What the others mean is not said of them. */
+export function worded(all, words) {
+  return all.map((one) => (words && Object.hasOwn(words, one.label) ? { ...one, word: words[one.label], meaning: "" } : one));
+}
+
 /** What a choice looks like; its glyph says nothing that its word does not. */
 export function drawn({ mark, tone, word }) {
   return [el("i", { class: `tone ${tone}`, "aria-hidden": "true" }, mark), el("span", {}, word)];
@@ -32,7 +37,7 @@ export function radios({ name, legend, all, chosen, onchoose }) {
     type: "radio", name, value: label ?? "", checked: label === chosen, "aria-label": word,
     onclick: () => onchoose(label),
   }));
-  const labels = all.map((one, i) => el("label", {}, inputs[i],
+  const labels = all.map((one, i) => el("label", { title: one.meaning || null }, inputs[i],
     one.key && !one.isGrade ? el("kbd", { "aria-hidden": "true" }, one.key) : null, drawn(one)));
   const root = el("fieldset", { class: "choices" }, el("legend", {}, legend), el("div", {}, labels));
   root.addEventListener("keydown", (event) => {

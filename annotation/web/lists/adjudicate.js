@@ -3,6 +3,7 @@
 import { count, el } from "../../../report/web/el.js";
 import { say } from "../../../report/web/say.js";
 import { activity } from "../activity.js";
+import { worded } from "../label/labels.js";
 import { byKey, choices, mark, withCannotTell } from "./buttons.js";
 import { paged } from "./paged.js";
 import { reading } from "./reading.js";
@@ -143,7 +144,7 @@ function screen(root, api, n, goTo) {
         + "One appears when two people have labelled the same item and no label has more than half of them."));
     [dispute, task] = await Promise.all([api.get("dispute", { n }), api.get("task")]);
     if (isGone) return;
-    all = withCannotTell(task);
+    all = worded(withCannotTell(task), dispute.words);
     const kept = dispute.verdict ?? null;
     const drafted = typed.read();
     if (kept) {

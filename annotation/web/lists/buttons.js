@@ -11,7 +11,7 @@ const TONES = { "✗": "none", "◐": "part", "✓": "full" };
 export function choices({ legend, choices: all, chosen, onchoose, id, disabled = false }) {
   const button = (one) => el("button", {
     type: "button", class: "choice", "aria-pressed": String(chosen !== undefined && one.label === chosen), disabled,
-    "data-label": one.label ?? "", onclick: () => onchoose(one.label),
+    "data-label": one.label ?? "", title: one.meaning || null, onclick: () => onchoose(one.label),
   }, mark(one), el("span", {}, one.word), one.key && !disabled ? el("kbd", { "aria-hidden": "true" }, one.key) : null);
   return el("div", { class: "question", role: "group", "aria-labelledby": `${id}-legend`, id },
     el("p", { class: "legend", id: `${id}-legend` }, legend), el("div", { class: "row" }, all.map(button)));

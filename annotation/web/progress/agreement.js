@@ -5,7 +5,7 @@ import { range } from "../../../report/web/marks.js";
 import { figures, unknown } from "./tables.js";
 
 /** See progress.js. */
-export function agreement({ agreement: measured, anchoring }) {
+export function agreement({ agreement: measured, anchoring, overlap }) {
   const [kappa, ceiling] = [measured?.kappa, measured?.ceiling];
   const rows = [
     { name: "the judge against people", ...kappa }, { name: "people against each other, the ceiling", ...ceiling },
@@ -26,9 +26,16 @@ export function agreement({ agreement: measured, anchoring }) {
     typeof kappa?.value === "number" ? null : unknown(`How far the judge agrees with people is not known yet: ${
       kappa?.reason ?? "it takes labels of items that the judge labelled too, with two labels or more among them"}.`),
     typeof ceiling?.value === "number" ? null : unknown(`The ceiling is not known yet: ${
-      ceiling?.reason ?? "it takes items that two people labelled. A tenth of each queue is shared for this (--overlap); it comes first"}.`),
+      ceiling?.reason ?? `it takes items that two people labelled.${shared(overlap)}`}.`),
     led(anchoring),
   ];
+}
+
+/** What share of each queue all people get. */
+function shared(overlap) {
+  if (typeof overlap !== "number") return "";
+  return overlap ? ` ${num(100 * overlap, 0)}% of each queue is shared for this (--overlap), and comes first`
+    : " No items are shared here (--overlap 0)";
 }
 
 const bounds = ({ lo, hi }) => (typeof lo === "number" && typeof hi === "number" ? [lo, hi] : null);

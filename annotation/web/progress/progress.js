@@ -13,7 +13,7 @@ const POLL_MS = 3_000;
 const PARTS = [
   ["people", "Who labels, and how fast?", people, ["desks", "people"]],
   ["scores", "What do the labels make of the judge's scores?", scores, ["measures", "level", "reason"]],
-  ["agreement", "How good is the judge, and what could it be?", agreement, ["agreement", "anchoring"]],
+  ["agreement", "How good is the judge, and what could it be?", agreement, ["agreement", "anchoring", "overlap"]],
   ["enough", "Is it enough?", enough, ["measures", "half_width", "cost", "level"]],
 ];
 

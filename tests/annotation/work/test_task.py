@@ -1,10 +1,12 @@
 """Each kind of what was judged can be labelled, with its texts and without the judge's words."""
 
 import json
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
+import nuggetjudge as nj
 from nuggetjudge.annotation.store.kinds import Kind
 from nuggetjudge.annotation.work.answers import groups_of
 from nuggetjudge.annotation.work.guidelines import guidelines_of, guidelines_sha256
@@ -46,6 +48,8 @@ def test_a_kind_has_its_items_texts_guidelines_and_practice(folder, kind):
     assert {text.of for one in practice for text in one.texts} <= set(names) | {"question"}
     assert task.number(task.cells[7]) == 7
     labels = shown_labels(kind, task.scale)
+    told = [one.meaning for one in shown_labels(kind, task.scale, task.guidelines)]
+    assert all(told) if kind != "verify" else not any(told)  # yes and no mean two things there
     keys = [one.key for one in labels] + [cannot_tell_key(task.scale)]
     assert len(set(keys)) == len(keys)
 
@@ -165,3 +169,46 @@ def test_each_kind_has_a_title_a_question_and_guidelines_of_its_own(kind):
     assert words.title
     assert words.guidelines
     assert question_of(kind)
+
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+
+
+def test_a_penalty_asks_for_its_fault_and_has_words_of_its_own(tmp_path):
+    """ "All of it" of a fault that is not there was read as praise."""
+    given = EXAMPLES / "keypoints"
+    data = {f"data.{name}": given / f"{name}.jsonl" for name in ("topics", "rubrics")}
+    runs = {"data.runs": [given / "answers"]}
+    nj.run(program="rubric", model="lexical", out=tmp_path / "out", **data, **runs)
+    task = task_of([tmp_path / "out"], "rubric", Problems())
+    weights = {}
+    for line in (given / "rubrics.jsonl").read_text("utf-8").splitlines():
+        rubric = json.loads(line)
+        for one in rubric["criteria"]:
+            weights[rubric["qid"], one["id"]] = one["weight"]
+    penalties = [cell for cell in task.cells if weights[cell[0], cell[2]] < 0]
+    assert penalties
+    assert len(penalties) < len(task.cells)
+    assert set(penalties) == task.penalties
+    fault = {"not_met": "does not", "partly": "in part", "met": "has this fault"}
+    for cell in task.cells:
+        is_penalty = cell in task.penalties
+        assert task.label_words(cell) == (fault if is_penalty else {})
+        assert ("have this fault" in task.question(cell)) is is_penalty
+    words = [one.word for one in shown_labels("rubric", task.scale)]
+    assert words == ["not met", "partly met", "met"]
+
+
+def test_items_are_asked_what_their_judge_is_asked_with_its_definitions(tmp_path):
+    collection = EXAMPLES / "collection"
+    given = {"items": collection / "labels/grounded.jsonl", "judge": collection / "grounded.yaml"}
+    nj.run(program="items", model="lexical", out=tmp_path / "out", **given)
+    task = task_of([tmp_path / "out"], "items", Problems())
+    said = "Decide how much of the claim the source states, in any wording."
+    assert task.question(task.cells[0]) == task.question() == said
+    labels = shown_labels("items", task.scale, task.guidelines)
+    assert {one.label: one.meaning for one in labels} == {
+        "no": "none of it, or the source says otherwise.",
+        "partly": "some of it.",
+        "yes": "all of it.",
+    }

@@ -128,7 +128,7 @@ def test_a_reload_returns_to_the_item_with_what_was_typed_and_marked(site, open_
 
 def test_flag_with_why_and_without(site, open_site):
     it = open_site(site)
-    it.presses("f")
+    it.presses("f", "n")
     it.page.keyboard.type("no answer at all")
     it.presses("Escape", "1", "k")
     flag = it.page.locator("[data-key=f]")
@@ -141,6 +141,49 @@ def test_flag_with_why_and_without(site, open_site):
     with site.work.desks["ann"].journal() as journal:
         assert list(journal.state.flags()) == []
     assert len(site.labels()) == 1
+
+
+def test_a_flag_swallows_no_label_key(site, open_site):
+    """The flag opened a field, and the label that was pressed next was typed into it."""
+    it = open_site(site)
+    it.presses("f", "3")
+    assert [one.label for one in site.labels()] == ["support"]
+    it.presses("n")
+    assert it.spoken == "flag the item first (f)"
+
+
+def test_guidelines_open_beside_the_item_and_labelling_goes_on(site, open_site):
+    it = open_site(site)
+    drawer = it.page.locator(".drawer")
+    assert not drawer.is_visible()
+    it.presses("g")
+    assert "everything in the fact can be read in the answer" in drawer.inner_text()
+    it.presses("3")
+    assert (len(site.labels()), drawer.is_visible()) == (1, True)
+    it.presses("g")
+    assert not drawer.is_visible()
+    it.page.get_by_role("button", name="Guidelines").click()
+    it.page.get_by_role("button", name="Close").click()
+    assert not drawer.is_visible()
+    meant = it.page.locator(".choices label").evaluate_all("(all) => all.map((e) => e.title)")
+    assert meant[0] == "nothing of it is there, or the answer says the opposite."
+    assert it.misdeeds() == []
+
+
+def test_at_the_end_stand_counts_and_what_to_look_at_again(serve, open_site):
+    it = open_site(serve(nugget_rows(4), n=4))
+    it.presses("f", "n")
+    it.page.keyboard.type("two facts in one")
+    it.presses("Escape", "1", "0", "2", "3")
+    end = it.page.locator(".done")
+    end.wait_for()
+    facts = end.locator(".facts > div").all_text_contents()
+    assert facts[:4] == ["labelled4", "flagged1", "cannot tell1", "without a label0"]
+    rows = end.locator("li").all_inner_texts()
+    assert rows == ["item 1 flagged: two facts in one", "item 2 cannot tell"]
+    end.get_by_role("button", name="item 2").click()
+    it.settled()
+    assert it.position == 1
 
 
 def test_what_is_left_for_later_comes_again_at_the_end(site, open_site):

@@ -200,8 +200,10 @@ def test_hostile_guidelines_are_text_on_the_start_page(serve, open_site, tmp_pat
     text = "\n".join(hostile.TEXTS.values())
     path.write_text(text, "utf-8")
     it = open_site(serve(nugget_rows(n=2), guidelines=path), "start")
-    shown = it.page.locator(".guidelines").evaluate("(e) => e.textContent")
-    assert shown == hostile.shown(text)
+    texts = "(all) => all.map((e) => e.textContent)"
+    shown = it.page.locator(".guidelines").evaluate_all(texts)
+    assert shown == [hostile.shown(text)] * 2  # on the page, and in the drawer
+    assert it.page.locator(".drawer").locator(ELEMENTS).count() == 0
     assert it.page.locator("main").locator(ELEMENTS).count() == 0
     it.page.set_viewport_size({"width": 320, "height": 640})
     assert it.page.evaluate(WIDE) == []
