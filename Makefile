@@ -28,7 +28,7 @@ test: $(READY)
 # Faults, ends at every write, kills and broken files, as a table (docs/robustness.md).
 # SIZE=small, SEED=123 for the same again, ONLY=faults,kinds,ends,disk,kills,files.
 storm: $(READY)
-	PYTHONPATH=tests:tests/mocks $(BIN)/python -m storm --size $(or $(SIZE),full) $(SEED:%=--seed %) $(ONLY:%=--only %)
+	PYTHONPATH=tests:tests/mocks:tests/inputs $(BIN)/python -m storm --size $(or $(SIZE),full) $(SEED:%=--seed %) $(ONLY:%=--only %)
 
 # What takes more than a few seconds, and what reads files, replies and texts from anywhere, of which
 # it draws more than `make test`. Given by name, so that no other file of tests is imported.

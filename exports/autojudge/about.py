@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from ...programs.inputs.hashes import hash_of
+from ...records.reading.digests import hash_of
 from ...records.reading.json_files import read_json_file
 from ...records.reading.problems import InputError
 from ...records.writing.files import write_file

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from ...metrics.agreement.annotators import reliability
 from ...records.labels.cells import Cell, LabelFile
 from ...records.labels.label_rows import csv_lines, labels_of_rows
+from ...records.reading.digests import hash_of
 from ...records.reading.fields import Line, read_lines
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
@@ -19,7 +20,6 @@ from ...records.writing.files import remove
 from ..engine.label_sheet import write_sheet
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST
-from ..inputs.hashes import hash_of
 
 PROGRAM = "build long2rag"  # in the manifest
 SHEET = "verification.csv"

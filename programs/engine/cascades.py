@@ -7,13 +7,13 @@ from typing import Any
 
 from ...judges import Cascade, ItemJudge, Jury, read_cascade_file
 from ...judges.base import Judge
+from ...records.reading.digests import hash_of
 from ...records.reading.problems import refused
 from ..config.cascades import stages
 from ..config.judge_section import PEOPLE, CascadeConfig
 from ..config.juries import Seat
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
-from ..inputs.hashes import hash_of
 from .juries import jury_identity, jury_of
 
 OfJudge = Callable[[Judge, JudgeConfig], dict[str, Any]]

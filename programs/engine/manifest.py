@@ -26,6 +26,7 @@ from typing_extensions import TypedDict
 
 from ...backends.budget import Usage
 from ...judges.instruments.files import read_instrument
+from ...records.reading.digests import hash_of
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.yaml_text import Keys, NotYaml, line_of, plain_error, read_yaml
@@ -34,7 +35,6 @@ from ..config.judge_section import JudgeConfig
 from ..config.reading import config_before
 from ..config.sections import Config
 from ..inputs.collection import LIST_FILES, RETRIEVAL_FILES, Collection, expand_runs
-from ..inputs.hashes import hash_of
 from .results import MANIFEST, Results
 
 if TYPE_CHECKING:
@@ -86,6 +86,7 @@ class _ReadBack(_Always, total=False):
     """What is read of a manifest again; it has all that is in `_Always`."""
 
     inputs: dict[str, StrictStr]
+    files: dict[str, StrictStr]
     made_in: _MadeIn
     partial: bool
     judges: dict[str, Any]

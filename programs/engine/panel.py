@@ -31,11 +31,11 @@ from ...judges.base import Judge
 from ...judges.fitted.demonstrations import with_demonstrations
 from ...judges.table import Kind, item_judges, kind_of
 from ...metrics.tokens import token_counter
+from ...records.reading.digests import hash_of
 from ...records.reading.problems import InputError, refused
 from ..config.juries import Seat, verifier_of, without_verifier
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
-from ..inputs.hashes import hash_of
 from .cascades import cascade_identity, cascade_of
 from .juries import fitted, jury_identity, jury_of, verified_identity, verified_of
 from .wording import in_own_words, text_of, window_of

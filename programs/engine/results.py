@@ -12,6 +12,8 @@ import orjson
 
 from ...records.agentic.traces import TRACE
 from ...records.judgements import Outcome, Reason, Unjudged
+from ...records.reading.digests import FILES, hash_of
+from ...records.reading.digests import MANIFEST as MANIFEST  # others take it from here
 from ...records.reading.problems import InputError, Problems
 from ...records.writing.files import (
     NewFile,
@@ -26,7 +28,6 @@ from .forecasting.agent_work import AgentWork
 if TYPE_CHECKING:
     from ...agents import Limits
 
-MANIFEST = "manifest.json"
 ALWAYS = ("scores.jsonl", "scores.eval.txt", "unjudged.jsonl", "problems.jsonl", MANIFEST)
 
 
@@ -98,11 +99,17 @@ class Results:
                 writer.write(row)
 
     def publish(self, manifest: Mapping[str, Any]) -> None:
-        """Give all files their names; those of an earlier run that this one lacks go."""
-        write_file(self.part(MANIFEST), pretty(manifest))
+        """Give all files their names; those of an earlier run that this one lacks go.
+
+        The manifest of a run gets their digests. What a build makes may be edited.
+        """
         self._unjudged.close()
         if self._trace is not None:
             self._trace.close()
+        if "program" not in manifest:
+            digests = {name: hash_of(self.folder / f"{name}.part") for name in sorted(self._names)}
+            manifest = {**manifest, FILES: digests}
+        write_file(self.part(MANIFEST), pretty(manifest))
         for name in (MANIFEST, *(name for name in self._all if name not in self._names)):
             remove(self.folder / name)
         while self._names:

@@ -11,6 +11,7 @@ from typing import Any
 import orjson
 
 from ...backends.budget import Usage
+from ...records.reading.digests import hash_of
 from ...records.reading.lines import first_line, is_gzip
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage
@@ -21,7 +22,6 @@ from ...retrieval.splade import Splade
 from ..config.steps import Bm25Step, DenseStep, FirstStage, ImpactStep, LuceneStep, SpladeStep
 from ..engine.progress import ProgressBar
 from ..engine.writing import check_writable_folder
-from ..inputs.hashes import hash_of
 from .encoders import Encoders
 
 COLLECTION = "collection.json"  # which passages the indexes of a folder were made from

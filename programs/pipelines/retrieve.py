@@ -15,6 +15,7 @@ from ...backends.budget import Budget
 from ...records.judgements import Reason
 from ...records.questions import read_question_sets
 from ...records.ratings import Ratings, read_ratings
+from ...records.reading.digests import hash_of
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import QuestionSet, Topic
 from ...records.topics import read_topics
@@ -37,7 +38,6 @@ from ..engine.rehearsal import rehearse
 from ..engine.session import Session, run_session
 from ..inputs.collection import Collection
 from ..inputs.coverage import read_coverage_inputs
-from ..inputs.hashes import hash_of
 from ..protocols.coverage.judging import add_pools
 from ..protocols.coverage.topic import CoverageData, TopicView
 from .encoders import Encoders

@@ -14,6 +14,7 @@ import orjson
 
 from ...backends.budget import Budget
 from ...records.passages import ID_FIELDS, passage_of
+from ...records.reading.digests import hash_of
 from ...records.reading.fields import read_lines
 from ...records.reading.line_index import LineIndex
 from ...records.reading.problems import InputError, Problems
@@ -23,7 +24,6 @@ from ...retrieval.scored import Ranked
 from ..config.pipeline import deep_enough
 from ..config.sections import Config
 from ..config.steps import AnyStep
-from ..inputs.hashes import hash_of
 from .encoders import Encoders
 from .indexing import Indexed, Indexes
 from .ranking_steps import RankingSteps

@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from ...records.reading.digests import hash_of
 from ...records.reading.problems import Problems
 from ...records.scores import read_scores, write_scores
 from ...records.tools.folders import JUDGED, ToolFolder
@@ -15,7 +16,6 @@ from ...records.tools.metric_rows import MEASURES
 from ..config.sections import Config
 from ..engine.manifest import made_in
 from ..engine.results import Results
-from ..inputs.hashes import hash_of
 from ..protocols.program import Folder
 from ..protocols.scoreboard import Scoreboard
 from ..protocols.table import chosen, empty_notes, program_files, programs

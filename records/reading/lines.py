@@ -15,6 +15,7 @@ from typing import Any, TextIO, cast
 
 import orjson
 
+from .digests import check_digest
 from .problems import InputError, Problems, unreadable
 
 
@@ -27,8 +28,9 @@ def is_gzip(path: Path) -> bool:
 def open_text(path: Path) -> TextIO:
     """Open for reading as UTF-8 (a byte order mark is dropped), decompressing gzip.
 
-    Raises: InputError if the file is missing or cannot be read.
+    Raises: InputError if the file is missing, cannot be read, or is an edited result file.
     """
+    check_digest(path)
     try:
         raw = gzip.open(path, "rb") if is_gzip(path) else path.open("rb")  # noqa: SIM115
     except OSError as error:

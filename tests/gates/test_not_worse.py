@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge.gates.not_worse import check_pair, least_questions, not_worse
@@ -190,13 +191,13 @@ def test_a_system_that_is_worse_by_the_margin_seldom_passes(shift, least, most):
 
 
 def test_a_measure_that_only_the_baseline_has_is_listed(results, tmp_path):
-    folder = shutil.copytree(results["main"].folder, tmp_path / "new")
+    folder = forget_digests(shutil.copytree(results["main"].folder, tmp_path / "new"))
     lines = (folder / "scores.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
     kept = [line for line in lines if json.loads(line)["measure"] == "length"]
     (folder / "scores.jsonl").write_text("".join(kept), encoding="utf-8")
     with pytest.raises(InputError, match="no measure in common"):
         not_worse(folder, results["main"].folder)
-    baseline = shutil.copytree(results["main"].folder, tmp_path / "baseline")
+    baseline = forget_digests(shutil.copytree(results["main"].folder, tmp_path / "baseline"))
     rows = [json.loads(line) for line in lines if json.loads(line)["measure"] == "V_strict"]
     with_support = [*rows, *({**row, "measure": "support_precision"} for row in rows)]
     text = "".join(json.dumps(row) + "\n" for row in with_support)

@@ -4,6 +4,7 @@ import json
 import shutil
 
 import pytest
+from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge.records.reading.problems import Problems
@@ -60,7 +61,7 @@ def test_curves_are_the_steps_of_ranks(folder):
 
 def test_a_rating_that_is_missing_is_no_number(folder, tmp_path):
     part = tmp_path / "part"
-    shutil.copytree(folder, part)
+    forget_digests(shutil.copytree(folder, part))
     text = (part / "ratings.jsonl").read_text().replace("[0,2,5]", "[0,-1,-2]")
     (part / "ratings.jsonl").write_text(text)
     topic = coverage.data(Source([part], Problems()))["covered"][0]["topics"]["t"]

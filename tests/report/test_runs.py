@@ -7,6 +7,7 @@ from array import array
 
 import numpy as np
 import pytest
+from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
@@ -178,7 +179,7 @@ def test_three_folders_stand_side_by_side_under_names_of_their_own(folder, tmp_p
 
 def test_one_run_alone_has_a_leaderboard_and_no_pairs(folder, tmp_path):
     alone = tmp_path / "alone"
-    shutil.copytree(folder, alone)
+    forget_digests(shutil.copytree(folder, alone))
     kept = [row for row in (alone / "scores.jsonl").read_text().splitlines() if '"moon"' in row]
     (alone / "scores.jsonl").write_text("\n".join(kept) + "\n")
     source = of(alone)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from packed_columns import values_of
+from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.agree import agree
@@ -132,7 +133,7 @@ def test_disagreements_are_the_cells_off_the_diagonal_the_furthest_apart_first(d
 
 def test_a_run_has_the_name_of_the_results_where_people_left_its_team_out(demo, tmp_path):
     folder = tmp_path / "teams"
-    shutil.copytree(demo, folder)
+    forget_digests(shutil.copytree(demo, folder))
     for name in ("assignments.jsonl", "support.jsonl", "scores.jsonl"):
         text = (folder / name).read_text().replace('"run_id":"thin"', '"run_id":"team.thin"')
         (folder / name).write_text(text)
@@ -153,7 +154,7 @@ def test_without_labels_it_says_which_command_makes_a_sheet_for_people(demo):
 
 def test_two_judges_of_the_same_answers_are_compared_without_people(demo, tmp_path):
     other = tmp_path / "other"
-    shutil.copytree(demo, other)
+    forget_digests(shutil.copytree(demo, other))
     assert [one["n"] for one in disagreements.data(of(demo, other))["compared"]] == [0, 0]
     rows = [json.loads(line) for line in (other / "support.jsonl").read_text().splitlines()]
     flipped = next(row for row in rows if row["label"] == "full")
@@ -181,7 +182,7 @@ def test_nothing_missing_is_said_as_nothing(demo):
 
 def test_what_is_missing_is_counted_by_reason_and_its_reply_is_kept_as_it_came(demo, tmp_path):
     folder = tmp_path / "part"
-    shutil.copytree(demo, folder)
+    forget_digests(shutil.copytree(demo, folder))
     row = {"stage": "support", "topic_id": "t", "run_id": "thin", "sentence": 0, "citation": "p"}
     raws = ["</script><b>\u202e\x1b[2J", "", "{"]
     missing = [
@@ -202,7 +203,7 @@ def test_what_is_missing_is_counted_by_reason_and_its_reply_is_kept_as_it_came(d
 
 def test_bounds_show_the_runs_that_the_missing_could_move_most_first(demo, tmp_path):
     folder = tmp_path / "bounds"
-    shutil.copytree(demo, folder)
+    forget_digests(shutil.copytree(demo, folder))
     rows = [json.loads(line) for line in (folder / "scores.jsonl").read_text().splitlines()]
     measure = of(demo).measures[0]
     for run, low, high in (("thin", 0.1, 0.4), ("complete", 0.2, 0.9)):

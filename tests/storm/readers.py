@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from undigested import forget_digests
+
 from nuggetjudge import records
 from nuggetjudge.backends.batch.ledger import Ledger
 from nuggetjudge.backends.recorded import RecordedTransport
@@ -120,6 +122,7 @@ def _write_results(folder: Path) -> None:
         path = folder / f"config-{number}.yaml"
         path.write_text(config, encoding="utf-8")
         judge_collection(load_config(path, {"run.out": folder / f"results-{number}"}))
+        forget_digests(folder / f"results-{number}")  # which would refuse a file before it is read
     shown = ROOT / "examples" / "collection"
     given = (shown / "labels" / "grounded.jsonl", str(shown / "grounded.yaml"), "threshold")
     calibrate(*given, out=folder / "fitted.json", folds=2)

@@ -12,13 +12,15 @@ from typing import Any
 import orjson
 
 from ....backends.cache import FOLDER
+from ....records.reading.digests import FILES, hash_of
 from ....records.reading.fields import shorten
 from ....records.reading.problems import InputError
+from ....records.writing.files import write_file
 from ...config.sections import Config
 from ...engine.folders.inputs import inputs_of
 from ...engine.folders.spending import SPEND
 from ...engine.manifest import read_manifest
-from ...engine.results import MANIFEST
+from ...engine.results import MANIFEST, pretty
 from .reading import traces_of
 
 _NOT_COMPARED = (MANIFEST, SPEND, "DATASHEET.md")  # they tell times
@@ -139,6 +141,9 @@ def _name_as_then(path: Path, moved: Mapping[str, str]) -> None:
     for now in sorted(moved, key=len, reverse=True):
         text = text.replace(orjson.dumps(now)[1:-1], orjson.dumps(moved[now])[1:-1])
     path.write_bytes(text)
+    manifest = read_manifest(path.parent)
+    manifest[FILES][path.name] = hash_of(path)
+    write_file(path.parent / MANIFEST, pretty(manifest))
 
 
 def results_in(folder: Path) -> set[str]:

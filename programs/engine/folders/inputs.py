@@ -11,10 +11,10 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from ....records.reading.digests import hash_of
 from ....records.reading.problems import InputError
 from ...config.sections import Config
 from ...inputs.collection import ANSWER_FILES, LIST_FILES, RETRIEVAL_FILES, expand_runs
-from ...inputs.hashes import hash_of
 from ..manifest import config_of, input_files, read_manifest
 
 Move = Callable[[str], str]  # a path, or pattern, of the time of the run to one of now

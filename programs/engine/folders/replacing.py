@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from ....judges.table import judge_names
+from ....records.reading.digests import hash_of
 from ....records.reading.fields import shorten
 from ....records.reading.problems import InputError
 from ...config.sections import Config
-from ...inputs.hashes import hash_of
 from ..manifest import config_of, read_manifest
 from ..results import MANIFEST
 

@@ -1,6 +1,7 @@
 """Publishing: files of one run under their names, the manifest last, and none of another run."""
 
 import json
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,11 @@ def test_files_get_their_names_all_at_once(tmp_path):
         assert set(files(tmp_path)) == {"labels.jsonl.part", "unjudged.jsonl.part"}
         results.publish({"run": "a"})
     assert set(files(tmp_path)) == {"labels.jsonl", "unjudged.jsonl", "manifest.json"}
-    assert json.loads(files(tmp_path)["manifest.json"]) == {"run": "a"}
+    manifest = json.loads(files(tmp_path)["manifest.json"])
+    digests = manifest.pop("files")
+    assert manifest == {"run": "a"}
+    assert digests.keys() == {"labels.jsonl", "unjudged.jsonl"}
+    assert digests["labels.jsonl"] == sha256(b'{"text":"a"}\n').hexdigest()
 
 
 def test_what_an_earlier_run_wrote_and_this_one_did_not_goes(tmp_path):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from mock_server import MockServer, input_of, schema_of
+from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.compare_judges import compare_judges
@@ -276,7 +277,7 @@ def test_two_runs_with_and_without_reasons_are_compared(server, model, tmp_path)
     nj.run(**SUPPORT, model=model, out=tmp_path / "plain", cache=False)
     out = tmp_path / "why"
     nj.run(**SUPPORT, model=model, out=out, cache=False, explain=True)
-    path = out / "support.jsonl"
+    path = forget_digests(out) / "support.jsonl"
     path.write_text(path.read_text().replace('"label":"full"', '"label":"none"', 1))
     comparison = compare_judges(tmp_path / "plain", out, Problems(), kind="support", resamples=0)
     assert comparison["n_flips"] == 1
@@ -300,7 +301,7 @@ def test_results_of_older_versions_are_scored_with_their_quotes_as_text(tmp_path
     )
     before = [(row.measure, row.value) for row in score_path(out, Problems())]
     old = tmp_path / "old"
-    shutil.copytree(out, old)
+    forget_digests(shutil.copytree(out, old))
     written = rows(old / "entailments.jsonl")
     for row in written:
         row["evidence"] = row["evidence"][0]["quote"] if row["evidence"] else ""

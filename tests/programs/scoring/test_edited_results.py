@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge.programs.build.crux import build_crux
@@ -20,7 +21,7 @@ SUMMARIES = EXAMPLES / "summaries"
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    """A finished folder of each program, by its name."""
+    """A finished folder of each program, by its name, as of an earlier version."""
     folder = tmp_path_factory.mktemp("results")
     free = {"run.cache": False}
     nj.run(COLLECTION / "judge.yaml", out=folder / "judged", **free)
@@ -47,6 +48,8 @@ def results(tmp_path_factory):
         retrieval=str(SUMMARIES / "runs"), runs=str(SUMMARIES / "answers"),
         out=folder / "coverage",
     )  # fmt: skip
+    for name in ("judged", "relevance", "keypoints", "items", "coverage"):
+        forget_digests(folder / name)
     return folder
 
 
