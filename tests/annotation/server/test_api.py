@@ -311,6 +311,11 @@ def test_the_coordinator_sees_how_far_all_are_and_labels_nothing(site):
     assert coordinator.get("/api/task").json()["views"] == ["progress"]
 
 
+def test_the_coordinator_is_told_the_overlap_that_was_set(open_site):
+    site = open_site(overlap=0.3)
+    assert site.client("(coordinator)").get("/api/progress").json()["overlap"] == 0.3
+
+
 def test_items_of_one_answer_stand_together(site):
     client = site.client("ann")
     answer = client.get("/api/answer?n=0").json()

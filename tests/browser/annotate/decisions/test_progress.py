@@ -86,6 +86,13 @@ def test_what_is_not_known_is_said_with_what_would_give_it(opened):
     assert it.misdeeds() == []
 
 
+def test_the_overlap_that_was_set_is_the_one_that_is_named(opened):
+    it = opened(desk({**NOTHING, "overlap": 0.25}))
+    it.sees("25% of each queue is shared for this (--overlap)")
+    it.desk.figures["overlap"] = 0
+    it.sees("No items are shared here (--overlap 0)")
+
+
 def test_figures_stand_as_they_came_and_both_intervals_are_drawn_apart(opened):
     it = opened(desk(FULL))
     rows = it.page.locator("[aria-label^='Corrected scores'] tbody tr")

@@ -59,6 +59,16 @@ def test_both_questions_are_answered_by_keys_and_the_next_point_comes(opened, de
     assert it.misdeeds() == []
 
 
+def test_the_buttons_stay_in_sight_beside_long_documents(opened):
+    long = [{"id": "d1", "title": "Bridges", "text": "Dampers absorb most of it.\n" * 300}]
+    it = opened(Desk("verify", points=[point(0, documents=long)]))
+    it.page.locator(".choice").first.wait_for()
+    places = "(all) => all.map((e) => e.getBoundingClientRect().bottom)"
+    for y in (0, 1500):
+        it.page.evaluate("(y) => scrollTo(0, y)", y)
+        assert max(it.page.locator(".choice").evaluate_all(places)) <= 900, y
+
+
 def test_a_reason_a_flag_and_the_time_go_with_it(opened, desk):
     it = opened(desk)
     it.press("c")
