@@ -175,6 +175,8 @@ def calibrate(
 
 def _report_text(report: Mapping[str, Any], out: Path | None) -> str:
     """What was fitted, on what, and whether it helped."""
+    from ..calibration.fits import FIT_METHODS
+
     lines = [
         f"{report['judge']} by {report['model'] or 'DSPy'}, method {report['method']}, "
         f"chosen by {report['objective']}" + _matched(report),
@@ -200,7 +202,8 @@ def _report_text(report: Mapping[str, Any], out: Path | None) -> str:
     has_intervals = report["figures"][report["main_figure"]]["after"]["low"] is not None
     if has_intervals and report["n_test_topics"] < FEW_TOPICS:
         n, n_all = report["n_test_topics"], len(_topics_of(report))
-        more = f"; --folds {n_all} tests all {n_all}" if n < n_all else ""
+        has_folds = report["method"] in FIT_METHODS
+        more = f"; --folds {n_all} tests all {n_all}" if n < n_all and has_folds else ""
         lines.append(f"Intervals before and after, drawn over {n} topics, are too narrow{more}.")
     if report["n_unjudged"]:
         why = ", ".join(f"{reason} {n:,}" for reason, n in report["unjudged"].items())

@@ -20,6 +20,7 @@ from ...programs.engine.manifest import read_manifest
 from ...programs.protocols.judged_files import judged_file
 from ...records.labels.cells import Cell, LabelFile, LabelKind
 from ...records.labels.labels import read_labels
+from ...records.labels.run_names import cell_run_aliases, with_run_names
 from ...records.reading.problems import InputError, Problems
 from ..jury.ballots import NONE, Ballots, Codes, read_ballots
 from .costs import dollars
@@ -225,7 +226,8 @@ def _file_of(
     if len(cheap) > 1 or (len(results) == 1 and not is_alone):
         return None
     path = judged_file(results[cheap[0]], kind)
-    return read_labels(path, Problems(), scale=ballots.scale, votes=votes)
+    file = read_labels(path, Problems(), scale=ballots.scale, votes=votes)
+    return with_run_names(file, cell_run_aliases(ballots.cells, file.cells, file.key_names))
 
 
 def _judge_of(name: str | None, kind: LabelKind, results: Sequence[Path]) -> ItemJudge | None:

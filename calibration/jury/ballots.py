@@ -19,6 +19,7 @@ from ...programs.engine.manifest import config_of, read_manifest
 from ...programs.protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
 from ...records.labels.cells import Cell, LabelFile, check_same_things
 from ...records.labels.labels import read_labels
+from ...records.labels.run_names import cell_run_aliases, with_run_names
 from ...records.reading.problems import InputError, Problems
 
 Codes = NDArray[np.int64]
@@ -138,6 +139,9 @@ def read_ballots(
             gave, may = (", ".join(sorted({*file.scale})) for file in (people, read[0]))
             what = f"people gave {gave}, {paths[0]} has {may}"
             raise InputError(f"{labels}: labels of another scale: {what}")
+    read[1:] = [_joined(read[0], *each, problems) for each in zip(read[1:], paths[1:], strict=True)]
+    if people is not None and labels is not None:
+        people = _joined(read[0], people, labels, problems)
     whole = read[0].scale if people is None else joint_scale(people.scale, read[0].scale)
     for one in read[1:]:
         whole = joint_scale(whole, one.scale)
@@ -159,6 +163,15 @@ def read_ballots(
     if not made.is_ordered:
         made = replace(made, how="vote", ties="unjudged")
     return made if len(paths) > 1 else _as_run(made, paths[0], read[0], code)
+
+
+def _joined(first: LabelFile, other: LabelFile, path: Path, problems: Problems) -> LabelFile:
+    """The other file with the first one's names of runs, where these differ by a team prefix."""
+    names = cell_run_aliases(first.cells, other.cells, other.key_names)
+    if names:
+        what = f"{len(names)} run names were matched without their team prefix"
+        problems.keep(path, 0, "run_names", what)
+    return with_run_names(other, names)
 
 
 def _votes_of(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import random
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
@@ -294,14 +294,50 @@ def _mipro(
         **models,
         **options,
     )
-    return search.compile(
-        trials.student,
-        **_data(trials),
-        num_trials=num_trials,
-        minibatch=minibatch_size < len(trials.dev),
-        minibatch_size=min(minibatch_size, len(trials.dev)),
-        program_aware_proposer=False,  # there is one predictor; its code tells nothing
-    )
+    with _surviving_proposals():
+        return search.compile(
+            trials.student,
+            **_data(trials),
+            num_trials=num_trials,
+            minibatch=minibatch_size < len(trials.dev),
+            minibatch_size=min(minibatch_size, len(trials.dev)),
+            program_aware_proposer=False,  # there is one predictor; its code tells nothing
+        )
+
+
+@contextlib.contextmanager
+def _surviving_proposals() -> Iterator[None]:
+    """Let MIPROv2 keep the instructions as they are in place of a proposal that cannot be read.
+
+    Where none can be read, it ends with the error of the first.
+    """
+    from dspy.teleprompt import mipro_optimizer_v2 as dspys
+    from dspy.utils.exceptions import AdapterParseError, LMError
+
+    class Proposer(dspys.GroundedProposer):  # type: ignore[misc]
+        def propose_instructions_for_program(self, *args: Any, **options: Any) -> Any:
+            self.n_proposals = 0
+            self.failures: list[Exception] = []
+            proposals = super().propose_instructions_for_program(*args, **options)
+            if self.failures and len(self.failures) == self.n_proposals:
+                raise self.failures[0]
+            return proposals
+
+        def propose_instruction_for_predictor(
+            self, program: Any, predictor: Any, **options: Any
+        ) -> str:
+            self.n_proposals += 1
+            try:
+                return str(super().propose_instruction_for_predictor(program, predictor, **options))
+            except (AdapterParseError, LMError) as error:
+                self.failures.append(error)
+                return str(predictor.signature.instructions)
+
+    before, dspys.GroundedProposer = dspys.GroundedProposer, Proposer
+    try:
+        yield
+    finally:
+        dspys.GroundedProposer = before
 
 
 def _simba(trials: Trials, lm: dspy.LM, seed: int, threads: int, **options: Any) -> Any:

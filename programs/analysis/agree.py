@@ -49,8 +49,9 @@ def agree(
         draws: of the intervals, which draw topics; 0 resamples: no intervals.
 
     Returns: for labels, the fields of `Agreement`, how many cells only one side has, `intervals`,
-        `calls` (of models and `judgements` of a judged folder, or None), `cut`, `scale_note` (what
-        to beware of where the files may have two scales, or None), and `annotators`: None, or
+        `calls` (of models, and `judgements`, of a folder that a model judged, or None), `cut`,
+        `scale_note` (what to beware of where the files may have two scales, or None), and
+        `annotators`: None, or
         `among` (the fields of `Reliability`) and `judge`: its mean kappa with each of them and,
         `pooled`, its precision, recall and F1 over every single label. `by_topic` has the n,
         accuracy and Cohen's kappa of each topic, without intervals, which draw topics.
@@ -102,9 +103,9 @@ def agree(
 
 
 def _calls(judged: Path) -> dict[str, int] | None:
-    """What a results folder took; None: not known."""
+    """What a results folder took; None: not known, or no model was asked."""
     manifest = read_manifest(judged) if (judged / MANIFEST).is_file() else {}
-    if "calls" not in manifest:
+    if "calls" not in manifest or manifest.get("answered_by") == ["lexical"]:
         return None
     n = sum(sum(manifest[name].values()) for name in ("judged", "unjudged"))
     return {"calls": sum(manifest["calls"].values()), "judgements": n}

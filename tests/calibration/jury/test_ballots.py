@@ -71,6 +71,25 @@ def test_a_file_for_each_judge_says_what_one_with_all_votes_says(files, votes):
     assert (apart.truth != NONE).all()
 
 
+def test_runs_are_joined_with_and_without_the_prefix_of_their_team(write):
+    """People name runs as they were submitted, a judge by the names of its files."""
+
+    def labels(name, run, label):
+        ids = [{"topic_id": f"t{i}", "run_id": run, "sentence_id": "0"} for i in range(3)]
+        return write(name, [{**at, "passage_id": "p", "label": label} for at in ids])
+
+    results = [labels("one.jsonl", "team.run", "full"), labels("two.jsonl", "run", "none")]
+    problems = Problems()
+    made = read_ballots(results, problems, labels=labels("human.jsonl", "run", "full"))
+    assert {dict(zip(made.key_names, cell, strict=True))["run_id"] for cell in made.cells} == {
+        "team.run"
+    }
+    assert NONE not in {*made.votes.ravel().tolist(), *made.truth.tolist()}
+    assert (made.truth == made.votes[:, 0]).all()
+    assert (made.truth != made.votes[:, 1]).all()
+    assert problems.counts() == {"run_names": 2}
+
+
 def test_a_copy_changes_the_labels_but_adds_no_vote(files):
     human, _, both = files
     ballots = read_ballots([both], Problems(), labels=human)

@@ -240,6 +240,25 @@ def test_proposals_that_cannot_be_read_are_one_line_of_error(server):
     assert "\n" not in str(error.value)
 
 
+def test_a_proposal_that_cannot_be_read_does_not_end_the_search(server):
+    """A small model often writes one: the others are searched, and the best is found."""
+    n_proposals = 0
+
+    def brain(body):
+        nonlocal n_proposals
+        if "response_format" in body or "proposed_instruction" not in json.dumps(body["messages"]):
+            return stamp_brain(body)
+        n_proposals += 1
+        return "no idea" if n_proposals <= 2 else stamp_brain(body)
+
+    server.brain = brain
+    judge = support_judge(server.base_url)
+    result = search(judge, "mipro")
+    assert n_proposals > 2
+    assert result.dev_gain_after == pytest.approx(result.gain_if_perfect)
+    assert RULE in result.prompts["judge"].instructions
+
+
 def test_the_callers_dspy_and_terminal_are_left_alone(server, capfd):
     def seen():
         settings = {name: repr(value) for name, value in dspy.settings.copy().items()}

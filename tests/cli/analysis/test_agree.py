@@ -42,6 +42,21 @@ def annotated(tmp_path):
     return rows_of(tmp_path / "human.jsonl", rows)
 
 
+def test_calls_are_those_of_a_model(judge, tmp_path):
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    labels = "examples/collection/labels/grounded.jsonl"
+    own = ("--judge", "examples/collection/grounded.yaml")
+    ran = judge("run", "items", "--items", labels, *own, "--out", "out", "--quiet")
+    assert ran.code == 0, ran.err
+    compared = ("agree", labels, "out", "--resamples", "0")
+    assert "calls of models" not in judge(*compared).out  # word overlap asked nobody
+    path = tmp_path / "out" / "manifest.json"
+    manifest = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**manifest, "answered_by": ["gpt"]}), encoding="utf-8")
+    n = sum(manifest["judged"].values())
+    assert f"calls of models {n}, 1.00 a judgement" in judge(*compared).out
+
+
 @pytest.mark.slow
 def test_the_page_shows_what_the_commands_print(judge, tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")

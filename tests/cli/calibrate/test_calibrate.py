@@ -13,6 +13,8 @@ from mock_faults import Refusal
 from mock_server import MockServer, input_of
 from processes import JUDGE, run, start
 
+from nuggetjudge.cli.calibrate import _report_text
+
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "trust" / "calibration.md").read_text(encoding="utf-8")
 ROWS = support_rows()
@@ -71,6 +73,20 @@ def test_a_table_tells_before_after_and_whether_it_helped(judge, labels, tmp_pat
         ]
         == linear
     )
+
+
+def test_folds_are_advised_where_they_may_be_used_alone():
+    """A prompt is fitted once, so `--folds` beside `--method few-shot` is refused."""
+    row = {"value": 0.5, "low": 0.1, "high": 0.8}
+    report = {
+        **{"judge": "support", "model": "m", "objective": "linear", "main_figure": "linear"},
+        **{"n_labels": 72, "n_test": 24, "n_test_topics": 2, "n_unjudged": 0, "verdict": "unclear"},
+        "topics": [{"train": ["a", "b", "c"], "dev": ["d"], "test": ["e", "f"]}],
+        "figures": {"linear": dict.fromkeys(("before", "after", "difference"), row)},
+    }
+    shown = {m: _report_text({**report, "method": m}, None) for m in ("threshold", "few-shot")}
+    assert "drawn over 2 topics, are too narrow; --folds 6 tests all 6." in shown["threshold"]
+    assert "drawn over 2 topics, are too narrow.\n" in shown["few-shot"]
 
 
 @pytest.mark.parametrize(
