@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..records.judgements import Reason
 
+TOO_LONG = "prompt and reply are longer than the model's context"  # how such a detail begins
 NOT_AS_ASKED = "it was not in the form that was asked for"
 MOST_RAW, MOST_DETAIL = 10_000, 1_000  # characters kept of a reply and of what is wrong with it
 

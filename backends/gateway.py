@@ -17,6 +17,7 @@ from .budget import Budget, Need
 from .cache import ReplyCache
 from .config import ModelConfig
 from .errors import (
+    TOO_LONG,
     EndpointError,
     EndpointLost,
     EndpointRefused,
@@ -216,7 +217,8 @@ class Gateway:
     ) -> tuple[Reply, bytes]:
         """Ask, and where a reply cannot be read, say so in the same conversation."""
         question = job.body
-        self._size(job, prompt, question)
+        n_items = max((len(keys) for keys in prompt.map_keys(inputs)), default=1)
+        self._size(job, prompt, question, n_items)
         completion = await self._fetch(transport, job)
         for left in range(self.config.reasks, -1, -1):
             try:
@@ -230,7 +232,8 @@ class Gateway:
                 break
             turns = turns_after(completion, complaint)
             try:
-                self._size(job, prompt, self._wire(prompt, inputs).going_on(question, turns))
+                body = self._wire(prompt, inputs).going_on(question, turns)
+                self._size(job, prompt, body, n_items)
                 completion = await self._fetch(transport, job)
             except (_NoRoomError, EndpointRefused):
                 break  # more than the question is not taken; the reply is what there is
@@ -310,14 +313,18 @@ class Gateway:
             await asyncio.sleep(wait)
         raise AssertionError("unreachable: _wait raises on the last attempt")
 
-    def _size(self, job: _Job, prompt: Prompt, body: bytes) -> None:
-        """Make this the request that is sent. Raises: _NoRoomError if it is beyond the context."""
+    def _size(self, job: _Job, prompt: Prompt, body: bytes, n_items: int) -> None:
+        """Make this the request that is sent, about so many items.
+
+        Raises: _NoRoomError if it is beyond the context.
+        """
         prompt_tokens = len(body) // CHARS_PER_TOKEN
         most = self.config.context_length
         needed = prompt_tokens + (self.config.max_tokens or 0)
         if most is not None and needed > most:
-            detail = f"not asked: about {needed:,} tokens, context_length is {most:,}"
-            raise _NoRoomError(Reason.ERROR, f"{detail}; a smaller window may fit")
+            detail = f"{TOO_LONG}: about {needed:,} tokens, context_length is {most:,}; not asked"
+            hint = "; a smaller window may fit" if n_items > 1 else ""
+            raise _NoRoomError(Reason.ERROR, detail + hint)
         job.body, job.need = body, Need(self._kind(prompt), len(body))
         job.tokens = prompt_tokens + (self.config.max_tokens or REPLY_TOKENS)
 

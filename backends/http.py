@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from ..records.judgements import Reason
 from .config import ModelConfig
-from .errors import EndpointError, EndpointUnusable
+from .errors import TOO_LONG, EndpointError, EndpointUnusable
 from .gateway import Completion
 from .logprobs import read_tokens
 from .replies.objects import THINK
@@ -31,7 +31,6 @@ _UNSENT = (
 PATH = "/chat/completions"
 _FILTERED = ("content_filter", "content_policy_violation")
 MOST_TOKENS = 10**8  # of one reply, ten times the longest context sold; more is no count
-TOO_LONG = "prompt and reply are longer than the model's context; a smaller window may fit"
 
 
 class HttpTransport:
@@ -79,7 +78,7 @@ class HttpTransport:
 
     def _too_late(self, billed: int | None) -> EndpointError:
         detail = f"no reply within {self._config.timeout_s:g} s"
-        hint = "Check models.*.api_base, and set a longer models.*.timeout_s"
+        hint = "Check the model's api_base, and raise the model's timeout_s"
         return EndpointError(detail, retryable=True, billed=billed, hint=hint)
 
     async def aclose(self) -> None:
@@ -102,7 +101,7 @@ async def start_of(response: aiohttp.ClientResponse, most: int) -> tuple[bytes, 
 
 def cut_off(config: ModelConfig, n_bytes: int) -> EndpointError:
     """Of a reply that is longer than allowed, `n_bytes` of which came; it is not asked again."""
-    most = f"{config.max_reply_bytes:,} bytes (models.*.max_reply_bytes)"
+    most = f"{config.max_reply_bytes:,} bytes (the model's max_reply_bytes)"
     detail = f"a reply of more than {most} was cut off"
     why = Reason.TRUNCATED
     return EndpointError(detail, retryable=False, reason=why, billed=n_bytes, is_general=False)
@@ -122,11 +121,13 @@ def lost(error: Exception, secrets: Secrets) -> EndpointError:
     if isinstance(error, aiohttp.ClientHttpProxyError):
         retryable, hint = error.status in BUSY, "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY"
         return EndpointError(detail, retryable=retryable, status=error.status, hint=hint)
-    hint = "Check models.*.api_base, and that the server runs"
-    if isinstance(error, aiohttp.ClientConnectorDNSError):
-        hint = "Check models.*.api_base: nobody knows its host"
+    hint = "Check the model's api_base, and that the server runs"
+    if isinstance(error, aiohttp.ClientProxyConnectionError):
+        hint = "Check HTTPS_PROXY, HTTP_PROXY and NO_PROXY: the proxy does not answer"
+    elif isinstance(error, aiohttp.ClientConnectorDNSError):
+        hint = "Check the model's api_base: nobody knows its host"
     elif isinstance(error, aiohttp.ClientSSLError):
-        hint = "Check models.*.api_base (http or https) and SSL_CERT_FILE"
+        hint = "Check the model's api_base (http or https) and SSL_CERT_FILE"
     return EndpointError(detail, retryable=True, billed=_billed(error), hint=hint)
 
 
@@ -161,9 +162,11 @@ def failure_of(
         refused = "top_logprobs" if "top_logprobs" in (param or excerpt) else "logprobs"
         return EndpointUnusable(f"{where}\nSet {SETTINGS[refused]}", refused=refused)
     if status in (401, 402, 403) or code == "insufficient_quota":
-        return EndpointUnusable(f"{where}\nCheck the key: models.*.api_key_env names its variable")
+        return EndpointUnusable(
+            f"{where}\nCheck the key: the model's api_key_env names its variable"
+        )
     if status == 404 or 300 <= status < 400:
-        return EndpointUnusable(f"{where}\nCheck models.*.model and models.*.api_base")
+        return EndpointUnusable(f"{where}\nCheck the model's name and the model's api_base")
     if status in (400, 422) and "response_format" in excerpt:
         refused = "response_format"
         hint = f"Set {SETTINGS[refused]}; `judge doctor` tells which"
@@ -189,7 +192,8 @@ def _hint(status: int, refused: str) -> str:
     if refused:
         return f"Set {SETTINGS[refused]}; `judge doctor` prints the lines"
     if status == 429:
-        return "Set models.*.concurrency, models.*.rpm or models.*.tpm to what the endpoint allows"
+        allowed = "the model's concurrency, the model's rpm or the model's tpm"
+        return f"Lower {allowed} to what the endpoint allows"
     if status >= 500:
         return "The endpoint fails by itself: its own log may tell why"
     return "`judge doctor` tells what the endpoint does not take"
@@ -216,7 +220,7 @@ def read_completion(raw: bytes, secrets: Secrets) -> Completion:
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
         start = secrets.blank(raw.decode("utf-8", "replace"))[:80]
         detail = f"not a chat completion: {start!r}"
-        hint = "Check models.*.api_base, which ends in /v1 as a rule"
+        hint = "Check the model's api_base, which ends in /v1 as a rule"
         raise EndpointError(detail, retryable=True, billed=0, hint=hint) from None
 
 

@@ -100,9 +100,9 @@ class Probation:
             hint = ""  # the error ends with it
         else:
             what = f"none of the first {self._n_spoiled} replies of {name!r} was a judgement"
-            hint = "Set models.*.schema to what the endpoint can do; `judge doctor` tells which"
+            hint = "Set the model's schema to what the endpoint can do; `judge doctor` tells which"
             if last is not None and last.reason is Reason.TRUNCATED:
-                hint = "Set a larger models.*.max_tokens, or let the model think less"
+                hint = "Raise the model's max_tokens, or let the model think less"
         return EndpointUnusable(f"{what}; the last: {last}\n{hint}".rstrip())
 
 

@@ -12,9 +12,9 @@ import orjson
 from ..records.judgements import Reason
 from ..records.reading.problems import InputError
 from .config import ModelConfig
-from .errors import EndpointError, EndpointUnusable
+from .errors import TOO_LONG, EndpointError, EndpointUnusable
 from .gateway import Completion
-from .http import BUSY, TOO_LONG, count_of, is_too_long, seconds_of, within
+from .http import BUSY, count_of, is_too_long, seconds_of, within
 from .logprobs import Token, read_tokens
 from .replies.objects import THINK
 from .replies.refused import SETTINGS, refused_part
@@ -42,7 +42,7 @@ class LiteLLMTransport:
         ]:
             raise EndpointUnusable(
                 f"{redirecting[0]} is set in the environment and would redirect {config.model!r}; "
-                "name the endpoint in the config (models.*.api_base) or unset the variable"
+                "name the endpoint (the model's api_base) or unset the variable"
             )
         check_keys([config])
         key = config.api_key()
@@ -89,8 +89,8 @@ class LiteLLMTransport:
         kinds, message = self._litellm.exceptions, self._clean(error)
         status = getattr(error, "status_code", None) or 0
         if isinstance(error, kinds.UnsupportedParamsError):
-            hint = "Set models.*.schema to json_object or none, models.*.temperature to null"
-            hint += ", models.*.logprobs to false"
+            hint = "Set the model's schema to json_object or none, "
+            hint += "set the model's temperature to null, or set the model's logprobs to false"
             return EndpointUnusable(f"{message}\n{hint}", refused=refused_part(message))
         if isinstance(error, kinds.ContentPolicyViolationError):
             why = Reason.REFUSED
@@ -103,7 +103,9 @@ class LiteLLMTransport:
         body = getattr(error, "body", None)
         code = body.get("code") if isinstance(body, dict) else None
         if status in (401, 402, 403, 404) or code == "insufficient_quota":
-            hint = "Check models.*.model, models.*.api_base and the key (models.*.api_key_env)"
+            hint = (
+                "Check the model's name, the model's api_base and the key (the model's api_key_env)"
+            )
             return EndpointUnusable(f"{message}\n{hint}")
         # Without a status it is the network, or LiteLLM itself.
         retryable = not status or status in BUSY

@@ -75,8 +75,7 @@ def check_keys(models: Iterable[ModelConfig]) -> None:
     Nothing is known of the keys of providers that are not in the table.
     """
     if missing := list(dict.fromkeys(line for model in models if (line := _missing(model)))):
-        hint = "Set it, or name another variable: models.*.api_key_env"
-        raise EndpointUnusable("\n".join([*missing, hint]))
+        raise EndpointUnusable("\n".join(missing))
 
 
 def _missing(model: ModelConfig) -> str:
@@ -85,18 +84,19 @@ def _missing(model: ModelConfig) -> str:
     if model.way not in ("http", "litellm"):
         return ""
     if is_azure and not model.api_base:
-        return f"model {model.model!r}: no models.*.api_base, the URL of your Azure resource"
+        return f"model {model.model!r}: set the model's api_base, the URL of your Azure resource"
     names: tuple[str, ...] = ()
     if model.api_key_env:
         names = (model.api_key_env,)
     elif is_azure:
-        return f"model {model.model!r}: no models.*.api_key_env, the variable that holds its key"
+        return f"model {model.model!r}: set the model's api_key_env, the variable that has its key"
     elif not model.api_base:
         names = ("OPENAI_API_KEY",) if model.way == "http" else _KEYS.get(model.provider, ())
     if not names or any(os.environ.get(name, "").strip() for name in names):
         return ""
     others = f" (nor {', '.join(names[1:])})" if names[1:] else ""
-    return f"model {model.model!r}: environment variable {names[0]} is not set{others}"
+    what = f"model {model.model!r}: environment variable {names[0]} is not set{others}"
+    return f"{what}; the model's api_key_env can name another"
 
 
 def secrets_of(config: ModelConfig) -> Secrets:

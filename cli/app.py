@@ -16,6 +16,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from .hints import fit_hint
 from .stopping import COMPLETE, INPUT, INTERNAL, INTERRUPTED, TERMINATED, Terminated
 from .tables import write_note
 
@@ -153,7 +154,7 @@ def main() -> None:
         if not isinstance(error, OSError | InputError | EndpointUnusable):
             write_note(traceback.format_exc())
             sys.exit(INTERNAL)
-        write_note(f"judge: {error}\n")
+        write_note(f"judge: {fit_hint(str(error))}\n")
         sys.exit(INPUT)
 
 

@@ -17,6 +17,7 @@ from pydantic.fields import FieldInfo
 from ..programs.config.names import program_names
 from ..programs.config.sections import Config, Flag
 from ..records.reading.nearest import did_you_mean
+from .hints import note_config
 from .options import ApiBase, Model, Sets, fields_of
 from .signatures import from_signature
 
@@ -59,7 +60,10 @@ class Given:
         from ..programs.config.reading import load_config
 
         flags = {**(under or {}), **self.flags}
-        return load_config(path or self.path, flags, self.sets, self.model, self.spelled)
+        note_config(path or self.path, ())
+        config = load_config(path or self.path, flags, self.sets, self.model, self.spelled)
+        note_config(path or self.path, config.models)
+        return config
 
     def config_of(self, what: str | None) -> Config:
         """The config that an argument names: a file, or programs; None: that of --config.

@@ -14,6 +14,7 @@ from ..programs.config.names import program_names
 from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError, Problems
 from .flags import Given, settings
+from .hints import fit_hint
 from .options import DryRun, Quiet, planned
 from .signatures import Positive
 from .stopping import INPUT, report_end, unless_stopped
@@ -220,5 +221,5 @@ def _first_reason(folder: Path) -> str:
     for _, row in json_lines(folder / "unjudged.jsonl", Problems()):
         if row["reason"] not in ("no_passage", "budget"):
             detail = " ".join(row["detail"].split())
-            return cell(f"{row['reason']}: {detail[:REASON_CHARS]}")
+            return cell(f"{row['reason']}: {fit_hint(detail)[:REASON_CHARS]}")
     return ""

@@ -63,8 +63,12 @@ class Report:
         """For JSON."""
         return {**asdict(self), "advice": self.advice, "ready": self.is_ready}
 
-    def as_text(self) -> str:
-        """For people."""
+    def as_text(self, *, as_flags: bool = False) -> str:
+        """For people.
+
+        Args:
+            as_flags: give the settings as flags of a command, not as lines of a config.
+        """
         cost = "unknown" if self.cost is None else f"${self.cost:.6f}"
         lines = [f"{self.alias}: {self.model} at {self.endpoint}: "
                  + ("ready" if self.is_ready else "not ready")]  # fmt: skip
@@ -76,7 +80,10 @@ class Report:
             )
             lines.append(f"  schema: {self.schema}; log-probabilities: {_word(self.logprobs)}")
         lines += [f"  {text}" for text in self.trouble]
-        if self.settings:
+        if self.settings and as_flags:
+            flags = " ".join(f"--set {line.replace(': ', '=', 1)}" for line in self.advice)
+            lines.append(f"  it is with these flags: {flags}")
+        elif self.settings:
             import yaml
 
             entry = yaml.safe_dump({"models": {self.alias: self.settings}}, sort_keys=False)

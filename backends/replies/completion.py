@@ -66,7 +66,7 @@ def values_of(completion: Completion, prompt: Reader, inputs: Mapping[str, Any])
     if completion.finish_reason == "content_filter":
         raise JudgeOutputError(Reason.REFUSED, "stopped by the endpoint's content filter", text)
     if completion.finish_reason == "length":
-        what = "the reply ended at its length limit (models.*.max_tokens, or the context)"
+        what = "the reply ended at its length limit (the model's max_tokens, or the context)"
         raise JudgeOutputError(Reason.TRUNCATED, what, text)
     return prompt.parse(text, inputs)
 

@@ -9,15 +9,15 @@ import orjson
 
 # By what endpoints call it: what a config says instead.
 SETTINGS = {
-    "temperature": "models.*.temperature to null",
-    "top_p": "models.*.top_p to null",
-    "seed": "models.*.seed to null",
-    "max_tokens": "models.*.max_tokens_name to max_completion_tokens",
-    "max_completion_tokens": "models.*.max_tokens_name to max_tokens",
-    "top_logprobs": "models.*.logprobs to false, or to a smaller number",
-    "logprobs": "models.*.logprobs to false, or to a smaller number",
-    "response_format": "models.*.schema to json_object or none",
-    "system": "models.*.system_role to user",
+    "temperature": "the model's temperature to null",
+    "top_p": "the model's top_p to null",
+    "seed": "the model's seed to null",
+    "max_tokens": "the model's max_tokens_name to max_completion_tokens",
+    "max_completion_tokens": "the model's max_tokens_name to max_tokens",
+    "top_logprobs": "the model's logprobs to false, or a smaller number",
+    "logprobs": "the model's logprobs to false, or a smaller number",
+    "response_format": "the model's schema to json_object or none",
+    "system": "the model's system_role to user",
 }
 # Longer names first: `max_tokens` stands in many an error about `max_completion_tokens`.
 _NAME = re.compile(rf"(?<![\w-])({'|'.join(n for n in SETTINGS if n != 'system')})(?![\w-])")

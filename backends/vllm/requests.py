@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from ..errors import EndpointError, EndpointUnusable
+from ..errors import TOO_LONG, EndpointError, EndpointUnusable
 from ..gateway import Completion
-from ..http import TOO_LONG, count_of, is_too_long
+from ..http import count_of, is_too_long
 from ..logprobs import Token, read_tokens
 
 _ELSEWHERE = ("model", "messages", "chat_template_kwargs", "logprobs", "top_logprobs")
@@ -58,7 +58,7 @@ def refusal(error: Exception) -> EndpointError | EndpointUnusable:
     what = first_line(error)
     if is_too_long("", what):
         return EndpointError(f"{TOO_LONG}: {what}", retryable=False, is_general=False)
-    hint = "Check models.*.extra_body, models.*.schema and models.*.logprobs"
+    hint = "Check the model's extra_body, the model's schema and the model's logprobs"
     return EndpointUnusable(f"vLLM does not take the request: {what}\n{hint}")
 
 

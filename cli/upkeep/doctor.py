@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from ..flags import Given, settings
+from ..hints import fit_hint
 from ..options import AsJson, print_result
 from ..stopping import INCOMPLETE, INPUT
 from ..tables import shown
@@ -26,7 +27,8 @@ def doctor(given: Given, what: str | None = None, *, as_json: AsJson = False) ->
     is_bare = what is None and given.path is None
     reports = examine_all(given.config_of("support" if is_bare else what))
     objects = (report.as_dict() for report in reports)
-    print_result(objects, lambda: "".join(shown(r.as_text()) for r in reports), as_json=as_json)
+    texts = (fit_hint(report.as_text(as_flags=is_bare)) for report in reports)
+    print_result(objects, lambda: "".join(map(shown, texts)), as_json=as_json)
     if any(report.unusable for report in reports):
         raise typer.Exit(INPUT)
     if not all(report.is_ready for report in reports):

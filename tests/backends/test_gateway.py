@@ -400,6 +400,6 @@ def test_a_prompt_that_fits_its_context_to_the_token_is_asked_and_a_longer_one_i
     (body,) = asked(None)
     needed = len(body) // CHARS_PER_TOKEN + (max_tokens or 0)
     assert asked(needed) == [body]
-    with pytest.raises(JudgeError, match=f"not asked: about {needed:,} tokens") as caught:
+    with pytest.raises(JudgeError, match=f"model's context: about {needed:,} tokens") as caught:
         asked(needed - 1)
     assert caught.value.reason is Reason.ERROR

@@ -25,10 +25,15 @@ def test_a_ready_model_is_told_with_what_the_call_took(judge):
     assert row["prompt_tokens"] > 0
 
 
-def test_a_model_without_schemas_is_told_what_to_set_and_runs_with_it(judge, tiny):
+def test_a_model_without_schemas_is_told_what_to_set_and_runs_with_it(judge, tmp_path):
     with MockServer(brain=full, supports=Supports(schema=False)) as server:
         ran = judge(*at(server))
         assert ran.code == 3
+        assert "with these flags: --set models.default.schema=json_object\n" in ran.out
+        config = tmp_path / "judge.yaml"
+        entry = f"{{model: hosted_vllm/mock, api_base: '{server.base_url}'}}"
+        config.write_text(f"models: {{default: {entry}}}\n", encoding="utf-8")
+        ran = judge("doctor", config)
         assert "    models:\n      default:\n        schema: json_object\n" in ran.out
         assert judge(*at(server, "models.default.schema=json_object")).code == 0
 

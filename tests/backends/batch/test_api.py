@@ -228,7 +228,7 @@ def test_a_line_over_the_bound_is_cut_off_and_the_others_are_read(
     outcomes = ask_all(open_batches(max_reply_bytes=20_000), sorted([long, *others]))
     error = outcomes.pop(long)
     assert error.reason is Reason.TRUNCATED
-    assert "more than 20,000 bytes (models.*.max_reply_bytes)" in error.detail
+    assert "more than 20,000 bytes (the model's max_reply_bytes)" in error.detail
     assert set(verdicts(outcomes).values()) == {"full"}
     assert len(server.requests) == len(others) + 1  # none is asked again
 

@@ -185,7 +185,7 @@ def test_429_with_retry_after_is_waited_for_and_asked_again(
     assert_whole(ran, tmp_path, rows_of)
 
 
-@pytest.mark.parametrize(("status", "advice"), [(401, "api_key_env"), (404, "models.*.model")])
+@pytest.mark.parametrize(("status", "advice"), [(401, "api_key_env"), (404, "--model")])
 def test_an_endpoint_that_nothing_can_reach_ends_the_run_with_advice(
     status, advice, tide_server, run_tiny, tmp_path, rows_of
 ):

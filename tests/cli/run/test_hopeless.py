@@ -54,17 +54,21 @@ def assert_ended(ran, folder, *messages):
 @pytest.mark.parametrize(
     ("fault", "n_requests", "messages"),
     [
-        (Status(401), 1, ("HTTP 401", "models.*.api_key_env")),
-        (Status(403), 1, ("HTTP 403", "models.*.api_key_env")),
-        (Status(404), 1, ("HTTP 404", "models.*.model and models.*.api_base")),
-        (Status(429, body=QUOTA), 1, ("You exceeded your quota.", "models.*.api_key_env")),
-        (Status(429), 5, ("HTTP 429", "models.*.rpm")),
+        (Status(401), 1, ("HTTP 401", "models.default.api_key_env (--set)")),
+        (Status(403), 1, ("HTTP 403", "models.default.api_key_env (--set)")),
+        (Status(404), 1, ("HTTP 404", "Check --model and --api-base")),
+        (
+            Status(429, body=QUOTA),
+            1,
+            ("You exceeded your quota.", "models.default.api_key_env (--set)"),
+        ),
+        (Status(429), 5, ("HTTP 429", "models.default.rpm (--set)")),
         (Status(500), 5, ("HTTP 500", "its own log")),
         (Status(400), 5, ("HTTP 400", "`judge doctor`")),
         (HtmlBody(), 5, ("not a chat completion", "ends in /v1")),
         (NotChatShape(), 5, ("not a chat completion", "ends in /v1")),
         (Prose(), 40, ("none of the first 20 replies", "wanted one JSON object", "doctor")),
-        (Truncated(), 20, ("none of the first 20 replies", "models.*.max_tokens")),
+        (Truncated(), 20, ("none of the first 20 replies", "models.default.max_tokens (--set)")),
     ],
     ids=repr,
 )
@@ -78,12 +82,16 @@ def test_one_reason_from_the_first_on_ends_a_run(fault, n_requests, messages, lo
 @pytest.mark.parametrize(
     ("refuses", "settings", "message"),
     [
-        ({"temperature": False}, (), "Set models.*.temperature to null"),
-        ({"system": False}, (), "Set models.*.system_role to user"),
-        ({"max_tokens": False}, ("max_tokens=99",), "max_tokens_name to max_completion_tokens"),
-        ({"seed": False}, ("seed=7",), "Set models.*.seed to null"),
-        ({"schema": False}, (), "Set models.*.schema to json_object or none"),
-        ({"logprobs": False}, ("logprobs=true",), "Set models.*.logprobs to false"),
+        ({"temperature": False}, (), "Add --set models.default.temperature=null"),
+        ({"system": False}, (), "Add --set models.default.system_role=user"),
+        (
+            {"max_tokens": False},
+            ("max_tokens=99",),
+            "models.default.max_tokens_name=max_completion_tokens",
+        ),
+        ({"seed": False}, ("seed=7",), "Add --set models.default.seed=null"),
+        ({"schema": False}, (), "Add --set models.default.schema=json_object or none"),
+        ({"logprobs": False}, ("logprobs=true",), "Add --set models.default.logprobs=false"),
     ],
 )
 def test_a_parameter_that_is_refused_is_named_with_its_setting(
@@ -98,7 +106,7 @@ def test_a_parameter_that_is_refused_is_named_with_its_setting(
 @pytest.mark.parametrize(
     ("url", "message"),
     [
-        ("http://127.0.0.1:{port}/v1", "Check models.*.api_base, and that the server runs"),
+        ("http://127.0.0.1:{port}/v1", "Check --api-base, and that the server runs"),
         ("http://no-such-host.invalid/v1", "nobody knows its host"),
         ("https://127.0.0.1:{tls}/v1", "SSL_CERT_FILE"),
     ],

@@ -3,6 +3,10 @@
 import pytest
 from mock_server import Refusal, Status, Truncated
 
+from nuggetjudge.backends.config import ModelConfig
+from nuggetjudge.backends.errors import EndpointUnusable
+from nuggetjudge.judges import SupportJudge
+
 ONE_BY_ONE = ("--set", "run.concurrency=1", "--set", "models.default.retries=0", "--quiet")
 
 
@@ -24,7 +28,7 @@ def test_each_reason_has_what_helps_and_only_a_failed_call_is_simply_asked_again
     help_of = helps(ran)
     assert help_of["error 1"] == "the same command asks again"
     assert help_of["refused 1"] == "the model or its filter declined: another model may answer"
-    assert "raise models.*.max_tokens" in help_of["truncated 2"]
+    assert "raise models.default.max_tokens (--set)" in help_of["truncated 2"]
     tide_server.faults = None
     again = run_tiny(tide_server, "support", *ONE_BY_ONE)
     assert again.code == 0, again.err
@@ -61,7 +65,48 @@ def test_what_does_not_fit_into_the_context_is_no_case_for_asking_again(
     ran = run_tiny(tide_server, "support", *ONE_BY_ONE)
     assert ran.code == 3, ran.err
     assert "asks again" not in ran.err
-    assert helps(ran)["error 1"].startswith("longer than the context: a smaller window")
+    expected = "longer than the context: a model with a larger one may answer"
+    assert helps(ran)["error 1"] == expected  # one sentence a call: no window is smaller
+
+
+@pytest.mark.parametrize("window", [1, 5])
+def test_a_smaller_window_is_advised_only_where_there_is_one(tide_server, run_tiny, window):
+    sets = ["--set", f"judges.assigner.window={window}", "--set", "models.default.context_length=9"]
+    for limits in (sets, sets[:2]):
+        tide_server.faults = lambda index, body: Truncated()
+        ran = run_tiny(tide_server, "nuggets", *ONE_BY_ONE, *limits, "--force")
+        assert ("smaller window" in ran.err) is (window > 1), ran.err
+        assert "asks again" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("judge.yaml",), "Check models.only.model and models.only.api_base"),
+        (("judge.yaml", "--set", "models.other.model=lexical"), "models.*.model and models.*.api"),
+        (("support", "--model", "hosted_vllm/none"), "Check --model and --api-base"),
+    ],
+)
+def test_a_hint_is_a_setting_of_the_config_or_a_flag(
+    tide_server, judge, tiny, tmp_path, arguments, hint
+):
+    url = tide_server.base_url
+    (tmp_path / "judge.yaml").write_text(
+        f"program: support\nmodels: {{only: {{model: hosted_vllm/none, api_base: '{url}'}}}}\n"
+        "judges: {support: {model: only}}\n"
+    )
+    data = ["--topics", tiny / "topics.tsv", "--passages", tiny / "passages.jsonl"]
+    data += ["--runs", tiny / "one.jsonl", "--out", "out", "--quiet"]
+    where = [] if "judge.yaml" in arguments else ["--api-base", url]
+    ran = judge("run", *arguments, *where, *data)
+    assert ran.code == 2
+    assert hint in ran.err
+
+
+def test_a_hint_in_python_names_a_field_of_the_model(tide_server):
+    judge = SupportJudge(ModelConfig(model="hosted_vllm/none", api_base=tide_server.base_url))
+    with pytest.raises(EndpointUnusable, match="Check the model's name and the model's api_base"):
+        judge(sentence="Tides turn.", passage="Tides turn.")
 
 
 @pytest.mark.parametrize("model", ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5"])
