@@ -10,7 +10,7 @@ from pathlib import Path
 
 import orjson
 
-from .problems import InputError, unreadable
+from .problems import InputError, check_no_pipe, unreadable
 
 MANIFEST = "manifest.json"
 FILES = "files"  # of a manifest: the SHA-256 of each file that the run wrote, by its name
@@ -19,6 +19,7 @@ _State = tuple[int, ...]  # of a file: another one after each change
 
 def hash_of(path: Path) -> str:
     """SHA-256 of a file. Raises: InputError if it cannot be read."""
+    check_no_pipe(path)
     try:
         with path.open("rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()

@@ -16,11 +16,15 @@ from typing import Any, TextIO, cast
 import orjson
 
 from .digests import check_digest
-from .problems import InputError, Problems, unreadable
+from .problems import InputError, Problems, check_no_pipe, unreadable
 
 
 def is_gzip(path: Path) -> bool:
-    """Whether what a file holds is gzip, whatever its name. Raises: OSError if it is not there."""
+    """Whether what a file holds is gzip, whatever its name.
+
+    Raises: OSError if it is not there; InputError if it is a pipe.
+    """
+    check_no_pipe(path)
     with path.open("rb") as stream:
         return stream.read(2) == b"\x1f\x8b"
 
@@ -50,7 +54,9 @@ def raw_lines(path: Path) -> Generator[tuple[int, str], None, None]:
             for number, raw in enumerate(stream.buffer, 1):
                 yield number, raw.decode("utf-8-sig" if number == 1 else "utf-8")
         except UnicodeDecodeError as error:
-            raise InputError(f"{path}:{number}: not UTF-8 text ({error})") from None
+            raise InputError(
+                f"{path}:{number}: not UTF-8 text ({error}); save it as UTF-8"
+            ) from None
         except (OSError, EOFError, zlib.error) as error:
             raise InputError(f"{path}:{number + 1}: cannot be read ({error})") from None
 

@@ -30,6 +30,17 @@ def unreadable(path: str | Path, error: OSError | UnicodeDecodeError) -> InputEr
     return InputError(f"{path}: cannot be read ({why or error})")
 
 
+def check_no_pipe(path: str | Path) -> None:
+    """Raise InputError for a pipe or a device: inputs are read more than once.
+
+    Call it before a user's file is opened, which would wait for a pipe's other end.
+    """
+    path = Path(path)
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        what = "is a pipe or a device, and inputs are read more than once; save it as a file"
+        raise InputError(f"{path}: {what}")
+
+
 @contextmanager
 def refused(at: str | Path) -> Iterator[None]:
     """Raise a ValueError from within as InputError, with the file and line before it."""

@@ -2,12 +2,14 @@
 
 import gzip
 import json
+import os
 from pathlib import Path
 
 import pytest
 
 from nuggetjudge.programs.config.sections import CoverageConfig, DataConfig
 from nuggetjudge.programs.inputs.collection import expand_runs, load_collection
+from nuggetjudge.records.reading.digests import hash_of
 from nuggetjudge.records.reading.problems import InputError
 
 
@@ -273,6 +275,19 @@ def test_a_file_that_is_named_itself_is_read_whatever_its_suffix(data, tmp_path)
     collection = load_collection(data(runs=[str(folder), str(folder / "*run")]))
     assert collection.run_ids == ["a", "b"]
     assert kinds(collection) == {}
+
+
+@pytest.mark.parametrize("name", ["topics", "passages", "runs", "qrels"])
+@pytest.mark.parametrize("path", ["fifo", "/dev/zero"])
+def test_a_pipe_or_device_is_refused_instead_of_waited_for(data, tmp_path, name, path):
+    given = tmp_path / path
+    if path == "fifo":
+        os.mkfifo(given)
+    value = str(given) if name == "runs" else [given] if name == "passages" else given
+    with pytest.raises(InputError, match=f"^{given}: is a pipe or a device"):
+        load_collection(data(**{name: value}))
+    with pytest.raises(InputError, match="is a pipe or a device"):
+        hash_of(given)
 
 
 def test_a_folder_of_files_without_a_suffix_says_how_to_name_them(tmp_path):
