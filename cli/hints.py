@@ -26,6 +26,7 @@ def note_config(path: Path | None, models: Collection[str]) -> None:
 def fit_hint(text: str) -> str:
     """The text with each setting of a model as this command was told, or would be.
 
+    >>> note_config(None, ())
     >>> fit_hint("Set the model's seed to null; check the model's api_base")
     'Add --set models.default.seed=null; check --api-base'
     """
