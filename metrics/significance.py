@@ -130,7 +130,8 @@ def randomised_hsd(scores: ArrayLike, *, resamples: int = RESAMPLES, seed: int =
 
     Returns: (n_runs, n_runs) p-values in (0, 1], symmetric, 1 on the diagonal: the share of
         permutations of the runs within each topic whose best and worst mean are further apart
-        than this pair's, (r + 1) / (B + 1). Unlike Holm's its power does not die with the number
+        than this pair's, (r + 1) / (B + 1). A pair has the same p-value in every order of the runs
+        and topics. Unlike Holm's its power does not die with the number
         of pairs, for pairs that share runs are not independent.
     Raises: ValueError for another shape, no topic, or a score that is not finite.
     Source: the randomised Tukey test of Carterette, "Multiple testing in statistical analysis of
@@ -140,11 +141,13 @@ def randomised_hsd(scores: ArrayLike, *, resamples: int = RESAMPLES, seed: int =
     if table.ndim != 2 or not len(table) or not np.isfinite(table).all():
         raise ValueError(f"wanted finite (n_topics, n_runs) scores, got {table.shape}")
     rng = np.random.default_rng(seed)
+    sorted_table = np.sort(table, axis=1)  # chance is the same whatever the order of the runs
+    sorted_table = sorted_table[np.lexsort(sorted_table.T)]  # and of the topics
     widest = np.empty(resamples)
     size = max(1, _BLOCK // table.size)
     for start in range(0, resamples, size):
         shape = (min(size, resamples - start), *table.shape)
-        shuffled = rng.permuted(np.broadcast_to(table, shape), axis=2).mean(axis=1)
+        shuffled = rng.permuted(np.broadcast_to(sorted_table, shape), axis=2).mean(axis=1)
         widest[start : start + shape[0]] = np.ptp(shuffled, axis=1)
     widest.sort()
     means = table.mean(axis=0)

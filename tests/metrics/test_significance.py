@@ -138,6 +138,14 @@ def test_hsd_of_two_runs_is_the_sign_flip_test():
     assert randomised_hsd(table, resamples=40_000)[0, 1] == pytest.approx(exact, abs=0.01)
 
 
+def test_hsd_counts_the_same_pairs_in_any_order_of_runs_and_topics():
+    rng = np.random.default_rng(8)
+    table = rng.normal(np.linspace(0, 0.8, 12), 1, size=(18, 12))
+    runs, topics = rng.permutation(12), rng.permutation(18)
+    p = randomised_hsd(table, resamples=2_000)
+    assert (randomised_hsd(table[topics][:, runs], resamples=2_000) == p[np.ix_(runs, runs)]).all()
+
+
 @pytest.mark.parametrize("table", [[1.0], [[np.nan, 1.0]], np.empty((0, 2))])
 def test_hsd_wants_all_runs_on_all_topics(table):
     with pytest.raises(ValueError, match="finite"):
