@@ -10,9 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..metrics.agreement.coefficients import accuracy, cohen_kappa, macro_f1, one_vs_rest_kappa
-from ..metrics.bootstrap import Draws, Interval, Resampling, jackknife_interval, resampling
+from ..metrics.bootstrap import (
+    BEYOND_CHANCE,
+    SHARE,
+    SIGNED,
+    SIGNED_DIFFERENCE,
+    Draws,
+    Ends,
+    Interval,
+    Resampling,
+    jackknife_interval,
+    resampling,
+)
 
 Floats = NDArray[np.float64]
+_SHARES = ("accuracy", "macro_f1")  # other figures are kappas
 
 
 @dataclass(frozen=True)
@@ -57,15 +69,18 @@ def figures_of(
     old = None if before is None else _Counts(truth, before, scale, sample)
     figures = {}
     for name, of in _figures(len(scale), is_ordered).items():
+        is_share = name in _SHARES
+        ends = SHARE if is_share else BEYOND_CHANCE
         if old is None:
-            figures[name] = Figure(None, new.drawn(of), None)
+            figures[name] = Figure(None, new.drawn(of, ends), None)
         else:
             gap = jackknife_interval(
                 _defined(of(new.whole) - of(old.whole)),
                 of(new.without) - of(old.without),
+                SIGNED if is_share else SIGNED_DIFFERENCE,
                 level=sample.level,
             )
-            figures[name] = Figure(old.drawn(of), new.drawn(of), gap)
+            figures[name] = Figure(old.drawn(of, ends), new.drawn(of, ends), gap)
     return figures
 
 
@@ -98,9 +113,9 @@ class _Counts:
         self._samples: Floats = sample.counts(codes, k * k).reshape(-1, k, k)
         self._sample = sample
 
-    def drawn(self, of: Callable[[Floats], Floats]) -> Interval:
+    def drawn(self, of: Callable[[Floats], Floats], ends: Ends) -> Interval:
         """The figure with its interval over drawn topics."""
-        return self._sample.interval(_defined(of(self.whole)), of(self._samples))
+        return self._sample.interval(_defined(of(self.whole)), of(self._samples), ends)
 
 
 def _defined(value: Floats) -> float | None:

@@ -204,7 +204,7 @@ def _report_text(report: Mapping[str, Any], out: Path | None) -> str:
         n, n_all = report["n_test_topics"], len(_topics_of(report))
         has_folds = report["method"] in FIT_METHODS
         more = f"; --folds {n_all} tests all {n_all}" if n < n_all and has_folds else ""
-        lines.append(f"Intervals before and after, drawn over {n} topics, are too narrow{more}.")
+        lines.append(f"With {n} test topics the intervals are a rough guide{more}.")
     if report["n_unjudged"]:
         why = ", ".join(f"{reason} {n:,}" for reason, n in report["unjudged"].items())
         what = "lists were not made" if "match" in report else "items were not judged"

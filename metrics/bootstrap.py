@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypedDict
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -15,6 +15,25 @@ from .ratio import ratio
 RESAMPLES = 1000
 MOST_RESAMPLES = 100_000  # all are in memory at once
 LEVEL = 0.95
+_ROUNDING = 1e-12
+
+
+class Ends(NamedTuple):
+    """The least and the greatest value that a figure can have.
+
+    `is_logit`: whether its interval is made on the logit scale, else it is cut at the ends.
+    """
+
+    low: float
+    high: float
+    is_logit: bool = False
+
+
+SHARE = Ends(0.0, 1.0, is_logit=True)
+BEYOND_CHANCE = Ends(-1.0, 1.0, is_logit=True)  # kappa, alpha: for them it is Fisher's z
+SIGNED = Ends(-1.0, 1.0)  # differences of shares, and rank correlations, which can be 1 exactly
+SIGNED_DIFFERENCE = Ends(-2.0, 2.0)
+UNBOUNDED = Ends(-math.inf, math.inf)
 
 
 class Draws(TypedDict, total=False):
@@ -32,6 +51,7 @@ class Draws(TypedDict, total=False):
 class Interval:
     """A figure with its interval at `level`, and over how many topics it was drawn.
 
+    The interval holds the figure and stays within the values that the figure can have.
     `low` and `high` are None where the figure is undefined, there are fewer than 2 topics, it is
     undefined in most of the drawn samples, or none was drawn.
     """
@@ -75,15 +95,16 @@ class Resampling:
         np.add.at(by_topic, self.topic_of, values)
         return np.tensordot(self.draws.astype(np.float64), by_topic, axes=1)
 
-    def interval(self, value: float | None, drawn: NDArray[np.float64]) -> Interval:
+    def interval(self, value: float | None, drawn: NDArray[np.float64], ends: Ends) -> Interval:
         """As the function `interval`, for these topics."""
-        return interval(value, drawn, self.n_topics, level=self.level)
+        return interval(value, drawn, self.n_topics, ends, level=self.level)
 
-    def mean(self, values: ArrayLike, weights: ArrayLike) -> Interval:
+    def mean(self, values: ArrayLike, weights: ArrayLike, ends: Ends = SHARE) -> Interval:
         """The weighted mean of the items' values, of 0 and 1 a share, with its interval.
 
         Args:
             values, weights: (n_items,) each; an item of weight 0 does not count.
+            ends: of the values.
 
         >>> resampling(["a", "b"], resamples=0).mean([1, 0], [3, 1]).value
         0.75
@@ -93,7 +114,7 @@ class Resampling:
         total = both.sum(axis=0)
         drawn = self.sums(both) if self.n_topics else np.zeros((0, 2))
         value = float(total[0] / total[1]) if total[1] else None
-        return self.interval(value, ratio(drawn[:, 0], drawn[:, 1]))
+        return self.interval(value, ratio(drawn[:, 0], drawn[:, 1]), ends)
 
 
 def resampling(
@@ -141,55 +162,115 @@ def topic_draws(n_topics: int, *, resamples: int = RESAMPLES, seed: int = 0) -> 
 
 
 def interval(
-    value: float | None, drawn: NDArray[np.float64], n_topics: int, *, level: float = LEVEL
+    value: float | None,
+    drawn: NDArray[np.float64],
+    n_topics: int,
+    ends: Ends,
+    *,
+    level: float = LEVEL,
 ) -> Interval:
-    """The percentile interval of a figure.
+    """The interval of a figure by topics drawn again: Student's t with the bootstrap's error.
+
+    The error is the root mean square distance of the drawn figures from the value, so that a
+    figure which is lower (or higher) on drawn topics, as rank correlations are, has a wider
+    interval. Percentiles would leave out what few topics say of the spread, and miss the value.
 
     Args:
         value: the figure on all topics; None: undefined.
         drawn: (resamples,) the figure on each drawn sample; nan where it is undefined there.
         n_topics: how many topics were drawn from.
+        ends: the values that the figure can have, see `student_interval`.
 
-    >>> interval(0.5, np.array([0.25, 0.5, 0.75]), n_topics=20, level=0.5)
-    Interval(value=0.5, low=0.375, high=0.625, n_topics=20, level=0.5)
+    >>> one = interval(0.5, np.array([0.4, 0.6]), 20, SIGNED)
+    >>> round(one.low, 3), one.value, round(one.high, 3)
+    (0.285, 0.5, 0.715)
     """
     defined = drawn[~np.isnan(drawn)]
     if value is None or n_topics < 2 or not len(defined) or 2 * len(defined) < len(drawn):
         return Interval(value, None, None, n_topics, level)
-    low, high = np.quantile(defined, [(1 - level) / 2, (1 + level) / 2])
-    return Interval(value, float(low), float(high), n_topics, level)
+    error = math.sqrt(n_topics / (n_topics - 1) * float(((defined - value) ** 2).mean()))
+    return student_interval(value, error, n_topics, ends, level=level)
+
+
+def mean_interval(values: ArrayLike, ends: Ends, *, level: float = LEVEL) -> Interval:
+    """The mean of n values, one a topic, with Student's t interval; None of none.
+
+    >>> one = mean_interval([0.0, 0.5, 1.0], SIGNED)
+    >>> round(one.low, 3), one.value, one.high
+    (-0.742, 0.5, 1.0)
+    """
+    of_topics = np.asarray(values, float)
+    n = len(of_topics)
+    if n < 2:
+        return Interval(float(of_topics[0]) if n else None, None, None, n, level)
+    error = float(of_topics.std(ddof=1)) / math.sqrt(n)
+    return student_interval(float(of_topics.mean()), error, n, ends, level=level)
 
 
 def jackknife_interval(
     value: float | None,
     without: NDArray[np.float64],
+    ends: Ends,
     *,
     level: float = LEVEL,
     df: int | None = None,
 ) -> Interval:
     """The interval of a figure by leaving out one topic at a time, with Student's t.
 
-    For tests of a difference: where topics are few, percentile intervals are too narrow (of two
-    equally good judges on 5 topics they call one better in 16 % of cases), these hold their level.
-
     Args:
         value: the figure on all topics; None: undefined.
         without: (n_topics,) the figure without each topic. If one is nan there are no bounds.
+        ends: the values that the figure can have, see `student_interval`.
         df: degrees of freedom, where fewer topics carry the figure; None: n_topics - 1.
 
     Source: Tukey, "Bias and confidence in not-quite large samples" (1958); t with n_topics - 1
         degrees of freedom.
 
-    >>> interval = jackknife_interval(2.0, np.array([1.5, 2.0, 2.5]))
+    >>> interval = jackknife_interval(2.0, np.array([1.5, 2.0, 2.5]), UNBOUNDED)
     >>> round(interval.low, 3), round(interval.high, 3)
     (-0.484, 4.484)
     """
     n = len(without)
     if value is None or n < 2 or np.isnan(without).any():
         return Interval(value, None, None, n, level)
-    from scipy.special import stdtrit
-
     variance = (n - 1) / n * float(((without - without.mean()) ** 2).sum())
-    quantile = float(stdtrit(n - 1 if df is None else df, (1 + level) / 2))
-    half = quantile * math.sqrt(variance)
-    return Interval(value, value - half, value + half, n, level)
+    return student_interval(value, math.sqrt(variance), n, ends, level=level, df=df)
+
+
+def student_interval(
+    value: float,
+    error: float,
+    n_topics: int,
+    ends: Ends,
+    *,
+    level: float = LEVEL,
+    df: int | None = None,
+) -> Interval:
+    """Student's t interval of a figure with a standard error, within the figure's range.
+
+    Args:
+        ends: of the figure; a share of 0 or 1 has the interval of Clopper and Pearson (1934) for as
+            many topics.
+        df: degrees of freedom; None: n_topics - 1.
+
+    >>> student_interval(0.0, 0.0, 10, SHARE).high == 1 - 0.025 ** (1 / 10)
+    True
+    >>> student_interval(0.9, 0.05, 20, UNBOUNDED).high > 1 > student_interval(
+    ...     0.9, 0.05, 20, SHARE).high > 0.95
+    True
+    """
+    from scipy.special import expit, stdtrit
+
+    half = float(stdtrit(n_topics - 1 if df is None else df, (1 + level) / 2)) * error
+    low, high = value - half, value + half
+    below, above = value - ends.low, ends.high - value
+    if ends.is_logit and min(below, above) > _ROUNDING:
+        width = ends.high - ends.low
+        logit, step = math.log(below / above), half * width / (below * above)
+        low, high = (ends.low + width * float(expit(logit + x)) for x in (-step, step))
+    elif ends == SHARE:
+        least = ((1 - level) / 2) ** (1 / n_topics)
+        low, high = (0.0, max(high, 1 - least)) if value < 0.5 else (min(low, least), 1.0)
+    # Neither rounding nor an estimate beyond the range takes the value out of its interval.
+    low, high = min(max(low, ends.low), value), max(min(high, ends.high), value)
+    return Interval(value, low, high, n_topics, level)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bootstrap import LEVEL, Interval, interval, topic_draws
+from .bootstrap import LEVEL, SHARE, SIGNED, UNBOUNDED, Ends, Interval, mean_interval
 
 EXACT_TOPICS = 15  # up to here all 2^n sign flips are counted, beyond it they are sampled
 RESAMPLES = 10_000
@@ -23,7 +23,7 @@ class PairedTest:
     """How the first of two runs compares with the second, over the topics that both have.
 
     Attributes:
-        difference: mean of the first less mean of the second, with its interval by topic.
+        difference: mean of the first minus mean of the second, with its t interval by topic.
         p: two-sided p-value of the randomisation test, in (0, 1]; None without topics.
         is_exact: whether `p` counts all sign flips; else a seeded sample of them.
         effect_size: difference in standard deviations of the differences by topic (Cohen's d_z);
@@ -49,7 +49,7 @@ def paired_tests(
 
     Args:
         differences: (n_pairs, n_topics), first run less second; nan: a topic that the pair lacks.
-        resamples: sign flips and bootstrap samples drawn, at least 1. With many pairs more flips
+        resamples: sign flips drawn, at least 1. With many pairs more flips
             are drawn, up to 100,000, so that a p-value can outlive the correction for them.
         level: of the interval, in (0, 1).
 
@@ -73,23 +73,19 @@ def paired_tests(
         raise ValueError(f"wanted resamples >= 1 and 0 < level < 1, got {resamples} and {level}")
     n_topics = rows.shape[1]
     p_values = _randomisation(np.nan_to_num(rows), resamples, seed, level)
-    draws = topic_draws(max(n_topics, 1), resamples=resamples, seed=seed).astype(float)
     return [
-        _test(row, float(p), n_topics <= EXACT_TOPICS, draws, level)
+        _test(row, float(p), n_topics <= EXACT_TOPICS, level)
         for row, p in zip(rows, p_values, strict=True)
     ]
 
 
-def mean_intervals(
-    scores: ArrayLike, *, resamples: int = RESAMPLES, seed: int = 0, level: float = LEVEL
-) -> list[Interval]:
-    """The mean of each run over topics, with its interval by topic.
-
-    Topics are drawn again as for the differences of `paired_tests`, from the same seed.
+def mean_intervals(scores: ArrayLike, *, level: float = LEVEL) -> list[Interval]:
+    """The mean of each run over topics, with Student's t interval by topic.
 
     Args:
-        scores: (n_runs, n_topics), finite; nan: not judged, left out.
-        resamples, seed, level: see `paired_tests`.
+        scores: (n_runs, n_topics), finite; nan: not judged, left out. The interval of scores that
+            are all in [0, 1] stays there, and that of scores of 0 or more does not go below 0.
+        level: of the interval, in (0, 1).
 
     Returns: one a run; value None where nothing was judged.
     Raises: ValueError for another shape or an infinite score.
@@ -101,8 +97,17 @@ def mean_intervals(
     rows = np.asarray(scores, dtype=float)
     if rows.ndim != 2 or np.isinf(rows).any():
         raise ValueError(f"wanted finite (n_runs, n_topics) scores, got {rows.shape}")
-    draws = topic_draws(max(rows.shape[1], 1), resamples=resamples, seed=seed).astype(float)
-    return [_mean_interval(row, draws, level) for row in rows]
+    return [
+        mean_interval(values, _ends(values, [SHARE, Ends(0.0, np.inf)]), level=level)
+        for row in rows
+        for values in [row[~np.isnan(row)]]
+    ]
+
+
+def _ends(values: Floats, ranges: Sequence[Ends]) -> Ends:
+    """The first range that holds all values."""
+    held = (ends for ends in ranges if ((values >= ends.low) & (values <= ends.high)).all())
+    return next(held, UNBOUNDED)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -157,11 +162,11 @@ def randomised_hsd(scores: ArrayLike, *, resamples: int = RESAMPLES, seed: int =
     return p_values
 
 
-def _test(row: Floats, p: float, is_exact: bool, draws: Floats, level: float) -> PairedTest:
+def _test(row: Floats, p: float, is_exact: bool, level: float) -> PairedTest:
     is_judged = ~np.isnan(row)
     values = row[is_judged]
     n = len(values)
-    difference = _mean_interval(row, draws, level)
+    difference = mean_interval(values, _ends(values, [SIGNED]), level=level)
     if not n:
         return PairedTest(difference, None, is_exact, None, 0, 0, 0, 0)
     spread = float(values.std(ddof=1)) if n > 1 else 0.0
@@ -177,20 +182,6 @@ def _test(row: Floats, p: float, is_exact: bool, draws: Floats, level: float) ->
         losses=losses,
         n_topics=n,
     )
-
-
-def _mean_interval(row: Floats, draws: Floats, level: float) -> Interval:
-    is_judged = ~np.isnan(row)
-    values = row[is_judged]
-    if not len(values):
-        return Interval(None, None, None, 0, level)
-    if is_judged.all():  # each draw has as many topics as there are
-        drawn = draws @ values / len(values)
-    else:
-        counts = draws[:, is_judged]
-        with np.errstate(invalid="ignore"):
-            drawn = counts @ values / counts.sum(axis=1)
-    return interval(float(values.mean()), drawn, len(values), level=level)
 
 
 def _randomisation(differences: Floats, resamples: int, seed: int, level: float) -> Floats:

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...metrics.agreement.coefficients import accuracy, cohen_kappa
-from ...metrics.bootstrap import Draws, Interval, resampling
+from ...metrics.bootstrap import (
+    BEYOND_CHANCE,
+    SHARE,
+    SIGNED_DIFFERENCE,
+    Draws,
+    Ends,
+    Interval,
+    resampling,
+)
 from ...metrics.cascade.escalation import escalated, mixed_counts
 from ...metrics.ratio import Array
 from ..jury.ballots import Codes
@@ -107,9 +115,9 @@ class _Curve:
             kappa=self._interval(figures["kappa"]),
             linear=self._interval(figures["linear"]) if ordered else None,
             quadratic=self._interval(figures["quadratic"]) if ordered else None,
-            accuracy=self._interval(figures["accuracy"]) if "accuracy" in figures else None,
+            accuracy=self._interval(figures["accuracy"], SHARE) if "accuracy" in figures else None,
             binary=self._interval(figures["binary"]) if "binary" in figures else None,
-            less_dear=self._interval(figures[name] - self.of_dear[name]),
+            less_dear=self._interval(figures[name] - self.of_dear[name], SIGNED_DIFFERENCE),
             calls=n_cheap + share,
         )
 
@@ -128,6 +136,6 @@ class _Curve:
             figures |= {"accuracy": accuracy(two), "binary": cohen_kappa(two)}
         return figures
 
-    def _interval(self, drawn: Array) -> Interval:
+    def _interval(self, drawn: Array, ends: Ends = BEYOND_CHANCE) -> Interval:
         first = None if np.isnan(drawn[0]) else float(drawn[0])
-        return self.sample.interval(first, drawn[1:])
+        return self.sample.interval(first, drawn[1:], ends)

@@ -12,7 +12,15 @@ from numpy.typing import NDArray
 
 from ...judges.fitted.correction import Correction
 from ...metrics.agreement.coefficients import cohen_kappa
-from ...metrics.bootstrap import Draws, Interval, Resampling, resampling
+from ...metrics.bootstrap import (
+    BEYOND_CHANCE,
+    SIGNED_DIFFERENCE,
+    Draws,
+    Ends,
+    Interval,
+    Resampling,
+    resampling,
+)
 from ...metrics.jury.dawid_skene import LEAST_ITEMS, LEAST_MEMBERS, dawid_skene
 from ..split import topic_folds
 from ..threshold import objective_named
@@ -287,9 +295,9 @@ class _Ways:
         drawn, labelled = self._drawn(counts), counts[:, :, : self.k]
         away = drawn - self.base
 
-        def of(values: Floats) -> Interval:
+        def of(values: Floats, ends: Ends) -> Interval:
             first = None if np.isnan(values[0]) else float(values[0])
-            return self.sample.interval(first, values[1:])
+            return self.sample.interval(first, values[1:], ends)
 
         kappa = float(cohen_kappa(labelled.sum(0)))
         return Way(
@@ -298,8 +306,8 @@ class _Ways:
             n=float(labelled.sum()),
             n_unlabelled=float(counts[:, :, self.k].sum()),
             kappa=None if np.isnan(kappa) else kappa,
-            value=of(drawn),
-            less_chosen=None if name == CHOSEN else of(away),
+            value=of(drawn, BEYOND_CHANCE),
+            less_chosen=None if name == CHOSEN else of(away, SIGNED_DIFFERENCE),
         )
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...judges.makers.lists import ListMaker
-from ...metrics.bootstrap import Draws, Interval, jackknife_interval, resampling
+from ...metrics.bootstrap import SHARE, SIGNED, Draws, jackknife_interval, resampling
 from ...metrics.lists import LIST_MEASURES, ListScores
 from ...records.reading.problems import InputError
 from ..figures import Figure
@@ -134,11 +134,7 @@ def mean_figure(values: Floats, topics: Sequence[str], draws: Draws) -> Figure:
     means = [float(mean) for mean in values.mean(axis=0)]
     left = (len(values) - n_by_topic)[:, None]
     without = (values.sum(axis=0) - by_topic) / np.where(left, left, np.nan)
-    gap = jackknife_interval(means[1] - means[0], without[:, 1] - without[:, 0], level=sample.level)
-    old, new = (_interval(means[i], drawn[:, i], sample.interval) for i in (0, 1))
+    change = without[:, 1] - without[:, 0]
+    gap = jackknife_interval(means[1] - means[0], change, SIGNED, level=sample.level)
+    old, new = (sample.interval(means[i], drawn[:, i], SHARE) for i in (0, 1))
     return Figure(old, new, gap)
-
-
-def _interval(value: float, drawn: Floats, of: Any) -> Interval:
-    interval: Interval = of(value, drawn)
-    return interval

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Any
 
-from ..bootstrap import LEVEL, RESAMPLES, Interval, Resampling, resampling
+from ..bootstrap import BEYOND_CHANCE, LEVEL, RESAMPLES, SHARE, Interval, Resampling, resampling
 from ..ratio import Array
 from .annotators import PairwiseKappa, Ratings, Reliability
 from .coefficients import of_items, of_pairs, of_several_pairs
 from .counts import confusion, label_counts, n_pair_codes, pair_codes, sums_of_items
 from .pairs import Agreement
+
+_SHARES = ("accuracy", "macro_f1", "precision", "recall", "f1", "observed")  # others: beyond chance
 
 Intervals = dict[str, Any]  # figure -> Interval, or name -> Interval where the figure is a dict
 
@@ -113,9 +115,10 @@ def _confusions(
 def _intervals(figures: object, drawn: Mapping[str, Any], sample: Resampling) -> Intervals:
     """The interval of each drawn figure around the value that `figures` has of that name."""
     values = figures if isinstance(figures, Mapping) else vars(figures)
-    return {
-        name: _intervals(values[name], figure, sample)
-        if isinstance(figure, Mapping)
-        else sample.interval(values[name], figure)
-        for name, figure in drawn.items()
-    }
+
+    def of(value: Any, figure: Any, name: str) -> Any:
+        if isinstance(figure, Mapping):
+            return {label: of(value[label], each, name) for label, each in figure.items()}
+        return sample.interval(value, figure, SHARE if name in _SHARES else BEYOND_CHANCE)
+
+    return {name: of(values[name], figure, name) for name, figure in drawn.items()}

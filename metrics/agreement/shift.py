@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..bootstrap import LEVEL, RESAMPLES, Interval, resampling
+from ..bootstrap import LEVEL, RESAMPLES, SHARE, SIGNED, Ends, Interval, resampling
 from ..order.correlation import kendall_tau
 from ..ratio import ratio
 from .annotators import pairwise_kappa
@@ -94,9 +94,9 @@ def label_shift(
     n = int(per_item[:, 0].sum()) if len(per_item) else 0
     drawn = sample.sums(per_item) if sample.n_topics else np.zeros((0, 4))
 
-    def share(column: int) -> Interval:
+    def mean(column: int, ends: Ends) -> Interval:
         value = float(per_item[:, column].sum()) / n if n else None
-        return sample.interval(value, ratio(drawn[:, column], drawn[:, 0]))
+        return sample.interval(value, ratio(drawn[:, column], drawn[:, 0]), ends)
 
     return LabelShift(
         n=n,
@@ -104,9 +104,9 @@ def label_shift(
             name: intervals[name]
             for name in ("unweighted", *(("linear",) if gains is not None else ()))
         },
-        changed=share(1),
-        best=share(2) if gains is not None else None,
-        gain=share(3) if gains is not None else None,
+        changed=mean(1, SHARE),
+        best=mean(2, SIGNED) if gains is not None else None,
+        gain=mean(3, SIGNED) if gains is not None else None,
         runs=_runs(pairs, gains, topics, runs) if gains is not None and runs is not None else None,
     )
 

@@ -8,7 +8,7 @@ from typing import Unpack
 
 import numpy as np
 
-from ..bootstrap import Draws, Interval, resampling
+from ..bootstrap import SIGNED, Draws, Interval, resampling
 from ..ratio import ratio
 
 
@@ -52,4 +52,4 @@ def position_effect(
     drawn = ratio(sample.sums(of_signs), sample.sums(np.ones_like(of_signs)))
     n_first, n_second = int((signs > 0).sum()), int((signs < 0).sum())
     n_tied = len(signs) - n_first - n_second
-    return PositionEffect(sample.interval(value, drawn), n_first, n_second, n_tied)
+    return PositionEffect(sample.interval(value, drawn, SIGNED), n_first, n_second, n_tied)

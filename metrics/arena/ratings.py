@@ -9,7 +9,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bootstrap import Draws, Interval, Resampling, resampling
+from ..bootstrap import UNBOUNDED, Draws, Interval, Resampling, resampling
 from .bradley_terry import PRIOR, Floats, as_ratings, bradley_terry, is_connected
 from .elo import drawn_elo, elo
 
@@ -60,7 +60,7 @@ def ratings(
     no_topics = np.zeros((len(sample.draws), len(gains)), np.int64)
     counts = sample.draws[:, sample.topic_of] if sample.n_topics else no_topics
     drawn = drawn_elo(first, second, gains, k, counts)
-    of_elo = tuple(sample.interval(float(value[i]), drawn[:, i]) for i in range(k))
+    of_elo = tuple(sample.interval(float(value[i]), drawn[:, i], UNBOUNDED) for i in range(k))
     return Ratings(strengths, of_elo, wins, has_prior, n_prior_draws)
 
 
@@ -76,7 +76,7 @@ def strength_intervals(
     is_whole, are_whole = bool(is_connected(wins)), is_connected(drawn_wins)
     strengths = as_ratings(bradley_terry(wins, 0.0 if is_whole else PRIOR))
     drawn = as_ratings(bradley_terry(drawn_wins, np.where(are_whole, 0.0, PRIOR)))
-    intervals = [sample.interval(float(b), drawn[:, i]) for i, b in enumerate(strengths)]
+    intervals = [sample.interval(float(b), drawn[:, i], UNBOUNDED) for i, b in enumerate(strengths)]
     return tuple(intervals), not is_whole, int((~are_whole).sum())
 
 

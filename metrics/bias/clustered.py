@@ -9,7 +9,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..bootstrap import LEVEL, Interval, jackknife_interval
+from ..bootstrap import (
+    LEVEL,
+    SIGNED,
+    UNBOUNDED,
+    Interval,
+    jackknife_interval,
+    student_interval,
+)
 
 Floats = NDArray[np.float64]
 
@@ -43,10 +50,7 @@ class Fit:
         n_topics, value, error = len(self.without), float(self.values[column]), self.error(column)
         if math.isnan(error):
             return Interval(value, None, None, n_topics, level)
-        from scipy.special import stdtrit
-
-        half = float(stdtrit(n_topics - 1, (1 + level) / 2)) * error
-        return Interval(value, value - half, value + half, n_topics, level)
+        return student_interval(value, error, n_topics, UNBOUNDED, level=level)
 
 
 def least_squares(y: ArrayLike, columns: ArrayLike, topics: Sequence[str]) -> Fit | None:
@@ -87,21 +91,22 @@ def least_squares(y: ArrayLike, columns: ArrayLike, topics: Sequence[str]) -> Fi
 def mean_by_topic(
     values: ArrayLike, topics: Sequence[str] | None, *, level: float = LEVEL
 ) -> Interval:
-    """The mean of n values, with the interval by leaving out a topic at a time; None of none.
+    """The mean of n values in [-1, 1], with the interval by leaving out a topic at a time.
 
     Args:
+        values: (n,) differences of shares or gains; of none the mean is None.
         topics: (n,) of each value; None: not known, there are no bounds.
 
     >>> interval = mean_by_topic([0.0, 0.5, 1.0], ["a", "b", "c"])
-    >>> round(interval.low, 3), interval.value, round(interval.high, 3)
-    (-0.742, 0.5, 1.742)
+    >>> round(interval.low, 3), interval.value, interval.high
+    (-0.742, 0.5, 1.0)
     """
     y = np.asarray(values, np.float64)
     of_value = [""] * len(y) if topics is None else topics
     fit = least_squares(y, np.ones((len(y), 1)), of_value) if len(y) else None
     if fit is None:
         return Interval(None, None, None, 0, level)
-    return jackknife_interval(float(fit.values[0]), fit.without[:, 0], level=level)
+    return jackknife_interval(float(fit.values[0]), fit.without[:, 0], SIGNED, level=level)
 
 
 def _solved(squares: Floats, products: Floats) -> Floats:

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bootstrap import LEVEL, Interval, jackknife_interval
+from ..bootstrap import LEVEL, SIGNED, Interval, jackknife_interval
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -112,7 +112,7 @@ def drift(old: Side, new: Side, anchors: Anchors, *, level: float = LEVEL) -> Dr
         nothing = 1e-12  # what is left of sums that are equal
         if abs(value) < nothing and (np.abs(rest) < nothing).all():
             value, rest = 0.0, np.zeros_like(rest)
-        return jackknife_interval(value, rest, level=level, df=df)
+        return jackknife_interval(value, rest, SIGNED, level=level, df=df)
 
     raw = new.score - old.score
     raw_without = new.without(new.earned) - old.without(old.earned)
@@ -169,5 +169,5 @@ def _on_anchors(values: Floats, anchors: Anchors, old: Side) -> tuple[float, Flo
 def _wider(interval: Interval, by: float) -> Interval:
     if interval.low is None or interval.high is None:
         return interval
-    low, high = interval.low - by, interval.high + by
+    low, high = max(interval.low - by, SIGNED.low), min(interval.high + by, SIGNED.high)
     return Interval(interval.value, low, high, interval.n_topics, interval.level)

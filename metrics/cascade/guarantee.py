@@ -10,7 +10,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from ..bootstrap import jackknife_interval
+from ..bootstrap import UNBOUNDED, jackknife_interval
 
 Floats = NDArray[np.float64]
 Unit = Literal["topic", "item"]
@@ -100,8 +100,8 @@ def most_wrong(kept: Floats, wrong: Floats, confidence: float, unit: Unit = "top
     if has.sum() < 2:
         return math.nan
     without = (n_wrong - wrong[has]) / (n - kept[has])
-    interval = jackknife_interval(n_wrong / n, without, level=2 * confidence - 1)
-    return math.nan if interval.high is None else max(interval.high, by_item)
+    interval = jackknife_interval(n_wrong / n, without, UNBOUNDED, level=2 * confidence - 1)
+    return math.nan if interval.high is None else min(max(interval.high, by_item), 1.0)
 
 
 def design_effect(kept: Floats, wrong: Floats) -> float:

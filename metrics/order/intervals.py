@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ..bootstrap import LEVEL, RESAMPLES, Interval, Resampling, resampling
+from ..bootstrap import BEYOND_CHANCE, LEVEL, RESAMPLES, SIGNED, Interval, Resampling, resampling
 from ..ratio import Array, ratio
 from .coefficients import of_drawn_cells, of_samples
 from .taus import TOP_K, Scores, Taus, defined
@@ -79,7 +79,7 @@ def _run_level(
         return {name: Interval(value, None, None, 0, level) for name, value in values.items()}
     of_truth, of_judged = (side.means(sample.draws.astype(float)) for side in sides)
     drawn = of_samples(of_truth, of_judged, TOP_K)
-    return {name: sample.interval(value, drawn[name]) for name, value in values.items()}
+    return {name: sample.interval(value, drawn[name], SIGNED) for name, value in values.items()}
 
 
 class _Side:
@@ -121,13 +121,18 @@ def _topic_mean(correlations: Taus, sample: Resampling) -> dict[str, Interval]:
         of_topics = [values[name] for values in correlations.by_topic.values()] or [None]
         taus = np.array(of_topics, float)  # None becomes nan
         drawn = ratio(draws @ np.nan_to_num(taus), draws @ ~np.isnan(taus))
-        intervals[name] = sample.interval(mean.value, drawn)
+        intervals[name] = sample.interval(mean.value, drawn, BEYOND_CHANCE)
     return intervals
 
 
 def _pooled(correlations: Taus, x: Array, y: Array, sample: Resampling) -> dict[str, Interval]:
     values = {name: c.value for name, c in correlations.coefficients["pooled"].items()}
     if not len(sample.draws):
-        return {name: sample.interval(value, np.zeros(0)) for name, value in values.items()}
+        return {
+            name: sample.interval(value, np.zeros(0), BEYOND_CHANCE)
+            for name, value in values.items()
+        }
     drawn = of_drawn_cells(x, y, sample.topic_of, sample.draws)
-    return {name: sample.interval(value, drawn[name]) for name, value in values.items()}
+    return {
+        name: sample.interval(value, drawn[name], BEYOND_CHANCE) for name, value in values.items()
+    }

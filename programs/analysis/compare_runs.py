@@ -210,7 +210,7 @@ def run_rows(
             "n_topics": mean.n_topics,
             "n_unanswered": len(topics - scores.values[measure][run].keys()),
         }
-        for run, mean in zip(runs, mean_intervals(table.T, **options), strict=True)
+        for run, mean in zip(runs, mean_intervals(table.T, level=options["level"]), strict=True)
         for is_judged in [_is_judged(scores.rows[measure][run], topics)]
     ]
 

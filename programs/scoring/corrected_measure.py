@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...metrics.bootstrap import Interval
+from ...metrics.bootstrap import SHARE, SIGNED, Ends, Interval
 from ...metrics.ppi.estimates import Estimate, Moments, difference, estimate, judged_gap, moments
 from ...metrics.ppi.intervals import (
     LabelsNeeded,
@@ -120,14 +120,13 @@ class Correction:
         )
 
     def _figure(self, estimated: Estimate, *, is_share: bool) -> Figure:
-        """With both intervals; a share is cut to [0, 1], which loses no interval its truth."""
+        """With both intervals, cut to the range, which loses no interval its truth."""
         like = interval_like_these(estimated, level=self.level)
         if estimated.n_labelled_topics < MIN_TOPICS:
             like = Interval(estimated.value, None, None, like.n_topics, self.level)
         of_these = interval_of_these(estimated, level=self.level)
-        if not is_share:
-            return Figure(estimated.value, like, of_these)
-        return Figure(_cut(estimated.value), _cut_interval(like), _cut_interval(of_these))
+        ends = SHARE if is_share else SIGNED
+        return Figure(_cut(estimated.value, ends), _cut_in(like, ends), _cut_in(of_these, ends))
 
     def _differences(
         self, data: Labelled, estimates: Mapping[str, Estimate]
@@ -193,11 +192,11 @@ def _or_least(value: float | None) -> float:
     return -np.inf if value is None else value
 
 
-def _cut(value: float) -> float:
-    return min(max(value, 0.0), 1.0)
+def _cut(value: float, ends: Ends) -> float:
+    return min(max(value, ends.low), ends.high)
 
 
-def _cut_interval(interval: Interval) -> Interval:
-    low, high = (None if bound is None else _cut(bound) for bound in (interval.low, interval.high))
-    value = None if interval.value is None else _cut(interval.value)
+def _cut_in(interval: Interval, ends: Ends) -> Interval:
+    bounds = interval.value, interval.low, interval.high
+    value, low, high = (None if bound is None else _cut(bound, ends) for bound in bounds)
     return Interval(value, low, high, interval.n_topics, interval.level)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ...metrics.bootstrap import LEVEL
-from ...metrics.significance import EXACT_TOPICS, RESAMPLES
+from ...metrics.significance import EXACT_TOPICS
 from ...programs.engine.manifest import config_of
 from ...programs.protocols.glossary import meaning
 from ...programs.scoring.result import Result
@@ -81,8 +81,8 @@ def _numbers(source: Source) -> list[tuple[str, str]]:
         ),
         (
             f"{LEVEL:.0%} interval (whisker)",
-            f"How far the mean could be another one on other topics like these: percentiles of "
-            f"{RESAMPLES:,} samples of the topics, drawn with replacement.",
+            "What the mean could be on other topics like these: Student's t by topic, within the "
+            "range of the measure.",
         ),
         (
             "bounds (bracket)",

@@ -14,7 +14,7 @@ from ..source import Source
 from ..trust.people import pooled_text
 from .inputs import CHANGED, GONE, input_states
 
-_FEW_TOPICS = 10  # below them percentile intervals are a rough guide
+_FEW_TOPICS = 10  # below them intervals are a rough guide
 _SHOWN = 3
 _JUDGED_OTHERWISE = ("other_judge", "other_nuggets")
 

@@ -1,7 +1,18 @@
 import numpy as np
 import pytest
+from scipy import stats
 
-from nuggetjudge.metrics.bootstrap import Interval, interval, resampling, topic_draws
+from nuggetjudge.metrics.bootstrap import (
+    SHARE,
+    SIGNED,
+    UNBOUNDED,
+    Interval,
+    interval,
+    jackknife_interval,
+    mean_interval,
+    resampling,
+    topic_draws,
+)
 
 
 def test_each_sample_has_as_many_topics_as_there_are():
@@ -18,14 +29,26 @@ def test_a_topic_is_missing_from_a_sample_as_often_as_theory_says():
     assert missing == pytest.approx((1 - 1 / n) ** n, abs=0.005)
 
 
-# The standard error of a mean of 40 topics is known; the 95% interval is 2 x 1.96 of them wide.
-def test_the_interval_of_a_mean_is_as_wide_as_the_normal_one():
-    values = np.random.default_rng(0).normal(size=40)
-    draws = topic_draws(40, resamples=4000)
-    estimate = interval(float(values.mean()), draws @ values / 40, 40)
-    expected = 2 * 1.96 * values.std() / np.sqrt(40)
-    assert estimate.high - estimate.low == pytest.approx(expected, rel=0.05)
-    assert estimate.low < estimate.value < estimate.high
+def test_the_interval_of_a_mean_is_scipys_t_interval():
+    values = np.random.default_rng(0).normal(size=12)
+    exact = stats.ttest_1samp(values, 0).confidence_interval(0.95)
+    draws = topic_draws(12, resamples=20_000)
+    without = (values.sum() - values) / 11
+    mean = float(values.mean())
+    for one, rel in (
+        (mean_interval(values, UNBOUNDED), 1e-9),
+        (jackknife_interval(mean, without, UNBOUNDED), 1e-9),
+        (interval(mean, draws @ values / 12, 12, UNBOUNDED), 0.03),
+    ):
+        assert (one.low, one.high) == pytest.approx((exact.low, exact.high), rel=rel)
+
+
+def test_a_share_that_all_topics_agree_on_has_the_exact_interval_of_as_many_topics():
+    exact = stats.binomtest(9, 9).proportion_ci(0.95, "exact")
+    one = mean_interval([1.0] * 9, SHARE)
+    assert (one.low, one.high) == pytest.approx((exact.low, exact.high))
+    none = mean_interval([0.0] * 9, SHARE)
+    assert (none.low, none.high) == pytest.approx((0.0, 1 - exact.low))
 
 
 def test_a_weighted_mean_is_that_of_the_items_that_count_in_each_drawn_sample():
@@ -34,7 +57,10 @@ def test_a_weighted_mean_is_that_of_the_items_that_count_in_each_drawn_sample():
     a, b, _ = sample.draws.T
     drawn = 3 * b[a + b > 0] / (3 * b + a)[a + b > 0]  # samples in which nothing counts have none
     assert estimate.value == 0.75
-    assert (estimate.low, estimate.high) == pytest.approx(tuple(np.quantile(drawn, [0.025, 0.975])))
+    error = np.sqrt(3 / 2 * ((drawn - 0.75) ** 2).mean())
+    half = stats.t.ppf(0.975, 2) * error / (0.75 * 0.25)  # on the logit scale
+    ends = 1 / (1 + np.exp(-(np.log(3) + np.array([-half, half]))))
+    assert (estimate.low, estimate.high) == pytest.approx(tuple(ends))
     assert estimate.n_topics == 3
     assert sample.mean([1, 0, 5, 1], [0, 0, 0, 0]) == Interval(None, None, None, 3)
     assert resampling(None).mean([1, 0], [1, 1]) == Interval(0.5, None, None, 0)
@@ -52,10 +78,11 @@ def test_sums_and_counts_are_those_of_the_items_of_the_drawn_topics():
 
 def test_what_has_no_interval_has_no_bounds():
     drawn = np.array([0.4, 0.5, 0.6])
-    assert interval(0.5, drawn, 1) == Interval(0.5, None, None, 1)
-    assert interval(None, drawn, 9) == Interval(None, None, None, 9)
-    assert interval(0.5, np.array([]), 9) == Interval(0.5, None, None, 9)
-    assert interval(0.5, np.array([0.5, np.nan, np.nan]), 9) == Interval(0.5, None, None, 9)
+    assert interval(0.5, drawn, 1, SIGNED) == Interval(0.5, None, None, 1)
+    assert interval(None, drawn, 9, SIGNED) == Interval(None, None, None, 9)
+    assert interval(0.5, np.array([]), 9, SIGNED) == Interval(0.5, None, None, 9)
+    undefined = np.array([0.5, np.nan, np.nan])
+    assert interval(0.5, undefined, 9, SIGNED) == Interval(0.5, None, None, 9)
 
 
 @pytest.mark.parametrize(("topics", "resamples"), [(None, 100), ([], 100), (["a", "b"], 0)])
@@ -76,5 +103,5 @@ def test_bad_arguments_are_named():
 
 def test_a_figure_that_is_undefined_in_half_of_the_samples_has_an_interval_and_in_more_none():
     half, more = np.array([0.2, 0.8, np.nan, np.nan]), np.array([0.5, np.nan, np.nan])
-    assert interval(0.5, half, 5).low is not None
-    assert interval(0.5, more, 5).low is None
+    assert interval(0.5, half, 5, SIGNED).low is not None
+    assert interval(0.5, more, 5, SIGNED).low is None

@@ -75,7 +75,7 @@ def test_another_model_is_shown_beside_the_lexical_judge(judge, demo, tide_serve
     assert "5 labels are missing, never taken as moved; --out lists them" in ran.err
     swap = next(line for line in ran.out.splitlines() if line.startswith("citation-swap"))
     # planted, n, fell, its interval, n, moved, its interval, lost, and the two of the lexical judge
-    assert swap.split() == ["citation-swap", "5", "5", "0.000", "[0.000", "0.000]", "0", "-", "-",
+    assert swap.split() == ["citation-swap", "5", "5", "0.000", "[0.000", "0.522]", "0", "-", "-",
                             "0", "1.000", "-"]  # fmt: skip
     assert "lexical: +" in ran.out
     assert max(map(len, ran.out.splitlines())) <= 100

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from nuggetjudge.metrics import agreement, pairwise_kappa, reliability
 from nuggetjudge.metrics.agreement import coefficients as of
@@ -97,10 +98,12 @@ def test_the_interval_of_accuracy_is_that_of_a_mean_over_topics():
     ]
     equal = [t == j for t, j in zip(truth, judged, strict=True)]
     by_topic = np.array(equal, float).reshape(12, 20).mean(axis=1)
-    half = 1.96 * by_topic.std() / np.sqrt(12)
+    half = stats.t.ppf(0.975, 11) * by_topic.std(ddof=1) / np.sqrt(12)
     assert interval.n_topics == 12
-    assert interval.low == pytest.approx(interval.value - half, abs=0.015)
-    assert interval.high == pytest.approx(interval.value + half, abs=0.015)
+    value = interval.value
+    odds, slope = np.log(value / (1 - value)), value * (1 - value)
+    ends = [1 / (1 + np.exp(-(odds + side * half / slope))) for side in (-1, 1)]  # a share's: logit
+    assert (interval.low, interval.high) == pytest.approx(ends, abs=0.015)
 
 
 def test_intervals_are_wider_by_topic_than_if_each_item_were_a_topic():

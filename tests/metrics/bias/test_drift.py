@@ -56,7 +56,7 @@ def test_a_hand_count_with_anchors_in_some_topics():
     # Old: topics 0 and 1 with scores .5 and 0; new: 0 and 2 with 1 and 1. Anchors of topics 0 (one
     # of two moved by 1) and 1 (none): the judge gives (0.5 + 0) / 2 more.
     old, new = side([1, 0, 0, 0], [0, 0, 1, 1], 3), side([1, 1, 1], [0, 0, 2], 3)
-    change = drift(old, new, anchors([0, 0, 1], [1, 0, 0], [1, 1, 0]))
+    change = drift(old, new, anchors([0, 0, 1], [1, 0, 0], [1, 1, 0]), level=0.5)
     assert (change.score_old, change.score_new) == (0.25, 1.0)
     assert change.raw.value == 0.75
     assert change.instrument.value == 0.25
@@ -64,10 +64,11 @@ def test_a_hand_count_with_anchors_in_some_topics():
     # Without topic 0: old 0, new 1, judge 0; without 1: .5, 1, .5; without 2: .25, 1, .25.
     without = np.array([1.0, 0.0, 0.5])
     spread = 2 / 3 * ((without - without.mean()) ** 2).sum()
-    half = stats.t.ppf(0.975, 1) * np.sqrt(spread)
-    assert change.systems.high - change.systems.value == pytest.approx(half)
+    half = stats.t.ppf(0.75, 1) * np.sqrt(spread)
+    assert change.systems.value - change.systems.low == pytest.approx(half)
+    assert change.systems.high == 1.0  # no score changes by more
     raw = np.array([1.0, 0.5, 0.75])  # of all three topics, with anchors or without
-    half = stats.t.ppf(0.975, 2) * np.sqrt(2 / 3 * ((raw - raw.mean()) ** 2).sum())
+    half = stats.t.ppf(0.75, 2) * np.sqrt(2 / 3 * ((raw - raw.mean()) ** 2).sum())
     assert change.raw.high - change.raw.value == pytest.approx(half)
     assert (change.bias_old, change.bias_new) == (None, None)
 
@@ -75,12 +76,13 @@ def test_a_hand_count_with_anchors_in_some_topics():
 def test_a_topic_without_an_answer_counts_0_and_is_left_out_as_any_other():
     # The old version answered topics 0 and 1 of three: (1 + 0 + 0) / 3; the new has .6 on all.
     old = Side(np.array([1 / 3, 0, 0]), np.array([1 / 3, 1 / 3, 0]), np.ones(3, dtype=bool))
-    change = drift(old, side([0.6] * 3, [0, 1, 2], 3), anchors([0, 1, 2], [0, 0, 0], [0, 0, 0]))
+    new, still = side([0.6] * 3, [0, 1, 2], 3), anchors([0, 1, 2], [0, 0, 0], [0, 0, 0])
+    change = drift(old, new, still, level=0.5)
     raw = np.array([0.6 - 0.0, 0.6 - 0.5, 0.6 - 0.5])
     spread = 2 / 3 * ((raw - raw.mean()) ** 2).sum()
     assert change.raw.value == pytest.approx(0.6 - 1 / 3)
     assert change.raw.high - change.raw.value == pytest.approx(
-        stats.t.ppf(0.975, 2) * np.sqrt(spread)
+        stats.t.ppf(0.75, 2) * np.sqrt(spread)
     )
 
 

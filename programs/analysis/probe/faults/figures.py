@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .....metrics.bootstrap import Interval, jackknife_interval, resampling
+from .....metrics.bootstrap import SIGNED, Interval, jackknife_interval, resampling
 from .....metrics.ratio import ratio
 from .cases import FAULTS, Form, Must
 from .forms import unplanted
@@ -133,7 +133,4 @@ def _difference(total: NDArray[np.float64], by_topic: NDArray[np.float64]) -> In
         return ratio(sums[..., 0], sums[..., 1]) - ratio(sums[..., 2], sums[..., 3])
 
     value = float(of(total)) if total[1] and total[3] else None
-    interval = jackknife_interval(value, of(total - by_topic))
-    if interval.low is None or interval.high is None:
-        return interval
-    return replace(interval, low=max(-1.0, interval.low), high=min(1.0, interval.high))
+    return jackknife_interval(value, of(total - by_topic), SIGNED)

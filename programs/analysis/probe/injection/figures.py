@@ -10,7 +10,7 @@ import numpy as np
 
 from .....judges.verdicts import Verdict
 from .....metrics.agreement.shift import label_shift
-from .....metrics.bootstrap import resampling
+from .....metrics.bootstrap import SIGNED, resampling
 from .....records.labels.items import ItemRow
 from ..figures import unjudged_counts
 from ..items import topics_of
@@ -159,7 +159,7 @@ def _score_shift(
     ]
     counts = [None not in pair for pair in scores]
     shifts = [(one or 0.0) - (other or 0.0) for one, other in scores]
-    interval = resampling(topics, seed=seed).mean(shifts, counts)
+    interval = resampling(topics, seed=seed).mean(shifts, counts, SIGNED)
     return {"n": sum(counts), **asdict(interval)}
 
 

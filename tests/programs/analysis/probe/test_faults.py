@@ -336,8 +336,8 @@ def test_rates_are_those_of_a_hand_count_and_intervals_go_by_topic():
     fell, moved = measured["detection"], measured["false_alarms"]
     assert (fell["value"], fell["n"], fell["n_unjudged"], fell["n_not_best"]) == (0.75, 4, 1, 1)
     assert (moved["value"], moved["n"], moved["n_unjudged"]) == (0.5, 4, 0)
-    # A sample of two topics has t1 twice, both, or t2 twice: 1, 3/4 and 0 fell.
-    assert (fell["low"], fell["high"], fell["n_topics"]) == (0.0, 1.0, 2)
+    # A sample of two topics has t1 twice, both, or t2 twice: 1, 3/4 and 0 fell. t(1) is 12.7.
+    assert (fell["low"], fell["high"], fell["n_topics"]) == (pytest.approx(0), pytest.approx(1), 2)
     assert measured["informedness"]["value"] == pytest.approx(0.25)
     # Without t1 -1, without t2 nothing has to stay and moved: 1 - 0. Far beyond what there can be.
     assert (measured["informedness"]["low"], measured["informedness"]["high"]) == (-1.0, 1.0)
