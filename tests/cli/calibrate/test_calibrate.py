@@ -85,8 +85,8 @@ def test_folds_are_advised_where_they_may_be_used_alone():
         "figures": {"linear": dict.fromkeys(("before", "after", "difference"), row)},
     }
     shown = {m: _report_text({**report, "method": m}, None) for m in ("threshold", "few-shot")}
-    assert "drawn over 2 topics, are too narrow; --folds 6 tests all 6." in shown["threshold"]
-    assert "drawn over 2 topics, are too narrow.\n" in shown["few-shot"]
+    assert "the intervals are a rough guide; --folds 6 tests all 6." in shown["threshold"]
+    assert "the intervals are a rough guide.\n" in shown["few-shot"]
 
 
 @pytest.mark.parametrize(
