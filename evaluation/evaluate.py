@@ -34,6 +34,7 @@ from .samples.choosing import (
     judge_file,
     read_by,
 )
+from .samples.citing import JUDGE_CITATIONS, Citing
 from .samples.files import write_samples
 from .samples.items import write_items
 from .samples.new_files import FOLDER, NewFiles
@@ -85,7 +86,8 @@ def evaluate(
 
     Returns: scores, judgements and counts.
     Raises: InputError for samples that lack something, naming which, and what is there.
-    Warns: UserWarning of questions that `answer` failed on, of those without nuggets, and of a
+    Warns: UserWarning where no model is named, of questions that `answer` failed on, of those
+        without nuggets, of answers that cite nothing, or contexts that are not there, and of a
         judge that gave all of 15 or more items the same label.
 
     Example: nj.evaluate([{"question": q, "answer": a, "contexts": texts}], "support")
@@ -110,6 +112,7 @@ def evaluate(
     check_start(folder, programs, settings, ids)
     if is_forced:
         remove(asking.path)
+    citing = Citing()
     with NewFiles(folder) as files:
         data: dict[str, Any]
         if judge is not None:
@@ -117,7 +120,7 @@ def evaluate(
             data = {"items": write_items(systems, named, fields, files.folder), "judge": named}
         else:
             read = {run_id: read_samples(of_run) for run_id, of_run in systems.items()}
-            data = dict(write_samples(read, files.folder))
+            data = dict(write_samples(read, files.folder, citing))
             if has_earlier and not is_forced:
                 files.copy(BEGUN)
             if bank is not None and use_bank(Path(bank), files.folder):
@@ -141,7 +144,8 @@ def evaluate(
     if temporary is not None:
         finalize(result, temporary.cleanup)
         result.is_temporary = True
-    for what in _doubts(result, asking):
+    of_citations = citing.doubts() if JUDGE_CITATIONS.intersection(programs) else ()
+    for what in (*_doubts(result, asking), *of_citations):
         warnings.warn(what, UserWarning, stacklevel=2)
     return result
 

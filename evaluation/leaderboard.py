@@ -25,9 +25,13 @@ def _table(board: Leaderboard) -> Table:
     rows = []
     for line in board.lines:
         row = line.means.get(first)
-        cells = [line.run_id, _value(row), interval(*line.intervals.get(first, (None, None)))]
+        cells = [
+            line.run_id,
+            _value(line, first),
+            interval(*line.intervals.get(first, (None, None))),
+        ]
         cells += [_TOLD_APART[line.is_told_apart]] if board.test else []
-        cells += [_value(line.means.get(name)) for name in others]
+        cells += [_value(line, name) for name in others]
         counts = (None, None) if row is None else (row.n, row.n_unjudged)
         cells += [_answered(line, first), *map(_count, counts)]
         if has_unjudged:
@@ -54,10 +58,9 @@ def _of(board: Leaderboard, measure: str) -> list[ScoreRow]:
     return [row for line in board.lines if (row := line.means.get(measure)) is not None]
 
 
-def _value(row: ScoreRow | None) -> str:
-    if row is None or (row.n_unjudged and not row.n):  # nothing arrived: not even a 0
-        return "-"
-    return figure(row.value, 0 if row.measure == "length" else 3)
+def _value(line: Line, measure: str) -> str:
+    value = line.value(measure)
+    return "-" if value is None else figure(value, 0 if measure == "length" else 3)
 
 
 def _answered(line: Line, measure: str) -> str:

@@ -152,12 +152,12 @@ def question_frame(
         key = (score.run_id, score.topic_id)
         if key not in rows:
             ids = {"run_id": key[0], "topic_id": key[1], "question": questions.get(key[1], "")}
-            rows[key] = ids | dict.fromkeys(names, math.nan)
+            rows[key] = ids | dict.fromkeys(names, math.nan) | {"n": score.n}
             reasons = _reasons(lost, *key)
             rows[key]["n_unjudged"] = sum(reasons.values())
             rows[key]["reasons"] = ", ".join(f"{why} {n}" for why, n in reasons.items())
         rows[key][score.measure] = math.nan if score.value is None else score.value
-    columns = ["run_id", "topic_id", "question", *names, "n_unjudged", "reasons"]
+    columns = ["run_id", "topic_id", "question", *names, "n", "n_unjudged", "reasons"]
     return pandas.DataFrame(list(rows.values()), columns=columns)
 
 

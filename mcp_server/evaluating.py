@@ -138,7 +138,7 @@ def _lines(board: Leaderboard) -> list[Line]:
             Line(
                 run=line.run_id,
                 measure=first,
-                value=None if row.n_unjudged and not row.n else row.value,
+                value=line.value(first),
                 n=row.n or 0,
                 n_unjudged=row.n_unjudged or 0,
                 low=row.low,

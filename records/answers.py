@@ -204,7 +204,8 @@ def _answer(
         line.keep("empty_answer", f"run {run_id!r} says nothing to topic {topic_id!r}")
     cited = [citation["passage_id"] for s in sentences for citation in s["citations"]]
     named = dict.fromkeys((*references.listed, *cited))
-    named.pop(None, None)  # a reference that is no id
+    for name in (None, *references.not_given):  # None: a reference that is no id
+        named.pop(name, None)
     # One validation makes all rows, in half the time that making them one by one takes.
     answer = Answer.model_validate(
         {
@@ -212,8 +213,12 @@ def _answer(
             "topic_id": topic_id,
             "sentences": sentences,
             "references": tuple(named),
+            "not_given": references.not_given,
         }
     )
+    for name in () if is_checked else references.not_given:
+        what = f"{line.name(field)} cites {name}, which its system was not given; no support"
+        line.keep("citation_not_given", what)
     if not is_checked:
         _check_limits(line, answer, form, len(references.listed))
     return answer

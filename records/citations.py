@@ -26,12 +26,14 @@ class References:
     """What the citations of one answer may name.
 
     `listed` are the ids that integer citations count in, None where no id could be read;
-    `named` all ids that a citation may use; `is_open`: there is no list, so every id will do.
+    `named` all ids that a citation may use; `is_open`: there is no list, so every id will do;
+    `not_given` names for what the system cited and never had.
     """
 
     listed: tuple[str | None, ...]
     named: Collection[str]
     is_open: bool
+    not_given: tuple[str, ...] = ()
 
 
 def read_references(line: Line) -> References:
@@ -43,10 +45,12 @@ def read_references(line: Line) -> References:
     references = line.array("references") if line.row.get("references") is not None else None
     listed = tuple(map(as_id, references or ()))
     inline = set(inline_documents(line))
-    named = inline | {name for name in listed if name is not None}
+    written = line.array("not_given") if line.row.get("not_given") is not None else None
+    not_given = tuple(filter(None, map(as_id, written or ())))
+    named = inline | {name for name in (*listed, *not_given) if name is not None}
     if None in listed or len(set(listed)) < len(listed):
         _note_odd_references(line, references or [], listed)
-    return References(listed, named, is_open=references is None and not inline)
+    return References(listed, named, references is None and not inline, not_given)
 
 
 def _note_odd_references(

@@ -129,13 +129,16 @@ class Sentence(Row):
 class Answer(Row):
     """What one run answered to one topic; `references` are all passages it names, in order.
 
-    `not_made`: there is no answer, and that is no doing of the system: why it could not be made.
+    `not_given`: citations of what its system never had, as `[7]` of two contexts: no passage has
+    such a name, so they support nothing. `not_made`: there is no answer, and that is no doing of
+    the system: why it could not be made.
     """
 
     run_id: str
     topic_id: str
     sentences: tuple[Sentence, ...]
     references: tuple[str, ...] = ()
+    not_given: tuple[str, ...] = ()
     not_made: Reason | None = None
 
     @property

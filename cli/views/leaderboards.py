@@ -219,10 +219,8 @@ def _first_cells(board: Leaderboard) -> list[str]:
 
 
 def _value(line: Line, measure: str) -> str:
-    row = line.means.get(measure)
-    if row is None or row.value is None or (row.n_unjudged and not row.n):
-        return "-"  # where nothing arrived, not even a 0
-    return figure(row.value, _digits(measure))
+    value = line.value(measure)
+    return "-" if value is None else figure(value, _digits(measure))
 
 
 def _bounds(line: Line, measure: str) -> str:

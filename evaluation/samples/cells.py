@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import io
+import tokenize
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -36,6 +39,35 @@ def listed(value: Any) -> list[Any]:
     """A list as it is, one thing as a list of it."""
     cell = plain(value)
     return cell if isinstance(cell, list) else [cell]
+
+
+def list_in(text: str) -> list[Any] | None:
+    """The list that a text is, as a CSV file has it of a frame's column; None if it is none.
+
+    >>> list_in("['a', 'b']"), list_in("['a' 'b']"), list_in("[1] says so")
+    (['a', 'b'], ['a', 'b'], None)
+    """
+    text = text.strip()
+    if not (text.startswith("[") and text.endswith("]")):
+        return None
+    for read in (orjson.loads, _literals):
+        try:
+            items = read(text)
+        except (ValueError, SyntaxError, tokenize.TokenError, MemoryError, RecursionError):
+            continue
+        if isinstance(items, list) and all(isinstance(item, str | Mapping) for item in items):
+            return items
+    return None
+
+
+def _literals(text: str) -> Any:
+    """As Python or, without commas between texts, NumPy prints it. Raises: ValueError, ..."""
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    marks = (tokenize.NL, tokenize.NEWLINE, tokenize.ENDMARKER)
+    inner = [token for token in tokens if token.type not in marks][1:-1]
+    if all(token.type == tokenize.STRING or token.string == "," for token in inner):
+        return [ast.literal_eval(token.string) for token in inner if token.string != ","]
+    return ast.literal_eval(text)
 
 
 def fields_of(value: Any) -> Mapping[str, Any] | None:

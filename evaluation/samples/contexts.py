@@ -8,7 +8,7 @@ from typing import Any
 
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError
-from .cells import is_missing, listed
+from .cells import is_missing, list_in, listed
 
 # `context` is what chains of LangChain return, `source_documents` what older ones did.
 CONTEXTS = ("contexts", "retrieved_contexts", "retrieval_context", "context", "source_documents")
@@ -32,13 +32,16 @@ def contexts_of(contexts: Any, at: str) -> tuple[Context, ...]:
     """The contexts of a sample, in their order.
 
     Args:
-        given: None, a text, or a list of texts, of mappings `{id, text, title}`, or of objects
-            with `text` or `page_content`, `id` and `metadata`.
+        contexts: None, a text, or a list of texts, of mappings `{id, text, title}`, or of objects
+            with `text` or `page_content`, `id` and `metadata`; a list also as the text that a CSV
+            file has of it.
 
     Raises: InputError naming the one that has no text.
     """
     if contexts is None:
         return ()
+    if isinstance(contexts, str) and (items := list_in(contexts)) is not None:
+        contexts = items
     return tuple(_context(each, f"{at}.contexts[{i}]") for i, each in enumerate(listed(contexts)))
 
 

@@ -13,7 +13,7 @@ from ...records.judgements import NOT_MADE, Reason
 from ...records.reading.fields import shorten
 from ...records.reading.nearest import did_you_mean
 from ...records.reading.problems import InputError
-from .cells import is_missing, plain
+from .cells import is_missing, list_in, plain
 from .contexts import CONTEXTS, Context, contexts_of
 from .sentences import Sentence, sentence_of
 
@@ -190,6 +190,8 @@ def _each(there: Mapping[str, Any], names: Sequence[str], at: str) -> Iterable[t
     name, values = _first(there, names)
     if values is None:
         return []
+    if isinstance(values, str) and (items := list_in(values)) is not None:
+        values = items
     if not isinstance(values, list):
         raise InputError(f"{at}: {name} is {_shown(values)}, wanted a list")
     return [(f"{at}.{name}[{i}]", each) for i, each in enumerate(values)]

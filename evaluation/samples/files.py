@@ -13,9 +13,11 @@ from ...records.judgements import NOT_MADE
 from ...records.reading.problems import InputError
 from ...records.writing.files import NewFile, own_folder, remove, rename
 from .cells import check_writable
+from .citing import Citing
 from .contexts import Context
 from .fields import Nugget, Sample, digest
-from .sentences import Sentence, indices_by_id, sentences_of
+from .marks import Marks
+from .sentences import Sentence, cited_sentences, indices_by_id
 
 NAMES = (
     *("topics", "runs", "passages", "candidates"),
@@ -23,10 +25,15 @@ NAMES = (
 )  # of `data:` in a config
 
 
-def write_samples(runs: Mapping[str, Iterable[Sample]], folder: Path) -> dict[str, Path]:
+def write_samples(
+    runs: Mapping[str, Iterable[Sample]], folder: Path, citing: Citing | None = None
+) -> dict[str, Path]:
     """Write the samples of each run into a folder, one sample in memory at a time.
 
     What stands in the folder of earlier samples is replaced when all of these are written.
+
+    Args:
+        citing: counts what the answers cite.
 
     Returns: the files that are not empty, by the names of `data:` in a config.
     Raises: InputError for two answers of a run to one topic, and for a topic of which samples say
@@ -34,7 +41,7 @@ def write_samples(runs: Mapping[str, Iterable[Sample]], folder: Path) -> dict[st
     """
     own_folder(folder)
     with ExitStack() as stack:
-        files = SampleFiles(folder, stack)
+        files = SampleFiles(folder, stack, citing or Citing())
         for run_id, samples in runs.items():
             is_empty = True
             for sample in samples:
@@ -53,8 +60,8 @@ class SampleFiles:
     Held in memory are ids and hashes of 16 characters, no texts.
     """
 
-    def __init__(self, folder: Path, stack: ExitStack) -> None:
-        self._folder, self._stack = folder, stack
+    def __init__(self, folder: Path, stack: ExitStack, citing: Citing) -> None:
+        self._folder, self._stack, self._citing = folder, stack, citing
         self._files: dict[str, NewFile] = {}
         self._answered: dict[tuple[str, str], str] = {}  # locations, by run and topic
         self._passages = PassageNames()
@@ -79,8 +86,9 @@ class SampleFiles:
         if references and not sample.not_made:
             before = self._candidates.get(topic, ())
             self._candidates[topic] = tuple(dict.fromkeys((*before, *references)))
-        answer = [] if sample.not_made else _answer(sample, [references.index(n) for n in names])
-        row = {"run_id": run_id, "topic_id": topic, "references": references, "answer": answer}
+        row = {"run_id": run_id, "topic_id": topic, "references": references}
+        indices = [references.index(name) for name in names]
+        row |= {"answer": []} if sample.not_made else _answer(sample, indices, self._citing)
         self._write("runs", row | ({NOT_MADE: sample.not_made} if sample.not_made else {}))
         about = {"qid": topic, "query": sample.question}
         if sample.nuggets:
@@ -158,23 +166,33 @@ class PassageNames:
 _CONTENT = {"topics": "words of the question", "keypoints": "key points"}
 
 
-def _answer(sample: Sample, indices: list[int]) -> list[dict[str, Any]]:
-    """The sentences with what they cite; what is no index of a context stays as it is."""
+def _answer(sample: Sample, indices: list[int], citing: Citing) -> dict[str, Any]:
+    """The sentences with what they cite, as fields of a run's row; what they cite is counted.
+
+    An index of no context, as of `[7]` of two, has a name that no passage has.
+    """
     by_id = indices_by_id(context.id for context in sample.contexts)
+    marks = Marks(sample.answer, by_id if sample.contexts else None, len(indices))
     if sample.sentences:
-        cited_sentences = [_placed(sentence, by_id) for sentence in sample.sentences]
+        sentences = [_placed(sentence, by_id) for sentence in sample.sentences]
     else:
-        cited_sentences = sentences_of(sample.answer, by_id if sample.contexts else None)
+        sentences = cited_sentences(marks)
+    not_given: dict[str, None] = {}
 
     def reference_index(cited: int | str) -> int | str:
         if isinstance(cited, str):
             return cited
-        return indices[cited] if 0 <= cited < len(indices) else len(indices) + abs(cited)
+        if 0 <= cited < len(indices) or not indices:
+            return indices[cited] if indices else cited
+        not_given[name := f"no-context-{cited + 1}"] = None
+        return name
 
-    return [
+    rows = [
         {"text": s.text, "citations": list(dict.fromkeys(map(reference_index, s.citations)))}
-        for s in cited_sentences
+        for s in sentences
     ]
+    citing.count(sample, marks.first, [row["citations"] for row in rows], list(not_given))
+    return {"answer": rows} | ({"not_given": list(not_given)} if not_given else {})
 
 
 def _placed(sentence: Sentence, by_id: Mapping[str, tuple[int, ...]]) -> Sentence:

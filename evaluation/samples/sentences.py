@@ -11,13 +11,10 @@ from ...judges.lexical.segments import sentences
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError
 from .cells import listed
+from .marks import MARK, MOST, Marks
 
-MOST = 999  # the largest number that is an index: [2024] is a year
-_MARK = r"\[[^\[\]\n]{1,200}\](?:\([^()\s]*\))?"  # the last: a Markdown link
-_MARKS = re.compile(rf"[ \t]*{_MARK}")
-_NUMBERS = re.compile(r"(\d{1,4})(?:\s*[-–]\s*(\d{1,4}))?")
-# Behind the full stop it is of the sentence before: "It sways.[1] Then" and "It sways. [1] Then".
-_AFTER = re.compile(rf"(?<!\b[A-Z])([.!?…][\"'”’)]*)((?:[ \t]*{_MARK})+)(?=\s|$)")
+# Behind the full stop it is of the sentence before: "It sways.[1] Then", "It sways. [1]. Then".
+_AFTER = re.compile(rf"(?<!\b[A-Z])([.!?…][\"'”’)]*)((?:[ \t]*{MARK})+)\.?(?=\s|$)")
 _MARKER = re.compile(r"^\s*(?:[-*•+]|\d{1,3}[.)])\s+")  # of an item of a list
 _HEADING = re.compile(r"\s*#{1,6}\s")
 _ENDED = re.compile(r"[.!?…:;][\"'”’)\]*_]*\s*$")
@@ -46,39 +43,52 @@ def indices_by_id(ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
     return indices
 
 
-def sentences_of(answer: str, by_id: Mapping[str, tuple[int, ...]] | None = None) -> list[Sentence]:
+def sentences_of(
+    answer: str, by_id: Mapping[str, tuple[int, ...]] | None = None, n: int = MOST
+) -> list[Sentence]:
     """The sentences of an answer, with the citations that stand in or behind them.
 
-    Read are `[1]`, `[1, 3]`, `[1-3]`, `[1][2]`, `[^1]` and `[1](link)`. A number or text that is
-    the id of a context names it; another number from 1 up to `MOST` is an index among them.
-    Lines of a list are sentences of their own, a heading stands with the sentence after it.
+    Which marks are read: see `marks`. A number or text that is the id of a context names it;
+    another number is an index among them, perhaps of none. Lines of a list are sentences of their
+    own, a heading stands with the sentence after it, and what has no letter and no digit with the
+    sentence before it.
 
     Args:
         by_id: indices of contexts with ids; None: there are no contexts, and what stands in
             brackets is text.
+        n: how many contexts there are.
 
     >>> for sentence in sentences_of("Tides turn. [2] They come twice [1, 3], at 6.30.", {}):
     ...     print(sentence.text, sentence.citations)
     Tides turn. (1,)
     They come twice, at 6.30. (0, 2)
     """
-    marks = _Marks(by_id)
-    cited_sentences: list[Sentence] = []
+    return cited_sentences(Marks(answer, by_id, n))
+
+
+def cited_sentences(marks: Marks) -> list[Sentence]:
+    """The sentences of the answer of these marks; see `sentences_of`."""
+    sentences_before: list[Sentence] = []
     heading = ""
-    for line in _lines(_AFTER.sub(marks.before_the_stop, answer)):
+
+    def before_the_stop(match: re.Match[str]) -> str:
+        stop, after = match.groups()
+        return f"{after}{stop}" if marks.cited(after) else match[0]
+
+    for line in _lines(_AFTER.sub(before_the_stop, marks.text)):
         if _HEADING.match(line):
             heading += f"{line.strip()}\n"
             continue
         for text in _joined(sentences(_MARKER.sub("", line))):
-            cited, words = tuple(dict.fromkeys(marks.cited(text))), marks.left_out_of(text)
-            if not words and cited_sentences:  # marks alone, on a line of their own
-                before = cited_sentences.pop()
-                all_of = dict.fromkeys((*before.citations, *cited))
-                cited_sentences.append(Sentence(before.text, tuple(all_of)))
-            else:
-                cited_sentences.append(Sentence(heading + words, cited))
-                heading = ""
-    return [*cited_sentences, Sentence(heading.strip())] if heading else cited_sentences
+            cited: tuple[int | str, ...] = tuple(dict.fromkeys(marks.cited(text)))
+            words = marks.left_out_of(text)
+            if sentences_before and not heading and not any(map(str.isalnum, words)):
+                before = sentences_before.pop()
+                words = f"{before.text} {words}".strip() if not cited else before.text
+                cited = tuple(dict.fromkeys((*before.citations, *cited)))
+            sentences_before.append(Sentence(heading + words, cited))
+            heading = ""
+    return [*sentences_before, Sentence(heading.strip())] if heading else sentences_before
 
 
 def sentence_of(sentence: Any, at: str) -> Sentence:
@@ -127,41 +137,3 @@ def _joined(pieces: list[str]) -> list[str]:
         else:
             joined.append([piece])
     return [" ".join(each) for each in joined]
-
-
-@dataclass(frozen=True)
-class _Marks:
-    """What in brackets is a citation, of contexts that have these indices by their ids."""
-
-    by_id: Mapping[str, tuple[int, ...]] | None
-
-    def cited(self, text: str) -> list[int]:
-        """The indices that its marks cite, in their order."""
-        return [index for mark in _MARKS.findall(text) for index in self._indices(mark)]
-
-    def left_out_of(self, text: str) -> str:
-        """The text without its marks."""
-        return _MARKS.sub(lambda mark: "" if self._indices(mark[0]) else mark[0], text).strip()
-
-    def before_the_stop(self, match: re.Match[str]) -> str:
-        """A full stop and marks, the other way round."""
-        stop, marks = match.groups()
-        return f"{marks}{stop}" if self.cited(marks) else match[0]
-
-    def _indices(self, mark: str) -> list[int]:
-        """The indices that one mark cites; [] if it is no citation."""
-        if self.by_id is None:
-            return []
-        indices: list[int] = []
-        for part in re.split(r"[,;]", mark.strip()[1:].partition("]")[0]):
-            name = part.strip().removeprefix("^")
-            if name in self.by_id:
-                indices += self.by_id[name]
-            elif number := _NUMBERS.fullmatch(name):
-                low, high = int(number[1]), int(number[2] or number[1])
-                if not 1 <= low <= high <= MOST:
-                    return []
-                indices += range(low - 1, high)
-            else:
-                return []
-        return indices

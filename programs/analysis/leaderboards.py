@@ -39,6 +39,18 @@ class Line:
     answered: Mapping[str, tuple[int, int]]
     is_told_apart: bool | None = None
 
+    def value(self, measure: str) -> float | None:
+        """The mean; None where it rests on no judgement.
+
+        A 0 of answers of which nothing was judged is None, too: they may cite nothing. One of
+        topics without an answer is a 0.
+        """
+        row = self.means.get(measure)
+        if row is None or (row.n_unjudged and not row.n):
+            return None
+        is_empty = row.n == 0 == row.value and row.n_answered and measure != "length"
+        return None if is_empty else row.value
+
 
 @dataclass(frozen=True)
 class Leaderboard:

@@ -45,8 +45,9 @@ class Support(Program):
     """One label for each sentence and judged citation (arXiv:2504.15205).
 
     Headings and sentences without text make no claim and are left out, counted. A sentence
-    without citations is `none` without a call. A citation whose passage has no text in the
-    data ends as `Unjudged(no_passage)`, never as `none`.
+    without citations is `none` without a call, as is a citation of what its system never had
+    (`Answer.not_given`). A citation whose passage has no text in the data ends as
+    `Unjudged(no_passage)`, never as `none`.
     """
 
     name = "support"
@@ -96,7 +97,7 @@ class Support(Program):
             for answer, passages in collection.cited_answers():
                 for sentence in answer.sentences:
                     if sentence.makes_claim:
-                        yield from _items(judge, answer, sentence, passages, most)
+                        yield from _items(judge, answer, sentence, passages, most).values()
 
         stage = labels("support", run.panel, "support", items, total=_total(collection, most))
         async with run.session.judged(stage, results) as outcome:
@@ -106,10 +107,14 @@ class Support(Program):
                         at = (answer.run_id, answer.topic_id, sentence.id)
                         if not sentence.citations:
                             rows.write(support_row(*at, citation=None, rank=None, label="none"))
-                        cited = _items(judge, answer, sentence, passages, most)
-                        for rank, item in enumerate(cited):
-                            [verdict] = rows_of(outcome(item), 1)
-                            name, label = item.ids["citation"], verdict.pop("label")
+                        asked = _items(judge, answer, sentence, passages, most)
+                        for rank, citation in enumerate(sentence.citations[:most]):
+                            verdict: dict[str, Any] = {"label": "none"}
+                            if rank in asked:
+                                [verdict] = rows_of(outcome(asked[rank]), 1)
+                            else:
+                                results.count("citations of what was not given (no support)")
+                            name, label = citation.passage_id, verdict.pop("label")
                             rows.write(
                                 support_row(
                                     *at, citation=name, rank=rank, label=label, leaning=verdict
@@ -250,10 +255,13 @@ def _items(
     sentence: Sentence,
     passages: Mapping[str, Passage],
     most: int | None,
-) -> Iterator[Item]:
-    """The citations of a sentence that are judged, `most` of them."""
-    for citation in sentence.citations[:most]:
+) -> dict[int, Item]:
+    """The citations of a sentence that a judge is asked about, of the first `most`, by rank."""
+    items: dict[int, Item] = {}
+    for rank, citation in enumerate(sentence.citations[:most]):
         name = citation.passage_id
+        if name in answer.not_given:
+            continue
         named = {
             "topic_id": answer.topic_id,
             "run_id": answer.run_id,
@@ -262,9 +270,10 @@ def _items(
         }
         if (passage := passages.get(name)) is not None:
             titles = judge.optional_inputs({"title": passage.title}) if passage.title else {}
-            yield Item(named, (sentence.text, passage.text, *titles.values()))
+            items[rank] = Item(named, (sentence.text, passage.text, *titles.values()))
         else:
-            yield Item(named, None, missing=f"passage {name} has no text in the data")
+            items[rank] = Item(named, None, missing=f"passage {name} has no text in the data")
+    return items
 
 
 def _total(collection: Collection, most: int | None) -> int:

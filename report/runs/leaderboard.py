@@ -58,6 +58,10 @@ def _measure(
         }
         for row in compared["runs"]
     ]
+    n_topics = len(source.scores.topics[measure])
+    for row in rows:  # a 0 of answers of which nothing was judged is none
+        if row["n"] == 0 == row["mean"] and row["n_unanswered"] < n_topics:
+            row["mean"] = row["low"] = row["high"] = None
     if explained.is_less_better:
         rows.sort(key=lambda row: (row["mean"] is None, row["mean"], row["run_id"]))
     apart = {
@@ -74,7 +78,7 @@ def _measure(
     return {
         "rows": rows,
         "apart": "".join(marks),
-        "n_topics": len(source.scores.topics[measure]),
+        "n_topics": n_topics,
         "n_topics_all_judged": compared["n_topics_all_judged"],
         "scale": scale_of(rows),
         "meaning": explained.text,

@@ -1,5 +1,6 @@
 """Samples by the names that people have; what is wrong is named by its place."""
 
+import json
 from dataclasses import dataclass
 
 import orjson
@@ -105,13 +106,61 @@ def test_one_id_with_two_texts_is_two_passages_and_citations_follow(tmp_path):
     assert rows(tmp_path, "passages")[0]["title"] == "T"
 
 
-def test_what_an_answer_cites_beyond_its_contexts_is_listed_and_not_moved():
-    sample = {**TIDES, "answer": "Tides turn [3]. They rest [1]."}
-    result = nj.evaluate([sample], "support", model="lexical")
+def test_a_citation_of_a_context_that_is_not_there_is_no_support_and_is_said_once():
+    bridges = {"question": "why do bridges sway?", "contexts": ["Wind moves a bridge."]}
+    samples = [
+        {**bridges, "id": "a", "answer": "Wind moves a bridge [1]. It is so [7]."},
+        {**bridges, "id": "b", "answer": "Wind moves a bridge [2-5]."},
+        {**bridges, "id": "c", "answer": [{"text": "Wind moves a bridge.", "citations": [3]}]},
+    ]
+    with pytest.warns(UserWarning, match=r"3 citations name a context .* samples\[0\]") as warned:
+        result = nj.evaluate(samples, "support", model="lexical")
+    assert len(warned) == 1
+    rows = {row.topic_id: row for row in result.rows("support_precision")}
+    assert [(rows[topic].value, rows[topic].n) for topic in "abc"] == [(0.5, 2), (0, 1), (0, 1)]
+    assert not result.n_unjudged
     problems = (result.folder / "problems.jsonl").read_text("utf-8")
-    assert "citation_out_of_range" in problems
-    labels = [(row["sentence"], row["label"]) for row in result.judgements["support"]]
-    assert labels[0] == (0, "none")
+    assert problems.count("citation_not_given") == 3
+
+
+def test_answers_without_a_citation_that_was_read_are_said_and_score_no_number():
+    sample = {"question": "why do bridges sway?", "contexts": ["Wind moves a bridge."]}
+    samples = [
+        {**sample, "id": "a", "answer": "Wind moves a bridge."},
+        {**sample, "id": "b", "answer": "Wind moves a bridge (Oke 1990) (12)."},
+    ]
+    said = (
+        r"2 of 2 answers cite none of their contexts, first samples\[0\].*'\(12\)' in samples\[1\]"
+    )
+    with pytest.warns(UserWarning, match=said) as warned:
+        result = nj.evaluate(samples, "support", model="lexical", name="mine")
+    assert len(warned) == 1
+    assert str(result).splitlines()[2].split()[:2] == ["mine", "-"]
+    pytest.importorskip("pandas")
+    assert list(result.frame("support_precision").n) == [0, 0]
+    assert list(result.frame("support_recall").n) == [1, 1]  # a rule judges them
+
+
+@pytest.mark.parametrize(
+    "contexts",
+    [
+        ["Wind, it's said, moves it.", 'Dampers "help".'],
+        str(["Wind, it's said, moves it.", 'Dampers "help".']),
+        json.dumps(["Wind, it's said, moves it.", 'Dampers "help".']),
+        """["Wind, it's said, moves it."\n 'Dampers "help".']""",  # as NumPy prints it
+        str([{"text": "Wind, it's said, moves it."}, {"text": 'Dampers "help".'}]),
+    ],
+)
+def test_contexts_survive_a_csv_file(contexts):
+    sample = sample_of({"question": "q", "answer": "a", "contexts": contexts}, 0)
+    texts = [context.text for context in sample.contexts]
+    assert texts == ["Wind, it's said, moves it.", 'Dampers "help".']
+
+
+@pytest.mark.parametrize("text", ["[1] Wind moves it. [2]", "[sic]", "[1, 2]", "[" * 9999 + "]"])
+def test_a_context_that_only_looks_like_a_list_is_one_text(text):
+    (context,) = sample_of({"question": "q", "answer": "a", "contexts": text}, 0).contexts
+    assert context.text == text
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ import pytest
 from nuggetjudge.evaluation.samples.sentences import Sentence, indices_by_id, sentences_of
 
 
-def cut(answer, ids=()):
-    return [(s.text, s.citations) for s in sentences_of(answer, indices_by_id(ids))]
+def cut(answer, ids=(), n=3):
+    return [(s.text, s.citations) for s in sentences_of(answer, indices_by_id(ids), n)]
 
 
 @pytest.mark.parametrize(
@@ -76,3 +76,79 @@ def test_time_to_cut_an_answer_grows_with_its_length_and_no_faster(text):
 
     short, long = (min(seconds(n) for _ in range(3)) for n in (200, 3200))  # 16 times as long
     assert long < 64 * short + 0.05
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Wind moves it【1】. Dampers help【2】.",
+        "Wind moves it【1†source】. Dampers help 【2†L3-L4】.",
+        "Wind moves it ［1］. Dampers help ［2］.",
+        "Wind moves it [[1]](https://a.b). Dampers help [[2]](https://a.c).",
+        "Wind moves it [Source 1]. Dampers help [source: 2].",
+        "Wind moves it [doc1]. Dampers help [doc2].",
+        "Wind moves it (Document 1). Dampers help (Document 2).",
+        "Wind moves it. [1]. Dampers help. [2]. ",
+        "Wind moves it. 【1】 Dampers help. 【2】",
+        "Wind moves it (1). Dampers help (2).",
+        "Wind moves it. (1) Dampers help. (2)",
+        "Wind moves it¹. Dampers help².",
+        "Wind moves it.¹ Dampers help.²",
+        "Wind moves it<sup>1</sup>. Dampers help<sup>2</sup>.",
+        "Wind moves it<sup>[1]</sup>. Dampers help<sup>[2]</sup>.",
+        "Wind moves it [0]. Dampers help [1].",
+        "Wind moves it. [0] Dampers help. [1]",
+        "Wind moves it [Source 0]. Dampers help [Source 1].",
+    ],
+)
+def test_each_form_of_a_mark_that_systems_write_cites_its_context(answer):
+    assert cut(answer) == [("Wind moves it.", (0,)), ("Dampers help.", (1,))]
+
+
+@pytest.mark.parametrize(
+    ("answer", "cited"),
+    [
+        ("It sways [1 and 3].", (0, 2)),
+        ("It sways [Sources 1, 2].", (0, 1)),
+        ("It sways (1, 3).", (0, 2)),
+        ("It sways (1-3).", (0, 1, 2)),
+        ("It sways¹³.", (0, 2)),  # of three contexts; no 13th
+        ("It sways¹,³.", (0, 2)),
+        ("It sways over 3 km² of x²; it does¹.", (0,)),
+        ("It sways (Oke, 2020) (2).", (1,)),
+        ("Since (2020) it sways (2).", (1,)),
+    ],
+)
+def test_several_contexts_in_one_mark_and_marks_beside_other_numbers(answer, cited):
+    assert [each for _, each in cut(answer)] == [cited]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "There are (1) wind, (2) rain and (3) sun.",
+        "Causes are known. (1) Wind pushes. (2) Rain falls.",
+        "(1) Wind pushes it.",
+        "It lasted three (3).",
+        "It follows from Eq. (1).",
+        "As in (2020) and (12).",  # the second is of no context
+        "It sways (1) and (12).",
+        "It covers 3 km², 10² m² and x³.",
+        "The ion Ca²⁺ and ¹⁴C, at 5 s⁻¹.",
+        "The range [0, 1] and the item x[0]['a'] are text.",
+        "【注意】 is text, as is [citation needed] or [Fig. 1].",
+    ],
+)
+def test_numbers_that_may_be_no_marks_are_text(text):
+    assert [cited for _, cited in cut(text)] == [()] * len(cut(text))
+    assert " ".join(words for words, _ in cut(text)) in (text, text.removeprefix("(1) "))
+
+
+def test_a_mark_of_a_context_that_is_not_there_stays_a_citation():
+    assert cut("It sways [1]. It stops [7].", n=2) == [("It sways.", (0,)), ("It stops.", (6,))]
+    assert cut("It sways [0]. It stops [2].", n=2) == [("It sways.", (-1,)), ("It stops.", (1,))]
+    assert cut("It sways [2-9].", n=2) == [("It sways.", (1, 8))]  # 8 for all that are not there
+
+
+def test_what_has_no_letter_is_no_sentence_of_its_own():
+    assert cut("It sways. [2]\n\n…\n\nIt stops.") == [("It sways. …", (1,)), ("It stops.", ())]
