@@ -72,7 +72,14 @@ def run(
     from ..gates.bounds import bounds_of
     from ..gates.measures import check_beforehand, check_measures_beforehand
     from ..programs.engine.estimates import with_speed
-    from ..programs.run import forecast, forecast_if_limited, judge_collection, models_asked
+    from ..programs.run import (
+        NO_MODEL,
+        forecast,
+        forecast_if_limited,
+        judge_collection,
+        models_asked,
+        names_no_model,
+    )
 
     gates = bounds_of(fail_under or (), "--fail-under")
     way = printed.way
@@ -89,8 +96,8 @@ def run(
         print_agents(planned_run, config, as_json=printed.as_json)
         _note_uncounted(config)
         return
-    if "default" not in config.models and not config.judges:
-        write_note("No model named: the lexical judge answers (word overlap, no LLM).\n")
+    if names_no_model(config):
+        write_note(f"{NO_MODEL}\n")
     for line in () if config.run.offline else notes_on(models_asked(config)):
         write_note(f"{line}\n")
     expected = forecast_if_limited(config)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 from typing import Any
 
 from ..metrics.bootstrap import LEVEL
 from ..metrics.significance import RESAMPLES
 from ..programs.analysis.compare import compare as compare_files
 from ..programs.analysis.compare_runs import OVER_BOTH, is_over_fewer
+from ..programs.scoring.result import Result as StoredResult
 from ..programs.scoring.topic_scores import merged, topic_scores
 from ..records.reading.problems import Problems
 from ..records.writing.printed import figure, interval
 from .sources import Source, opened, warn_of
-from .tables import InTables, Table
+from .tables import InTables, Table, judge_note
 
 _NEXT = ("run", "mean", "interval", "less the next", "interval", "p", "told apart")
 _TOLD_APART = {True: "yes", False: "no", None: "cannot be tested"}
@@ -34,6 +37,7 @@ class Comparison(InTables, dict[str, Any]):
         self,
         comparison: Mapping[str, Any],
         by_topic: Mapping[str, Mapping[str, Mapping[str, float | None]]],
+        judged_by: Mapping[str, Sequence[str]] = MappingProxyType({}),
     ) -> None:
         """As attributes too.
 
@@ -41,9 +45,10 @@ class Comparison(InTables, dict[str, Any]):
             by_topic: of runs `by_topic[measure][topic][run]`, the score in [0, 1] (or words, for
                 `length`); None: not judged; a run that is not there did not answer, which counts
                 as 0 in all measures but those of what was answered. Empty of judges.
+            judged_by: who judged `one` and `other`, where they are results.
         """
         super().__init__(comparison)
-        self.by_topic = by_topic
+        self.by_topic, self.judged_by = by_topic, judged_by
 
     def __repr__(self) -> str:
         if self["compared"] == "judges":
@@ -54,6 +59,16 @@ class Comparison(InTables, dict[str, Any]):
 
     def tables(self) -> list[Table]:
         """Of two runs a row a measure, of more a leaderboard a measure; of judges their labels."""
+        tables = self._tables()
+        names = list(self.judged_by.values())
+        if names[1:] and names[0] != names[1]:
+            by = "; ".join(f"{name}: {', '.join(of)}" for name, of in self.judged_by.items())
+            notes = [f"Judges: {by}."]
+        else:
+            notes = [note for note in map(judge_note, names[:1]) if note]
+        return [replace(table, notes=[*table.notes, *notes]) for table in tables]
+
+    def _tables(self) -> list[Table]:
         if self["compared"] == "judges":
             return [_agreement(self), _flips(self)]
         two = {m: tests for m, tests in self["measures"].items() if len(tests["runs"]) == 2}
@@ -122,8 +137,13 @@ def compare(
                     topic: {run: cells[topic] for run, cells in values.items() if topic in cells}
                     for topic in scores.topics[measure]
                 }
+        judged_by = {
+            name: StoredResult(path).judged_by
+            for name, path in zip(("one", "other"), paths, strict=False)
+            if path.is_dir()
+        }
     warn_of(problems)
-    return Comparison(comparison, by_topic)
+    return Comparison(comparison, by_topic, judged_by)
 
 
 def _pairs(measures: Mapping[str, Mapping[str, Any]], level: float) -> Table:

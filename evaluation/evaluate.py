@@ -20,7 +20,7 @@ from ..programs.run import check_collection, judge_collection
 from ..records.reading.problems import InputError
 from ..records.writing.files import remove
 from .result import Result
-from .run import config_from
+from .run import config_from, warn_without_model
 from .samples.asking import Answering, Asking, topics_asked
 from .samples.banks import BEGUN, add_to_bank, use_bank
 from .samples.cells import check_writable
@@ -137,6 +137,7 @@ def evaluate(
         if has_earlier:
             check_collection(config_from({**data, **options}), config)
         files.publish()
+    warn_without_model(config)
     result = Result(judge_collection(config, quiet=quiet).folder)
     if bank is not None:
         add_to_bank(Path(bank), folder / "nuggets.jsonl")

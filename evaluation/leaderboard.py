@@ -7,17 +7,18 @@ from ..programs.analysis.leaderboards import leaderboards as boards_of
 from ..programs.scoring.result import Result as StoredResult
 from ..records.rows import ScoreRow
 from ..records.writing.printed import figure, interval
-from .tables import Table
+from .tables import Table, judge_note
 
 _TOLD_APART = {True: "yes", False: "no", None: ""}
 
 
 def leaderboards(result: StoredResult) -> list[Table]:
     """A table a program: its first measure with the interval by topic, the others without."""
-    return [_table(board) for board in boards_of(result.scores, result.folder)]
+    judges = judge_note(result.judged_by)
+    return [_table(board, judges) for board in boards_of(result.scores, result.folder)]
 
 
-def _table(board: Leaderboard) -> Table:
+def _table(board: Leaderboard, judges: str) -> Table:
     first, *others = board.measures
     has_unjudged = any(row.n_unjudged for row in _of(board, first))
     header = ["run", first, "interval", *(["told from next"] if board.test else [])]
@@ -37,10 +38,10 @@ def _table(board: Leaderboard) -> Table:
         if has_unjudged:
             cells.append(interval(row.low, row.high) if row is not None and row.n_unjudged else "")
         rows.append(cells)
-    return Table(f"{first}: {len(rows):,} runs", header, rows, _notes(board, has_unjudged))
+    return Table(f"{first}: {len(rows):,} runs", header, rows, _notes(board, has_unjudged, judges))
 
 
-def _notes(board: Leaderboard, has_unjudged: bool) -> list[str]:
+def _notes(board: Leaderboard, has_unjudged: bool, judges: str) -> list[str]:
     parts = [f"Intervals are {board.level:.0%}, by topic; n judgements carry the first score."]
     if has_unjudged:
         parts.append("If all were judged, it would lie in the last column.")
@@ -51,7 +52,7 @@ def _notes(board: Leaderboard, has_unjudged: bool) -> list[str]:
         parts.append(f"Pairs of runs told apart ({board.test}): {n_apart}.")
     elif board.untested:
         parts.append(f"Runs are not tested: {board.untested}.")
-    return [" ".join(parts)]
+    return [" ".join(parts), *([judges] if judges else [])]
 
 
 def _of(board: Leaderboard, measure: str) -> list[ScoreRow]:

@@ -158,7 +158,9 @@ def question_frame(
             rows[key]["reasons"] = ", ".join(f"{why} {n}" for why, n in reasons.items())
         rows[key][score.measure] = math.nan if score.value is None else score.value
     columns = ["run_id", "topic_id", "question", *names, "n", "n_unjudged", "reasons"]
-    return pandas.DataFrame(list(rows.values()), columns=columns)
+    frame = pandas.DataFrame(list(rows.values()), columns=columns)
+    frame["judge"] = ", ".join(result.judged_by)
+    return frame
 
 
 def _questions(result: StoredResult) -> Mapping[str, str]:

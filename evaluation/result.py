@@ -89,8 +89,8 @@ class Result(InTables, StoredResult):
         """The scores by question: a row a run and question, a column a measure; needs pandas.
 
         Before the measures stand `run_id`, `topic_id` and `question`, behind them `n`, judgements
-        that carry the first of them, `n_unjudged`, judgements of the answer that are missing, and
-        `reasons`, why. NaN: not judged, or 0/0.
+        that carry the first of them, `n_unjudged`, judgements of the answer that are missing,
+        `reasons`, why, and `judge`, who judged. NaN: not judged, or 0/0.
 
         Args:
             measures, runs: only these, or this one.

@@ -10,7 +10,7 @@ from typing import Any
 from ..programs.config.reading import dotted, load_config
 from ..programs.config.sections import Config
 from ..programs.engine.folders.constant_judges import constant_judges
-from ..programs.run import judge_collection
+from ..programs.run import NO_MODEL, judge_collection, names_no_model
 from .result import Result
 
 
@@ -31,18 +31,24 @@ def run(
     Returns: scores, judgements and counts, read back from the folder.
     Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
         judged until then is in the folder's journal, and the same call goes on from there.
-    Warns: UserWarning of a judge that gave all of 15 or more items the same label.
+    Warns: UserWarning where no model is named, so that the lexical judge answers, and of a judge
+        that gave all of 15 or more items the same label.
     """
-    if isinstance(config, Config):
-        if settings:
-            raise ValueError("give settings or a Config, not both")
-    else:
-        path = Path(config) if config is not None else None
-        config = config_from(settings, path)
+    if not isinstance(config, Config):
+        config = config_from(settings, Path(config) if config is not None else None)
+    elif settings:
+        raise ValueError("give settings or a Config, not both")
+    warn_without_model(config)
     result = Result(judge_collection(config, quiet=quiet).folder)
     for what in constant_judges(result.manifest):
         warnings.warn(what, UserWarning, stacklevel=2)
     return result
+
+
+def warn_without_model(config: Config) -> None:
+    """Warn where no model is named, in the line that called the function which called this one."""
+    if names_no_model(config):
+        warnings.warn(f"{NO_MODEL} Give model=.", UserWarning, stacklevel=3)
 
 
 def config_from(settings: Mapping[str, Any], path: Path | None = None) -> Config:

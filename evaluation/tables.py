@@ -44,6 +44,16 @@ class Table:
         )
 
 
+def judge_note(names: Sequence[str]) -> str:
+    """Who judged, as a note below a table; "" where it is not known.
+
+    >>> judge_note(["lexical"])
+    'Judge: lexical (word overlap, no LLM).'
+    """
+    named = ["lexical (word overlap, no LLM)" if name == "lexical" else name for name in names]
+    return f"Judge{'s' * (len(named) > 1)}: {', '.join(named)}." if named else ""
+
+
 class InTables(ABC):
     """Something that shows itself as tables."""
 

@@ -142,6 +142,14 @@ def models_asked(config: Config) -> list[tuple[str, ModelConfig]]:
     return [entry for name in judges for entry in config.models_of(name)]
 
 
+NO_MODEL = "No model named: the lexical judge answers (word overlap, no LLM)."
+
+
+def names_no_model(config: Config) -> bool:
+    """Whether some judge of a run is lexical because nothing names a model for it: see NO_MODEL."""
+    return any(alias not in config.models for alias, _ in models_asked(config))
+
+
 def load_data(config: Config) -> Collection:
     """What the programs of a config judge. Raises: InputError with all that is wrong with it."""
     programs = programs_of(config)

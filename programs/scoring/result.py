@@ -59,6 +59,11 @@ class Result:
         return list(self._rows("unjudged.jsonl"))
 
     @property
+    def judged_by(self) -> list[str]:
+        """Who answered, as endpoints call their models; `lexical` is word overlap."""
+        return list(self.manifest.get("answered_by", ()))
+
+    @property
     def n_judged(self) -> int:
         """Judgements that arrived."""
         return sum(self.manifest["judged"].values())

@@ -2,6 +2,8 @@
 
 import asyncio
 import gc
+import json
+import warnings
 from pathlib import Path
 
 import orjson
@@ -275,3 +277,37 @@ def test_one_that_is_cancelled_asks_nothing_more():
 
     with MockServer(latency_s=0.05) as server:
         asyncio.run(asyncio.wait_for(main(server), 20))
+
+
+CITED = {"question": "q", "answer": "Wind moves it [1].", "contexts": ["Wind moves it."]}
+
+
+def test_word_overlap_in_the_place_of_a_model_is_said_where_nobody_named_it(tmp_path):
+    (tmp_path / "topics.jsonl").write_text('{"id": "t", "title": "q"}\n', "utf-8")
+    row = {"run_id": "a", "topic_id": "t", "references": ["p"], "answer": [{"text": "x"}]}
+    (tmp_path / "runs.jsonl").write_text(json.dumps(row), "utf-8")
+    files = {name: tmp_path / f"{name}.jsonl" for name in ("topics", "runs")}
+    said = "No model named: the lexical judge answers"
+    with pytest.warns(UserWarning, match=said) as warned:
+        nj.evaluate([CITED], "support")
+    assert [each.filename for each in warned] == [__file__]
+    with pytest.warns(UserWarning, match=said) as warned:
+        nj.run(program="support", out=tmp_path / "out", **files)
+    assert [each.filename for each in warned] == [__file__]
+    with pytest.warns(UserWarning, match=said):  # a setting of a judge names no model
+        nj.evaluate([CITED], "support", **{"judges.support.titles": False})
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nj.evaluate([CITED], "support", model="lexical")
+        nj.evaluate([CITED], "support", **{"models.own.model": "lexical",
+                                           "judges.support.model": "own"})  # fmt: skip
+
+
+def test_tables_comparisons_and_frames_name_the_judge(tmp_path):
+    result = nj.evaluate({"a": [CITED], "b": [CITED]}, "support", model="lexical")
+    note = "Judge: lexical (word overlap, no LLM)."
+    assert note in str(result)
+    assert note in result._repr_html_()
+    assert note in str(nj.compare(result, runs=["a", "b"]))
+    pytest.importorskip("pandas")
+    assert set(result.frame().judge) == {"lexical"}
