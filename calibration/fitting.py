@@ -22,6 +22,7 @@ from ..judges.lexical.overlap import word_weights
 from ..metrics.bootstrap import resampling
 from ..records.judgements import Reason
 from ..records.labels.cells import Cell
+from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError
 from .described import described, judge_file
 from .examples import Example, Examples, of_topics
@@ -103,7 +104,8 @@ def splits_of(judge: ItemJudge, examples: Examples, settings: Settings) -> list[
     """
     method, k = settings.method, len(examples.scale)
     if method not in ALL_METHODS:
-        raise InputError(f"method {method!r}: wanted one of {', '.join(ALL_METHODS)}")
+        wanted = f"{', '.join(ALL_METHODS)}{did_you_mean(method, ALL_METHODS)}"
+        raise InputError(f"method {method!r}: wanted one of {wanted}")
     objective = objective_of(settings, examples.scale, judge)
     objective_named(coded_objective(objective, examples.scale), k)
     if not judge.is_ordered and (method in FIT_METHODS or objective in ("linear", "quadratic")):

@@ -22,6 +22,7 @@ from ..programs.engine.estimates import Estimate
 from ..programs.engine.panel import Panel, budget_of, check_prices, open_cache
 from ..programs.engine.rehearsal import rehearse
 from ..programs.engine.writing import check_writable
+from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError, Problems
 from ..records.writing.files import rename, write_file, writing
 from .examples import Examples, read_examples
@@ -173,7 +174,8 @@ class Fitting:
             what = (
                 f"wanted {judges}, or the YAML file of your own; of those that make lists {makers}"
             )
-            raise InputError(f"judge {self.judge!r}: {what}")
+            near = did_you_mean(self.judge, [*item_judges(), *list_makers()])
+            raise InputError(f"judge {self.judge!r}: {what}{near}")
         fitted = panel.item_judge(self.judge)
         if isinstance(fitted, Verified):
             what = "a fit is of the first labels: leave verify out, fit, and verify what is fitted"

@@ -83,6 +83,10 @@ def answers_with_lines(
         if line.number == 1 and _is_passage(line):
             line.error("not_answers", "holds passages (data.passages), wanted a run's answers")
             return
+        if line.number == 1 and _is_sample(line):
+            what = "holds samples (a question, an answer), which nj.evaluate in Python takes"
+            line.error("not_answers", f"{what}; wanted a run's answers (docs/formats.md)")
+            return
         holder = line.child("metadata") or line
         run_id, topic_id = holder.optional_id("run_id"), _topic_id(line, holder)
         if run_id is None:
@@ -158,6 +162,12 @@ def _is_passage(line: Line) -> bool:
     """Whether it has what a passage has, and nothing of an answer."""
     wanted = ("metadata", "topic_id", "narrative_id", "request_id", "answer", "responses")
     return line.first("docid", "id") is not None and line.first(*wanted) is None
+
+
+def _is_sample(line: Line) -> bool:
+    """Whether it is a sample as people keep them: a question and a text that answers it."""
+    is_of_run = line.first("metadata", "topic_id", "narrative_id", "request_id") is not None
+    return not is_of_run and "question" in line.row and isinstance(line.row.get("answer"), str)
 
 
 def _topic_id(line: Line, holder: Line) -> str | None:

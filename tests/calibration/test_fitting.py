@@ -238,6 +238,7 @@ def test_the_verdict_goes_by_the_objective(judge, examples, objective, figure):
 
 REFUSED = {
     "a method": ({"method": "magic"}, "method 'magic': wanted one of threshold"),
+    "a method, nearly": ({"method": "treshold"}, "did you mean threshold?"),
     "an objective": ({"objective": "magic"}, "unknown objective 'magic', wanted one of kappa"),
     "an objective's label": ({"objective": "one_vs_rest:7"}, "wanted one of none, partial, full"),
     "platt for three": ({"method": "platt"}, "for two labels, got 3; take ordinal"),

@@ -353,3 +353,12 @@ def test_passages_in_the_place_of_answers_are_said_once(tmp_path):
         problems.raise_errors()
     wanted = "holds passages (data.passages), wanted a run's answers"
     assert str(error.value) == f"{path}:1: {wanted}"
+
+
+def test_samples_for_python_are_named_as_such(tmp_path):
+    path, problems = tmp_path / "samples.jsonl", Problems()
+    row = {"question": "why tides", "answer": "The moon.", "contexts": ["The moon pulls."]}
+    path.write_text(2 * (json.dumps(row) + "\n"), encoding="utf-8")
+    assert list(read_answers(path, problems)) == []
+    (problem,) = problems
+    assert "which nj.evaluate in Python takes" in problem.what
