@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from mock_server import MockServer, Refusal, Reply, input_of
+from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.agree import agree
@@ -186,6 +187,7 @@ def test_probabilities_give_expected_scores_too(run, tmp_path):
     labels = rows(folder / "labels.jsonl")
     labels[0]["probabilities"] = {"no": 0.0, "partly": 0.5, "yes": 0.5}
     write(folder / "labels.jsonl", labels)
+    forget_digests(folder)
     scores = {
         (r.run_id, r.topic_id): r.value
         for r in score_path(folder, Problems())
