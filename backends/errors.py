@@ -6,6 +6,7 @@ from ..records.judgements import Reason
 
 TOO_LONG = "prompt and reply are longer than the model's context"  # how such a detail begins
 NOT_AS_ASKED = "it was not in the form that was asked for"
+CONTEXT = "context"  # what is refused where a prompt and its reply do not fit
 MOST_RAW, MOST_DETAIL = 10_000, 1_000  # characters kept of a reply and of what is wrong with it
 
 
@@ -49,6 +50,10 @@ class EndpointFailed(JudgeError):
         super().__init__(reason, f"{detail}. {hint}" if hint else detail, raw)
         self.hint = hint
         self.refused = refused
+
+
+class TooLong(JudgeError):
+    """A prompt and its reply do not fit the model's context."""
 
 
 class EndpointLost(EndpointFailed):

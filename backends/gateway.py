@@ -6,7 +6,7 @@ import asyncio
 import copy
 import random
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -17,6 +17,7 @@ from .budget import Budget, Need
 from .cache import ReplyCache
 from .config import ModelConfig
 from .errors import (
+    CONTEXT,
     TOO_LONG,
     EndpointError,
     EndpointLost,
@@ -24,18 +25,21 @@ from .errors import (
     EndpointUnusable,
     JudgeError,
     JudgeOutputError,
+    TooLong,
 )
 from .limits import Limiter
-from .logprobs import label_probabilities
+from .logprobs import LEAST_FORCED, LEAST_ON_LABELS, label_probabilities
 from .prompt import Prompt
 from .replies.completion import Completion as Completion  # others take both from here
 from .replies.completion import Reply as Reply
 from .replies.completion import line_of, turns_after, values_of
+from .replies.loops import find_loop
 from .replies.recorded import record, record_failure, recorded
+from .reply import Shape
 from .secrecy import secrets_of
 from .spending.price import price_of
 from .spending.sizes import CAUTION, CHARS_PER_TOKEN, REPLY_TOKENS, Caution, Kind, reply_limit
-from .wire import Wire
+from .wire import Optional, Wire
 
 FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.5, 30.0
 MOST_WIRES = 1000  # request templates kept; there is one for each set of keys asked about
@@ -46,7 +50,9 @@ _ASK_AGAIN = (Reason.UNPARSEABLE, Reason.INCOMPLETE)  # cut off or refused, it w
 class _Job:
     """One question on its way: what is sent, and what became of it so far."""
 
-    body: bytes
+    wire: Wire
+    user: bytes
+    body: bytes = b""
     need: Need = field(init=False)  # what the budget is asked for
     tokens: int = 0  # about, for the endpoint's rate
     requests: int = 0
@@ -124,8 +130,9 @@ class Gateway:
         self._limiter = limiter or Limiter(config)
         self._caution = caution
         self._in_flight: dict[bytes, asyncio.Future[Reply]] = {}
-        self._wires: dict[tuple[int, tuple[tuple[str, ...], ...]], Wire] = {}
-        self._kinds: dict[str, Kind] = {}
+        self._wires: dict[tuple[int, Shape], Wire] = {}
+        self.left_out: set[Optional] = set()  # what the endpoint was seen not to take
+        self._kinds: dict[tuple[str, int | None], Kind] = {}
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         """See Backend.ask. A question that is already on its way is not sent a second time."""
@@ -148,9 +155,8 @@ class Gateway:
                         return cached
             if self._transport is None:
                 raise EndpointLost(Reason.ERROR, "offline, and the reply is not in the cache")
-            return recorded(
-                key, await self._lead(self._transport, key, wire.body(user), prompt, inputs)
-            )
+            reply = await self._lead(self._transport, key, _Job(wire, user), prompt, inputs)
+            return recorded(key, reply)
         except JudgeError:
             record_failure(key)
             raise
@@ -179,13 +185,13 @@ class Gateway:
         self,
         transport: Transport,
         key: bytes,
-        body: bytes,
+        job: _Job,
         prompt: Prompt,
         inputs: Mapping[str, Any],
     ) -> Reply:
         in_flight: asyncio.Future[Reply] = asyncio.get_running_loop().create_future()
         self._in_flight[key] = in_flight
-        job, probation = _Job(body), self._limiter.probation
+        probation = self._limiter.probation
         try:
             reply, line = await self._ask_until_valid(transport, job, prompt, inputs)
         except JudgeError as error:
@@ -216,10 +222,7 @@ class Gateway:
         self, transport: Transport, job: _Job, prompt: Prompt, inputs: Mapping[str, Any]
     ) -> tuple[Reply, bytes]:
         """Ask, and where a reply cannot be read, say so in the same conversation."""
-        question = job.body
-        n_items = max((len(keys) for keys in prompt.map_keys(inputs)), default=1)
-        self._size(job, prompt, question, n_items)
-        completion = await self._fetch(transport, job)
+        completion = await self._fetch_taken(transport, job, prompt)
         for left in range(self.config.reasks, -1, -1):
             try:
                 values = values_of(completion, prompt, inputs)
@@ -232,9 +235,7 @@ class Gateway:
                 break
             turns = turns_after(completion, complaint)
             try:
-                body = self._wire(prompt, inputs).going_on(question, turns)
-                self._size(job, prompt, body, n_items)
-                completion = await self._fetch(transport, job)
+                completion = await self._fetch_taken(transport, job, prompt, turns)
             except (_NoRoomError, EndpointRefused):
                 break  # more than the question is not taken; the reply is what there is
         raise self._blanked(fault, completion, prompt, inputs)
@@ -277,6 +278,46 @@ class Gateway:
             detail = again.detail
         return JudgeOutputError(fault.reason, detail, text or refusal)
 
+    async def _fetch_taken(
+        self,
+        transport: Transport,
+        job: _Job,
+        prompt: Prompt,
+        turns: Sequence[dict[str, str]] = (),
+    ) -> Completion:
+        """As `_fetch`, and again without what nobody asked for if the endpoint does not take it.
+
+        A limit that is too short for the model, such as one that thinks first, is left out too.
+        """
+        wire, unlimited = job.wire, False
+        while True:
+            left_out = frozenset({*self.left_out, *(("limit",) if unlimited else ())})
+            limit = None if "limit" in left_out else wire.limit
+            self._size(job, prompt, wire.body(job.user, left_out, turns), limit)
+            try:
+                completion = await self._fetch(transport, job)
+            except TooLong:  # some servers count the limit too
+                if limit is None:
+                    raise
+                unlimited = True
+                continue
+            except (EndpointUnusable, EndpointRefused) as error:
+                is_limit = error.refused in ("max_tokens", "max_completion_tokens")
+                if is_limit and limit is not None:
+                    self.left_out.add("limit")
+                elif error.refused == "response_format" and (
+                    wire.has_bounds and "bounds" not in left_out
+                ):
+                    self.left_out.add("bounds")
+                else:
+                    raise
+                continue
+            if limit is None or completion.finish_reason != "length":
+                return completion
+            if 0 < completion.completion_tokens < limit or find_loop(completion.text):
+                return completion  # at the end of the context, or it would go on without end
+            self.left_out.add("limit")
+
     async def _fetch(self, transport: Transport, job: _Job) -> Completion:
         """Send until there is a reply."""
         for attempt in range(1, self.config.retries + 2):
@@ -313,19 +354,20 @@ class Gateway:
             await asyncio.sleep(wait)
         raise AssertionError("unreachable: _wait raises on the last attempt")
 
-    def _size(self, job: _Job, prompt: Prompt, body: bytes, n_items: int) -> None:
-        """Make this the request that is sent, about so many items.
+    def _size(self, job: _Job, prompt: Prompt, body: bytes, limit: int | None) -> None:
+        """Make this the request that is sent. Raises: _NoRoomError if it is beyond the context.
 
-        Raises: _NoRoomError if it is beyond the context.
+        Args:
+            limit: of the reply, where the config has none.
         """
         prompt_tokens = len(body) // CHARS_PER_TOKEN
         most = self.config.context_length
         needed = prompt_tokens + (self.config.max_tokens or 0)
         if most is not None and needed > most:
             detail = f"{TOO_LONG}: about {needed:,} tokens, context_length is {most:,}; not asked"
-            hint = "; a smaller window may fit" if n_items > 1 else ""
+            hint = "; a smaller window may fit" if job.wire.n_items > 1 else ""
             raise _NoRoomError(Reason.ERROR, detail + hint)
-        job.body, job.need = body, Need(self._kind(prompt), len(body))
+        job.body, job.need = body, Need(self._kind(prompt, limit), len(body))
         job.tokens = prompt_tokens + (self.config.max_tokens or REPLY_TOKENS)
 
     def _wait(self, error: EndpointError, attempt: int, deadline: float) -> float:
@@ -351,7 +393,8 @@ class Gateway:
         if why:
             detail = f"{error} ({why})"
             if not error.is_general:
-                raise JudgeError(error.reason, detail) from None
+                fault = TooLong if error.refused == CONTEXT else JudgeError
+                raise fault(error.reason, detail) from None
             kind = EndpointLost if error.retryable else EndpointRefused
             raise kind(error.reason, detail, hint=error.hint, refused=error.refused) from None
         return wait
@@ -378,20 +421,22 @@ class Gateway:
         if not completion.tokens:
             return {}, completion
         paths, text = self._wire(prompt, inputs).paths, prompt.object_in(completion.text)
-        chances, tokens = label_probabilities(text, completion.tokens, paths)
+        is_forced = self.config.renormalise and self.config.forces_labels
+        least = LEAST_FORCED if is_forced else LEAST_ON_LABELS
+        chances, tokens = label_probabilities(text, completion.tokens, paths, least)
         return chances, completion._replace(tokens=tokens)
 
-    def _kind(self, prompt: Prompt) -> Kind:
-        kind = self._kinds.get(prompt.name)
+    def _kind(self, prompt: Prompt, limit: int | None) -> Kind:
+        most = limit if limit is not None else reply_limit(self.config)
+        kind = self._kinds.get((prompt.name, most))
         if kind is None:
             name = f"{self.config.endpoint_id} {self.config.wire_name} {prompt.name}"
-            most = reply_limit(self.config)
             kind = self.budget.kind(name, self._price, most, self._caution)
-            self._kinds[prompt.name] = kind
+            self._kinds[prompt.name, most] = kind
         return kind
 
     def _wire(self, prompt: Prompt, inputs: Mapping[str, Any]) -> Wire:
-        name = (id(prompt), prompt.map_keys(inputs))
+        name: tuple[int, Shape] = (id(prompt), prompt.shape(inputs))
         wire = self._wires.get(name)
         if wire is None:
             if len(self._wires) >= MOST_WIRES:

@@ -14,7 +14,7 @@ from pydantic import SecretStr
 
 from ..records.judgements import Reason
 from .config import ModelConfig
-from .errors import TOO_LONG, EndpointError, EndpointUnusable
+from .errors import CONTEXT, TOO_LONG, EndpointError, EndpointUnusable
 from .gateway import Completion
 from .logprobs import read_tokens
 from .replies.objects import THINK
@@ -172,8 +172,7 @@ def failure_of(
         hint = f"Set {SETTINGS[refused]}; `judge doctor` tells which"
         return EndpointUnusable(f"{where}\n{hint}", refused=refused)
     if status in (400, 413, 422) and is_too_long(code, text):
-        detail = f"{TOO_LONG}: {where}"
-        return EndpointError(detail, retryable=False, status=status, is_general=False)
+        return too_long(where, status)
     if status == 400 and code in _FILTERED:
         why = Reason.REFUSED
         return EndpointError(where, retryable=False, status=status, reason=why, is_general=False)
@@ -264,6 +263,13 @@ def _header(key: SecretStr, config: ModelConfig) -> str:
             f"model {config.model!r}: its key holds a character that no header can carry"
         )
     return value
+
+
+def too_long(detail: str, status: int = 0) -> EndpointError:
+    """Of a request whose prompt and reply do not fit the model's context."""
+    return EndpointError(
+        f"{TOO_LONG}: {detail}", retryable=False, status=status, is_general=False, refused=CONTEXT
+    )
 
 
 def is_too_long(code: str, text: str) -> bool:

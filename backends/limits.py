@@ -103,6 +103,8 @@ class Probation:
             hint = "Set the model's schema to what the endpoint can do; `judge doctor` tells which"
             if last is not None and last.reason is Reason.TRUNCATED:
                 hint = "Raise the model's max_tokens, or let the model think less"
+                if "repeats itself" in last.detail:
+                    hint = "A larger max_tokens does not help: take a larger model"
         return EndpointUnusable(f"{what}; the last: {last}\n{hint}".rstrip())
 
 

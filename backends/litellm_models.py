@@ -12,9 +12,9 @@ import orjson
 from ..records.judgements import Reason
 from ..records.reading.problems import InputError
 from .config import ModelConfig
-from .errors import TOO_LONG, EndpointError, EndpointUnusable
+from .errors import EndpointError, EndpointUnusable
 from .gateway import Completion
-from .http import BUSY, count_of, is_too_long, seconds_of, within
+from .http import BUSY, count_of, is_too_long, seconds_of, too_long, within
 from .logprobs import Token, read_tokens
 from .replies.objects import THINK
 from .replies.refused import SETTINGS, refused_part
@@ -98,8 +98,7 @@ class LiteLLMTransport:
                 message, retryable=False, status=status, reason=why, is_general=False
             )
         if isinstance(error, kinds.ContextWindowExceededError) or is_too_long("", message):
-            detail = f"{TOO_LONG}: {message}"
-            return EndpointError(detail, retryable=False, status=status, is_general=False)
+            return too_long(message, status)
         body = getattr(error, "body", None)
         code = body.get("code") if isinstance(body, dict) else None
         if status in (401, 402, 403, 404) or code == "insufficient_quota":

@@ -25,6 +25,7 @@ LabelPath = tuple[str, ...]  # an output field, or a field and a key of its map
 LEAST = 1e-9  # a less probable alternative is not kept; masked tokens (-9999, -inf) are among them
 MOST_LOGPROB = 1e-3  # that rounding makes of 0
 LEAST_ON_LABELS = 0.5  # of the probability; with less, a label was not what the model was about
+LEAST_FORCED = 1e-6  # the same where a schema left it no other words
 MOST_GRADES = 101  # a wider range of whole numbers is a count, not a scale
 
 _LOWER, _GAPS = bytes(range(256)).lower(), b" \t\r\n_-"
@@ -55,7 +56,10 @@ def label_paths(schema: Mapping[str, Any]) -> dict[LabelPath, dict[str, str]]:
 
 
 def label_probabilities(
-    text: str, tokens: Sequence[Token], paths: Mapping[LabelPath, Mapping[str, str]]
+    text: str,
+    tokens: Sequence[Token],
+    paths: Mapping[LabelPath, Mapping[str, str]],
+    least: float = LEAST_ON_LABELS,
 ) -> tuple[dict[str, Any], list[Token]]:
     """Probabilities of the labels in a reply that was parsed.
 
@@ -65,10 +69,13 @@ def label_probabilities(
     Args:
         text: the reply. tokens: of `read_tokens`; thoughts before the reply may be among them.
         paths: of `label_paths`.
+        least: probability that must be on labels. LEAST_FORCED where a schema forced the label: a
+            server that reports its log-probabilities before the grammar's mask may leave most of
+            it on other words, which says nothing against the shares of the labels.
 
     Returns: by output field {label: probability}, the sum 1, or for a map that by key; without
         the fields and keys of which nothing is known: the endpoint listed no alternatives, the
-        tokens do not spell the reply, or less than LEAST_ON_LABELS is on labels. And the tokens
+        tokens do not spell the reply, or less than `least` is on labels. And the tokens
         without what was not needed, from which the same comes out again.
     """
     plain = _plain(text.encode("utf-8", "replace"))
@@ -84,7 +91,7 @@ def label_probabilities(
             continue
         at, done = at + len(_plain(text[done:start].encode("utf-8", "replace"))), start
         first = _index(starts, at)
-        chances, end = _chances(tokens, first, at - starts[first], paths[path])
+        chances, end = _chances(tokens, first, at - starts[first], paths[path], least)
         used.update(range(first, end))
         if chances is not None and len(path) == 1:
             probabilities[path[0]] = chances
@@ -95,7 +102,7 @@ def label_probabilities(
 
 
 def _chances(
-    tokens: Sequence[Token], i: int, skip: int, labels: Mapping[str, str]
+    tokens: Sequence[Token], i: int, skip: int, labels: Mapping[str, str], least: float
 ) -> tuple[dict[str, float] | None, int]:
     """What the labels share of the tokens from i on, and the first token that was not needed.
 
@@ -123,7 +130,7 @@ def _chances(
     for chances, could in reversed(steps):
         shares = _shared(chances, could, shares)
     total = math.fsum(shares.values())
-    if total < LEAST_ON_LABELS:
+    if total < least:
         return None, i
     return {label: share / total for label, share in shares.items()}, i
 

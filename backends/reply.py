@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sized
 from enum import Enum
 from functools import cached_property, lru_cache
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
 import dspy
 import orjson
+from annotated_types import MaxLen
 from pydantic import (
     AfterValidator,
     ConfigDict,
@@ -29,6 +30,11 @@ from .replies.copies import is_copy
 from .replies.objects import NoObjectError, Written, the_object
 
 _UNIONS = (types.UnionType, typing.Union)
+MOST_CHARS, MOST_ITEMS = 2_000, 100  # of a text and of a list that nothing else bounds
+
+BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")  # words that say so in a schema
+
+Shape = tuple[tuple[str, ...] | int, ...]  # see ReplyFormat.shape
 
 
 class KeyedBy:
@@ -46,6 +52,25 @@ def keyed_by(field: FieldInfo) -> str | None:
     return next((mark.field for mark in field.metadata if isinstance(mark, KeyedBy)), None)
 
 
+class AtMost:
+    """Marks an output list that needs no more entries than the input `field` counts.
+
+    That is the value of a number, the length of a list or map, and the words of a text, rounded up
+    to a power of two so that few schemas differ by it.
+    Use: `updated: Annotated[list[str], AtMost("limit")] = dspy.OutputField(...)`.
+    """
+
+    def __init__(self, field: str) -> None:
+        self.field = field
+
+    def count(self, inputs: Mapping[str, Any]) -> int:
+        """The bound for these inputs, at least 1."""
+        value = inputs[self.field]
+        if isinstance(value, str):
+            return 1 << len(value.split()).bit_length()
+        return max(1, len(value) if isinstance(value, Sized) else int(value))
+
+
 class ReplyFormat:
     """The reply to one signature: one JSON object with its output fields.
 
@@ -58,6 +83,12 @@ class ReplyFormat:
         self._keyed = {
             name: source for name, f in self._outputs.items() if (source := keyed_by(f)) is not None
         }
+        self._counted = {
+            name: mark
+            for name, f in self._outputs.items()
+            for mark in f.metadata
+            if isinstance(mark, AtMost)
+        }
         labels = [name for name, f in self._outputs.items() if not _is_free_text(f.annotation)]
         self._deciding = frozenset(labels or self._outputs)
         self._reader = _reader_of(signature)  # type: ignore[arg-type]  # a class has a hash
@@ -67,20 +98,29 @@ class ReplyFormat:
         """The fields of a reply."""
         return tuple(self._outputs)
 
-    def map_keys(self, inputs: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
-        """The keys that each keyed output map must have; schemas differ by nothing else."""
-        if not self._keyed:
+    def shape(self, inputs: Mapping[str, Any]) -> Shape:
+        """What of the inputs a schema depends on: keys of keyed maps, then bounds of lists."""
+        if not (self._keyed or self._counted):
             return ()
-        return tuple([tuple(inputs[source]) for source in self._keyed.values()])
+        keys = [tuple(inputs[source]) for source in self._keyed.values()]
+        return (*keys, *[mark.count(inputs) for mark in self._counted.values()])
 
-    def schema(self, keys: tuple[tuple[str, ...], ...] = ()) -> dict[str, Any]:
-        """JSON schema of the reply, closed and with every property required (strict mode)."""
-        wanted = dict(zip(self._keyed, keys, strict=True))
+    def schema(self, shape: Shape = (), *, bounded: bool = True) -> dict[str, Any]:
+        """JSON schema of the reply, closed and with every property required (strict mode).
+
+        Args:
+            shape: see `shape`. bounded: whether it says how long texts and lists may be; not every
+                endpoint knows the words for that.
+        """
+        given: dict[str, Any] = dict(zip([*self._keyed, *self._counted], shape, strict=False))
         properties = {
-            name: _closed_map(field, wanted[name]) if name in wanted else _field_schema(field)
+            name: _closed_map(field, given[name])
+            if name in self._keyed and name in given
+            else _field_schema(field, given.get(name))
             for name, field in self._outputs.items()
         }
-        return _closed(properties)
+        schema = _closed(properties)
+        return schema if bounded else without_bounds(schema)
 
     def field_schemas(self) -> list[str]:
         """The schema of each output field, whatever keys are asked about."""
@@ -184,6 +224,7 @@ def _strict(kind: Any) -> Any:
     A TypedDict stands for an object with exactly its keys; several that begin with a literal each
     are told apart by it.
     """
+    kind, _ = unwrap(kind)  # a text that is longer than it should be is read all the same
     if kind in (int, float, bool):
         return Annotated[kind, Strict()]
     if is_typeddict(kind):
@@ -219,6 +260,7 @@ def _without_tag(error: Any) -> str:
 
 def _is_free_text(kind: Any) -> bool:
     """Whether a field holds texts alone: why, and not which label."""
+    kind, _ = unwrap(kind)
     if (origin := get_origin(kind)) in (list, dict):
         return _is_free_text(get_args(kind)[-1])
     if origin in _UNIONS:
@@ -242,8 +284,36 @@ def _annotated(field: FieldInfo) -> Any:
     return kind
 
 
-def _field_schema(field: FieldInfo) -> dict[str, Any]:
-    schema = _type_schema(field.annotation)
+def unwrap(kind: Any) -> tuple[Any, tuple[Any, ...]]:
+    """A type and the marks on it, as `Annotated` has them."""
+    if get_origin(kind) is Annotated:
+        bare, *marks = get_args(kind)
+        return bare, tuple(marks)
+    return kind, ()
+
+
+def length_bounds(marks: Iterable[Any]) -> tuple[int, int | None]:
+    """The least and the greatest length among the marks on a text or a list."""
+    low, high = 0, None
+    for mark in marks:
+        low, high = getattr(mark, "min_length", low), getattr(mark, "max_length", high)
+    return low, high
+
+
+def without_bounds(schema: Any) -> Any:
+    """A JSON schema that leaves the length of texts and lists open."""
+    if isinstance(schema, list):
+        return [without_bounds(part) for part in schema]
+    if not isinstance(schema, dict):
+        return schema
+    parts = schema.items()
+    is_field = isinstance(schema.get("type"), str)  # in `properties` the names are a judge's
+    return {k: without_bounds(v) for k, v in parts if not (is_field and k in BOUNDS)}
+
+
+def _field_schema(field: FieldInfo, count: int | None = None) -> dict[str, Any]:
+    marks = [*field.metadata, *([MaxLen(count)] if count is not None else ())]
+    schema = _type_schema(field.annotation, marks)
     for mark in field.metadata:
         if hasattr(mark, "ge"):
             schema = {**schema, "minimum": mark.ge}
@@ -257,17 +327,25 @@ def _type_schema_json(kind: Any) -> bytes:
     return orjson.dumps(TypeAdapter(kind).json_schema())
 
 
-def _type_schema(kind: Any) -> dict[str, Any]:
+def _type_schema(kind: Any, marks: Iterable[Any] = ()) -> dict[str, Any]:
+    kind, inner = unwrap(kind)
+    low, high = length_bounds([*inner, *marks])
     if isinstance(kind, type) and issubclass(kind, Enum):
         return {"type": "string", "enum": [label.value for label in kind]}
     if is_typeddict(kind):
-        return _closed({name: _type_schema(part) for name, part in get_type_hints(kind).items()})
+        hints = get_type_hints(kind, include_extras=True).items()
+        return _closed({name: _type_schema(part) for name, part in hints})
     origin, parts = get_origin(kind), get_args(kind)
+    if kind is str:
+        least = {"minLength": low} if low else {}
+        return {"type": "string", **least, "maxLength": high or MOST_CHARS}
     if origin is list:
-        return {"items": _type_schema(parts[0]), "type": "array"}
+        least = {"minItems": low} if low else {}
+        most = {"maxItems": high or MOST_ITEMS}
+        return {"items": _type_schema(parts[0]), "type": "array", **least, **most}
     if origin is Literal and all(isinstance(part, str) for part in parts):
         return {"type": "string", "enum": list(parts)}
-    if origin in _UNIONS and any(map(is_typeddict, parts)):
+    if origin in _UNIONS:
         return {"anyOf": [_type_schema(part) for part in parts]}
     schema: dict[str, Any] = orjson.loads(_type_schema_json(kind))
     return schema

@@ -42,6 +42,7 @@ class ContradictionJudge(ItemJudge):
         passages that do not carry the sentence, or besides one that does.
     """
 
+    version = "2"
     name = "contradiction"
     kind = "other"
     key = SUPPORT_KEY

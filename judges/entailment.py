@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import dspy
+from annotated_types import MaxLen
 
 from ..backends.prompt import Twin
 from ..backends.reply import KeyedBy
@@ -19,6 +20,7 @@ yes: the response states all of the point, in any wording, or the point follows 
 response says otherwise, so that both cannot be true. neutral: neither; it is silent on the point
 or on an important part of it.
 Go by the response alone: what you know from elsewhere does not count."""
+Quote = Annotated[str, MaxLen(400)]
 _QUOTE = "copied word for word from the response; empty if it is silent on the point"
 
 
@@ -27,7 +29,7 @@ class JudgePoint(dspy.Signature):  # type: ignore[misc]
 
     response: str = dspy.InputField(desc="the text that may state the point")
     key_point: str = dspy.InputField(desc="the point looked for")
-    evidence: str = dspy.OutputField(desc=f"what decides it, {_QUOTE}")
+    evidence: Quote = dspy.OutputField(desc=f"what decides it, {_QUOTE}")
     verdict: PointEntailment = dspy.OutputField(desc="the label that this evidence calls for")
 
 
@@ -39,7 +41,7 @@ class JudgePoints(dspy.Signature):  # type: ignore[misc]
 
     response: str = dspy.InputField(desc="the text that may state the points")
     key_points: dict[str, str] = dspy.InputField(desc="the points looked for, by number")
-    evidence: Annotated[dict[str, str], KeyedBy("key_points")] = dspy.OutputField(
+    evidence: Annotated[dict[str, Quote], KeyedBy("key_points")] = dspy.OutputField(
         desc=f"for each number what decides it, {_QUOTE}"
     )
     verdicts: Annotated[dict[str, PointEntailment], KeyedBy("key_points")] = dspy.OutputField(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -113,6 +114,8 @@ def examine(alias: str, model: ModelConfig) -> Report:
         report.unusable = isinstance(error, EndpointFailed)
         report.trouble.append(str(error))
         return report
+    if not _takes_lengths(model, changes, report):
+        changes["reply_schema"] = "plain_json_schema"
     report.schema = changes.get("reply_schema", model.reply_schema)
     if model.logprobs:
         wish = _working_logprobs(model, changes, report)
@@ -156,7 +159,8 @@ def _fix(refused: str, now: ModelConfig, changes: Changes) -> Changes | None:
                 return None
             return {"max_tokens_name": _other_name(now)}
         case "response_format" if now.reply_schema != SCHEMAS[-1]:
-            return {"reply_schema": SCHEMAS[SCHEMAS.index(now.reply_schema) + 1]}
+            known = now.reply_schema.removeprefix("plain_")
+            return {"reply_schema": SCHEMAS[SCHEMAS.index(known) + 1]}
         case "system" if now.system_role != "user":
             return {"system_role": "user"}
     return None
@@ -199,6 +203,31 @@ def _is_taken(model: ModelConfig, changes: Changes, report: Report) -> bool:
     except (EndpointUnusable, JudgeError):
         return False
     return True
+
+
+def _takes_lengths(model: ModelConfig, changes: Changes, report: Report) -> bool:
+    """Whether a schema may say how long texts and lists are; such a one is sent to find out."""
+    schema = changes.get("reply_schema", model.reply_schema)
+    if schema != "json_schema" or model.way not in ("http", "litellm", "vllm"):
+        return True
+    once = {**changes, "retries": 0, "reasks": 0, "logprobs": False}
+    backend = open_backend(model.model_copy(update=once))
+
+    async def call() -> None:
+        try:
+            judge = SupportJudge(backend=backend).explaining(evidence=True, reasoning=True)
+            await judge.verdict(sentence=SENTENCE, passage=PASSAGE)
+        finally:
+            report.requests += backend.budget.usage.requests
+            report.prompt_tokens += backend.budget.usage.prompt_tokens
+            report.completion_tokens += backend.budget.usage.completion_tokens
+            if report.cost is not None:
+                report.cost += backend.budget.usage.cost
+            await backend.aclose()
+
+    with suppress(JudgeError, EndpointUnusable):  # that it gives no reasons is not asked here
+        run_sync(call())
+    return "bounds" not in getattr(backend, "left_out", ())
 
 
 def _other_name(model: ModelConfig) -> str:

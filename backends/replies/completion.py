@@ -10,6 +10,7 @@ import orjson
 from ...records.judgements import Provenance, Reason
 from ..errors import JudgeOutputError
 from ..logprobs import Token
+from .loops import find_loop
 from .objects import after_thoughts
 
 MOST_REPEATED = 2_000  # characters of a spoiled reply that its model is shown again
@@ -67,6 +68,8 @@ def values_of(completion: Completion, prompt: Reader, inputs: Mapping[str, Any])
         raise JudgeOutputError(Reason.REFUSED, "stopped by the endpoint's content filter", text)
     if completion.finish_reason == "length":
         what = "the reply ended at its length limit (the model's max_tokens, or the context)"
+        if loop := find_loop(text):
+            what = f"the reply repeats itself to its length limit, again and again: {loop[:80]!r}"
         raise JudgeOutputError(Reason.TRUNCATED, what, text)
     return prompt.parse(text, inputs)
 

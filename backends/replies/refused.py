@@ -23,7 +23,12 @@ SETTINGS = {
 _NAME = re.compile(rf"(?<![\w-])({'|'.join(n for n in SETTINGS if n != 'system')})(?![\w-])")
 _NOT_TAKEN = re.compile(
     r"n[o']t (?:support|allow|permit|recogni[sz]|accept|available|compatible)|unsupported|unknown"
-    r"|unrecogni[sz]ed|unexpected|invalid|extra inputs?|only the default|must be|deprecated|use '",
+    r"|unrecogni[sz]ed|failed to parse|unexpected|invalid|extra inputs?|only the default|must be"
+    r"|deprecated|use '",
+    re.IGNORECASE,
+)
+_FORM = re.compile(
+    r"json[ _-]?schema|grammar|guided|structured[ _]outputs?|m(?:ax|in)(?:Length|Items)",
     re.IGNORECASE,
 )
 _SYSTEM = re.compile(
@@ -45,6 +50,8 @@ def refused_part(message: str, param: str = "") -> str:
         return ""
     if (match := _NAME.search(message)) is not None:
         return match[1]
+    if _FORM.search(message):
+        return "response_format"
     return "system" if _SYSTEM.search(message) else ""
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..config import ModelConfig, Price
 
 CHARS_PER_TOKEN = 4  # rule of thumb for English; only estimates rest on it
 REPLY_TOKENS = 200  # of a reply, where max_tokens is not set and none was seen
+ROOM = 128  # tokens of a reply besides its JSON: a fence, spaces
+MOST_OWN = 8_192  # of a limit that follows from a judge's bounds
 BYTES_PER_TOKEN = 2  # of what an endpoint does not count: enough for Chinese and code, too
 
 
@@ -109,6 +112,28 @@ def reply_limit(config: ModelConfig) -> int | None:
     further = (config.extra_body.get(name) for name in ("max_tokens", "max_completion_tokens"))
     limits = [n for n in (config.max_tokens, *further) if type(n) is int]
     return max(limits, default=None)
+
+
+def longest_reply(schema: Mapping[str, Any]) -> int:
+    """Tokens for the longest reply that a JSON schema allows, with room for spaces around it."""
+    return min(MOST_OWN, ROOM + _longest(schema) // BYTES_PER_TOKEN)
+
+
+def _longest(schema: Mapping[str, Any]) -> int:
+    """Characters of the longest JSON."""
+    if "enum" in schema:
+        return max(len(str(value)) for value in schema["enum"]) + 4
+    if "anyOf" in schema:
+        return max(map(_longest, schema["anyOf"]))
+    match schema.get("type"):
+        case "object":
+            parts = schema.get("properties", {}).items()
+            return 2 + sum(len(name) + 6 + _longest(part) for name, part in parts)
+        case "array":
+            return 2 + int(schema["maxItems"]) * (2 + _longest(schema["items"]))
+        case "string":
+            return 2 + int(schema["maxLength"])
+    return 20
 
 
 def tokens_of(text: str) -> int:

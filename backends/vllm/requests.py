@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping
 from concurrent.futures import Future
 from typing import Any
 
-from ..errors import TOO_LONG, EndpointError, EndpointUnusable
+from ..errors import EndpointError, EndpointUnusable
 from ..gateway import Completion
-from ..http import count_of, is_too_long
+from ..http import count_of, is_too_long, too_long
 from ..logprobs import Token, read_tokens
+from ..replies.refused import refused_part
 
 _ELSEWHERE = ("model", "messages", "chat_template_kwargs", "logprobs", "top_logprobs")
 
@@ -57,9 +58,10 @@ def refusal(error: Exception) -> EndpointError | EndpointUnusable:
     """Of a request that vLLM does not take: only its length differs from those of the others."""
     what = first_line(error)
     if is_too_long("", what):
-        return EndpointError(f"{TOO_LONG}: {what}", retryable=False, is_general=False)
+        return too_long(what)
     hint = "Check the model's extra_body, the model's schema and the model's logprobs"
-    return EndpointUnusable(f"vLLM does not take the request: {what}\n{hint}")
+    detail = f"vLLM does not take the request: {what}\n{hint}"
+    return EndpointUnusable(detail, refused=refused_part(what))
 
 
 def first_line(error: Exception) -> str:

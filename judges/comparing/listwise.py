@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import dspy
+from annotated_types import MinLen
 
 from ...backends.errors import JudgeOutputError
 from ...backends.prompt import Twin
+from ...backends.reply import AtMost
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
 from ..lexical import ranking as lexical_ranking
@@ -38,7 +40,9 @@ class OrderPassages(dspy.Signature):  # type: ignore[misc]
 
     question: str = dspy.InputField(desc="what the user wants to know")
     passages: dict[str, str] = dspy.InputField(desc="the passages to put in order, by number")
-    order: list[int] = dspy.OutputField(desc="the numbers of all passages, best first")
+    order: Annotated[list[int], MinLen(1), AtMost("passages")] = dspy.OutputField(
+        desc="the numbers of all passages, best first"
+    )
 
 
 class ListwiseRanker(Judge):
@@ -53,7 +57,7 @@ class ListwiseRanker(Judge):
     Source: arXiv:2304.09542 (RankGPT), permutation generation. The prompt is ours.
     """
 
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"rank": lexical_ranking.order_passages}
 
     def __init__(self, *args: Any, **options: Any) -> None:

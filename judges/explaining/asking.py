@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Annotated, Any
 
 import dspy
+from annotated_types import MaxLen
 
 from ...backends.adapter import with_first
 from ...backends.reply import KeyedBy, keyed_by
 
 REASONING = "reasoning"  # the field of a reply that holds the reason
+MOST_QUOTES, QUOTE_CHARS, REASON_CHARS = 2, 160, 240  # of each label; of a text, its characters
 
 
 def quote_field(name: str) -> str:
@@ -24,7 +26,7 @@ def with_reason(signature: Any, output: str) -> Any:
     Args:
         output: the field that holds the label, or labels by number.
     """
-    each, kind = _shape(signature, output, str)
+    each, kind = _shape(signature, output, Annotated[str, MaxLen(REASON_CHARS)])
     desc = f"{each}why, in one short sentence"
     return _prepended(signature, REASONING, desc, kind)
 
@@ -34,7 +36,8 @@ def with_quotes(signature: Any, output: str, names: Sequence[str]) -> Any:
 
     Raises: ValueError if an input has the name of such a field.
     """
-    each, kind = _shape(signature, output, list[str])
+    quotes = Annotated[list[Annotated[str, MaxLen(QUOTE_CHARS)]], MaxLen(MOST_QUOTES)]
+    each, kind = _shape(signature, output, quotes)
     for name in reversed(names):
         desc = (
             f"{each}the shortest parts of the {name.replace('_', ' ')} that decide the "

@@ -12,6 +12,7 @@ from ...backends.errors import JudgeOutputError
 from ...backends.gateway import Backend, Reply
 from ...backends.loop import run_async, run_sync
 from ...backends.prompt import Prompt
+from ...backends.reply import Shape
 from ...records.judgements import Reason
 
 
@@ -104,6 +105,8 @@ def _response(request: Request, reply: Reply) -> Response:
 class FreeText(Prompt):
     """Messages whose reply is any text but none."""
 
+    sends_schema = False
+
     def __init__(self, messages: Sequence[Mapping[str, str]]) -> None:
         self.name, self.twin, self.scorer = "free_text", None, None
         self.fixed = [dict(message) for message in messages[:-1]]
@@ -113,7 +116,7 @@ class FreeText(Prompt):
         """See Prompt."""
         return self._last
 
-    def map_keys(self, inputs: Mapping[str, Any]) -> tuple[tuple[str, ...], ...]:
+    def shape(self, inputs: Mapping[str, Any]) -> Shape:
         """See ReplyFormat."""
         return ()
 

@@ -10,6 +10,7 @@ import dspy
 from pydantic.fields import FieldInfo
 
 from ...backends.adapter import without
+from ...backends.reply import unwrap
 from .definition import ALIASES, TOOL_GRADE, TOOL_LIST, TOOL_LISTS, ReplyForm
 from .files import Instrument
 from .replies import Labels, ReplyReader
@@ -39,8 +40,8 @@ def only_output(
 def kind_of_one(annotation: Any) -> Any:
     """The type of one label or text of an output."""
     if get_origin(annotation) is dict:
-        return get_args(annotation)[1]
-    return get_args(annotation)[0] if get_origin(annotation) is list else annotation
+        return unwrap(get_args(annotation)[1])[0]
+    return unwrap(get_args(annotation)[0])[0] if get_origin(annotation) is list else annotation
 
 
 def _scale(field: FieldInfo) -> list[str] | None:

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import cycle
-from typing import Any
+from typing import Annotated, Any
 
 import dspy
+from annotated_types import MaxLen, MinLen
 from typing_extensions import TypedDict
 
 from ...backends.errors import JudgeError, JudgeOutputError
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
+from ...backends.reply import AtMost
 from ...records.answers import count_words
 from ...records.judgements import Provenance, Reason
 from ...records.rows import Citation, Sentence
@@ -26,7 +28,7 @@ REPAIRS = 2  # further calls after a reply that breaks a rule
 class CitedText(TypedDict):
     """A sentence as a reply gives it."""
 
-    text: str
+    text: Annotated[str, MinLen(1), MaxLen(1_000)]
     citations: list[int]
 
 
@@ -47,7 +49,7 @@ class WriteAnswer(dspy.Signature):  # type: ignore[misc]
         desc="an answer of yours that was rejected; empty at first"
     )
     faults: list[str] = dspy.InputField(desc="what is wrong with it")
-    answer: list[CitedText] = dspy.OutputField(
+    answer: Annotated[list[CitedText], MinLen(1), AtMost("words")] = dspy.OutputField(
         desc="the sentences in order; citations are numbers of passages"
     )
 
@@ -75,7 +77,7 @@ class AnswerWriter(Judge):
     [('Wind moves bridges.', ['a'])]
     """
 
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"compose": write_answer}
 
     def __init__(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import dspy
+from annotated_types import MaxLen
 
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
+from ...backends.reply import AtMost
 from ...records.judgements import Provenance
 from ..lexical import keypoints as lexical_keypoints
 from ..lexical.filling import filled
@@ -26,7 +28,9 @@ class ExtractClaims(dspy.Signature):  # type: ignore[misc]
     """
 
     answer: str = dspy.InputField(desc="the text to take apart")
-    claims: list[str] = dspy.OutputField(desc="its claims, in its order")
+    claims: Annotated[list[Annotated[str, MaxLen(400)]], AtMost("answer")] = dspy.OutputField(
+        desc="its claims, in its order"
+    )
 
 
 class ClaimExtractor(ListMaker):
@@ -43,7 +47,7 @@ class ClaimExtractor(ListMaker):
     kind = "claims"
     made_from = ("answer",)
     predictor, output = "split", "claims"
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"split": lexical_keypoints.extract_claims}
 
     def __init__(self, *args: Any, **options: Any) -> None:

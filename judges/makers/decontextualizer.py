@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any
 
 import dspy
+from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator
 
 from ...backends.gateway import Reply
@@ -38,9 +39,12 @@ class WritePassages(dspy.Signature):  # type: ignore[misc]
 
     before: str = dspy.InputField(desc="what stands before the part, only to resolve references")
     part: str = dspy.InputField(desc="the part to rewrite")
-    passages: Annotated[list[str], AfterValidator(_a_few)] = dspy.OutputField(
-        desc="the passages, in the order of the part"
-    )
+    passages: Annotated[
+        list[Annotated[str, MaxLen(8_000)]],
+        MinLen(1),
+        MaxLen(MOST_PASSAGES),
+        AfterValidator(_a_few),
+    ] = dspy.OutputField(desc="the passages, in the order of the part")
 
 
 class Decontextualizer(Judge):
@@ -59,7 +63,7 @@ class Decontextualizer(Judge):
     Source: arXiv:2506.20051, passages of 2 to 3 to a segment of at most 1,024 tokens.
     """
 
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"rewrite": lexical_writing.write_passages}
 
     def __init__(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 import dspy
+from annotated_types import MaxLen
 
 from ...backends.prompt import Twin
 from ...backends.reply import KeyedBy
@@ -26,8 +27,8 @@ class WriteGapQueries(dspy.Signature):  # type: ignore[misc]
     nuggets: list[str] = dspy.InputField(desc="facts found so far")
     tried: list[str] = dspy.InputField(desc="queries searched so far")
     facets: dict[str, str] = dspy.InputField(desc="parts of the question that lack facts")
-    queries: Annotated[dict[str, str], KeyedBy("facets")] = dspy.OutputField(
-        desc="one query per facet number"
+    queries: Annotated[dict[str, Annotated[str, MaxLen(200)]], KeyedBy("facets")] = (
+        dspy.OutputField(desc="one query per facet number")
     )
 
 
@@ -40,7 +41,7 @@ class GapWriter(Judge):
     """
 
     name = "gap_writer"
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"write": lexical_hunting.write_gap_queries}
 
     def __init__(self, *args: Any, **options: Any) -> None:

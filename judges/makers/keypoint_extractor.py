@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Annotated, Any, NamedTuple
 
 import dspy
+from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
@@ -41,8 +42,8 @@ class FoundPoint(NamedTuple):
 class QuotedPoint(TypedDict):
     """A key point as a reply gives it."""
 
-    text: str
-    spans: list[str]
+    text: Annotated[str, MinLen(1), MaxLen(400)]
+    spans: Annotated[list[Annotated[str, MaxLen(400)]], MaxLen(5)]
 
 
 def _worded(points: list[QuotedPoint]) -> list[QuotedPoint]:
@@ -63,7 +64,7 @@ class FindKeyPoints(dspy.Signature):  # type: ignore[misc]
     question: str = dspy.InputField(desc="what the user wants to know")
     document: str = dspy.InputField(desc="a document or a part of one")
     known: list[str] = dspy.InputField(desc="key points found in it before")
-    points: Annotated[list[QuotedPoint], AfterValidator(_worded)] = dspy.OutputField(
+    points: Annotated[list[QuotedPoint], MaxLen(40), AfterValidator(_worded)] = dspy.OutputField(
         desc="the new key points, in the order of the document"
     )
 
@@ -91,7 +92,7 @@ class KeyPointExtractor(ListMaker):
     kind = "key_points"
     made_from = ("question", "documents")
     predictor, output = "find", "points"
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"find": lexical_keypoints.find_key_points}
 
     def __init__(

@@ -9,12 +9,14 @@ from itertools import combinations, pairwise
 from typing import Annotated, Any, NamedTuple
 
 import dspy
+from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
 from ...backends.errors import JudgeOutputError
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
+from ...backends.reply import AtMost
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
 from ..lexical import keypoints as lexical_keypoints
@@ -33,8 +35,8 @@ class MergedPoint(NamedTuple):
 class PointGroup(TypedDict):
     """A merged point as a reply gives it."""
 
-    text: str
-    members: list[int]
+    text: Annotated[str, MinLen(1), MaxLen(600)]
+    members: Annotated[list[int], MinLen(1)]
 
 
 def _worded(groups: list[PointGroup]) -> list[PointGroup]:
@@ -59,8 +61,10 @@ class MergeKeyPoints(dspy.Signature):  # type: ignore[misc]
         desc="a reply of yours that was rejected; empty at first"
     )
     faults: list[str] = dspy.InputField(desc="what is wrong with it")
-    merged: Annotated[list[PointGroup], AfterValidator(_worded)] = dspy.OutputField(
-        desc="the merged points; members are the numbers of the points that each stands for"
+    merged: Annotated[list[PointGroup], MinLen(1), AtMost("points"), AfterValidator(_worded)] = (
+        dspy.OutputField(
+            desc="the merged points; members are the numbers of the points that each stands for"
+        )
     )
 
 
@@ -85,7 +89,7 @@ class KeyPointMerger(Judge):
     Source: arXiv:2410.23000, key point aggregation. Blocks and repairs are ours.
     """
 
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"join": lexical_keypoints.merge_points}
 
     def __init__(

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, NamedTuple
 
 import dspy
+from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
 from ...backends.prompt import Twin
+from ...backends.reply import AtMost
 from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import hunting as lexical_hunting
@@ -35,9 +37,9 @@ class ProposedNugget(NamedTuple):
 class QuotedNugget(TypedDict):
     """A nugget as a reply gives it."""
 
-    nugget: str
+    nugget: Annotated[str, MinLen(1), MaxLen(160)]
     passage: int
-    quote: str
+    quote: Annotated[str, MaxLen(400)]
 
 
 def _worded(nuggets: list[QuotedNugget]) -> list[QuotedNugget]:
@@ -61,8 +63,8 @@ class ProposeNuggets(dspy.Signature):  # type: ignore[misc]
     passages: dict[str, str] = dspy.InputField(desc="by number")
     known: list[str] = dspy.InputField(desc="nuggets found before")
     limit: int = dspy.InputField(desc="most nuggets")
-    proposed: Annotated[list[QuotedNugget], AfterValidator(_worded)] = dspy.OutputField(
-        desc="the new nuggets"
+    proposed: Annotated[list[QuotedNugget], AtMost("limit"), AfterValidator(_worded)] = (
+        dspy.OutputField(desc="the new nuggets")
     )
 
 
@@ -80,7 +82,7 @@ class NuggetProposer(Judge):
     """
 
     name = "nugget_proposer"
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"find": lexical_hunting.propose_nuggets}
 
     def __init__(self, *args: Any, limit: int = LIMIT, **options: Any) -> None:

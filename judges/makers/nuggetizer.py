@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import dspy
+from annotated_types import MaxLen, MinLen
 
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
+from ...backends.reply import AtMost
 from ...records.judgements import Provenance
 from ..lexical import nuggets_and_citations as lexical
 from ..lexical.filling import filled
@@ -16,6 +18,8 @@ from .lists import Inputs, ListMaker, Spans
 
 WINDOW = 10  # passages in one call
 MOST_NUGGETS = 30  # length of the list while it grows; both arXiv:2411.09607
+
+Nugget = Annotated[str, MinLen(1), MaxLen(160)]  # of 1 to 12 words
 
 
 class UpdateNuggets(dspy.Signature):  # type: ignore[misc]
@@ -31,7 +35,7 @@ class UpdateNuggets(dspy.Signature):  # type: ignore[misc]
     asked: str = dspy.InputField(desc="the question again")
     nuggets: list[str] = dspy.InputField(desc="the list so far")
     limit: int = dspy.InputField(desc="most nuggets")
-    updated: list[str] = dspy.OutputField(desc="the whole list")
+    updated: Annotated[list[Nugget], AtMost("limit")] = dspy.OutputField(desc="the whole list")
 
 
 class Nuggetizer(ListMaker):
@@ -49,7 +53,7 @@ class Nuggetizer(ListMaker):
     kind = "nuggets"
     made_from = ("question", "passages")
     predictor, output = "update", "updated"
-    version = "2"
+    version = "3"
     twins: Mapping[str, Twin] = {"update": lexical.update_nuggets}
 
     def __init__(

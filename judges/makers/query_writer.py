@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import dspy
+from annotated_types import MaxLen
 
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
+from ...backends.reply import AtMost
 from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical.contradiction import write_queries
@@ -26,7 +28,9 @@ class WriteQueries(dspy.Signature):  # type: ignore[misc]
     question: str = dspy.InputField(desc="what the answer was to answer")
     sentence: str = dspy.InputField(desc="the sentence of the answer")
     wanted: int = dspy.InputField(desc="how many queries, at most")
-    queries: list[str] = dspy.OutputField(desc="the queries, the best first")
+    queries: Annotated[list[Annotated[str, MaxLen(200)]], AtMost("wanted")] = dspy.OutputField(
+        desc="the queries, the best first"
+    )
 
 
 class QueryWriter(Judge):
@@ -35,6 +39,7 @@ class QueryWriter(Judge):
     Blank and repeated ones are dropped, and those beyond `wanted`; there may be none.
     """
 
+    version = "2"
     twins: Mapping[str, Twin] = {"write": write_queries}
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any, NamedTuple
 
 import dspy
+from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator
 
 from ...backends.prompt import Twin
@@ -43,9 +44,9 @@ class DecomposeQuestion(dspy.Signature):  # type: ignore[misc]
 
     question: str = dspy.InputField(desc="what the user wants to know")
     kind: SearchKind = dspy.OutputField(desc="the kind of the question")
-    subquestions: Annotated[list[str], AfterValidator(_some)] = dspy.OutputField(
-        desc="the sub-questions, at most 6"
-    )
+    subquestions: Annotated[
+        list[Annotated[str, MaxLen(400)]], MinLen(1), MaxLen(MOST), AfterValidator(_some)
+    ] = dspy.OutputField(desc="the sub-questions, at most 6")
 
 
 class QuestionDecomposer(Judge):
@@ -59,6 +60,7 @@ class QuestionDecomposer(Judge):
         whole, split or widened by that.
     """
 
+    version = "2"
     version = "2"
     twins: Mapping[str, Twin] = {"split": lexical_questions.split_question}
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import dspy
+from annotated_types import MaxLen, MinLen
 
 from ...backends.errors import JudgeOutputError
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
+from ...backends.reply import AtMost
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
 from ..lexical import questions as lexical_questions
 from ..lexical.filling import filled
 
 Way = Literal["depth", "width"]
+NewQuestions = Annotated[list[Annotated[str, MaxLen(600)]], MinLen(1), AtMost("wanted")]
 
 
 class DeepenQuestion(dspy.Signature):  # type: ignore[misc]
@@ -31,7 +34,7 @@ class DeepenQuestion(dspy.Signature):  # type: ignore[misc]
     domain: str = dspy.InputField(desc="the field it belongs to; may be empty")
     category: str = dspy.InputField(desc="the kind of question it is; may be empty")
     wanted: int = dspy.InputField(desc="how many questions to write")
-    questions: list[str] = dspy.OutputField(desc="the new questions")
+    questions: NewQuestions = dspy.OutputField(desc="the new questions")
 
 
 class WidenQuestion(dspy.Signature):  # type: ignore[misc]
@@ -46,7 +49,7 @@ class WidenQuestion(dspy.Signature):  # type: ignore[misc]
     domain: str = dspy.InputField(desc="the field it belongs to; may be empty")
     category: str = dspy.InputField(desc="the kind of question it is; may be empty")
     wanted: int = dspy.InputField(desc="how many questions to write")
-    questions: list[str] = dspy.OutputField(desc="the new questions")
+    questions: NewQuestions = dspy.OutputField(desc="the new questions")
 
 
 class QuestionEvolver(Judge):
@@ -60,7 +63,7 @@ class QuestionEvolver(Judge):
     Source: arXiv:2410.23000, in-depth and in-width evolution.
     """
 
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {
         "depth": lexical_questions.deepen_question,
         "width": lexical_questions.widen_question,

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import dspy
+from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator
 
 from ...backends.errors import JudgeError, JudgeOutputError
@@ -55,8 +56,8 @@ class WriteRequest(dspy.Signature):  # type: ignore[misc]
     """
 
     report: str = dspy.InputField(desc="the report that will be written")
-    request: Annotated[str, AfterValidator(_of_fair_length)] = dspy.OutputField(
-        desc="the request, one paragraph"
+    request: Annotated[str, MinLen(1), MaxLen(1_500), AfterValidator(_of_fair_length)] = (
+        dspy.OutputField(desc="the request, one paragraph")
     )
 
 
@@ -70,7 +71,7 @@ class RequestWriter(Judge):
     Source: arXiv:2506.20051, report requests.
     """
 
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"compose": lexical_writing.write_request}
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NamedTuple
 
 import dspy
+from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
 from ...backends.errors import JudgeOutputError
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
+from ...backends.reply import AtMost
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
 from ..lexical import criteria as lexical
@@ -27,7 +29,7 @@ MOST_WEIGHT = 5
 class WrittenCriterion(TypedDict):
     """A criterion as a reply gives it."""
 
-    text: str
+    text: Annotated[str, MinLen(1), MaxLen(400)]
     weight: int
     kind: Literal["binary", "three_way"]
 
@@ -55,8 +57,8 @@ class WriteCriteria(dspy.Signature):  # type: ignore[misc]
     documents: list[str] = dspy.InputField(desc="what a good answer can be made from")
     known: list[str] = dspy.InputField(desc="criteria there are already")
     wanted: int = dspy.InputField(desc="how many more to write, at most")
-    criteria: Annotated[list[WrittenCriterion], AfterValidator(_sound)] = dspy.OutputField(
-        desc="the new criteria, most important first"
+    criteria: Annotated[list[WrittenCriterion], AtMost("wanted"), AfterValidator(_sound)] = (
+        dspy.OutputField(desc="the new criteria, most important first")
     )
 
 
@@ -78,7 +80,7 @@ class RubricWriter(Judge):
     """
 
     name = "rubric_writer"
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"write": lexical.write_criteria}
 
     def __init__(self, *args: Any, **options: Any) -> None:

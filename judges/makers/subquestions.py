@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import dspy
+from annotated_types import MaxLen
 
 from ...backends.errors import JudgeError, JudgeOutputError
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
+from ...backends.reply import AtMost
 from ...records.judgements import Provenance, Reason
 from ..lexical import writing as lexical_writing
 from ..lexical.filling import filled
@@ -31,7 +33,9 @@ class WriteSubQuestions(dspy.Signature):  # type: ignore[misc]
     report: str = dspy.InputField(desc="the text to cover")
     known: list[str] = dspy.InputField(desc="questions there are already")
     wanted: int = dspy.InputField(desc="how many more to write")
-    questions: list[str] = dspy.OutputField(desc="the new questions")
+    questions: Annotated[list[Annotated[str, MaxLen(400)]], AtMost("wanted")] = dspy.OutputField(
+        desc="the new questions"
+    )
 
 
 class SubQuestionGenerator(ListMaker):
@@ -53,7 +57,7 @@ class SubQuestionGenerator(ListMaker):
     kind = "questions"
     made_from = ("report", "n")
     predictor, output = "write", "questions"
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"write": lexical_writing.write_questions}
 
     def __init__(self, *args: Any, rounds: int = ROUNDS, **options: Any) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
+from annotated_types import MaxLen, MinLen
 from typing_extensions import TypedDict
 
 Tool = Literal["search", "read", "judge"]
 MOST_JUDGED = 20  # passages of one turn
+
+Judged = Annotated[list[str], MinLen(1), MaxLen(MOST_JUDGED)]
 
 Action = Mapping[str, Any]  # one of the objects below
 Turn = Mapping[str, Any]  # an action that was carried out, under `action`, and what it `found`
@@ -35,14 +38,14 @@ class AskAbout(TypedDict):
 
     tool: Literal["judge"]
     statement: str
-    passages: list[str]
+    passages: Judged
 
 
 class Ask(TypedDict):
     """How far each of these passages backs up the sentence at hand."""
 
     tool: Literal["judge"]
-    passages: list[str]
+    passages: Judged
 
 
 def actions_of(tools: Sequence[Tool], asks: Any, result: Mapping[str, Any]) -> Any:

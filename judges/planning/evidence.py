@@ -20,6 +20,7 @@ class EvidencePlanner(Planner):
     """Chooses what a free search for evidence does next. Its outcome follows from labels alone."""
 
     name = "evidence_planner"
+    version = "2"
     twins = {"plan": lambda inputs: {"action": _next(inputs)}}  # noqa: RUF012  of the class
 
     answers = {"suggestion": str}  # noqa: RUF012

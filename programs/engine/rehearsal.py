@@ -172,7 +172,7 @@ class _Measuring(LexicalBackend):
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         if prompt.twin is None:
-            least = least_reply(prompt.schema(prompt.map_keys(inputs)))
+            least = least_reply(prompt.schema(prompt.shape(inputs)))
             values = ReplyFormat.parse(prompt, json.dumps(least), inputs)  # whatever form it wants
             reply = Reply(values, WHERE)
         else:

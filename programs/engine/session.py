@@ -39,8 +39,10 @@ class Outcomes:
         results: Results,
         identity: str,
         reply_limit: int = 0,
+        wants_probabilities: bool = False,
     ) -> None:
         self._reply_limit = reply_limit
+        self._wants_probabilities = wants_probabilities
         self._stage, self._journal, self._results = stage, journal, results
         self._identity = identity
         self._number = 0
@@ -81,6 +83,10 @@ class Outcomes:
                     self._results.labels[f"{judge}.{member}"][vote] += 1
         if n_wrong := sum(map(wrong_quotes, verdicts)):
             self._results.count("quotes that do not stand in the judged text", n_wrong)
+        if self._wants_probabilities:
+            bare = [row for row in verdicts if "label" in row and "probabilities" not in row]
+            if n_bare := sum("votes" not in row and "method" not in row for row in bare):
+                self._results.count("labels without probabilities, although asked for", n_bare)
         verified = [row for row in verdicts if row.get("method") == VERIFIED]
         if verified:
             self._results.count("labels that were verified", len(verified))
@@ -174,8 +180,10 @@ class Session:
             elif not (run.offline or run.executor == "batch" or aliases <= self.panel.trusted):
                 _check_hope(stage.name, work.tally)
             self._failed += journal.failed
-            limits = [self.config.model(alias).max_tokens or 0 for alias in aliases]
-            yield Outcomes(stage, journal, results, identity, max(limits, default=0))
+            entries = [self.config.model(alias) for alias in aliases]
+            limit = max((entry.max_tokens or 0 for entry in entries), default=0)
+            wants = any(entry.logprobs and entry.way != "lexical" for entry in entries)
+            yield Outcomes(stage, journal, results, identity, limit, wants)
         finally:
             journal.close()
 

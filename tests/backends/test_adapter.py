@@ -194,7 +194,7 @@ def test_plain_dspy_refuses_a_label_that_was_not_offered(model_server, plain_lm)
 @pytest.mark.parametrize(
     ("name", "shape"),
     [
-        ("nuggetizer", '{"updated": ["...", ...]}'),
+        ("nuggetizer", '{"updated": [list of "..."]}'),
         ("importance", '{"importance": {"<each key of nuggets>": "vital" | "okay"}}'),
         ("assigner_2", '{"verdicts": {"<each key of nuggets>": "not_support" | "support"}}'),
         ("support", '{"verdict": "none" | "partial" | "full"}'),
@@ -221,10 +221,10 @@ class Point(TypedDict):
         (str, '"..."'),
         (bool, "true | false"),
         (float, "<number>"),
-        (list[str], '["...", ...]'),
+        (list[str], '[list of "..."]'),
         (dict[str, int], '{"...": <integer>}'),
         (str | None, '"..." | null'),
-        (list[Point], '[{"text": "...", "places": [<integer>, ...]}, ...]'),
+        (list[Point], '[list of {"text": "...", "places": [list of <integer>]}]'),
     ],
 )
 def test_the_shape_of_each_type_is_written_as_json(kind, shape):

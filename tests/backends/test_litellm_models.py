@@ -194,7 +194,7 @@ def test_counts_that_cannot_be_are_not_known(model_server, open_litellm, ask):
 
 def test_a_reply_over_the_bound_is_truncated_and_asked_once(model_server, open_litellm, ask):
     model_server.brain = lambda body: Reply('{"verdict": "full"}' + " " * 2000)
-    error = failure(open_litellm(max_reply_bytes=1000), ask)
+    error = failure(open_litellm(max_reply_bytes=1000, max_tokens=9000), ask)
     assert error.reason is Reason.TRUNCATED
     assert "more than 1,000 bytes (the model's max_reply_bytes)" in error.detail
     assert len(model_server.requests) == 1

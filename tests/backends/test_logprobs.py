@@ -11,7 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.backends.logprobs import label_paths, label_probabilities, read_tokens
+from nuggetjudge.backends.logprobs import (
+    LEAST_FORCED,
+    label_paths,
+    label_probabilities,
+    read_tokens,
+)
 
 Tokens = list[Any]  # a text, or (text, probability of each alternative, the text among them)
 VERDICT = ("full", "partial", "none")
@@ -450,3 +455,20 @@ def test_logits_are_no_log_probabilities():
     assert read_tokens({"content": [row]}) == []
     almost = {"token": "yes", "logprob": 1e-6, "top_logprobs": []}
     assert read_tokens({"content": [almost]})
+
+
+def test_labels_that_a_schema_forced_share_what_little_was_on_them():
+    """As llama.cpp tells: of what the model would have said, most is no label."""
+    tokens = ['{"', "verdict", '": "', ("none", {"The": 0.9, "none": 0.03, "full": 0.01}), '"}']
+    paths = label_paths(schema(verdict=enum(*VERDICT)))
+    read = read_tokens(logprobs(tokens))
+    assert label_probabilities(text_of(tokens), read, paths)[0] == {}
+    shares, _ = label_probabilities(text_of(tokens), read, paths, LEAST_FORCED)
+    assert shares["verdict"] == pytest.approx({"none": 0.75, "partial": 0.0, "full": 0.25})
+
+
+def test_where_nothing_at_all_is_on_labels_there_are_none_even_so():
+    tokens = ['{"', "verdict", '": "', ("none", {"The": 1.0}), '"}']
+    paths = label_paths(schema(verdict=enum(*VERDICT)))
+    read = read_tokens(logprobs(tokens))
+    assert label_probabilities(text_of(tokens), read, paths, LEAST_FORCED)[0] == {}

@@ -71,7 +71,7 @@ def test_every_schema_passes_the_strict_rules_of_openai(name, model_server, open
     assert tuple(reply.values) == prompt.output_names
     sent = model_server.requests[0].body["response_format"]["json_schema"]
     assert sent["strict"] is True
-    assert sent["schema"] == prompt.schema(prompt.map_keys(inputs_of(prompt)))
+    assert sent["schema"] == prompt.schema(prompt.shape(inputs_of(prompt)))
 
 
 @pytest.mark.parametrize("name", PROMPTS)
@@ -79,7 +79,7 @@ def test_every_schema_passes_the_strict_rules_of_openai(name, model_server, open
 def test_whatever_the_schema_allows_the_parser_reads(name, rng):
     prompt = PROMPTS[name]
     inputs = inputs_of(prompt)
-    made = instance(prompt.schema(prompt.map_keys(inputs)), rng)
+    made = instance(prompt.schema(prompt.shape(inputs)), rng)
     assert prompt.parse(json.dumps(made), inputs) == made
 
 
@@ -422,7 +422,7 @@ def test_an_object_that_lacks_a_field_or_has_it_twice_is_unparseable():
 
 
 def test_the_schema_of_objects_is_closed_and_names_no_type():
-    assert prompt_for(list[Part]).schema()["properties"]["found"] == {
+    assert prompt_for(list[Part]).schema(bounded=False)["properties"]["found"] == {
         "type": "array",
         "items": {
             "type": "object",

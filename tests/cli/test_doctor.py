@@ -21,7 +21,7 @@ def test_a_ready_model_is_told_with_what_the_call_took(judge):
     assert "ready" in ran.out
     assert "not ready" not in ran.out
     assert "cost unknown" in ran.out
-    assert (row["ready"], row["requests"], row["cost"]) == (True, 1, None)
+    assert (row["ready"], row["requests"], row["cost"]) == (True, 2, None)
     assert row["prompt_tokens"] > 0
 
 

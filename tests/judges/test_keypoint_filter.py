@@ -110,7 +110,7 @@ def test_a_point_is_kept_from_the_threshold_on_whatever_the_reply_says(p_yes, th
 
 
 NOTHING_KNOWN = {
-    "no mass on labels": ("yes", ln(yes=0.3, no=0.1, maybe=0.6)),
+    "no mass on labels": ("yes", ln(yes=1e-8, maybe=1.0)),
     "no alternatives": ("yes", {}),
     "all masked": ("yes", {"yes": MASKED, "no": MASKED}),
 }

@@ -56,7 +56,7 @@ def test_an_input_moves_to_the_front_of_what_is_shown(assigned):
     assert shown_inputs(twin) == ("answer", "question", "nuggets")
     twin(question="why", answer="so", nuggets=["a"])
     assert list(input_of(server.requests[0].body)) == ["answer", "question", "nuggets"]
-    assert twin.prompt("assign").map_keys({"nuggets": {"1": "a"}}) == (("1",),)
+    assert twin.prompt("assign").shape({"nuggets": {"1": "a"}}) == (("1",),)
 
 
 def test_other_spellings_of_a_reordered_label_are_still_read():

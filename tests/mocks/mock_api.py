@@ -23,7 +23,8 @@ class Supports:
 
     `openai_rules`: a strict schema must close every object and require every property (no maps),
     and json_object needs the word JSON in the messages, as on OpenAI's own endpoint.
-    `usage`: whether tokens are told. `is_vague`: a 400 has no word on what is not taken.
+    `lengths`: of texts and lists in a schema. `usage`: whether tokens are told. `is_vague`: a 400
+    has no word on what is not taken.
     """
 
     schema: bool = True
@@ -38,6 +39,7 @@ class Supports:
     system: bool = True
     most_logprobs: int = MAX_TOP_LOGPROBS
     is_vague: bool = False
+    lengths: bool | str = True  # False: refused as by OpenAI; a text: the refusal
 
 
 # Of a parameter that is not supported: what is said of it, and what `param` says beside.
@@ -116,6 +118,9 @@ def _check_format(form: Body, body: Body, supports: Supports) -> None:
             text = "Invalid schema for response_format: every object must give "
             text += "'additionalProperties': false, and name all properties in 'required'."
             raise Denied(400, text, param, "invalid_json_schema")
+        if supports.lengths is not True and re.search(r"(max|min)(Length|Items)", str(asked)):
+            text = "Invalid schema for response_format: 'maxLength' is not permitted."
+            raise Denied(400, supports.lengths or text)
     prompt = "".join(map(text_of, body["messages"])).lower()
     if kind == "json_object" and supports.openai_rules and "json" not in prompt:
         raise Denied(400, "The messages must contain the word JSON for json_object.", "messages")

@@ -25,7 +25,7 @@ def user_of(prompt: Prompt, inputs: Any) -> bytes:
 
 
 def key(prompt: Prompt = SUPPORT, inputs: Any = INPUTS, replicate: int = 0, **more: Any) -> bytes:
-    wire = Wire(ModelConfig(**BASE | more), prompt, prompt.map_keys(inputs))
+    wire = Wire(ModelConfig(**BASE | more), prompt, prompt.shape(inputs))
     return wire.key(user_of(prompt, inputs), replicate)
 
 
@@ -110,6 +110,6 @@ def test_a_prompt_may_hold_any_character(mark):
 
 def test_keys_of_a_map_stand_in_the_schema_in_their_order():
     inputs = {"question": "q", "answer": "a", "nuggets": {"b": "1", "a": "2"}}
-    wire = Wire(ModelConfig(**BASE), ASSIGN, ASSIGN.map_keys(inputs))
+    wire = Wire(ModelConfig(**BASE), ASSIGN, ASSIGN.shape(inputs))
     sent = json.loads(wire.body(user_of(ASSIGN, inputs)))["response_format"]["json_schema"]
     assert sent["schema"]["properties"]["verdicts"]["required"] == ["b", "a"]

@@ -219,11 +219,11 @@ def test_a_request_says_what_it_says_to_a_server(vllm):
 @pytest.mark.parametrize(
     ("schema", "wanted"), [("json_object", {"json_object": True}), ("none", None)]
 )
-def test_weaker_schemas_are_sent_as_such_and_replies_may_fill_the_context(vllm, schema, wanted):
+def test_weaker_schemas_are_sent_as_such_and_replies_have_room(vllm, schema, wanted):
     ask_all(model(schema=schema))
     [(_, said, _)] = vllm.all[0].requests
     assert said.get("structured_outputs") == wanted
-    assert said["max_tokens"] is None  # else vLLM's own default, 16
+    assert said["max_tokens"] >= 128  # the judge's own limit, not vLLM's default of 16
 
 
 def test_a_seed_is_left_out_on_a_cpu(vllm):

@@ -33,7 +33,7 @@ def test_the_prompt_of_a_judge_that_says_why_is_the_approved_one(name, kind, opt
     prompt = judge.prompt(judge.predictor).of(TEXTS)
     inputs = {field: (TEXTS | LISTED)[field] for field in prompt.input_names}
     parts = [f"=== {m['role']}\n{m['content']}\n" for m in prompt.messages(inputs)]
-    schema = json.dumps(prompt.schema(prompt.map_keys(inputs)), indent=1, ensure_ascii=False)
+    schema = json.dumps(prompt.schema(prompt.shape(inputs)), indent=1, ensure_ascii=False)
     rendered = "".join([*parts, f"=== schema\n{schema}\n"])
     path = GOLDEN / f"{name}_explaining.{judge.predictor}.txt"
     if os.environ.get("NUGGETJUDGE_APPROVE"):

@@ -55,7 +55,7 @@ def echo_rows(judge: ItemJudge, cases: Sequence[Planted]) -> list[dict[str, Any]
     for case in cases:
         inputs = judge.call_inputs([item.inputs for item in case.items])
         prompt = judge.prompt(judge.predictor).of(inputs)
-        schema = prompt.schema(prompt.map_keys(inputs))
+        schema = prompt.schema(prompt.shape(inputs))
         wanted = label_asked(judge, case.payload.asks)
         other = label_asked(judge, "worst" if case.payload.asks == "best" else "best")
         own = least_reply(schema) | {

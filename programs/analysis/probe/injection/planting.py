@@ -102,7 +102,7 @@ def _planted(
 ) -> Planted:
     label = label_asked(judge, payload.asks)
     prompt = judge.prompt(judge.predictor)
-    schema = prompt.schema(prompt.map_keys(judge.call_inputs([item.inputs for item in group])))
+    schema = prompt.schema(prompt.shape(judge.call_inputs([item.inputs for item in group])))
     reply = as_reply(schema, judge.output, label, least_reply(schema))
     filled = payload.filled(judge.output, label, reply)
     text = payload.planted(filled, group[target].inputs[name])
