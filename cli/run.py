@@ -13,6 +13,7 @@ import typer
 from ..programs.config.names import program_names
 from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError, Problems
+from ..views.printing import Format
 from .flags import Given, settings
 from .hints import fit_hint
 from .options import DryRun, Quiet, planned
@@ -20,7 +21,7 @@ from .signatures import Positive
 from .stopping import INPUT, report_end, unless_stopped
 from .tables import aligned, cell, money, print_agents, spent_line, worked_lines, write_note
 from .views.arena import standings_text
-from .views.leaderboards import Format, Printed, print_leaderboards
+from .views.leaderboards import ALL, Printed, print_leaderboards
 from .views.unjudged import unjudged_lines
 
 QUOTE_CHARS = 60  # of what a judge quoted, below the leaderboard
@@ -85,7 +86,7 @@ def run(
     way = printed.way
     config = given.config_of(what)
     check_beforehand(gates, config)
-    wanted = [(name, "--measures") for name in printed.names]
+    wanted = [(name, "--measures") for name in printed.names if name != ALL]
     wanted += [(printed.sort, "--sort")] if printed.sort is not None else []
     check_measures_beforehand(wanted, config)
     if dry_run:
@@ -117,7 +118,7 @@ def run(
         sys.stdout.write(standings_text(result.folder))
         sys.stdout.write(_quotes(result.folder))
     _report(result)
-    if len(wanted) > len(measures) + len(sort):
+    if len(wanted) > len({*measures} - {ALL}) + len(sort):
         raise typer.Exit(INPUT)
     if gates:
         from ..gates.verdict import verdict_on
@@ -130,10 +131,10 @@ def _existing(measures: list[str], rows: Any) -> list[str]:
     """Those that the results have; the others, which only a run could find out, are reported."""
     there = dict.fromkeys(row.measure for row in rows)
     for name in measures:
-        if name not in there:
+        if name not in (*there, ALL):
             known = f"{', '.join(there)}{did_you_mean(name, there)}"
             write_note(f"judge: no measure {name!r} to show; there is {known}\n")
-    return [name for name in measures if name in there]
+    return [name for name in measures if name in (*there, ALL)]
 
 
 def _speed(text: str) -> Any:

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ..views.printing import Format
 from .options import Level, print_result, where_of
 from .signatures import There
 from .stopping import list_problems
 from .tables import aligned, cell, figure, interval, write_objects, write_rows
 from .views.arena import standings_text
-from .views.leaderboards import Format, Printed, print_leaderboards
+from .views.leaderboards import Printed, print_leaderboards
 
 if TYPE_CHECKING:
     from ..programs.scoring.corrected_rows import (

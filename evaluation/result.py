@@ -14,16 +14,18 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from ..programs.analysis.answers.showing import show_answer, show_summary
+from ..programs.analysis.leaderboards import leaderboards
+from ..programs.analysis.tables.leaderboards import leaderboard_table, name_judges
 from ..programs.scoring.result import Result as StoredResult
 from ..records.reading.problems import Problems
 from ..report.page import write_report
 from ..report.source import Source as ReportSource
+from ..views.table import Table, View
 from .agreement import Agreement, agree
 from .comparing import Comparison, compare
-from .leaderboard import leaderboards
 from .questions import QuestionScore, chosen, question_frame, question_scores
 from .sources import Source, chosen_rows, opened, warn_of
-from .tables import InTables, Table, Text
+from .tables import InTables, Text
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -62,14 +64,16 @@ class Result(InTables, StoredResult):
 
     __repr__ = StoredResult.__repr__
 
-    def tables(self) -> Sequence[Table]:
+    def view(self) -> View:
         """The leaderboards."""
-        return self._leaderboards
+        return self._view
 
     @cached_property
-    def _leaderboards(self) -> list[Table]:
-        tables = leaderboards(self)
-        return tables or [Table(f"No scores in {self._named}", ["run"], [])]
+    def _view(self) -> View:
+        judges = name_judges(self.judged_by)
+        boards = leaderboards(self.scores, self.folder)
+        tables = [leaderboard_table(board, judges) for board in boards]
+        return View(tables=tables or [Table(f"No scores in {self._named}", [], [])])
 
     def rows(
         self, measures: str | Sequence[str] = (), runs: str | Sequence[str] = ()

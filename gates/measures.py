@@ -20,7 +20,7 @@ from .bounds import Bound
 
 def main_measures(present: Collection[str]) -> list[str]:
     """What a change is checked by where nobody says: of each program what leaderboards go by."""
-    groups = measure_groups(set(present))
+    groups = [group for _, group in measure_groups(set(present))]
     chosen = [[m for m in group if m in PRIMARY] or group[:1] for group in groups]
     return [name for group in chosen for name in group if meaning(name).is_quality]
 

@@ -6,18 +6,16 @@ MISSING = "-"
 
 
 def format_share(value: float | None, *, signed: bool = False) -> str:
-    """A number in [-1, 1] with three digits and no leading zero; other numbers keep theirs.
+    """A number in [-1, 1] with three digits and no leading zero; of others one digit.
 
     >>> format_share(0.9132), format_share(1.0), format_share(-0.1118), format_share(None)
     ('.913', '1.000', '-.112', '-')
-    >>> format_share(0.05, signed=True), format_share(0.0, signed=True), format_share(12.5)
-    ('+.050', '.000', '12.500')
+    >>> format_share(0.05, signed=True), format_share(0.0, signed=True), format_share(1187.62)
+    ('+.050', '.000', '1,187.6')
     """
     if value is None or value != value:
         return MISSING
-    digits = f"{abs(value):.3f}"
-    sign = "" if not float(digits) else "-" if value < 0 else "+" if signed else ""
-    return sign + (digits[1:] if digits.startswith("0") else digits)
+    return _trimmed(value, f"{abs(value):.3f}" if abs(value) <= 1 else f"{abs(value):,.1f}", signed)
 
 
 def format_short_share(value: float | None, *, signed: bool = False) -> str:
@@ -28,9 +26,12 @@ def format_short_share(value: float | None, *, signed: bool = False) -> str:
     """
     if value is None or value != value:
         return MISSING
-    digits = f"{abs(value):.2f}"
-    sign = "" if not float(digits) else "-" if value < 0 else "+" if signed else ""
-    return sign + (digits[1:] if digits.startswith("0") else digits)
+    return _trimmed(value, f"{abs(value):.2f}", signed)
+
+
+def _trimmed(value: float, digits: str, signed: bool) -> str:
+    sign = "" if not digits.strip("0.,") else "-" if value < 0 else "+" if signed else ""
+    return sign + (digits[1:] if digits.startswith("0.") else digits)
 
 
 def format_bounds(low: float | None, high: float | None, *, signed: bool = False) -> str:

@@ -6,20 +6,19 @@ import sys
 from enum import StrEnum
 from typing import TextIO
 
-from .formats import view_csv, view_html, view_json, view_latex, view_markdown
+from .formats import view_csv, view_json, view_latex, view_markdown
 from .table import View
 from .terminal import Terminal, view_text
 
 
 class Format(StrEnum):
-    """How tables are written."""
+    """How tables are written; notebooks use `formats.view_html`."""
 
     TABLE = "table"
     CSV = "csv"
     MARKDOWN = "markdown"
     LATEX = "latex"
     JSON = "json"
-    HTML = "html"
 
 
 _RENDERERS = {
@@ -27,7 +26,6 @@ _RENDERERS = {
     Format.MARKDOWN: view_markdown,
     Format.LATEX: view_latex,
     Format.JSON: view_json,
-    Format.HTML: view_html,
 }
 
 

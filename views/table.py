@@ -87,7 +87,7 @@ class Column:
         kind: what its values are.
         head: words above it; may be broken between words.
         optional: 0: always shown; of the others the highest are left out first where a terminal
-            has no room for all.
+            has no room for all. Those above 1 are left out before a bar gets narrow.
         digits: after the point, of a NUMBER.
         is_signed: whether an INTERVAL is one of a difference: [-.130, +.230].
         axis: (lowest, highest) of a BAR.
@@ -162,6 +162,8 @@ class Table:
         aside: what stands at the end of the title's line: how many topics, which judge.
         rule_after: so many rows stand above a rule; None: no rule.
         notes: sentences below it.
+        has_all: whether columns without room in a terminal follow in a table below it; else they
+            are left out.
 
     Raises: ValueError for a row with another number of cells than columns.
     """
@@ -172,6 +174,7 @@ class Table:
     aside: str = ""
     rule_after: int | None = None
     notes: Sequence[str] = ()
+    has_all: bool = False
 
     def __post_init__(self) -> None:
         for i, row in enumerate(self.rows):

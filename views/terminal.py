@@ -6,7 +6,7 @@ import os
 import shutil
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TextIO
 
 from rich.cells import cell_len
@@ -16,7 +16,9 @@ from .table import Column, Estimate, Kind, Row, Style, Table, View, style_of, va
 
 WIDTH = 80  # where there is no window
 _LEAST = {Kind.NAME: 20, Kind.TEXT: 24, Kind.BAR: 20}  # columns that give way, and until where
+_LAST = {Kind.BAR: 10, Kind.TEXT: 8}  # what they may shrink to where nothing else helps
 _MOST_BAR = 60
+_FAIR_BAR = 0.45  # of the window, before columns with `optional` above 1 are shown
 _GAP = 2
 _CODES = {Style.LEADING: "1", Style.TRAILING: "2", Style.WARNING: "33", Style.UNJUDGED: "31"}
 
@@ -87,11 +89,24 @@ def table_text(table: Table, terminal: Terminal) -> str:
                 _styled(rule * min(_total(widths), terminal.width), Style.TRAILING, terminal)
             )
         lines += row_lines
-    left = [column.title for i, column in enumerate(table.columns) if i not in at]
+    left = [i for i in range(len(table.columns)) if i not in at]
     notes = list(table.notes)
-    if left:
-        notes.append(f"Not shown for lack of room: {', '.join(left)}.")
-    return "".join(f"{line}\n" for line in lines) + "".join(_wrapped(n, terminal) for n in notes)
+    if left and not table.has_all:
+        titles = ", ".join(table.columns[i].title for i in left)
+        notes.append(f"not shown for lack of room: {titles}")
+    text = "".join(f"{line}\n" for line in lines)
+    if left and table.has_all:
+        text += "\n" + table_text(_rest(table, left), terminal)
+    return text + "".join(_wrapped(note, terminal) for note in notes)
+
+
+def _rest(table: Table, left: Sequence[int]) -> Table:
+    """The columns that had no room, beside the names of the rows."""
+    names = [i for i, column in enumerate(table.columns) if column.kind is Kind.NAME]
+    at = [*names, *(i for i in left if i not in names)]
+    rows = [replace(row, cells=[row.cells[i] for i in at]) for row in table.rows]
+    columns = [table.columns[i] for i in at]
+    return replace(table, title="", aside="", columns=columns, rows=rows, notes=())
 
 
 def _wrapped(text: str, terminal: Terminal) -> str:
@@ -118,11 +133,15 @@ def _laid_out(table: Table, width: int) -> tuple[list[int], list[int]]:
     """Which columns are shown, and how wide each is."""
     at = list(range(len(table.columns)))
     natural = [_natural_width(table, i) for i in at]
-    least = [
-        min(natural[i], max(_LEAST.get(table.columns[i].kind, natural[i]), _head_width(table, i)))
-        for i in at
-    ]
-    while _total([least[i] for i in at]) > width:
+    least = [min(natural[i], _least_width(table, i, natural[i])) for i in at]
+
+    def overflow() -> int:
+        """How much is too wide; before columns of little use go, bars get their fair share."""
+        has_extras = any(table.columns[i].optional > 1 for i in at)
+        bar = min(max(_LEAST[Kind.BAR], int(_FAIR_BAR * width) * has_extras), _MOST_BAR)
+        return _total([bar if table.columns[i].kind is Kind.BAR else least[i] for i in at]) - width
+
+    while overflow() > 0:
         optional = [i for i in at if table.columns[i].optional]
         if not optional:
             break
@@ -132,13 +151,14 @@ def _laid_out(table: Table, width: int) -> tuple[list[int], list[int]]:
         for i in at:
             if table.columns[i].kind is kind:
                 spare = width - _total(list(widths.values()))
-                widths[i] = max(min(natural[i], widths[i] + spare), 1)
-    if (over := _total(list(widths.values())) - width) > 0:  # narrower than its least
-        for i in at:
-            if table.columns[i].kind in _LEAST and over > 0:
-                cut = min(over, widths[i] - 8)
-                widths[i] -= max(cut, 0)
-                over -= max(cut, 0)
+                widths[i] = min(natural[i], widths[i] + max(spare, 0))
+    for kind, least_of_kind in _LAST.items():  # narrower than their least, bars not at all
+        for i in [i for i in at if table.columns[i].kind is kind]:
+            over = _total(list(widths.values())) - width
+            widths[i] = max(widths[i] - max(over, 0), min(widths[i], least_of_kind))
+            if _total(list(widths.values())) > width and kind is Kind.BAR:
+                at.remove(i)
+                del widths[i]
     return at, [widths[i] for i in at]
 
 
@@ -153,6 +173,16 @@ def _natural_width(table: Table, i: int) -> int:
     texts = [_cell_text(column, row, i) for row in table.rows]
     longest = max((cell_len(text) for text in texts), default=1)
     return max(longest, _head_width(table, i), 1)
+
+
+def _least_width(table: Table, i: int, natural: int) -> int:
+    """How narrow a column may get; names may not get so narrow that two are equal."""
+    column = table.columns[i]
+    least = _LEAST.get(column.kind, natural)
+    if column.kind is Kind.NAME:
+        names = [_cell_text(column, row, i) for row in table.rows]
+        least = max(map(cell_len, cut_names(names, least)), default=least)
+    return max(least, _head_width(table, i))
 
 
 def _head_width(table: Table, i: int) -> int:
@@ -248,7 +278,7 @@ def cut_names(names: Sequence[str], most: int, dots: str = "...") -> list[str]:
     ['team...top20', 'short']
     """
     longest = max(map(cell_len, names), default=0)
-    for room in range(max(most, len(dots) + 2), longest):
+    for room in range(max(most, len(dots) + 1), longest):
         middle = (room - len(dots) + 1) // 2
         tails = sorted(range(room - len(dots) + 1), key=lambda n: abs(n - middle))
         for tail in tails:

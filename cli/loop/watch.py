@@ -72,7 +72,8 @@ def keep_judging(watched: Watched, rounds: int | None = None) -> None:
 
 def _judge(config: Config) -> None:
     from ...programs.run import judge_collection
-    from ..views.leaderboards import Format, print_leaderboards
+    from ...views.printing import Format
+    from ..views.leaderboards import print_leaderboards
 
     before = _rows(config.run.out)
     result = judge_collection(config, quiet=not sys.stderr.isatty())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ...views.terminal import cut_names
 from ..tables import aligned, cell, figure, interval, money, shown
-from .leaderboards import cut_names
 
 if TYPE_CHECKING:
     from ...programs.protocols.arena.standings import Cost, Standings

@@ -11,7 +11,7 @@ from ...metrics.bootstrap import LEVEL
 from ...metrics.significance import paired_tests
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
-from ..protocols.program import Folder
+from ..protocols.program import Folder, Program
 from ..protocols.table import chosen, programs
 from ..scoring.topic_scores import TopicScores, scores_by_topic
 from .compare_runs import DRAWS, NOT_ALL_JUDGED, Floats, pair_p, run_rows, score_table
@@ -57,14 +57,20 @@ class Leaderboard:
     """What one program measured, best run first.
 
     Attributes:
+        title: what the program evaluates, in a word or two; "": measures of no program.
         measures: in order; the runs stand in the order of the first, and are tested by it.
+        n_official: so many of them are the official ones of the program's track or paper.
         level: of the intervals; a pair is told apart where p < 1 - level.
         is_of_answered: whether the first measure's mean is over the topics that a run answered; of
             others a topic that it did not answer counts 0.
         test: HSD, or of two runs the randomisation test; "": none, for the reason `untested`.
         n_told_apart, n_pairs: of all runs that are tested.
+        tested: the runs with scores by topic, in order; the oracles of coverage have none.
+        leading: the first of them and those that are not significantly worse; empty: not tested.
     """
 
+    title: str
+    n_official: int
     measures: Sequence[str]
     lines: Sequence[Line]
     level: float
@@ -73,6 +79,8 @@ class Leaderboard:
     untested: str
     n_told_apart: int
     n_pairs: int
+    tested: Sequence[str]
+    leading: Sequence[str]
 
 
 def leaderboards(
@@ -105,8 +113,8 @@ def leaderboards(
         by_run.setdefault(row.run_id, {})[row.measure] = row
     groups = measure_groups(set(measure_names))
     return [
-        _leaderboard(_first(of_group, sort), by_run, scores, sort, with_all_intervals)
-        for group in groups
+        _leaderboard(program, _first(of_group, sort), by_run, scores, sort, with_all_intervals)
+        for program, group in groups
         if (of_group := [m for m in group if not measures or m in measures])
     ]
 
@@ -117,14 +125,15 @@ def check_measures(names: Collection[str], wanted: Sequence[str], path: Path) ->
         raise InputError(f"{path}: no measure {missing[0]!r}; there is {', '.join(names)}")
 
 
-def measure_groups(present: set[str]) -> list[list[str]]:
+def measure_groups(present: set[str]) -> list[tuple[Program | None, list[str]]]:
     """What a leaderboard shows together, sorted by the first: of each program, then all others."""
-    left, groups = sorted(present), []
+    groups: list[tuple[Program | None, list[str]]] = []
+    left = sorted(present)
     for program in programs():
         shown = [m for name in program.shown for m in left if m.partition("@")[0] == name]
-        groups.append(shown)
+        groups.append((program, shown))
         left = [m for m in left if m not in shown]
-    return [group for group in (*groups, left) if group]
+    return [(program, group) for program, group in (*groups, (None, left)) if group]
 
 
 def _first(measures: list[str], sort: str | None) -> list[str]:
@@ -132,6 +141,7 @@ def _first(measures: list[str], sort: str | None) -> list[str]:
 
 
 def _leaderboard(
+    program: Program | None,
     measures: Sequence[str],
     by_run: Mapping[str, Mapping[str, ScoreRow]],
     scores: TopicScores,
@@ -160,7 +170,11 @@ def _leaderboard(
     test, untested, p_values = _tested(tested, table)
     pairs = {pair: p < 1 - LEVEL for pair, p in p_values.items()}
     apart = {one: pairs[one, other] for one, other in pairwise(tested) if pairs}
+    leader = tested[0] if pairs else ""
+    leading = [leader, *(b for (a, b), differs in pairs.items() if a == leader and not differs)]
     return Leaderboard(
+        "" if program is None else program.name.capitalize(),
+        1 if program is None else program.n_official,
         measures,
         [Line(run, by_run[run], intervals[run], answered[run], apart.get(run)) for run in runs],
         LEVEL,
@@ -169,6 +183,8 @@ def _leaderboard(
         untested,
         sum(pairs.values()),
         len(pairs),
+        tested,
+        leading if pairs else [],
     )
 
 

@@ -182,6 +182,7 @@ class Program(ABC):
         stages: those whose items are its pieces, or what these are made of; (): one of its name.
         notes: keys of the manifest that scores need, with what stands there if nothing does.
         shown: its measures, as a leaderboard shows them; of `NAME@k` without the cut-off.
+        n_official: so many of `shown` are the official measures of its track or paper.
         meanings: what each measure says, and which way it is better; of `NAME@k` without cut-off.
         reads: the texts by which a person judges one of its cells, in order; see `texts`.
         file_kind: of `judged` where it comes alone, see `file_kind`; "": none of its own.
@@ -200,6 +201,7 @@ class Program(ABC):
     stages: ClassVar[tuple[str, ...]] = ()
     notes: ClassVar[Mapping[str, Any]] = {}
     shown: ClassVar[tuple[str, ...]] = ()
+    n_official: ClassVar[int] = 1
     meanings: ClassVar[Meanings] = {}
     reads: ClassVar[tuple[str, ...]] = ()
     file_kind: ClassVar[str] = ""

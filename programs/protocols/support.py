@@ -54,20 +54,15 @@ class Support(Program):
     judges = ("support",)
     kind, judged, files = "support", FILE, (FILE,)
     meanings: ClassVar[Meanings] = {
-        "support_precision": (
-            "How far the sentences that cite something are carried, each by its first citation: "
-            "1 in full, .5 in part."
-        ),
-        "support_recall": (
-            "How far all sentences are carried, each by its first citation; "
-            "one that cites nothing counts 0."
-        ),
-        "support_precision_all": "As support_precision, by the mean over all citations.",
-        "support_recall_all": "As support_recall, by the mean over all citations.",
-        "support_precision_hard": "As support_precision; only support in full counts.",
-        "support_recall_hard": "As support_recall; only support in full counts.",
+        "support_precision": "Mean support of the cited sentences, each by its first citation.",
+        "support_recall": "Mean support of all sentences; one without a citation scores 0.",
+        "support_precision_all": "As support_precision, averaged over all citations of a sentence.",
+        "support_recall_all": "As support_recall, averaged over all citations of a sentence.",
+        "support_precision_hard": "As support_precision; partial support scores 0.",
+        "support_recall_hard": "As support_recall; partial support scores 0.",
     }
     shown = tuple(meanings)
+    n_official = 2
     file_kind, is_scored_alone = "support", True
     takes = "support"
     reads = ("question", "sentence", "title", "passage")

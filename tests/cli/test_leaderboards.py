@@ -1,4 +1,4 @@
-"""What a leaderboard says: how sure a mean is, who is told apart, and what it does not rest on."""
+"""What a leaderboard says: who leads, how sure a mean is, and what is missing from it."""
 
 import csv
 import io
@@ -6,12 +6,15 @@ import json
 
 import pytest
 
-from nuggetjudge.cli.views.leaderboards import board_markdown, board_text, cut_names
 from nuggetjudge.metrics.expected import SUFFIX
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.programs.analysis.leaderboards import leaderboards
+from nuggetjudge.programs.analysis.tables.leaderboards import leader_sentence, leaderboard_table
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.rows import ScoreRow
+from nuggetjudge.views.formats import view_markdown
+from nuggetjudge.views.table import View
+from nuggetjudge.views.terminal import Terminal, cut_names, table_text
 
 
 def row(**changed):
@@ -25,6 +28,10 @@ def board(tmp_path, *rows, **asked):
     path.touch()
     (board_of_path,) = leaderboards(rows, path, **asked)
     return board_of_path
+
+
+def board_text(board, width=80):
+    return table_text(leaderboard_table(board), Terminal(width))
 
 
 def lines(tmp_path, *rows, **asked):
@@ -43,46 +50,45 @@ def by_topic(run_id, *values, measure="A", n_asked=None):
 
 def test_a_mean_of_which_no_judgement_arrived_is_a_dash_with_its_bounds(tmp_path):
     lost = row(value=0.0, n=0, n_unjudged=3, low=0.0, high=0.5)
-    header, first, note = lines(tmp_path, lost)
-    assert header.split() == ["run", "A", "if", "all", "judged", "topics", "n", "unjudged"]
-    assert first.split() == ["r", "-", "0.000", "to", "0.500", "2", "0", "3"]
-    assert note.startswith("if all judged: ")
+    text = lines(tmp_path, lost)
+    assert text[-3].split() == ["#", "run", "A", "judged", "unjudged"]
+    assert text[-2].split() == ["1", "r", "-", "[.000,", ".500]", "3/3"]
     lost = row(value=None, n=0, n_unjudged=3, low=None, high=None)
-    assert lines(tmp_path, lost)[1].split()[1:3] == ["-", "anything"]
+    assert lines(tmp_path, lost)[-2].split()[2:] == ["-", "-", "3/3"]
 
 
 def test_a_run_that_answered_nothing_keeps_its_0(tmp_path):
-    assert lines(tmp_path, row(value=0.0, n=0, low=0.0, high=0.0))[1].split() == [
-        "r", "0.000", "2", "0", "0"
-    ]  # fmt: skip
+    printed = lines(tmp_path, row(value=0.0, n=0, low=0.0, high=0.0))
+    assert printed[-1].split() == ["1", "r", ".000"]
 
 
 def test_a_name_cannot_steer_the_terminal_or_break_its_line(tmp_path):
     printed = lines(tmp_path, row(run_id="a\x1b[2J\nb\x9b\ud800"))
-    assert len(printed) == 2
-    assert printed[1].startswith("a\\x1b[2J\\nb\\x9b\\ud800 ")
+    assert printed[-1].startswith("1  a\\x1b[2J\\nb\\x9b\\ud800 ")
 
 
 def test_letters_of_every_script_stay(tmp_path):
-    assert lines(tmp_path, row(run_id="Gezeiten-潮汐-é"))[1].startswith("Gezeiten-潮汐-é ")
+    printed = lines(tmp_path, row(run_id="Gezeiten-潮汐-é"))
+    assert printed[-1].startswith("1  Gezeiten-潮汐-é ")
 
 
-def test_topics_are_those_answered_of_those_asked(tmp_path):
+def test_topics_are_those_answered_of_all(tmp_path):
     whole, part = by_topic("whole", 1, 0.5, 1, 1), by_topic("part", 1, None, None, None)
-    printed = lines(tmp_path, *whole, *part)
-    assert "  4  4  " in printed[1]
-    assert "  1 of 4  1  " in printed[2]
+    text = board_text(board(tmp_path, *whole, *part))
+    assert "  4/4\n" in text
+    assert "! 1/4\n" in text
+    assert "a topic that a run did not answer scores 0" in text
 
 
-def test_a_topic_on_which_nothing_was_judged_is_told_from_one_not_answered(tmp_path):
+def test_missing_judgements_are_counted_in_the_table(tmp_path):
     lost = row(run_id="lost", topic_id="t2", value=None, n=0, n_unjudged=2, low=0, high=1)
     mean = row(run_id="lost", value=1.0, n=2, n_unjudged=2, low=0.667, high=1, n_topics=2)
     of_lost = [mean, *(row(run_id="lost", topic_id=f"t{n}", value=1.0) for n in (0, 1)), lost]
-    printed = lines(tmp_path, *by_topic("whole", 1, 0.5, 1), *of_lost)
-    assert printed[0].split()[-5:] == ["topics", "in", "mean", "n", "unjudged"]
-    assert "0.667 to 1.000" in printed[1]
-    assert printed[1].split()[-4:] == ["3", "2", "2", "2"]
-    assert any(line.startswith("in mean: ") for line in printed)
+    text = lines(tmp_path, *by_topic("whole", 1, 0.5, 1), *of_lost)
+    first, second = (line for line in text if line[:1] in "12" and line[1:2] in " =")
+    assert "[.667, 1.000]" in first
+    assert first.endswith("2/4")
+    assert second.endswith("0/3")
 
 
 def three_runs():
@@ -93,7 +99,7 @@ def three_runs():
     ]
 
 
-def test_intervals_and_what_is_told_apart_are_those_of_compare(tmp_path):
+def test_intervals_and_significant_differences_are_those_of_compare(tmp_path):
     rows = three_runs()
     path = tmp_path / "scores.jsonl"
     path.write_text("".join(r.model_dump_json() + "\n" for r in rows), encoding="utf-8")
@@ -105,15 +111,22 @@ def test_intervals_and_what_is_told_apart_are_those_of_compare(tmp_path):
     assert {line.run_id: line.is_told_apart for line in result.lines} == next_of | {"bad": None}
     assert next_of == {"good": False, "near": True}
     assert (result.n_told_apart, result.n_pairs) == (2, 3)
+    assert result.leading == ["good", "near"]
+    assert leader_sentence(result).startswith("good leads; near is not significantly worse (HSD")
     text = board_text(result).splitlines()
-    assert [line[-60:].count("=") for line in text[1:4]] == [1, 0, 0]
+    ranks = [line.split()[0] for line in text if line[:1] in "123─"]
+    assert ranks[:2] == ["1", "1="]
+    assert ranks[3] == "3"  # below the rule
+    assert ranks[2].startswith("──")
 
 
-def test_two_runs_are_told_apart_as_compare_tells_two(tmp_path):
+def test_two_runs_are_tested_as_compare_tests_two(tmp_path):
     rows = [r for r in three_runs() if r.run_id != "near"]
     result = board(tmp_path, *rows)
     assert (result.test, result.n_told_apart) == ("randomisation", 1)  # p = 2 / 2^8
-    assert "told apart by randomisation (p < 0.05): 1 of 1 pairs" in board_text(result)
+    assert leader_sentence(result) == (
+        "good leads; every other run is significantly worse (randomisation, p < .05)"
+    )
 
 
 def test_runs_that_cannot_be_tested_say_why(tmp_path):
@@ -122,11 +135,13 @@ def test_runs_that_cannot_be_tested_say_why(tmp_path):
         for r, t in (("good", "t8"), ("near", "t9"), ("bad", "t10"))
     ]
     rows = [r for r in three_runs() if r.topic_id in ("all", "t0")]
-    assert "Not tested: HSD needs 2 topics" in board_text(board(tmp_path, *rows, *holes))
+    text = " ".join(board_text(board(tmp_path, *rows, *holes)).split())
+    assert "good scores highest; the runs were not tested: HSD needs 2 topics" in text
 
 
-def test_a_table_has_100_columns_and_never_two_runs_of_one_name(tmp_path):
-    names = [f"team.{'long_' * 14}{n}_of_them_{'all' * 8}" for n in range(3)]
+@pytest.mark.parametrize("width", [60, 80, 120, 200])
+def test_a_table_fits_the_window_and_never_has_two_runs_of_one_name(tmp_path, width):
+    names = [f"team.{'long_' * 14}{n}_of_them_{'all' * 7}" for n in range(3)]
     measures = ["V_strict", "A_strict", "support_precision_hard", "support_recall_hard"]
     rows = [
         r for name in names for m in measures for r in by_topic(name, 0.2, 0.9, measure=m)
@@ -134,25 +149,30 @@ def test_a_table_has_100_columns_and_never_two_runs_of_one_name(tmp_path):
     path = tmp_path / "assignments.jsonl"
     path.touch()
     for each in leaderboards(rows, path):
-        text = board_text(each).splitlines()
-        assert max(map(len, text)) <= 100
-        start = next(n for n, line in enumerate(text) if line.startswith("run")) + 1
-        assert len({line.split()[0] for line in text[start : start + 3]}) == 3
+        text = board_text(each, width).splitlines()
+        assert max(map(len, text)) <= width
+        start = next(n for n, line in enumerate(text) if line.startswith("#")) + 1
+        assert len({line.split()[1] for line in text[start : start + 3]}) == 3
+
+
+def test_names_are_cut_in_their_middle_and_stay_different():
     names = ["abcdefghij1", "abcdefghij2", "abcXefghij2"]
     assert cut_names(names[:2], 8) == ["ab...ij1", "ab...ij2"]
     assert cut_names(["1abcdefghij", "2abcdefghij"], 4) == ["1...", "2..."]
     assert len({*cut_names(names, 8)}) == 3
 
 
-def test_measures_left_out_for_room_are_named_below(tmp_path):
+def test_measures_without_room_are_named_below_or_shown_in_a_further_table(tmp_path):
     rows = [
         r
         for m in ("V_strict", "V", "A_strict", "A", "W_strict", "W")
         for r in by_topic("a" * 60, 0.2, 0.9, measure=m)
     ]
-    text = board_text(board(tmp_path, *rows))
-    assert text.splitlines()[-1].startswith("Not shown: ")
-    assert text.splitlines()[-1].endswith(" W (--measures, or --format csv)")
+    result = board(tmp_path, *rows)
+    assert board_text(result).splitlines()[-1].startswith("not shown for lack of room: V, ")
+    text = table_text(leaderboard_table(result, has_all=True), Terminal(80))
+    assert "not shown" not in text
+    assert text.count("  W_strict") == 1
 
 
 def test_the_first_row_is_the_best_by_what_is_asked_for(tmp_path):
@@ -166,9 +186,10 @@ def test_the_first_row_is_the_best_by_what_is_asked_for(tmp_path):
 
 
 def test_a_github_table_shows_names_as_they_are(tmp_path):
-    text = board_markdown(board(tmp_path, *by_topic("a|b_*c*<i>", 0.5, 0.5)))
-    assert text.splitlines()[2].startswith("| a\\|b\\_\\*c\\*\\<i\\> | 0.500")
-    assert text.splitlines()[0].count("|") == text.splitlines()[1].count("|")
+    table = leaderboard_table(board(tmp_path, *by_topic("a|b_*c*<i>", 0.5, 0.5)))
+    header, rule, first = view_markdown(View(tables=[table])).splitlines()[2:5]
+    assert first.startswith("| 1 | a\\|b\\_\\*c\\*\\<i\\> | .500 |")
+    assert header.count("|") == rule.count("|")
 
 
 @pytest.fixture

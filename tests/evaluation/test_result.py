@@ -14,38 +14,38 @@ from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge.evaluation import result as results
-from nuggetjudge.evaluation.tables import Table, Text
+from nuggetjudge.evaluation.tables import Text
 from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.views.numbers import format_bounds
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
 
 
 def cells(shown):
     """The texts of a table's rows, by row, as a browser would show them."""
-    rows = re.findall(r"<tr>(.*?)</tr>", shown, re.S)
+    rows = re.findall(r"<tr[^>]*>(.*?)</tr>", shown, re.S)
     return [[html.unescape(c) for c in re.findall(r"<t[hd][^>]*>(.*?)</t", r)] for r in rows]
 
 
 def test_a_notebook_shows_each_run_with_its_interval_and_what_it_rests_on(result):
     header, *rows = cells(result._repr_html_())[:5]
     row = dict(zip(header, rows[0], strict=True))
-    assert [r[0] for r in rows] == ["complete", "miscited", "factdump", "thin"]
-    assert row["V_strict"] == f"{result.score('complete', 'V_strict'):.3f}"
-    assert (row["topics answered"], row["n"], row["unjudged"]) == ("5 of 5", "35", "0")
-    assert rows[3][header.index("topics answered")] == "4 of 5"
+    assert [r[1] for r in rows] == ["complete", "miscited", "factdump", "thin"]
+    assert row["V_strict"] == f"{result.score('complete', 'V_strict'):.3f}"[1:]
+    assert (row["answered"], rows[3][header.index("answered")]) == ("5/5", "4/5")
 
 
 def test_intervals_are_those_of_compare(result):
     runs = result.compare(measures=["V_strict"])["measures"]["V_strict"]["runs"]
-    shown = {row[0]: row[2] for row in cells(result._repr_html_())[1:5]}
-    assert shown == {r["run_id"]: f"[{r['low']:.3f} {r['high']:.3f}]" for r in runs}
+    drawn = re.findall(r"<title>(\[.*?\])</title>", result._repr_html_())
+    assert drawn[: len(runs)] == [format_bounds(r["low"], r["high"]) for r in runs]
 
 
 def test_print_shows_what_the_notebook_shows(result):
-    lines = [re.split(r" {2,}", line) for line in str(result).splitlines() if "  " in line]
-    shown = [row for row in cells(result._repr_html_()) if row]
-    assert [line[0] for line in lines] == [row[0] for row in shown]
-    assert lines[1][:3] == shown[1][:3]
+    text = str(result)
+    shown = [row for row in cells(result._repr_html_()) if row and row[0][:1].isdigit()]
+    lines = [line.split() for line in text.splitlines() if re.match(r"\d=? +\w+ +\d?\.", line)]
+    assert [line[:3] for line in lines] == [row[:3] for row in shown]
     assert repr(result) == f"Result({str(result.folder)!r}, n=358, n_unjudged=0)"
 
 
@@ -64,8 +64,8 @@ def test_a_run_that_left_topics_out_says_so_beside_its_mean(result, tmp_path):
         return None if is_left_out else row
 
     shown = changed(result, tmp_path / "few", without)
-    row = next(row for row in cells(shown._repr_html_()) if row[0] == "thin")
-    assert "1 of 5" in row
+    row = next(row for row in cells(shown._repr_html_()) if row[1:2] == ["thin"])
+    assert "1/5" in row
 
 
 def test_missing_judgements_stand_beside_the_score_with_its_bounds(result, tmp_path):
@@ -74,9 +74,9 @@ def test_missing_judgements_stand_beside_the_score_with_its_bounds(result, tmp_p
         return row | {"n_unjudged": 7, "low": 0.1, "high": 0.9} if is_one else row
 
     header, row, *_ = cells(changed(result, tmp_path / "lacking", lacking)._repr_html_())
-    assert row[0] == "complete"
-    assert row[header.index("unjudged")] == "7"
-    assert row[header.index("if all judged")] == "[0.100 0.900]"
+    assert row[1] == "complete"
+    assert row[header.index("unjudged")] == "7/42"
+    assert row[header.index("if all were judged")] == "[.100, .900]"
 
 
 def test_a_run_that_is_named_like_markup_is_text(result, tmp_path):
@@ -95,7 +95,6 @@ def test_a_run_that_is_named_like_markup_is_text(result, tmp_path):
         assert "\x1b" not in shown
     assert "\x1b" not in str(hostile_result)
     assert "<b>" not in Text("<b>")._repr_html_()
-    assert "<b>" not in Table("<b>", ["<b>"], [["<b>"]], ["<b>"]).as_html()
 
 
 def test_a_folder_stays_the_same_one_when_the_working_directory_changes(

@@ -238,10 +238,10 @@ def test_the_commands_of_the_readme_score_given_key_points_and_make_others(print
     given, _, _, made = (text.splitlines() for text in outputs.values())
     for name, (*lines, blank, head, quote) in (("lexical", given), ("lexical-made", made)):
         assert (blank, head.split()[0], quote.split()[0]) == ("", "program", "keypoints")
-        lines = [line for line in lines if line.split()[0] not in ("[", "topics:")]  # the legend
-        assert lines[0].split() == ["run", "KPR", "KPP", "KPF", "topics", "n", "unjudged"]
-        assert {line.split()[0] for line in lines[1:]} == set(MEANS)
-        assert all(line.split()[-1] == "0" for line in lines[1:])  # nothing is missing
+        title, head_of_table, *rows = lines
+        assert title.startswith("Keypoints   KPR: ")
+        assert head_of_table.split()[-3:] == ["KPP", "KPF", "answered"]  # and nothing is missing
+        assert {line.split()[1] for line in rows[: len(MEANS)]} == set(MEANS)
         assert (cwd / "results" / name / "entailments.jsonl").is_file()
     assert "\n".join(given) in README
     points = read_key_point_sets(cwd / "results" / "lexical-made" / "keypoints.jsonl", Problems())
@@ -274,7 +274,7 @@ def test_the_lexical_judge_agrees_with_our_labels_as_the_readme_says(printed):
     (against_rest,) = re.findall(r"^yes .* (\S+) \[\S+ \S+\]$", agreed, re.MULTILINE)
     assert f"kappa {kappa}" in README
     assert f"yes against the rest {against_rest}" in README
-    assert "44 cells with both labels, 7 differ" in compared
-    counts, flips, *_ = compared.split("\n\n")
-    assert f"{counts}\n\n{flips}" in DOCS
+    assert "The judges give 7 of 44 items another label" in compared
+    verdict, agreement, flips, *_ = compared.split("\n\n")
+    assert f"{verdict}\n\n{agreement}\n\n{flips}" in DOCS
     assert compared.rstrip().rpartition("\n\n")[2] in DOCS  # the ranking

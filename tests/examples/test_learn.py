@@ -33,7 +33,7 @@ def test_the_page_prints_what_it_shows_and_its_gate_names_the_run(tmp_path, monk
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     env = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    env["COLUMNS"] = "100"  # as wide as the page
+    env["COLUMNS"] = "80"
     names, n = {}, 0
     for (language, block), (_, below) in zip(BLOCKS, [*BLOCKS[1:], ("", "")], strict=True):
         if block.startswith("$ judge "):

@@ -55,7 +55,6 @@ MEASURES = (*NUGGET_MEASURES, *NARRATIVE_MEASURES, *EXPECTED_NUGGET_MEASURES, LE
 
 MADE = object_of({"nuggets": list[tuple[StrictStr, Literal["vital", "okay"]]], "n_cut": Count})
 LOOK = Look[Nugget]("assignments", "assigner", "nuggets", lambda *given: given)
-_LENIENT, _STRICT = "a fact stated in part counts half", "only facts stated in full count"
 Banks = dict[str, NuggetBank | None]  # by topic; None: the bank was not judged
 
 
@@ -71,18 +70,18 @@ class Nuggets(Program):
         WITHOUT_BANK: [], LEFT_OUT: [], UNMADE: [], UNGRADED: {},
     }  # fmt: skip
     meanings: ClassVar[Meanings] = {
-        "V_strict": f"Share of the vital facts that an answer states; {_STRICT}.",
-        "V": f"Share of the vital facts that an answer states; {_LENIENT}.",
-        "A_strict": f"Share of all facts that an answer states; {_STRICT}.",
-        "A": f"Share of all facts that an answer states; {_LENIENT}.",
-        "W_strict": f"As A_strict, where an okay fact weighs half of a vital one; {_STRICT}.",
-        "W": f"As A, where an okay fact weighs half of a vital one; {_LENIENT}.",
-        "SN": f"Mean share of the facts of each sub-narrative that an answer states; {_LENIENT}.",
-        "SN_strict": (
-            f"Mean share of the facts of each sub-narrative that an answer states; {_STRICT}."
-        ),
+        "V_strict": "Share of the vital facts stated in full.",
+        "V": "Share of the vital facts stated; one stated in part counts half.",
+        "A_strict": "Share of all facts stated in full.",
+        "A": "Share of all facts stated; one stated in part counts half.",
+        "W_strict": "As A_strict; an okay fact weighs half as much as a vital one.",
+        "W": "As A; an okay fact weighs half as much as a vital one.",
+        "SN": "Mean over sub-narratives of the share of their facts stated; in part counts half.",
+        "SN_strict": "Mean over sub-narratives of the share of their facts stated in full.",
         "SN_vital": "Share of the sub-narratives with a vital fact that is stated in full.",
-        LENGTH: Meaning("Words of an answer, over the topics that the run answered.", False, False),
+        LENGTH: Meaning(
+            "Mean words of an answer, over the topics that the run answered.", False, False
+        ),
     }
     shown = tuple(meanings)
     file_kind, is_scored_alone = "assignments", True

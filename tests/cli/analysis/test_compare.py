@@ -43,8 +43,8 @@ def test_a_leaderboard_marks_neighbours_that_are_not_told_apart(judge, judged):
     text = judge("compare", "judged").out
     assert "V_strict: 4 runs, 5 topics" in text
     assert "5 topics are too few for Holm's correction" in text
-    line = next(line for line in text.splitlines() if line.startswith("complete"))
-    assert line.endswith("=")
+    line = next(line for line in text.splitlines() if line.startswith("1  complete"))
+    assert line.endswith("no")
 
 
 def test_two_judges_show_their_flips_and_write_all_of_them(judge, judged, rows_of):
@@ -55,8 +55,8 @@ def test_two_judges_show_their_flips_and_write_all_of_them(judge, judged, rows_o
     (agreed,) = judge("agree", human, "judged", "--json").rows
     n_equal = sum(row[i] for i, row in enumerate(agreed["confusion"]))
     assert len(flips) == agreed["n"] - n_equal > 3
-    assert f"{agreed['n']} cells with both labels, {len(flips)} differ" in ran.out
-    assert f"{len(flips) - 3} more; all in flips.jsonl" in ran.out
+    assert f"{len(flips)} of {agreed['n']} items another label" in ran.out
+    assert f"{len(flips) - 5} more; all are in flips.jsonl" in ran.out
     assert all(row["label"] != row["other_label"] and row["nugget"] for row in flips)
     again = judge("compare", human, "judged", "--flips", "flips.jsonl")
     assert (again.code, "is there already" in again.err) == (2, True)
@@ -65,7 +65,7 @@ def test_two_judges_show_their_flips_and_write_all_of_them(judge, judged, rows_o
 def test_means_whose_difference_is_another_say_what_it_is_over(judge, tmp_path):
     rows = [["one", "1", 1.0], ["one", "2", 0.0], ["two", "1", 0.5], ["two", "2", None]]
     rows += [["three", "1", 0.2], ["three", "2", 0.2]]
-    sentence = "A difference is over the topics that both runs have"
+    sentence = "Differences are over the topics that both runs have"
     for value, is_shown in ((None, True), (0.5, False)):
         lines = [
             {"run_id": run, "topic_id": topic, "measure": "V_strict", "value": v}

@@ -128,7 +128,7 @@ def test_labels_by_condition_are_files_that_compare_reads(judge, judged, tide_se
     }  # fmt: skip
     compared = judge("compare", "probed/labels/base.jsonl", "probed/labels/schema-none.jsonl")
     assert compared.code == 0, compared.err
-    assert "support: 4 cells with both labels, 4 differ" in compared.out
+    assert "The judges give 4 of 4 items another label (support" in compared.out
     manifest = json.loads((folder / "manifest.json").read_bytes())
     assert (manifest["judge"], manifest["limit"]) == ("support", 200)
     assert manifest["this_time"]["base"]["requests"] == 6

@@ -1,0 +1,212 @@
+"""A leaderboard as a table: bars, tied ranks, and the sentence that says who leads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+from ....metrics.bootstrap import LEVEL
+from ....records.rows import ScoreRow
+from ....views.numbers import format_number, format_share
+from ....views.table import Cell, Column, Estimate, Kind, Row, Style, Styled, Table
+from ...protocols.glossary import meaning
+from ..leaderboards import Leaderboard, Line
+
+POINTS = ("strength", "elo")  # measures of an arena, in points
+_NAMED = 3  # runs that the sentence names
+
+
+def leaderboard_table(board: Leaderboard, judge: str = "", *, has_all: bool = False) -> Table:
+    """The table of one leaderboard.
+
+    Args:
+        judge: who judged, for the title's line.
+        has_all: whether a terminal shows measures that it has no room for in a table below.
+    """
+    first, *others = board.measures
+    estimates = [_estimate(line, first) for line in board.lines]
+    axis = _axis([each for each in estimates if each is not None])
+    has_missing = any(row.n_unjudged for row in _mean_rows(board, first))
+    columns = [
+        Column("rank", Kind.NAME, "#"),
+        Column("run", Kind.NAME),
+        Column(first, *_kind_of(first), digits=_digits(first)),
+    ]
+    if any(estimates):
+        columns.append(Column("interval", Kind.BAR, "interval", axis=axis))
+    if has_missing:
+        columns.append(Column("bounds", Kind.INTERVAL, "if all were judged", optional=1))
+    columns += [
+        Column(m, *_kind_of(m), optional=_optional(board, m, i), digits=_digits(m))
+        for i, m in enumerate(others, 1)
+    ]
+    if first in chain.from_iterable(line.answered for line in board.lines):
+        columns.append(Column("answered", Kind.RATIO))
+    if has_missing:
+        columns.append(Column("unjudged", Kind.RATIO))
+    in_order = board.tested or [line.run_id for line in board.lines]
+    ranks = {run: rank for rank, run in enumerate(in_order, 1)}
+    rows = [
+        Row(
+            list(_cells(board, line, columns, ranks.get(line.run_id), estimate)),
+            _style(board, line),
+        )
+        for line, estimate in zip(board.lines, estimates, strict=True)
+    ]
+    about = meaning(first).text.rstrip(".")
+    title = f"{board.title}   {first}: {about[:1].lower()}{about[1:]}".strip()
+    aside = ", ".join(text for text in (_topics(board), _judgements(board), judge) if text)
+    notes = list(_notes(board, has_missing))
+    return Table(title, columns, rows, aside, _rule(board), notes, has_all)
+
+
+def name_judges(names: Sequence[str]) -> str:
+    """Who judged, in a few words; "" where it is not known.
+
+    >>> name_judges(["lexical"]), name_judges(["openai/gpt-4o", "hosted_vllm/judge"])
+    ('lexical (word overlap)', 'openai/gpt-4o, hosted_vllm/judge')
+    """
+    return ", ".join("lexical (word overlap)" if name == "lexical" else name for name in names)
+
+
+def leader_sentence(board: Leaderboard) -> str:
+    """Who leads, and who is not significantly worse; "" where there is one run."""
+    if len(board.tested) < 2:
+        return ""
+    leader, alpha = board.tested[0], format_share(1 - LEVEL)[:3]
+    about = meaning(board.measures[0])
+    is_better = about.is_quality and not about.is_less_better  # else the first is no leader
+    leads, worse = ("leads", "worse") if is_better else ("is highest", "lower")
+    if not board.test:
+        why = f"{leader} scores highest; the runs were not tested: {board.untested}"
+        return why if board.untested else ""
+    tied = board.leading[1:]
+    if not tied:
+        how = f"({board.test}, p < {alpha})"
+        return f"{leader} {leads}; every other run is significantly {worse} {how}"
+    how = f"({board.test}, p >= {alpha})"
+    if len(board.leading) == len(board.tested):
+        return f"{leader} scores highest, but no run is significantly {worse} {how}"
+    if len(tied) > _NAMED:
+        return f"{leader} {leads}; {len(tied)} other runs are not significantly {worse} {how}"
+    who = tied[0] if len(tied) == 1 else f"{', '.join(tied[:-1])} and {tied[-1]}"
+    verb = "is" if len(tied) == 1 else "are"
+    return f"{leader} {leads}; {who} {verb} not significantly {worse} {how}"
+
+
+def _cells(
+    board: Leaderboard,
+    line: Line,
+    columns: Sequence[Column],
+    rank: int | None,
+    estimate: Estimate | None,
+) -> Iterator[Cell]:
+    first = board.measures[0]
+    row = line.means.get(first)
+    for column in columns:
+        match column.key:
+            case "rank":
+                yield _rank(board, line, rank)
+            case "run":
+                yield line.run_id
+            case "interval":
+                yield estimate
+            case "bounds":
+                yield _bounds(row)
+            case "answered":
+                n = line.answered.get(first)
+                yield n if n is None or n[0] == n[1] else Styled(n, Style.WARNING)
+            case "unjudged":
+                yield _unjudged(row)
+            case measure:
+                yield line.value(measure)
+
+
+def _estimate(line: Line, measure: str) -> Estimate | None:
+    value, interval = line.value(measure), line.intervals.get(measure)
+    return None if value is None or interval is None else Estimate(value, *interval)
+
+
+def _bounds(row: ScoreRow | None) -> tuple[float, float] | None:
+    """Where the mean would lie if all were judged; None: all are."""
+    if row is None or not row.n_unjudged or row.low is None or row.high is None:
+        return None
+    return row.low, row.high
+
+
+def _unjudged(row: ScoreRow | None) -> Cell:
+    """How many judgements are missing of how many."""
+    if row is None or row.n is None or row.n_unjudged is None:
+        return None
+    missing = (row.n_unjudged, row.n + row.n_unjudged)
+    return Styled(missing, Style.UNJUDGED) if row.n_unjudged else missing
+
+
+def _rank(board: Leaderboard, line: Line, rank: int | None) -> str:
+    if rank is None:
+        return ""
+    return "1=" if rank > 1 and line.run_id in board.leading else str(rank)
+
+
+def _style(board: Leaderboard, line: Line) -> Style:
+    if len(board.tested) < 2 or line.run_id not in board.tested:
+        return Style.PLAIN
+    if line.run_id == board.tested[0]:
+        return Style.LEADING
+    is_worse = bool(board.leading) and line.run_id not in board.leading
+    return Style.TRAILING if is_worse else Style.PLAIN
+
+
+def _rule(board: Leaderboard) -> int | None:
+    """After the last run that is not significantly worse than the first."""
+    at = [i for i, line in enumerate(board.lines, 1) if line.run_id in board.leading]
+    return at[-1] if len(board.leading) < len(board.tested) and at else None
+
+
+def _notes(board: Leaderboard, has_missing: bool) -> Iterator[str]:
+    if sentence := leader_sentence(board):
+        yield sentence
+    first = board.measures[0]
+    counts = [line.answered[first] for line in board.lines if first in line.answered]
+    if any(n != total for n, total in counts):
+        what = "is not in its mean" if board.is_of_answered else "scores 0"
+        yield f"! a topic that a run did not answer {what}"
+    if has_missing:
+        yield "unjudged: missing judgements; the interval is over the judged ones"
+
+
+def _mean_rows(board: Leaderboard, measure: str) -> list[ScoreRow]:
+    return [row for line in board.lines if (row := line.means.get(measure)) is not None]
+
+
+def _topics(board: Leaderboard) -> str:
+    totals = {n for line in board.lines for _, n in line.answered.values()}
+    n = max(totals, default=0)
+    return f"{format_number(n, 0)} topic{'s' * (n != 1)}" if n else ""
+
+
+def _judgements(board: Leaderboard) -> str:
+    """How many judgements the first measure rests on, over all runs."""
+    n = sum(row.n or 0 for row in _mean_rows(board, board.measures[0]))
+    return f"{n:,} judgement{'s' * (n != 1)}" if n else ""
+
+
+def _kind_of(measure: str) -> tuple[Kind, str]:
+    if measure == "length":
+        return Kind.NUMBER, "words"
+    kind = Kind.NUMBER if measure in POINTS else Kind.SHARE
+    return kind, measure.replace("_", " ") if len(measure) > len("V_strict") else measure
+
+
+def _optional(board: Leaderboard, measure: str, at: int) -> int:
+    return 1 if measure == "length" or at < board.n_official else at + 1
+
+
+def _digits(measure: str) -> int:
+    return 0 if measure in ("length", *POINTS) else 3
+
+
+def _axis(estimates: Sequence[Estimate]) -> tuple[float, float]:
+    low = min((each.low for each in estimates), default=0.0)
+    high = max((each.high for each in estimates), default=1.0)
+    return (0.0, 1.0) if low >= 0 and high <= 1 else (low, high)
