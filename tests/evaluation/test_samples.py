@@ -135,7 +135,8 @@ def test_answers_without_a_citation_that_was_read_are_said_and_score_no_number()
     with pytest.warns(UserWarning, match=said) as warned:
         result = nj.evaluate(samples, "support", model="lexical", name="mine")
     assert len(warned) == 1
-    assert str(result).splitlines()[2].split()[:2] == ["mine", "-"]
+    assert "1  mine  " in str(result)
+    assert str(result).split("mine")[1].split()[0] == "-"
     pytest.importorskip("pandas")
     assert list(result.frame("support_precision").n) == [0, 0]
     assert list(result.frame("support_recall").n) == [1, 1]  # a rule judges them

@@ -238,7 +238,7 @@ def test_the_commands_of_the_readme_score_given_key_points_and_make_others(print
     given, _, _, made = (text.splitlines() for text in outputs.values())
     for name, (*lines, blank, head, quote) in (("lexical", given), ("lexical-made", made)):
         assert (blank, head.split()[0], quote.split()[0]) == ("", "program", "keypoints")
-        title, head_of_table, *rows = lines
+        title, _, head_of_table, *rows = lines
         assert title.startswith("Keypoints   KPR: ")
         assert head_of_table.split()[-3:] == ["KPP", "KPF", "answered"]  # and nothing is missing
         assert {line.split()[1] for line in rows[: len(MEANS)]} == set(MEANS)
