@@ -65,10 +65,12 @@ def test_max_cost_is_never_passed(tide_server, run_tiny, tmp_path):
 
 @pytest.mark.parametrize("limit", [("--max-cost", 0.016), ("--max-tokens", 16_000)])
 def test_replies_of_3000_tokens_at_once_keep_to_a_limit_and_a_larger_one_goes_on(
-    limit, tide_server, run_tiny, tmp_path, rows_of
+    limit, tide_server, run_tiny, tmp_path, rows_of, monkeypatch
 ):
+    monkeypatch.setenv("OPENAI_API_KEY", "key")  # a provider is sent no limit of ours
     tide_server.brain = lambda body: Reply('{"verdict": "full"}', n_tokens=3000, n_prompt=300)
     priced = ["--set", "models.default.price={input: 0, output: 1}", "--quiet"]
+    priced += ["--model", "openai/mock"]
     ran = run_tiny(tide_server, "support", *priced, *limit, "--set", "run.concurrency=64")
     assert ran.code == 3
     part, reached = spent(tmp_path / "out")
