@@ -9,7 +9,7 @@ from typing import Any
 from ..programs.config.sections import Config
 from ..programs.engine.folders.replacing import check_replaced
 from ..programs.engine.manifest import config_of
-from ..programs.engine.panel import check_judges, check_prices
+from ..programs.engine.panel import SPARED, check_judges, check_models, check_prices
 from ..programs.engine.results import ALWAYS, MANIFEST, check_free
 from ..programs.protocols.table import chosen, program_files
 from .run import config_from
@@ -20,6 +20,8 @@ def check_start(
     folder: Path, programs: Sequence[str], settings: Mapping[str, Any], ids: Mapping[str, Any]
 ) -> None:
     """Raise InputError for what is wrong with an evaluation, whatever its samples hold.
+
+    A missing key is EndpointUnusable.
 
     Args:
         programs: [] for those that fit its samples.
@@ -42,7 +44,11 @@ def check_start(
 
 
 def _check_judges(config: Config) -> None:
-    """Raise InputError if what a config says of judges and prices is wrong."""
+    """Raise InputError if what a config says of judges and prices is wrong.
+
+    Raises: EndpointUnusable if a model that is surely asked lacks its key.
+    """
     judges = [name for each in chosen(config.program) for name in each.judges_of(config)]
     check_prices(config, judges)
     check_judges(config, judges)
+    check_models(config, [name for name in judges if name not in SPARED])

@@ -72,7 +72,7 @@ def check_judges(config: Config, judges: Iterable[JudgeName]) -> None:
 
 
 # What is given may leave these judges nothing to do, by the name of `data:`.
-_SPARED: dict[JudgeName, tuple[str, ...]] = {
+SPARED: dict[JudgeName, tuple[str, ...]] = {
     "relevance": ("qrels", "nuggets"),
     "nuggetizer": ("nuggets",),
     "importance": ("nuggets",),
@@ -92,7 +92,7 @@ def check_models(config: Config, judges: Iterable[JudgeName]) -> None:
     """
     if config.run.offline or config.run.executor == "ray":
         return
-    sure = [j for j in judges if not any(getattr(config.data, n) for n in _SPARED.get(j, ()))]
+    sure = [j for j in judges if not any(getattr(config.data, n) for n in SPARED.get(j, ()))]
     models = dict(entry for judge in sure for entry in config.models_of(judge)).values()
     check_keys(models)
     if asked := [model for model in models if model.way in ("http", "litellm")]:

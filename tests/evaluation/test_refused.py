@@ -3,6 +3,7 @@
 import pytest
 
 import nuggetjudge as nj
+from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.programs.engine.results import Results
 from nuggetjudge.records.reading.problems import InputError
 
@@ -45,6 +46,17 @@ def test_what_is_refused_calls_no_function_and_changes_no_file(tmp_path, changed
         nj.evaluate(**settings | changed)
     assert (contents(tmp_path), len(called)) == (before, n)
     assert nj.evaluate(**settings).is_complete  # and its samples are still those of its results
+
+
+def test_a_missing_key_is_said_before_the_function_is_called(tmp_path, monkeypatch):
+    monkeypatch.delenv("GEMINI_API_KEY", raising=False)
+    monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
+
+    def never(question):
+        raise AssertionError
+
+    with pytest.raises(EndpointUnusable, match="GEMINI_API_KEY"):
+        nj.evaluate(QUESTIONS, "support", answer=never, model="gemini/gemini-2.5-flash")
 
 
 @pytest.mark.parametrize(
