@@ -22,41 +22,57 @@ from .tables import write_note
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _IMPORTING = "<frozen importlib._bootstrap>"  # the file of a frame that loads a module
-# Where each command is, and what `judge --help` says of it.
-COMMANDS = {
-    "run": ("run", "Judge runs and print a leaderboard."),
-    "report": ("views.report", "Write a page that shows results."),
-    "show": ("views.show", "Show an answer, where a run loses, what all miss."),
-    "score": ("score", "Score stored judgements again, and correct them with labels."),
-    "agree": ("agree", "Compare labels or scores with people's, or annotators."),
-    "calibrate": ("calibrate", "Fit a judge to human labels, and see whether it helped."),
-    "jury": ("analysis.jury", "Show what several judges are worth together, and each."),
-    "cascade": ("analysis.cascade", "Keep a cheap judge's sure labels, ask a dearer one the rest."),
-    "gate": ("loop.gate", "Check results against bounds and a baseline, for CI."),
-    "watch": ("loop.watch", "Judge again what changes, and show what moved."),
-    "compare": ("compare", "Test runs against each other, or two judges."),
-    "audit": ("analysis.audit", "Judge a sample by another judge: does the order of runs hold?"),
-    "evidence": ("evidence.trust", "Show how far suggested citations can be trusted."),
-    "export": ("exports", "Write results for other tools."),
-    "verify": ("exports.verify", "Replay an AutoJudge export with no network."),
-    "drift": ("analysis.drift", "Tell whether the judge moved, or the systems."),
-    "annotate": ("annotate.group", "Have people label what was judged, in a page."),
-    "next": ("next", "Choose cells for people to label next."),
-    "probe": ("probe", "Change one thing about a judge and show what moves."),
-    "trace": ("analysis.trace", "Show what agents did, and prove it from kept replies."),
-    "coverage": ("coverage", "Tables of context measures by eta and size, and a map."),
-    "index": ("retrieve", "Make the indexes that pipelines search."),
-    "retrieve": ("retrieve", "Find passages for topics, as TREC runs."),
-    "generate": ("generate", "Write answers with citations from retrieval runs."),
-    "build": ("build", "Make a collection to evaluate with."),
-    "models": ("views.models", "Open models that judge, and what to set for each."),
-    "mcp": ("serving.mcp", "Serve the judges to a coding agent."),
-    "doctor": ("upkeep.doctor", "Check key, endpoint, schema and log-probabilities."),
-    "cache": ("upkeep.cache", "Show or clear the kept replies and vectors."),
-    "init": ("upkeep.configs", "Write a folder to start from."),
-    "schema": ("upkeep.configs", "Print the JSON Schema of config files."),
-    "export-config": ("upkeep.configs", "Print a complete config, of a run or a file."),
+# Where each command is, and what `judge --help` says of it, in the groups that it shows.
+MOST_USED = "most used"
+GROUPS = {
+    MOST_USED: {
+        "run": ("run", "Judge runs and print a leaderboard."),
+        "report": ("views.report", "Write a web page that shows the results."),
+        "show": ("views.show", "Read a judged answer, or see where a run fails."),
+        "compare": ("compare", "Test whether runs, or judges, differ."),
+        "agree": ("agree", "Measure agreement with human labels or scores."),
+        "calibrate": ("calibrate", "Fit a judge to human labels and test the effect."),
+        "gate": ("loop.gate", "Check results against bounds or a baseline, for CI."),
+        "init": ("upkeep.configs", "Create a folder with a config to start from."),
+    },
+    "judge": {
+        "score": ("score", "Recompute scores, or correct them with labels."),
+        "cascade": ("analysis.cascade", "Ask a better judge where a cheap one is uncertain."),
+        "watch": ("loop.watch", "Judge again when files change, and show what moved."),
+        "build": ("build", "Build a collection to evaluate with."),
+        "index": ("retrieve", "Build the indexes that retrieval searches."),
+        "retrieve": ("retrieve", "Retrieve passages for topics, as TREC runs."),
+        "generate": ("generate", "Write answers with citations from retrieval runs."),
+    },
+    "look": {
+        "coverage": ("coverage", "Show context measures by eta and context size."),
+        "trace": ("analysis.trace", "Show what agents did, and check it by replies."),
+    },
+    "trust": {
+        "audit": ("analysis.audit", "Check the order of runs with another judge."),
+        "probe": ("probe", "Change one thing about a judge and see what moves."),
+        "jury": ("analysis.jury", "Compare a jury with its members."),
+        "drift": ("analysis.drift", "Separate judge drift from system changes."),
+        "evidence": ("evidence.trust", "Check how far to trust suggested citations."),
+    },
+    "label": {
+        "annotate": ("annotate.group", "Have people label judged items in a web page."),
+        "next": ("next", "Choose the items that people should label next."),
+    },
+    "connect": {
+        "export": ("exports", "Export results to other tools."),
+        "verify": ("exports.verify", "Replay an AutoJudge export without a network."),
+        "mcp": ("serving.mcp", "Serve the judges to a coding agent."),
+    },
+    "upkeep": {
+        "models": ("views.models", "List open models that can judge, and their settings."),
+        "doctor": ("upkeep.doctor", "Check a model's key, endpoint and features."),
+        "cache": ("upkeep.cache", "Show or clear cached replies and vectors."),
+        "schema": ("upkeep.configs", "Print the JSON Schema of config files."),
+        "export-config": ("upkeep.configs", "Print the complete config of a run or a file."),
+    },
 }
+COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 
 class Commands(TyperGroup):
@@ -78,10 +94,13 @@ class Commands(TyperGroup):
         command.name = name
         return command
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """See click; no command is loaded for its line."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """See click; each group with its name beside it, and no command is loaded for its line."""
+        for title, group in GROUPS.items():
+            formatter.write("\n" if title in (MOST_USED, "judge") else "")
+            for i, (name, (_, line)) in enumerate(group.items()):
+                formatter.write(f"  {'' if i else title:9}  {name:13}  {line}\n")
+        formatter.write("\n  judge COMMAND -h explains a command; --version shows the version.\n")
 
 
 def one_command(function: Any) -> typer.Typer:
@@ -121,7 +140,7 @@ def judge(
         ),
     ] = False,
 ) -> None:
-    """LLM judges for long-form RAG: nuggets, coverage, key points, support and relevance."""
+    """Score long RAG answers with LLM judges, and see how far to trust the scores."""
 
 
 def main() -> None:

@@ -96,8 +96,19 @@ def test_help_says_what_a_value_looks_like(judge):
 def test_every_command_has_a_line_and_a_page(judge):
     _, out, _ = judge("--help")
     for name, (_, line) in COMMANDS.items():
-        assert re.search(rf"^  {name} +{re.escape(line)}$", out, re.M), name
+        assert re.search(rf"^ .* {name} +{re.escape(line)}$", out, re.M), name
         assert judge(name, "-h")[0] == 0
+
+
+def test_the_list_of_commands_fits_a_screen_and_begins_with_the_most_used(judge):
+    _, out, _ = judge("--help")
+    lines = out.splitlines()
+    assert len(lines) <= 40
+    assert max(map(len, lines)) <= 80
+    names = [line[13:].split()[0] for line in lines if line[13:27].strip() in COMMANDS]
+    first = ["run", "report", "show", "compare", "agree", "calibrate", "gate", "init"]
+    assert names[:8] == first
+    assert sorted(names) == sorted(COMMANDS)
 
 
 def test_the_version_is_that_of_the_package(judge):
