@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Annotated, Any
 
 import typer
 
 from ..records.reading.problems import InputError, Problems
-from .options import AsJson, Level, Resamples, Seed, Where, print_result, where_of
-from .signatures import NewFolder, There
+from ..views.printing import print_view
+from .options import AsJson, Level, Resamples, Seed, Where, where_of
+from .signatures import NewFolder, Takes, There
 from .stopping import list_problems
-from .tables import shown, write_note
+from .tables import write_note, write_objects
 
 
 class Form(StrEnum):
@@ -37,6 +38,7 @@ def agree(
     level: Level = 0.95,
     plots: NewFolder | None = None,
     plot_format: Form = Form.svg,
+    has_all: Annotated[bool, Takes("--all")] = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare two files of labels cell by cell, two files of scores by rank, or annotators.
@@ -60,10 +62,11 @@ def agree(
     Output:
         plots: Draw a confusion matrix, or scores, into this folder.
         plot_format: How plots are written.
+        has_all: Show all coefficients, not only those that fit the labels or scores.
     """
     from ..programs.analysis.agree import agree as compare
     from ..programs.analysis.agree_plots import write_plots
-    from ..programs.analysis.agree_text import agree_text
+    from ..programs.analysis.tables.agreement import agreement_view
     from .views.partial import opened
 
     problems = Problems()
@@ -90,7 +93,10 @@ def agree(
         level=level,
     )
     written = [] if plots is None else write_plots(comparison, plots, plot_format.value)
-    print_result([comparison], lambda: shown(agree_text(comparison)), as_json=as_json)
+    if as_json:
+        write_objects([comparison])
+    else:
+        print_view(agreement_view(comparison, has_all=has_all))
     for path in written:
         write_note(f"{path}\n")
     list_problems(problems)

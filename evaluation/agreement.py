@@ -9,15 +9,16 @@ from typing import Any
 
 from ..metrics.bootstrap import LEVEL
 from ..programs.analysis.agree import agree as agree_files
-from ..programs.analysis.agree_text import agree_text
+from ..programs.analysis.tables.agreement import agreement_view
 from ..records.reading.problems import Problems
-from ..records.writing.printed import estimate, shown
+from ..records.writing.printed import estimate
+from ..views.table import View
 from .sources import Source, chosen_rows, opened, warn_of
-from .tables import Text
+from .tables import InTables
 
 
-class Agreement(dict[str, Any]):
-    """How far labels, or scores, agree: a dict ready for JSON that shows itself as text.
+class Agreement(InTables, dict[str, Any]):
+    """How far labels, or scores, agree: a dict ready for JSON that shows itself as tables.
 
     Keys: what `judge agree --json` prints. Of labels `n` (cells with both), `n_human_only`,
     `n_judged_only`, `accuracy`, `cohen_kappa`, `alpha`, `confusion` (n_labels, n_labels; rows are
@@ -31,11 +32,11 @@ class Agreement(dict[str, Any]):
         share = estimate(self["intervals"]["accuracy"])
         return f"Agreement({self['kind']}, n={self['n']:,}, share of equal labels {share})"
 
-    def __str__(self) -> str:
-        return shown(agree_text(self))
+    __str__ = InTables.__str__
 
-    def _repr_html_(self) -> str:
-        return Text(self)._repr_html_()
+    def view(self, *, has_all: bool = False) -> View:
+        """The verdict, the coefficients that fit (or all), and of labels where they differ."""
+        return agreement_view(self, has_all=has_all)
 
 
 def agree(

@@ -68,7 +68,8 @@ def test_people_are_held_against_a_result_as_by_the_command(result, tmp_path, ju
     assert agreement["accuracy"] == 1
     assert agreement == nj.agree(people, result.folder)
     assert str(agreement) == judge("agree", people, result.folder)
-    assert "share of equal labels" in agreement._repr_html_()
+    assert "<td" in agreement._repr_html_()
+    assert str(agreement).startswith("The judge agrees with people almost perfectly: ")
     n = agreement["n"]
     assert repr(agreement).startswith(f"Agreement(nuggets, n={n}, share of equal labels 1.000")
 

@@ -270,8 +270,8 @@ def test_the_commands_of_the_readme_score_given_key_points_and_make_others(print
 def test_the_lexical_judge_agrees_with_our_labels_as_the_readme_says(printed):
     _, outputs = printed
     _, agreed, compared, _ = outputs.values()
-    (kappa,) = re.findall(r"Cohen kappa, unweighted +(\S+) \[", agreed)
-    (against_rest,) = re.findall(r"^yes .* (\S+) \[\S+ \S+\]$", agreed, re.MULTILINE)
+    (kappa,) = re.findall(r"Cohen kappa, unweighted +(\S+) +\[", agreed)
+    (against_rest,) = re.findall(r"^yes .* (\S+) +\[\S+ \S+\]$", agreed, re.MULTILINE)
     assert f"kappa {kappa}" in README
     assert f"yes against the rest {against_rest}" in README
     assert "The judges give 7 of 44 items another label" in compared

@@ -1,4 +1,4 @@
-"""`judge agree` as a user runs it: readable in 100 columns, quick, and as the page shows it."""
+"""`judge agree` as a user runs it: readable in 80 columns, quick, and as the page shows it."""
 
 import json
 import re
@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from benchmarks.pages import agreement
 from benchmarks.pages.shown import with_tables
+
+from nuggetjudge.views.numbers import format_share, format_short_share
 
 ROOT = Path(__file__).resolve().parents[3]
 FOLDER = ROOT / "examples" / "collection"
@@ -49,12 +51,12 @@ def test_calls_are_those_of_a_model(judge, tmp_path):
     ran = judge("run", "items", "--items", labels, *own, "--out", "out", "--quiet")
     assert ran.code == 0, ran.err
     compared = ("agree", labels, "out", "--resamples", "0")
-    assert "calls of models" not in judge(*compared).out  # word overlap asked nobody
+    assert "Model calls" not in judge(*compared).out  # word overlap asked nobody
     path = tmp_path / "out" / "manifest.json"
     manifest = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps({**manifest, "answered_by": ["gpt"]}), encoding="utf-8")
     n = sum(manifest["judged"].values())
-    assert f"calls of models {n}, 1.00 a judgement" in judge(*compared).out
+    assert f"Model calls: {n}, 1.00 per judgement." in judge(*compared).out
 
 
 @pytest.mark.slow
@@ -74,25 +76,33 @@ def test_the_page_shows_what_the_commands_print(judge, tmp_path):
     assert n_shown >= 2
 
 
-def test_annotators_stand_in_columns_beside_the_judge(judge, annotated):
+def test_annotators_stand_beside_the_judge(judge, annotated):
     ran = judge("agree", annotated, "judged.jsonl")
     assert ran.code == 0, ran.err
-    assert max(map(len, ran.out.splitlines())) <= 100
-    assert "judge, majority" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 80
     (row,) = judge("agree", annotated, "judged.jsonl", "--json").rows
-    line = next(line for line in ran.out.splitlines() if line.startswith("Cohen kappa, linear"))
-    columns = re.findall(r"(-?\d\.\d{3}) \[", line)
     people = row["annotators"]
-    figures = row["cohen_kappa"]["linear"], people["judge"]["linear"]
-    assert columns == [f"{x:.3f}" for x in (*figures, people["among"]["pairwise_kappa"]["linear"])]
+    wanted = {
+        "judge, majority": row["cohen_kappa"]["linear"],
+        "judge, each": people["judge"]["linear"],
+        "annotators": people["among"]["pairwise_kappa"]["linear"],
+    }
+    rows = re.findall(r"^Cohen kappa, linear +(\S.*?)  +(\S+) ", ran.out, re.MULTILINE)
+    assert rows == [(who, format_share(kappa)) for who, kappa in wanted.items()]
+    single, among = people["judge"]["linear"], people["among"]["pairwise_kappa"]["linear"]
+    verdict = " ".join(ran.out.partition("\n\n")[0].split())
+    assert f"single annotators slightly: linear kappa {format_short_share(single)} [" in verdict
+    assert verdict.endswith(f"annotators with each other: {format_short_share(among)}.")
 
 
 def test_one_file_shows_its_annotators(judge, annotated):
     ran = judge("agree", annotated)
     assert ran.code == 0, ran.err
-    assert ran.out.startswith("3 annotators, 24 items on 4 topics, 72 labels")
-    assert "Fleiss kappa" in ran.out
-    assert max(map(len, ran.out.splitlines())) <= 100
+    assert ran.out.startswith("The annotators agree with each other ")
+    assert "3 annotators, 24 items on 4 topics, 72 labels" in ran.out
+    assert "Fleiss kappa" not in ran.out
+    assert "Fleiss kappa" in judge("agree", annotated, "--all").out
+    assert max(map(len, ran.out.splitlines())) <= 80
     alone = judge("agree", "judged.jsonl")
     assert alone.code == 2
     assert "several annotators" in alone.err
@@ -111,15 +121,15 @@ def test_labels_without_an_order_show_no_figure_of_distance(judge, tmp_path):
     assert ran.code == 0, ran.err
     assert "Cohen kappa, unweighted" in ran.out
     assert "Krippendorff alpha, nominal" in ran.out
-    for name in ("linear", "quadratic", "ordinal", "interval  "):
-        assert name not in ran.out
+    for name in ("linear", "quadratic", "ordinal", "alpha, interval"):
+        assert name not in ran.out + judge("agree", human, "judged.jsonl", "--all").out
     two = [{**row, "annotator": name} for row in rows for name in "ab"]
     ran = judge("agree", rows_of(tmp_path / "two.jsonl", two))
     assert "alpha, nominal" in ran.out
     assert "alpha, ordinal" not in ran.out
 
 
-def test_scores_fit_in_100_columns_and_are_drawn(judge, tmp_path):
+def test_scores_fit_in_80_columns_and_are_drawn(judge, tmp_path):
     pytest.importorskip("matplotlib")
     rows = [
         {"run_id": f"r{r}", "topic_id": t, "measure": "V", "value": (r * 7 + t * 3 + r * t) % 11}
@@ -131,8 +141,11 @@ def test_scores_fit_in_100_columns_and_are_drawn(judge, tmp_path):
     rows_of(tmp_path / "judged.jsonl", judged)
     ran = judge("agree", human, "judged.jsonl", "--plots", "plots", "--plot-format", "png")
     assert ran.code == 0, ran.err
-    assert max(map(len, ran.out.splitlines())) <= 100
-    assert "tau-b, top 20" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 80
+    assert "tau-b, top 20" not in ran.out
+    ran_all = judge("agree", human, "judged.jsonl", "--all").out
+    assert max(map(len, ran_all.splitlines())) <= 80
+    assert "tau-b, top 20" in ran_all
     assert (tmp_path / "plots" / "scores-V.png").is_file()
     assert "plots/scores-V.png" in ran.err
 
@@ -140,7 +153,7 @@ def test_scores_fit_in_100_columns_and_are_drawn(judge, tmp_path):
 def test_options_of_the_intervals(judge, annotated):
     narrow = judge("agree", annotated, "judged.jsonl", "--level", "0.5", "--seed", "3")
     assert narrow.out != judge("agree", annotated, "judged.jsonl").out
-    assert "[50% interval, by topic]" in narrow.out
+    assert "50% interval" in narrow.out
     none = judge("agree", annotated, "judged.jsonl", "--resamples", "0")
     assert "[" not in none.out
     for wrong in (("--level", "1.5"), ("--resamples", "-1"), ("--plot-format", "gif")):
@@ -154,7 +167,7 @@ def test_seven_thousand_labels_take_under_three_cpu_seconds(judge, shared_data):
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     ran = judge("agree", labels, labels)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert "n 7,468 on 12 topics" in ran.out
+    assert "7,468 items, 12 topics" in ran.out
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < CPU_S
 
 

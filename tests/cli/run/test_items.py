@@ -103,5 +103,5 @@ def test_the_page_shows_the_demos_judge_and_what_the_commands_print(judge, tmp_p
     assert ran.out.strip() == BLOCKS[2].strip()
     command = next(b for b in BLOCKS if b.startswith("judge agree")).splitlines()[0]
     printed = judge(*command.split()[1:]).out
-    shown = next(b for b in BLOCKS if b.startswith("share of equal labels"))
+    shown = next(b for b in BLOCKS if b.startswith("The judge agrees"))
     assert set(shown.splitlines()) < set(printed.splitlines())

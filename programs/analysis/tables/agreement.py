@@ -1,0 +1,330 @@
+"""How far labels, annotators or scores agree, as tables: the verdict first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from ....records.writing.printed import cell
+from ....views.numbers import format_short_share
+from ....views.table import Column, Kind, Row, Style, Table, View
+from ..agree import SCORES
+from ..compare_runs import PRIMARY
+
+# Words for a kappa that rounds to at most this: Landis and Koch 1977.
+_STRENGTHS = (
+    (-0.01, "less than by chance"),
+    (0.20, "slightly"),
+    (0.40, "to a fair degree"),
+    (0.60, "moderately"),
+    (0.80, "substantially"),
+    (1.00, "almost perfectly"),
+)
+# Words for a tau-b that rounds to at least this: .9 and .8 are those of Voorhees 2001.
+_ORDERS = (
+    (0.90, "almost exactly as people do"),
+    (0.80, "much as people do"),
+    (0.50, "partly as people do"),
+    (-1.00, "differently from people"),
+)
+_SHARE, _UNWEIGHTED, _LINEAR = (
+    "share of equal labels",
+    "Cohen kappa, unweighted",
+    "Cohen kappa, linear",
+)
+_OF_ORDERED = (
+    _LINEAR,
+    "Cohen kappa, quadratic",
+    _UNWEIGHTED,
+    "Krippendorff alpha, ordinal",
+    _SHARE,
+)
+_OF_OTHERS = (_UNWEIGHTED, "Krippendorff alpha, nominal", _SHARE)
+_BY_DISTANCE = {*_OF_ORDERED, "Krippendorff alpha, interval"} - {_UNWEIGHTED, _SHARE}
+_COEFFICIENTS = {
+    "tau_b": "Kendall tau-b",
+    "tau_ap": "tau_ap",
+    "spearman": "Spearman",
+    "pearson": "Pearson",
+    **{f"tau_top_{k}": f"tau-b, top {k}" for k in (5, 10, 15, 20)},
+}
+_LEVELS = {"run_level": "runs", "topic_mean": "per topic", "pooled": "all cells"}
+
+_HIDDEN = "--all shows the other coefficients"
+
+_Figures = Mapping[str, Mapping[str, Any]]
+
+
+def agreement_view(comparison: Mapping[str, Any], *, has_all: bool = False) -> View:
+    """What `agree` shows of what it returned.
+
+    Args:
+        has_all: all coefficients; else those that fit the labels, and of scores tau-b.
+    """
+    if comparison["kind"] == SCORES:
+        return _scores_view(comparison, has_all)
+    has_two = "confusion" in comparison
+    sides = _sides(comparison) if has_two else {"annotators": _flat(_among(comparison))}
+    tables = [_figures(comparison, sides, has_all)]
+    tables += [_confusion(comparison), _by_label(comparison)] if has_two else []
+    return View(_labels_verdict(comparison, sides), tables, [*_notes(comparison)])
+
+
+# Labels
+
+
+def _labels_verdict(comparison: Mapping[str, Any], sides: Mapping[str, _Figures]) -> str:
+    """How strong the agreement is; beside that of people, where several labelled.
+
+    A single annotator errs more than a majority, so people are compared with `judge, each`.
+    """
+    name = _main_figure(comparison)
+    kappa = f"{name.partition(', ')[2]} kappa".removeprefix("unweighted ")
+    people = sides.get("annotators", {}).get(name)
+    if "confusion" not in comparison:
+        return _strength("The annotators agree with each other", people, kappa) + "."
+    if people is None:
+        return _strength("The judge agrees with people", sides["judge"][name], kappa) + "."
+    judge = _strength("The judge agrees with single annotators", sides["judge, each"][name], kappa)
+    among = format_short_share(people["value"]) if people["value"] is not None else "undefined"
+    return f"{judge}; annotators with each other: {among}."
+
+
+def _main_figure(comparison: Mapping[str, Any]) -> str:
+    return _LINEAR if _is_weighted(comparison) else _UNWEIGHTED
+
+
+def _is_weighted(comparison: Mapping[str, Any]) -> bool:
+    """Whether labels can be more or less far apart."""
+    return bool(comparison["is_ordered"]) and len(comparison["scale"]) > 2
+
+
+def _strength(who: str, row: Mapping[str, Any] | None, kappa: str) -> str:
+    if row is None or row["value"] is None:
+        return f"{who} to an unknown degree: {kappa} is undefined, as where all labels are equal"
+    word = next(word for most, word in _STRENGTHS if round(row["value"], 2) <= most)
+    return f"{who} {word}: {kappa} {_short(row)}"
+
+
+def _short(row: Mapping[str, Any]) -> str:
+    value, low, high = (format_short_share(row[name]) for name in ("value", "low", "high"))
+    return value if row["low"] is None else f"{value} [{low}, {high}]"
+
+
+def _sides(comparison: Mapping[str, Any]) -> dict[str, _Figures]:
+    """Figures by who is compared."""
+    intervals, annotators, scale = (
+        comparison[name] for name in ("intervals", "annotators", "scale")
+    )
+    majority = _flat(intervals) | _of_positive(intervals, scale)
+    if not annotators:
+        return {"judge": majority}
+    judge = annotators["judge"]
+    each = _kappas(judge["intervals"]) | _of_positive(judge["pooled"]["intervals"], scale)
+    among = _flat(annotators["among"]["intervals"])
+    return {"judge, majority": majority, "judge, each": each, "annotators": among}
+
+
+def _among(comparison: Mapping[str, Any]) -> Mapping[str, Any]:
+    intervals: Mapping[str, Any] = comparison["annotators"]["among"]["intervals"]
+    return intervals
+
+
+def _flat(intervals: Mapping[str, Any]) -> dict[str, Any]:
+    """Figures by the names they are shown under."""
+    flat = {_SHARE: intervals.get("accuracy") or intervals["observed"]}
+    flat |= {"macro F1": intervals["macro_f1"]} if "macro_f1" in intervals else {}
+    flat |= _kappas(intervals.get("cohen_kappa") or intervals["pairwise_kappa"])
+    flat |= {f"Krippendorff alpha, {name}": row for name, row in intervals["alpha"].items()}
+    for key, name in (("fleiss_kappa", "Fleiss"), ("randolph_kappa", "Randolph")):
+        flat[f"{name} kappa"] = intervals[key]
+    return flat | {"Gwet AC1": intervals["ac1"]}
+
+
+def _kappas(intervals: Mapping[str, Any]) -> dict[str, Any]:
+    return {f"Cohen kappa, {name}": row for name, row in intervals.items()}
+
+
+def _of_positive(intervals: Mapping[str, Any], scale: Sequence[str]) -> dict[str, Any]:
+    """Precision, recall and F1 of the better of two labels."""
+    if len(scale) != 2:
+        return {}
+    names = {"precision": "precision", "recall": "recall", "f1": "F1"}
+    return {
+        f"{name} of {cell(scale[-1], 15)}": intervals[key][scale[-1]] for key, name in names.items()
+    }
+
+
+def _figures(comparison: Mapping[str, Any], sides: Mapping[str, _Figures], has_all: bool) -> Table:
+    """A row for each coefficient and who is compared, those that fit the labels first."""
+    is_weighted = _is_weighted(comparison)
+    main = _OF_ORDERED if is_weighted else _OF_OTHERS
+    known = dict.fromkeys(name for figures in sides.values() for name in figures)
+    rest = [name for name in known if name not in main]
+    rest = [name for name in rest if is_weighted or name not in _BY_DISTANCE]
+    names = [*main, *(name for name in rest if has_all or " of " in name)]
+    columns = [
+        Column("figure", Kind.TEXT, "agreement"),
+        *[Column("who", Kind.TEXT, "of")] * (len(sides) > 1),
+        Column("value", Kind.SHARE),
+        _interval_column(next(iter(sides.values()))[_SHARE]),
+    ]
+    rows = [
+        Row(
+            [name, *[who] * (len(sides) > 1), *_value(figures[name])],
+            Style.LEADING if name == main[0] else Style.PLAIN,
+        )
+        for name in names
+        for who, figures in sides.items()
+        if name in figures
+    ]
+    hidden = [] if has_all else [_HIDDEN]
+    return Table(_counts(comparison), columns, rows, notes=hidden)
+
+
+def _interval_column(row: Mapping[str, Any]) -> Column:
+    return Column("interval", Kind.INTERVAL, f"{100 * row['level']:g}% interval")
+
+
+def _value(row: Mapping[str, Any]) -> list[Any]:
+    return [row["value"], None if row["low"] is None else (row["low"], row["high"])]
+
+
+def _counts(comparison: Mapping[str, Any]) -> str:
+    """How many items, on how many topics."""
+    among = comparison["annotators"]
+    n = comparison["n"] if "n" in comparison else among["among"]["n_items"]
+    topics = comparison["n_topics"] if "n_topics" in comparison else among["n_topics"]
+    items = f"{n:,} item{'s' * (n != 1)}"
+    return items + (f", {topics:,} topic{'s' * (topics != 1)}" if topics else "")
+
+
+def _confusion(comparison: Mapping[str, Any]) -> Table:
+    scale = comparison["scale"]
+    columns = [Column("human", Kind.NAME, "people")]
+    columns += [Column(label, Kind.COUNT, optional=1) for label in scale]
+    rows = [Row([label, *row]) for label, row in zip(scale, comparison["confusion"], strict=True)]
+    title = "People's labels (rows) by the judge's (columns)"
+    return Table(title, columns, rows, has_all=True)
+
+
+def _by_label(comparison: Mapping[str, Any]) -> Table:
+    columns = [
+        Column("label", Kind.NAME),
+        *(Column(name, Kind.SHARE, optional=1) for name in ("precision", "recall", "F1")),
+        Column("kappa", Kind.SHARE, "one-vs-rest kappa"),
+        _interval_column(comparison["intervals"]["accuracy"]),
+    ]
+    rows = []
+    for label in comparison["scale"]:
+        shares = [comparison[name][label] for name in ("precision", "recall", "f1")]
+        kappa = comparison["intervals"]["one_vs_rest"][label]
+        rows.append(Row([label, *shares, *_value(kappa)]))
+    return Table("", columns, rows, has_all=True)
+
+
+def _notes(comparison: Mapping[str, Any]) -> Iterator[str]:
+    """What to know of the items that are compared."""
+    if comparison.get("scale_note") is not None:
+        yield f"Beware: {comparison['scale_note']}."
+    if "confusion" in comparison:
+        left = {
+            "labelled by people only": comparison["n_human_only"],
+            "labelled by the judge only": comparison["n_judged_only"],
+            "unjudged": comparison["n_judged_unlabelled"],
+        }
+        if any(left.values()):
+            yield (
+                "Items left out: "
+                + ", ".join(f"{n:,} {what}" for what, n in left.items() if n)
+                + "."
+            )
+        if comparison["cut"] is not None:
+            human, judged = comparison["cut"]
+            yield f"Positive: people {human} or better, judge {judged} or better."
+    if comparison["annotators"]:
+        yield _annotators_note(comparison["annotators"])
+    if (took := comparison.get("calls")) is not None and took["judgements"]:
+        each = took["calls"] / took["judgements"]
+        yield f"Model calls: {took['calls']:,}, {each:.2f} per judgement."
+    if "verified" in comparison:
+        yield from _verified(comparison["verified"])
+    yield from _aliases(comparison)
+
+
+def _annotators_note(annotators: Mapping[str, Any]) -> str:
+    among = annotators["among"]
+    n_pairs = among["pairwise_kappa"]["n_pairs"]
+    return (
+        f"{among['n_annotators']} annotators, {among['n_items']:,} items on "
+        f"{annotators['n_topics']:,} topics, {among['n_labels']:,} labels: "
+        f"{among['n_pairable']:,} items with 2 or more labels, {among['n_evenly']:,} with "
+        f"{among['labels_each']} (Fleiss, Randolph); {n_pairs} "
+        f"pair{'s' * (n_pairs != 1)} of annotators with a Cohen kappa."
+    )
+
+
+def _verified(verified: Mapping[str, Any]) -> Iterator[str]:
+    n, changed, row = verified["n_verified"], verified["n_changed"], verified["difference"]
+    verdict = {True: "verification helped", False: "verification did harm", None: "verification "}
+    outcome = verdict[verified["helped"]]
+    if verified["helped"] is None:
+        outcome += "did not help" if row["low"] is not None else "has no interval on these topics"
+    value, low, high = (
+        format_short_share(row[name], signed=True) for name in ("value", "low", "high")
+    )
+    bounds = "" if row["low"] is None else f" [{low}, {high}]"
+    yield f"{n:,} labels were verified, {changed:,} of them changed ({changed / n:.1%})."
+    yield (
+        f"By the labels of people: wrong to right {verified['wrong_to_right']:,}, right to wrong "
+        f"{verified['right_to_wrong']:,}, wrong to wrong {verified['wrong_to_wrong']:,}; "
+        f"share of right labels {value}{bounds}: {outcome}."
+    )
+
+
+def _aliases(comparison: Mapping[str, Any]) -> list[str]:
+    n = len(comparison.get("run_aliases", ()))
+    return [f"{n} run names were matched without their team prefix."] if n else []
+
+
+# Scores
+
+
+def _scores_view(comparison: Mapping[str, Any], has_all: bool) -> View:
+    measures = comparison["measures"]
+    ordered = sorted(measures, key=lambda name: name.partition("=")[0] not in PRIMARY)
+    tables = [_measure(name, measures[name], has_all) for name in ordered]
+    hidden = [] if has_all else [_HIDDEN]
+    verdict = _order_verdict(ordered[0], measures[ordered[0]])
+    return View(verdict, tables, [*_aliases(comparison), *hidden])
+
+
+def _order_verdict(name: str, values: Mapping[str, Any]) -> str:
+    """How far the judge orders the runs as people do, by one measure."""
+    n = values["coefficients"]["run_level"]["tau_b"]["n"]
+    row = values["intervals"]["run_level"]["tau_b"]
+    runs = f"{n:,} run{'s' * (n != 1)}"
+    if row["value"] is None:
+        return f"By {name} the order of runs cannot be compared: tau-b is undefined over {runs}."
+    word = next(word for least, word in _ORDERS if round(row["value"], 2) >= least)
+    return f"By {name} the judge orders the runs {word}: tau-b {_short(row)} over {runs}."
+
+
+def _measure(measure: str, values: Mapping[str, Any], has_all: bool) -> Table:
+    columns = [
+        Column("coefficient", Kind.TEXT),
+        Column("of", Kind.TEXT),
+        Column("n", Kind.COUNT),
+        Column("value", Kind.SHARE),
+        _interval_column(values["intervals"]["run_level"]["tau_b"]),
+    ]
+    rows: list[Row] = []
+    for key, name in _COEFFICIENTS.items() if has_all else [("tau_b", _COEFFICIENTS["tau_b"])]:
+        found = {of: row[key] for of, row in values["coefficients"].items() if key in row}
+        if key.startswith("tau_top_") and not any(row["n"] for row in found.values()):
+            continue
+        for of, row in found.items():
+            cells = [name, _LEVELS[of], row["n"], *_value(values["intervals"][of][key])]
+            rows.append(Row(cells, Style.LEADING if not rows else Style.PLAIN))
+    notes = [] if values["note"] is None else [values["note"]]
+    return Table(measure, columns, rows, notes=notes)
