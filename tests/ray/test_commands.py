@@ -63,7 +63,7 @@ def test_it_prints_what_a_local_run_prints_and_leaves_the_key_nowhere(start, ray
     with MockServer(api_key=KEY) as server:
         out, errors = start(server.base_url).communicate(timeout=LONGEST_S)
         again, _ = start(server.base_url, "--executor", "local").communicate(timeout=LONGEST_S)
-    assert any(line.startswith("run ") for line in out.splitlines())
+    assert any(line.startswith("#   run ") for line in out.splitlines())
     assert out == again
     assert "judged, 0 unjudged" in errors
     assert "ray" not in errors.lower().replace(str(tmp_path), "")
