@@ -11,8 +11,10 @@ from ..programs.inputs.coverage import ORACLES
 from ..records.reading.problems import InputError
 from ..records.rows import ScoreRow
 from ..records.writing.printed import cell, figure
+from ..views.numbers import format_given, format_share
 from .checks import ROUNDING, Check, Question
 
+_WORDS = {">=": "at least", ">": "more than", "<=": "at most", "<": "less than"}
 _HOLDS: dict[str, Callable[[float, float], bool]] = {">=": ge, ">": gt, "<=": le, "<": lt}
 
 
@@ -105,6 +107,7 @@ def _check(rows: Sequence[ScoreRow], bound: Bound, run: str, measures: Iterable[
         n=mean.n_topics or 0,
         n_unjudged=mean.n_unjudged or 0,
         questions=() if is_passed else _questions(of_run, bound, is_least),
+        sentence="" if is_passed else _sentence(mean, worst, bound),
     )
 
 
@@ -145,6 +148,23 @@ def _measured(mean: ScoreRow, worst: float | None) -> str:
     if mean.value is None:
         return f"{cell(mean.measure)} has no value: 0/0 on every question ({n})"
     return f"{cell(mean.measure)} {figure(mean.value, 4)} ({n})"
+
+
+def _sentence(mean: ScoreRow, worst: float | None, bound: Bound) -> str:
+    wanted = f"wanted {_WORDS[bound.sign]} {format_given(bound.value)}"
+    text = f"{cell(mean.measure)} of {cell(mean.run_id)} is {_digits(mean.value, bound)}"
+    if mean.n_unjudged:
+        at = "not bounded" if worst is None else f"{_digits(worst, bound)} at worst"
+        text += f", {at} ({mean.n_unjudged:,} judgements missing)"
+    return f"{text}, {wanted}"
+
+
+def _digits(value: float | None, bound: Bound) -> str:
+    """Three digits; more where it would look equal to its bound."""
+    if value is None:
+        return "not defined"
+    text = format_share(value)
+    return format_given(value) if text == format_share(bound.value) else text
 
 
 def _questions(rows: Sequence[ScoreRow], bound: Bound, is_least: bool) -> list[Question]:

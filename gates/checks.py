@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ..programs.analysis.answers.texts import AnswerTexts
 from ..records.reading.problems import Problems
-from ..records.writing.printed import cell, figure, interval
+from ..records.writing.printed import cell, figure
 
 TEXT_CHARS = 60  # of a question, in messages
 SHOWN_QUESTIONS = 10  # of a check, in messages
@@ -57,6 +57,8 @@ class Check:
         value, low, high: a mean with its bounds for the unjudged; a difference with its interval.
         n: questions behind it. n_unjudged: judgements that are missing behind it.
         questions: those it lies with where it failed, the worst first.
+        sentence: why it did not pass, for the verdict, without a full stop.
+        is_inconclusive: whether it did not pass for lack of data.
     """
 
     run_id: str
@@ -70,16 +72,25 @@ class Check:
     n: int = 0
     n_unjudged: int = 0
     questions: Sequence[Question] = field(default_factory=tuple)
+    sentence: str = ""
+    is_inconclusive: bool = False
+
+    @property
+    def outcome(self) -> str:
+        """In one word."""
+        if self.is_passed:
+            return "passed"
+        return "inconclusive" if self.is_inconclusive else "failed"
+
+    @property
+    def is_difference(self) -> bool:
+        """Whether the value is a difference from a baseline."""
+        return " not worse by " in self.wanted
 
     @property
     def name(self) -> str:
         """The run, if it is of one, and what was wanted."""
         return f"{cell(self.run_id)}: {cell(self.wanted)}" if self.run_id else cell(self.wanted)
-
-    @property
-    def bounds(self) -> str:
-        """`low` and `high`, where they say more than the value."""
-        return "" if self.low == self.high else interval(self.low, self.high)
 
 
 def with_texts(checks: Sequence[Check], folder: Path) -> list[Check]:

@@ -27,15 +27,26 @@ def judged(result: Result, allow_missing: float = 0.0, of: str = "") -> Check:
     reasons = sum(lost.values(), Counter[str]())
     why = f": {_by_reason(reasons)}" if reasons else ""
     stopped = f"; stopped at {limit}" if limit else ""
+    whose = f"{of} " if of else ""
+    if limit:
+        at = "is not finished" if result.manifest.get("partial") else f"stopped at {limit}"
+        sentence = f"the {whose}run {at}"
+    else:
+        sentence = (
+            f"{result.n_unjudged:,} of {n:,} {whose}judgements are missing ({share:.1%}), "
+            f"at most {100 * allow_missing:.4g}% may be"
+        )
     return Check(
         run_id="",
         measure="",
-        wanted=f"{f'{of} ' if of else ''}unjudged <= {allow_missing:.4g}",
+        wanted=f"{whose}unjudged <= {allow_missing:.4g}",
         is_passed=share <= allow_missing + ROUNDING and not limit,
         found=f"{result.n_unjudged:,} of {n:,} judgements missing ({share:.1%}){why}{stopped}",
         value=share,
         n=len(result.manifest["data"]["topic_ids"]),
         n_unjudged=result.n_unjudged,
+        sentence=sentence,
+        is_inconclusive=True,
         questions=[Question(at, why=_by_reason(reasons)) for at, reasons in lost.items()],
     )
 

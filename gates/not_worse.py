@@ -6,6 +6,7 @@ import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from ..metrics.bootstrap import LEVEL
 from ..metrics.significance import PairedTest, paired_tests
@@ -13,6 +14,7 @@ from ..programs.protocols.glossary import meaning
 from ..programs.scoring.topic_scores import topic_scores
 from ..records.reading.problems import InputError, Problems
 from ..records.writing.printed import cell, figure, interval
+from ..views.numbers import format_bounds, format_given, format_share
 from .alike import measured_otherwise
 from .checks import ROUNDING, Check, Question
 from .measures import check_known, main_measures
@@ -76,7 +78,14 @@ def not_worse(
             check = check_pair(pair, by, level)
             if others:
                 message = f"cannot be told, since it was not measured alike: {'; '.join(others)}"
-                check = replace(check, is_passed=False, found=message)
+                check = replace(
+                    check,
+                    is_passed=False,
+                    found=message,
+                    sentence=f"{_name(pair)} was measured differently in the baseline "
+                    f"({'; '.join(others)})",
+                    is_inconclusive=True,
+                )
             checks.append(check)
             notes += pair.notes
         notes += runs_alone(*runs) if run is None else []
@@ -97,21 +106,23 @@ def check_pair(pair: Pair, by: float, level: float) -> Check:
     differences = [math.nan if a is None or b is None else a - b for a, b in values]
     (test,) = paired_tests([differences], level=level)
     low, high = test.difference.low, test.difference.high
-    lost = _unknown(pair, test, by, level)
+    failure = _find_failure(pair, test, by, level)
     worse = [row for row in pair.both if pair.sign * (row[2] - row[1]) < -ROUNDING]
     worse.sort(key=lambda row: pair.sign * (row[2] - row[1]))
     return Check(
         run_id=pair.run_id,
         measure=pair.measure,
         wanted=f"{pair.measure} not worse by more than {by:g}",
-        is_passed=not lost,
-        found=_figures(pair, test) + lost,
+        is_passed=failure is None,
+        found=_figures(pair, test) + (f"; {failure.found}" if failure else ""),
         value=test.difference.value,
         low=low,
         high=high,
         n=test.n_topics,
         n_unjudged=pair.n_unjudged,
         questions=[Question(topic, after, before) for topic, before, after in worse],
+        sentence=failure.sentence if failure else "",
+        is_inconclusive=failure is not None and failure.is_inconclusive,
     )
 
 
@@ -143,23 +154,54 @@ def _figures(pair: Pair, test: PairedTest) -> str:
     )
 
 
-def _unknown(pair: Pair, test: PairedTest, by: float, level: float) -> str:
-    """Why it does not pass: worse, or not known to be no worse; "" where it does."""
+class _Failure(NamedTuple):
+    """Why a check does not pass: in the figures' line, and for the verdict."""
+
+    found: str
+    sentence: str
+    is_inconclusive: bool = True
+
+
+def _name(pair: Pair) -> str:
+    return f"{cell(pair.measure)} of {cell(pair.run_id)}"
+
+
+def _find_failure(pair: Pair, test: PairedTest, by: float, level: float) -> _Failure | None:
+    """Why it does not pass: worse, or not known to be no worse; None where it passes."""
+    name, margin = _name(pair), format_given(by)
     if pair.unbounded:
-        return f"; not judged, and without a bound: {', '.join(map(cell, pair.unbounded))}"
+        topics = ", ".join(map(cell, pair.unbounded))
+        return _Failure(
+            f"not judged, and without a bound: {topics}",
+            f"{name} has no bound where judgements are missing ({topics})",
+        )
     estimate, n = test.difference, test.n_topics
     if n < (least := least_questions(level)):
-        return f"; cannot be told from so few, wanted {least:,} or more at level {level:.4g}"
+        return _Failure(
+            f"cannot be told from so few, wanted {least:,} or more at level {level:.4g}",
+            f"{n:,} question{' is' if n == 1 else 's are'} too few to test {name}, "
+            f"at least {least:,} are needed",
+        )
     if estimate.value is None or estimate.low is None or estimate.high is None:
-        return "; cannot be told"
+        return _Failure("cannot be told", f"{name} has no interval")
     ends = sorted((pair.sign * estimate.low, pair.sign * estimate.high))
     difference = pair.sign * estimate.value
+    amount = format_share(estimate.value, signed=True)
+    amount += f" {format_bounds(estimate.low, estimate.high, signed=True)}"
     if ends[0] >= -by - ROUNDING:
-        return ""
+        return None
     if ends[1] < -by:
-        return f"; worse by more than {by:g}"
+        text = f"{name} is worse than the baseline by more than {margin}: {amount}"
+        return _Failure(f"worse by more than {by:g}", text, is_inconclusive=False)
     if difference <= -by:
-        return f"; seems worse by more than {by:g}, which so few questions leave open"
+        return _Failure(
+            f"seems worse by more than {by:g}, which so few questions leave open",
+            f"{name} seems worse than the baseline by more than {margin}, but the interval "
+            f"includes smaller losses: {amount}",
+        )
     wanted = math.ceil(n * ((difference - ends[0]) / (difference + by)) ** 2)
     what = f"may be worse by more than {by:g}; about {wanted:,} questions would tell"
-    return f"; {what}, were they to differ like these"
+    return _Failure(
+        f"{what}, were they to differ like these",
+        f"{name} could be worse by more than {margin}. About {wanted:,} questions would be needed",
+    )

@@ -39,9 +39,23 @@ class Verdict:
         """Whether every check passed."""
         return all(check.is_passed for check in self.checks)
 
+    @property
+    def sentence(self) -> str:
+        """What was decided, and by which check."""
+        failed = [check for check in self.checks if not check.is_passed]
+        if not failed:
+            return f"passed: {len(self.checks):,} of {len(self.checks):,} checks hold."
+        first = min(failed, key=lambda check: self.is_judged and check.is_inconclusive)
+        outcome = first.outcome if self.is_judged else "inconclusive"
+        n = len(failed) - 1
+        more = f" {n:,} other check{'s' * (n > 1)} did not pass." if n else ""
+        return f"{outcome}: {first.sentence or first.found}.{more}"
+
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
         checks = [asdict(check) | {"name": check.name} for check in self.checks]
+        for check in checks:
+            del check["sentence"], check["is_inconclusive"]
         return {
             "is_passed": self.is_passed,
             "is_judged": self.is_judged,

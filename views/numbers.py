@@ -34,6 +34,15 @@ def _trimmed(value: float, digits: str, signed: bool) -> str:
     return sign + (digits[1:] if digits.startswith("0.") else digits)
 
 
+def format_given(value: float) -> str:
+    """A number that a person gave, with the digits that it has, six at most.
+
+    >>> format_given(0.5), format_given(0.02), format_given(250.0), format_given(-0.05)
+    ('.5', '.02', '250', '-.05')
+    """
+    return _trimmed(value, f"{abs(value):.6g}", signed=False)
+
+
 def format_bounds(low: float | None, high: float | None, *, signed: bool = False) -> str:
     """An interval in brackets.
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any
 import typer
 
 from ...records.reading.problems import InputError
-from ..options import AsJson, print_result
+from ..options import AsJson
 from ..signatures import Folder, NewFile, Takes
 from ..stopping import GATE_FAILED, INCOMPLETE
-from ..tables import aligned, cell, figure, write_note
+from ..tables import cell, write_note, write_objects
 
 
 def gate(
@@ -55,8 +55,10 @@ def gate(
     from ...gates.bounds import bounds_of
     from ...gates.junit import junit_xml
     from ...gates.summary import summary as markdown
+    from ...gates.tables import verdict_view
     from ...gates.verdict import verdict_on
     from ...records.writing.files import write_file
+    from ...views.printing import print_view
     from ..views.partial import opened
 
     bounds = [*bounds_of(least or (), "--min"), *bounds_of(most or (), "--max", "<=")]
@@ -80,7 +82,10 @@ def gate(
         write_file(junit, junit_xml(verdict))
     if summary is not None:
         write_file(summary, markdown(verdict))
-    print_result([verdict.as_dict()], lambda: _table(verdict.checks), as_json=as_json)
+    if as_json:
+        write_objects([verdict.as_dict()])
+    else:
+        print_view(verdict_view(verdict))
     tell(verdict)
 
 
@@ -94,15 +99,6 @@ def tell(verdict: Any) -> None:
         return
     write_note(f"{messages(verdict.checks, verdict.folder)}\n")
     raise typer.Exit(GATE_FAILED if verdict.is_judged else INCOMPLETE)
-
-
-def _table(checks: Any) -> str:
-    rows = [["check", "value", "interval", "questions", "unjudged", ""]]
-    for check in checks:
-        counts = f"{check.n:,}", f"{check.n_unjudged:,}"
-        outcome = "passed" if check.is_passed else "failed"
-        rows.append([check.name, figure(check.value), check.bounds or "-", *counts, outcome])
-    return aligned(rows)
 
 
 def _share(text: str) -> float:

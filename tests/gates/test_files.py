@@ -43,7 +43,7 @@ def test_ids_and_texts_of_any_kind_break_neither_file():
     assert "a|b <i> &" in suite.find("testcase").get("classname")
     lines = summary(verdict(odd)).splitlines()
     columns = {line.replace("\\|", "").count("|") for line in lines if line.startswith("| ")}
-    assert columns == {8, 5}  # of the two tables
+    assert columns == {6, 5}  # of the two tables
     text = "\n".join(line for line in lines if line[:1] != "`")  # code is shown as it is
     assert "\x1b" not in text
     assert "<i>" not in text.replace("\\<i\\>", "")
@@ -51,9 +51,25 @@ def test_ids_and_texts_of_any_kind_break_neither_file():
 
 
 def test_the_summary_says_what_was_decided():
-    assert "Passed: 1 of 1" in summary(verdict(check(is_passed=True)))
+    assert "passed: 1 of 1" in summary(verdict(check(is_passed=True)))
     failed = summary(verdict(check(questions=[Question("t2", 0.1, 0.5)]), check(is_passed=True)))
-    assert "Failed: 1 of 2" in failed
-    assert "| t2 | 0.500 | 0.100 | -0.400 |" in failed
+    assert failed.startswith("### judge gate failed: ")
+    assert "| t2 | .500 | .100 | -.400 |" in failed
     assert "judge show results one t2" in failed
-    assert "Not decided" in summary(verdict(check("", ""), is_judged=False))
+    assert "inconclusive: " in summary(verdict(check("", ""), is_judged=False))
+
+
+def test_the_verdict_names_a_failure_before_what_is_inconclusive_and_counts_the_others():
+    unsure = check(sentence="V of one could be worse by more than .05", is_inconclusive=True)
+    failed = check("two", sentence="V of two is .300, wanted at least .4")
+    assert verdict(unsure).sentence == "inconclusive: V of one could be worse by more than .05."
+    both = verdict(unsure, failed, check("three", is_passed=True)).sentence
+    assert both == ("failed: V of two is .300, wanted at least .4. 1 other check did not pass.")
+
+
+def test_json_has_the_fields_that_ci_reads_and_no_words_of_the_verdict():
+    (row,) = verdict(check(sentence="why", is_inconclusive=True)).as_dict()["checks"]
+    assert set(row) == {
+        "run_id", "measure", "wanted", "is_passed", "found", "value", "low", "high", "n",
+        "n_unjudged", "questions", "name",
+    }  # fmt: skip

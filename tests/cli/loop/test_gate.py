@@ -32,6 +32,25 @@ def test_bounds_of_means_pass_or_fail_by_run(judge, judged):
     assert judge("gate", judged, "--max", "support_precision=0.49").code == 1
 
 
+def test_the_verdict_comes_first_and_no_line_is_wider_than_the_window(judge, judged):
+    for arguments, first in (
+        (("--min", "support_precision=0.5"), "passed: 3 of 3 checks hold."),
+        (
+            ("--min", "one:support_precision=0.51"),
+            "failed: support_precision of one is .500, wanted at least .51.",
+        ),
+        (
+            ("--max", "one:support_precision=0.4999"),  # .500 would look like it
+            "failed: support_precision of one is .5, wanted at most .4999.",
+        ),
+    ):
+        lines = judge("gate", judged, *arguments).out.splitlines()
+        assert lines[0] == first
+        assert max(map(len, lines)) <= 80
+    few = judge("gate", judged, "--baseline", judged, "--run", "one").out.split()
+    assert few[:6] == ["inconclusive:", "1", "question", "is", "too", "few"]
+
+
 def test_one_question_is_no_evidence_that_nothing_got_worse(judge, judged):
     same = judge("gate", judged, "--baseline", judged)
     assert same.code == 1
@@ -47,7 +66,8 @@ def test_ci_gets_junit_markdown_and_json(judge, judged, tmp_path):
     assert report["checks"][1]["value"] == 0.5
     suites = ElementTree.parse(tmp_path / "gate.xml").getroot()
     assert (suites.get("tests"), suites.get("failures")) == ("3", "2")
-    assert "Failed: 2 of 3" in (tmp_path / "gate.md").read_text(encoding="utf-8")
+    head = "### judge gate failed: support\\_precision of one is .500, wanted at least .51. 1 other"
+    assert head in (tmp_path / "gate.md").read_text(encoding="utf-8")
 
 
 SLIPS = (
