@@ -159,7 +159,8 @@ class Nuggets(Program):
         board.leave_open(measures, dict.fromkeys(unmade, 0) | ungraded)
         board.leave_open((LENGTH,), dict.fromkeys(unmade, 1))  # it may have no nuggets, and be out
         board.leave_unmade((), (*measures, LENGTH))
-        board.leave_out(MEASURES, folder.notes.get(LEFT_OUT, ()))
+        scores = [name for name in MEASURES if name != LENGTH]  # an answer has its words anyway
+        board.leave_out(scores, folder.notes.get(LEFT_OUT, ()))
 
     def take(self, theirs: ToolFiles) -> None:
         """See Program: nuggets of answers, the bank of a topic that has none in a file."""
