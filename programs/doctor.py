@@ -15,6 +15,8 @@ from ..backends.loop import run_sync
 from ..judges import SupportJudge, Verdict
 from ..judges.labels import CitationSupport
 from ..records.judgements import Provenance
+from ..views.numbers import format_money
+from ..views.table import Column, Kind, Row, Table, View
 from .config.sections import Config
 
 SENTENCE = "The bridge opened in 1932."
@@ -64,33 +66,42 @@ class Report:
         """For JSON."""
         return {**asdict(self), "advice": self.advice, "ready": self.is_ready}
 
-    def as_text(self, *, as_flags: bool = False) -> str:
+    def as_view(self, *, as_flags: bool = False) -> View:
         """For people.
 
         Args:
             as_flags: give the settings as flags of a command, not as lines of a config.
         """
-        cost = "unknown" if self.cost is None else f"${self.cost:.6f}"
-        lines = [f"{self.alias}: {self.model} at {self.endpoint}: "
-                 + ("ready" if self.is_ready else "not ready")]  # fmt: skip
-        if self.answers:
-            lines.append(
-                f"  answered {self.label!r} (wanted 'full') as {self.answered_by or 'no name'} "
-                f"in {self.latency_s:.2f} s; {self.prompt_tokens} + {self.completion_tokens} "
-                f"tokens, cost {cost}, {self.requests} requests"
-            )
-            lines.append(f"  schema: {self.schema}; log-probabilities: {_word(self.logprobs)}")
-        lines += [f"  {text}" for text in self.trouble]
+        state = "ready" if self.is_ready else "not ready"
+        verdict = f"{self.alias}: {self.model} at {self.endpoint}: {state}"
+        return View(verdict, [self._table()] if self.answers else [], self._notes(as_flags))
+
+    def _table(self) -> Table:
+        tokens = f"{self.prompt_tokens:,} + {self.completion_tokens:,}"
+        found = {
+            "label": f"{self.label!r} (wanted 'full')",
+            "answered by": self.answered_by or "no name",
+            "time": f"{self.latency_s:.2f} s",
+            "took": f"{self.requests:,} requests, {tokens} tokens",
+            "cost": format_money(self.cost),
+            "schema": self.schema,
+            "log-probabilities": _word(self.logprobs),
+        }
+        columns = [Column("check", Kind.NAME), Column("found", Kind.TEXT)]
+        return Table("", columns, [Row(pair) for pair in found.items()])
+
+    def _notes(self, as_flags: bool) -> list[str]:
+        notes = [*self.trouble]
         if self.settings and as_flags:
-            flags = " ".join(f"--set {line.replace(': ', '=', 1)}" for line in self.advice)
-            lines.append(f"  it is with these flags: {flags}")
+            notes.append("Ready with these flags:")
+            notes += [f"  --set {line.replace(': ', '=', 1)}" for line in self.advice]
         elif self.settings:
             import yaml
 
             entry = yaml.safe_dump({"models": {self.alias: self.settings}}, sort_keys=False)
-            lines += ["  it is with these lines in the config:"]
-            lines += [f"    {line}" for line in entry.splitlines()]
-        return "\n".join(lines) + "\n"
+            notes.append("Ready with these lines in the config:")
+            notes += [f"  {line}" for line in entry.splitlines()]
+        return notes
 
 
 def examine_all(config: Config) -> list[Report]:
@@ -256,7 +267,7 @@ def _ask(
     report.latency_s = time.monotonic() - began
     label = verdict.label
     if not report.answers and label != CitationSupport.FULL:
-        report.trouble.append(f"a plain case was labelled {label}: expect little of this model")
+        report.trouble.append(f"an easy case was labelled {label}: expect little of this model")
     report.answers, report.label, report.answered_by = True, label, where.model
     report.prompt_tokens += where.prompt_tokens
     report.completion_tokens += where.completion_tokens

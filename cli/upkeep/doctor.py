@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import sys
+from dataclasses import replace
+
 import typer
 
 from ..flags import Given, settings
 from ..hints import fit_hint
-from ..options import AsJson, print_result
+from ..options import AsJson
 from ..stopping import INCOMPLETE, INPUT
-from ..tables import shown
+from ..tables import write_objects
 
 
 @settings()
@@ -23,12 +26,17 @@ def doctor(given: Given, what: str | None = None, *, as_json: AsJson = False) ->
         what: A config file; without one, name --model.
     """
     from ...programs.doctor import examine_all
+    from ...views.printing import print_view
 
     is_bare = what is None and given.path is None
     reports = examine_all(given.config_of("support" if is_bare else what))
-    objects = (report.as_dict() for report in reports)
-    texts = (fit_hint(report.as_text(as_flags=is_bare)) for report in reports)
-    print_result(objects, lambda: "".join(map(shown, texts)), as_json=as_json)
+    if as_json:
+        write_objects(report.as_dict() for report in reports)
+    else:
+        for i, report in enumerate(reports):
+            sys.stdout.write("\n" if i else "")
+            fitted = replace(report, trouble=list(map(fit_hint, report.trouble)))
+            print_view(fitted.as_view(as_flags=is_bare))
     if any(report.unusable for report in reports):
         raise typer.Exit(INPUT)
     if not all(report.is_ready for report in reports):

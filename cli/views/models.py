@@ -3,9 +3,16 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
+from ...views.printing import print_view
+from ...views.table import Column, Kind, Row, Table, View
 from ..options import AsJson
-from ..tables import aligned, write_note, write_objects
+from ..tables import write_note, write_objects
+
+if TYPE_CHECKING:
+    from ...backends.presets.table import Preset
 
 
 def models(
@@ -33,15 +40,23 @@ def models(
     elif name is not None:
         sys.stdout.write(_lines(name))
     else:
-        rows = [["preset", "model", "licence", "tokens", "prompt", "known as a judge"]]
-        for each, one in PRESETS.items():
-            prompt = "its own" if one.own_prompt else "any"
-            length = "-" if one.context_length is None else f"{one.context_length:,}"
-            licence, used = one.licence or "see its card", one.used or "-"
-            rows.append([each, one.model, licence, length, prompt, used])
-        sys.stdout.write(aligned(rows, are_words=True))
-        more = "Config lines and sources: judge models NAME."
-        write_note(f"Use: --model preset:NAME --api-base URL. {more}\n")
+        print_view(View(tables=list(_tables(PRESETS))))
+        write_note("Use: --model preset:NAME --api-base URL\n")
+        write_note("Config lines and sources: judge models NAME\n")
+
+
+def _tables(presets: Mapping[str, Preset]) -> Iterator[Table]:
+    """Two, so that 80 columns hold whole names."""
+    preset = Column("preset", Kind.NAME)
+    columns = [preset, Column("model", Kind.NAME), Column("tokens", Kind.COUNT)]
+    rows = [Row([name, one.model, one.context_length]) for name, one in presets.items()]
+    yield Table("", columns, rows)
+    texts = [Column(head, Kind.TEXT) for head in ("licence", "prompt", "known as a judge")]
+    rows = []
+    for name, one in presets.items():
+        prompt = "its own" if one.own_prompt else "any"
+        rows.append(Row([name, one.licence or "see its card", prompt, one.used or None]))
+    yield Table("", [preset, *texts], rows)
 
 
 def _lines(name: str) -> str:

@@ -1,5 +1,7 @@
 """`judge doctor`: exit 0 ready, 3 usable with other settings, 2 unusable."""
 
+import re
+
 from mock_server import MockServer, Supports
 
 
@@ -20,7 +22,8 @@ def test_a_ready_model_is_told_with_what_the_call_took(judge):
     assert ran.code == 0, ran.err
     assert "ready" in ran.out
     assert "not ready" not in ran.out
-    assert "cost unknown" in ran.out
+    assert re.search("^cost +unknown$", ran.out, re.M)
+    assert max(map(len, ran.out.splitlines())) <= 80
     assert (row["ready"], row["requests"], row["cost"]) == (True, 2, None)
     assert row["prompt_tokens"] > 0
 
@@ -29,12 +32,12 @@ def test_a_model_without_schemas_is_told_what_to_set_and_runs_with_it(judge, tmp
     with MockServer(brain=full, supports=Supports(schema=False)) as server:
         ran = judge(*at(server))
         assert ran.code == 3
-        assert "with these flags: --set models.default.schema=json_object\n" in ran.out
+        assert "with these flags:\n  --set models.default.schema=json_object\n" in ran.out
         config = tmp_path / "judge.yaml"
         entry = f"{{model: hosted_vllm/mock, api_base: '{server.base_url}'}}"
         config.write_text(f"models: {{default: {entry}}}\n", encoding="utf-8")
         ran = judge("doctor", config)
-        assert "    models:\n      default:\n        schema: json_object\n" in ran.out
+        assert "  models:\n    default:\n      schema: json_object\n" in ran.out
         assert judge(*at(server, "models.default.schema=json_object")).code == 0
 
 

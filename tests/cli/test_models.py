@@ -60,7 +60,10 @@ def test_the_fingerprint_of_a_run_is_that_of_the_lines_that_judge_models_prints(
 
 def test_the_list_names_all_and_a_wrong_name_is_told(judge):
     listed = judge("models")
-    assert [line.split()[0] for line in listed.out.splitlines()[1:]] == list(PRESETS)
+    models, _ = listed.out.split("\n\n")
+    rows = [line.split()[:2] for line in models.splitlines()[1:]]
+    assert rows == [[name, one.model] for name, one in PRESETS.items()]
+    assert max(map(len, listed.out.splitlines())) <= 80
     assert "--model preset:NAME --api-base URL" in listed.err
     assert [row["name"] for row in judge("models", "--json").rows] == list(PRESETS)
     wrong = judge("models", "gpt-oss-20")

@@ -1,5 +1,7 @@
 """One real call tells whether a model is ready, and what to set where it is not."""
 
+import re
+
 import pytest
 import yaml
 from mock_server import Cut, MockServer, Prose, Status, Supports
@@ -8,6 +10,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.doctor import examine, examine_all
+from nuggetjudge.views.printing import render
 
 
 def full(body):
@@ -34,7 +37,7 @@ def test_without_a_price_the_cost_is_unknown():
     with MockServer(brain=full) as server:
         report = examine("m", model_at(server))
     assert report.cost is None
-    assert "cost unknown" in report.as_text()
+    assert re.search("^cost +unknown$", render(report.as_view()), re.M)
 
 
 def test_an_endpoint_without_json_schema_is_told_to_use_json_object():
@@ -133,11 +136,11 @@ def test_what_an_endpoint_refuses_is_found_and_with_the_lines_told_it_is_ready(
         assert report.requests == len(server.requests)
         n_requests += "schema" not in wanted  # whether it takes lengths in a schema is asked, too
         assert len(server.requests) <= 11 if by_trial else len(server.requests) == n_requests
-        _, lines = report.as_text().split("with these lines in the config:\n")
+        _, lines = render(report.as_view()).split("with these lines in the config:\n")
         settings = yaml.safe_load(lines)["models"]["m"]
         assert settings == wanted
         again = examine("m", model_at(server, **has | settings))
-        assert again.is_ready, again.as_text()
+        assert again.is_ready, render(again.as_view())
         assert again.requests == 1 + bool(again.logprobs) + ("schema" not in wanted)
 
 
