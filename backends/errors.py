@@ -41,15 +41,23 @@ class EndpointFailed(JudgeError):
     """The endpoint gave no reply.
 
     `hint`: what a user may change, which `detail` ends with; "" if nobody can say. `refused`: see
-    EndpointUnusable.
+    EndpointUnusable. `status`: of the last reply; 0: there was none.
     """
 
     def __init__(
-        self, reason: Reason, detail: str, raw: str = "", *, hint: str = "", refused: str = ""
+        self,
+        reason: Reason,
+        detail: str,
+        raw: str = "",
+        *,
+        hint: str = "",
+        refused: str = "",
+        status: int = 0,
     ) -> None:
         super().__init__(reason, f"{detail}. {hint}" if hint else detail, raw)
         self.hint = hint
         self.refused = refused
+        self.status = status
 
 
 class TooLong(JudgeError):

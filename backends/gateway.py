@@ -132,6 +132,7 @@ class Gateway:
         self._in_flight: dict[bytes, asyncio.Future[Reply]] = {}
         self._wires: dict[tuple[int, Shape], Wire] = {}
         self.left_out: set[Optional] = set()  # what the endpoint was seen not to take
+        self._takes_limit = False  # whether a request with our limit got a reply
         self._kinds: dict[tuple[str, int | None], Kind] = {}
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
@@ -257,8 +258,8 @@ class Gateway:
             completion.completion_tokens,
             attempts,
         )
-        chances, completion = self._weighed(completion, prompt, inputs)
-        return Reply(values, where, {}, chances), line_of(completion)
+        chances, outside, completion = self._weighed(completion, prompt, inputs)
+        return Reply(values, where, {}, chances, outside), line_of(completion)
 
     def _blanked(
         self,
@@ -288,8 +289,11 @@ class Gateway:
         """As `_fetch`, and again without what nobody asked for if the endpoint does not take it.
 
         A limit that is too short for the model, such as one that thinks first, is left out too.
+        Some endpoints refuse a limit without naming it: until one got a reply, a 400 without a
+        known cause is tried once more without it.
         """
         wire, unlimited = job.wire, False
+        is_guess = False
         while True:
             left_out = frozenset({*self.left_out, *(("limit",) if unlimited else ())})
             limit = None if "limit" in left_out else wire.limit
@@ -303,8 +307,13 @@ class Gateway:
                 continue
             except (EndpointUnusable, EndpointRefused) as error:
                 is_limit = error.refused in ("max_tokens", "max_completion_tokens")
+                is_vague = isinstance(error, EndpointRefused) and (
+                    error.status == 400 and not error.refused
+                )
                 if is_limit and limit is not None:
                     self.left_out.add("limit")
+                elif is_vague and limit is not None and not self._takes_limit:
+                    is_guess = unlimited = True
                 elif error.refused == "response_format" and (
                     wire.has_bounds and "bounds" not in left_out
                 ):
@@ -312,6 +321,10 @@ class Gateway:
                 else:
                     raise
                 continue
+            if limit is not None:
+                self._takes_limit = True
+            elif is_guess:
+                self.left_out.add("limit")
             if limit is None or completion.finish_reason != "length":
                 return completion
             if 0 < completion.completion_tokens < limit or find_loop(completion.text):
@@ -396,7 +409,8 @@ class Gateway:
                 fault = TooLong if error.refused == CONTEXT else JudgeError
                 raise fault(error.reason, detail) from None
             kind = EndpointLost if error.retryable else EndpointRefused
-            raise kind(error.reason, detail, hint=error.hint, refused=error.refused) from None
+            about = {"hint": error.hint, "refused": error.refused}
+            raise kind(error.reason, detail, status=error.status, **about) from None
         return wait
 
     def _cached(self, key: bytes, prompt: Prompt, inputs: Mapping[str, Any]) -> Reply | None:
@@ -406,25 +420,25 @@ class Gateway:
         try:
             completion = Completion(*orjson.loads(line))
             values = values_of(completion, prompt, inputs)
-            chances, _ = self._weighed(completion, prompt, inputs)
+            chances, outside, _ = self._weighed(completion, prompt, inputs)
         except (ValueError, TypeError, AttributeError, LookupError, JudgeOutputError):
             return None  # not one of ours: ask instead
         self.budget.usage.cache_hits += 1
         where = Provenance(completion.model, completion.finish_reason, cache_hit=True)
         record(key, completion.prompt_tokens, completion.completion_tokens, where)
-        return Reply(values, where, {}, chances)
+        return Reply(values, where, {}, chances, outside)
 
     def _weighed(
         self, completion: Completion, prompt: Prompt, inputs: Mapping[str, Any]
-    ) -> tuple[dict[str, Any], Completion]:
-        """The labels' probabilities, and the reply without the tokens that they do not need."""
+    ) -> tuple[dict[str, Any], dict[str, Any], Completion]:
+        """Probabilities of labels and of no label; the reply without tokens they do not need."""
         if not completion.tokens:
-            return {}, completion
+            return {}, {}, completion
         paths, text = self._wire(prompt, inputs).paths, prompt.object_in(completion.text)
         is_forced = self.config.renormalise and self.config.forces_labels
         least = LEAST_FORCED if is_forced else LEAST_ON_LABELS
-        chances, tokens = label_probabilities(text, completion.tokens, paths, least)
-        return chances, completion._replace(tokens=tokens)
+        chances, outside, tokens = label_probabilities(text, completion.tokens, paths, least)
+        return chances, outside, completion._replace(tokens=tokens)
 
     def _kind(self, prompt: Prompt, limit: int | None) -> Kind:
         most = limit if limit is not None else reply_limit(self.config)

@@ -26,6 +26,7 @@ LEAST = 1e-9  # a less probable alternative is not kept; masked tokens (-9999, -
 MOST_LOGPROB = 1e-3  # that rounding makes of 0
 LEAST_ON_LABELS = 0.5  # of the probability; with less, a label was not what the model was about
 LEAST_FORCED = 1e-6  # the same where a schema left it no other words
+LEAST_OUTSIDE = 0.01  # of the probability; less than this on no label is not told
 MOST_GRADES = 101  # a wider range of whole numbers is a count, not a scale
 
 _LOWER, _GAPS = bytes(range(256)).lower(), b" \t\r\n_-"
@@ -60,7 +61,7 @@ def label_probabilities(
     tokens: Sequence[Token],
     paths: Mapping[LabelPath, Mapping[str, str]],
     least: float = LEAST_ON_LABELS,
-) -> tuple[dict[str, Any], list[Token]]:
+) -> tuple[dict[str, Any], dict[str, Any], list[Token]]:
     """Probabilities of the labels in a reply that was parsed.
 
     The probability that fell on no label (`"unknown`, or alternatives that the endpoint did not
@@ -75,15 +76,17 @@ def label_probabilities(
 
     Returns: by output field {label: probability}, the sum 1, or for a map that by key; without
         the fields and keys of which nothing is known: the endpoint listed no alternatives, the
-        tokens do not spell the reply, or less than `least` is on labels. And the tokens
-        without what was not needed, from which the same comes out again.
+        tokens do not spell the reply, or less than `least` is on labels. Then, in the same form,
+        the probability that fell on no label, where it was LEAST_OUTSIDE or more. And the tokens without what
+        was not needed, from which the same comes out again.
     """
     plain = _plain(text.encode("utf-8", "replace"))
     begin = "".join(token for token, _ in tokens).rfind(plain) if paths else -1
     if begin < 0:
-        return {}, []
+        return {}, {}, []
     starts = list(accumulate((len(token) for token, _ in tokens), initial=0))[:-1]
     probabilities: dict[str, Any] = {}
+    outside: dict[str, Any] = {}
     used: set[int] = set()
     at, done = begin, 0
     for path, start in _values(text):
@@ -91,20 +94,35 @@ def label_probabilities(
             continue
         at, done = at + len(_plain(text[done:start].encode("utf-8", "replace"))), start
         first = _index(starts, at)
-        chances, end = _chances(tokens, first, at - starts[first], paths[path], least)
+        shares, end = _chances(tokens, first, at - starts[first], paths[path])
         used.update(range(first, end))
-        if chances is not None and len(path) == 1:
-            probabilities[path[0]] = chances
-        elif chances is not None:
-            probabilities.setdefault(path[0], {})[path[1]] = chances
+        total = math.fsum(shares.values())
+        if total < least:
+            continue
+        _put(probabilities, path, {label: share / total for label, share in shares.items()})
+        if 1 - total >= LEAST_OUTSIDE:
+            _put(outside, path, 1 - total)
     needed = range(_index(starts, begin), len(tokens))
-    return probabilities, [(tokens[i][0], tokens[i][1] if i in used else {}) for i in needed]
+    return (
+        probabilities,
+        outside,
+        [(tokens[i][0], tokens[i][1] if i in used else {}) for i in needed],
+    )
+
+
+def _put(values: dict[str, Any], path: LabelPath, value: Any) -> None:
+    if len(path) == 1:
+        values[path[0]] = value
+    else:
+        values.setdefault(path[0], {})[path[1]] = value
 
 
 def _chances(
-    tokens: Sequence[Token], i: int, skip: int, labels: Mapping[str, str], least: float
-) -> tuple[dict[str, float] | None, int]:
-    """What the labels share of the tokens from i on, and the first token that was not needed.
+    tokens: Sequence[Token], i: int, skip: int, labels: Mapping[str, str]
+) -> tuple[dict[str, float], int]:
+    """The probability of each label by the tokens from i on, and the first that was not needed.
+
+    Empty: nothing is known.
 
     Token i begins with `skip` characters that stand before the label.
     """
@@ -120,19 +138,16 @@ def _chances(
         prefix += token[len(lead) :]
         left = {label: form for label, form in alive.items() if _fits(prefix, form)}
         if not left or (not others and len(left) < len(alive)):
-            return None, i
+            return {}, i
         if others:
             steps.append((chances, alive))
         lead, alive, i = "", left, i + 1
     if len(alive) > 1:
-        return None, i
+        return {}, i
     shares = dict.fromkeys(alive, 1.0)
     for chances, could in reversed(steps):
         shares = _shared(chances, could, shares)
-    total = math.fsum(shares.values())
-    if total < least:
-        return None, i
-    return {label: share / total for label, share in shares.items()}, i
+    return shares, i
 
 
 def _shared(

@@ -164,9 +164,8 @@ class _Fitting:
         if self._settings.folds is not None:
             file = self._fit(self._examples.topics).file
         test = Tested(*(list(chain(*parts)) for parts in zip(*tested, strict=True)))
-        report = report_of(
-            self._judge, self._examples, self._settings, splits, test, self._judgements.unjudged
-        )
+        unjudged, raw = self._judgements.unjudged, self._judgements.verdicts.values()
+        report = report_of(self._judge, self._examples, self._settings, splits, test, unjudged, raw)
         return Calibration(described(file, report, self._judge, self._settings), report)
 
     def _fit(self, topics: Iterable[str]) -> _Fit:
@@ -265,7 +264,8 @@ def _with_prompts(
         [after[item.cell] for item in both],
         [],
     )
-    report = report_of(judge, examples, settings, splits, tested, unjudged + lost)
+    raw = [*before.values(), *after.values()]
+    report = report_of(judge, examples, settings, splits, tested, unjudged + lost, raw)
     report["optimiser"] = {
         name: value for name, value in asdict(optimised).items() if name != "prompts"
     }

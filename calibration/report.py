@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..judges import ItemJudge, Verdict
+from ..judges.verdicts import lacks_probabilities
 from ..metrics.probability import probability_scores, reliability_curve
 from ..records.reading.problems import InputError
 from .examples import Example, Examples
@@ -34,11 +35,13 @@ def report_of(
     splits: Sequence[Split],
     tested: Tested,
     unjudged: Counter[str],
+    raw: Iterable[Verdict],
 ) -> dict[str, Any]:
     """Figures before and after, their differences, and how they came about.
 
     Args:
         unjudged: how many items were not judged, by reason.
+        raw: all verdicts of the judge itself, of which some may lack their probabilities.
 
     Raises: InputError if no item was judged both before and after.
     """
@@ -78,6 +81,9 @@ def report_of(
         without = measured(truth, before, labels, topics, scale)
         report["topic_labels"] = settings.topic_labels
         report["without_topic_labels"] = as_row(without)
+    if judge.has_logprobs:
+        n = sum(lacks_probabilities(verdict.as_row()) for verdict in raw)
+        report["n_without_probabilities"] = n
     report |= _chances(tested, truth, scale)
     return report
 

@@ -176,6 +176,7 @@ def calibrate(
 def _report_text(report: Mapping[str, Any], out: Path | None) -> str:
     """What was fitted, on what, and whether it helped."""
     from ..calibration.fits import FIT_METHODS
+    from ..judges.verdicts import NO_PROBABILITIES
 
     lines = [
         f"{report['judge']} by {report['model'] or 'DSPy'}, method {report['method']}, "
@@ -209,6 +210,8 @@ def _report_text(report: Mapping[str, Any], out: Path | None) -> str:
         why = ", ".join(f"{reason} {n:,}" for reason, n in report["unjudged"].items())
         what = "lists were not made" if "match" in report else "items were not judged"
         lines.append(f"{report['n_unjudged']:,} {what} and are left out: {why}.")
+    if n := report.get("n_without_probabilities"):
+        lines.append(f"{n:,} {NO_PROBABILITIES}: judge doctor tells whether the model gives any.")
     if n := report.get("n_unmatched"):
         why = ", ".join(f"{reason} {n:,}" for reason, n in report["unmatched"].items())
         lines.append(f"{n:,} items of lists were not matched and are left out: {why}.")

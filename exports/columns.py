@@ -34,6 +34,7 @@ EVIDENCE: Kind = [
 SURE: dict[str, Kind] = {  # what may stand beside a label
     "score": "float",
     "probabilities": Pairs("float"),
+    "outside_probability": "float",
     "votes": Pairs("text"),
     "method": "text",
     "confidence": "float",

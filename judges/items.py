@@ -276,6 +276,8 @@ class ItemJudge(ExplainingJudge):
         verdict = Verdict(str(label), score, chances)
         if self.correction is not None:
             verdict = self.correction.verdict(verdict, self.scale, topic_id)
+        if (outside := reply.get_outside(self.output, key)) is not None:
+            verdict = verdict._replace(outside_probability=outside)
         if not self.says_why:
             return verdict
         return self.explained(verdict, reply, key, item)

@@ -101,7 +101,9 @@ class KeyPointFilter(ItemJudge):
             if chances is not None:
                 score = chances["yes"]
             if score is not None:
-                return [self._by_threshold(score, self.method, chances)], calls[0]
+                verdict = self._by_threshold(score, self.method, chances)
+                outside = reply.get_outside("verdict", None)
+                return [verdict._replace(outside_probability=outside)], calls[0]
         samples = (self._sample(i, items[0]) for i in range(self.samples))
         replies = await asyncio.gather(*samples)
         share = sum(reply.values["verdict"] == YesNo.YES for reply in replies) / self.samples

@@ -37,6 +37,7 @@ ITEMS = "items"  # the section of a config, and the name of items without a run
 _FIELDS = {
     *(name for names in KEY_FIELDS.values() for name in names),
     *("label", "annotator", "rationale", "raw", "score", "probabilities", "probability"),
+    "outside_probability",
     *("chosen_by", "other_label", "model", "backend", "self"),
     *("evidence", "is_quoted", "method", "votes", "confidence", "superseded"),
 }

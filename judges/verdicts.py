@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ..records.evidence import Evidence, all_quoted
 
-_LABEL_ALONE = (None,) * 9
+_LABEL_ALONE = (None,) * 10
+NO_PROBABILITIES = "labels without probabilities, although asked for"
+_OTHER_WAYS = {"probabilities", "score", "votes", "method", "confidence"}
 
 
 class Verdict(NamedTuple):
@@ -24,6 +27,7 @@ class Verdict(NamedTuple):
     `confidence`: of a cascade, how sure the label of its first stage was. `superseded`: that label,
     where a later stage gave another judgement.
     `parts`: of a label that code made of labels of parts, those by number, None: not judged.
+    `outside_probability`: what fell on no label before the probabilities were made to sum to 1.
     """
 
     label: str
@@ -36,6 +40,7 @@ class Verdict(NamedTuple):
     confidence: float | None = None
     superseded: str | None = None
     parts: dict[str, str | None] | None = None
+    outside_probability: float | None = None
 
     @property
     def is_quoted(self) -> bool | None:
@@ -56,6 +61,14 @@ class Verdict(NamedTuple):
         values: dict[str, Any] = self._asdict()
         values["evidence"] = [each.as_row() for each in self.evidence or ()] or None
         return row | {name: values[name] for name in self._fields[1:] if values[name] is not None}
+
+
+def lacks_probabilities(row: Mapping[str, Any]) -> bool:
+    """Whether a verdict, as a row, has nothing but a label of one model that was not fitted.
+
+    Nobody knows which member of a jury or stage of a cascade should have given probabilities.
+    """
+    return "label" in row and row.keys().isdisjoint(_OTHER_WAYS)
 
 
 @lru_cache(maxsize=1000)

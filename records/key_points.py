@@ -153,9 +153,7 @@ def entailment_row(entailment: Entailment) -> dict[str, Any]:
         "label": entailment.label,
         "evidence": [each.as_row() for each in entailment.evidence],
         "is_quoted": entailment.is_quoted,
-        **entailment.sure(),
-        **entailment.staged(),
-        **({} if entailment.rationale is None else {"rationale": entailment.rationale}),
+        **{k: v for k, v in entailment.as_fields().items() if k != "evidence"},
     }
 
 

@@ -42,15 +42,17 @@ class Explained(Row):
 class Leaning(Explained):
     """How sure a judge was of a label, and why it gave it, where it said so.
 
-    `score` in [0, 1]: how far it leans to the best label; `probabilities`: of each label; `votes`:
-    of a jury, the label of each member, None where it gave none; `method`: who gave the label of a
-    jury or cascade, where that is its adjudicator or a later stage; `confidence`: of a cascade,
+    `score` in [0, 1]: how far it leans to the best label; `probabilities`: of each label;
+    `outside_probability`: what fell on no label before those were made to sum to 1; `votes`: of a
+    jury, the label of each member, None where it gave none; `method`: who gave the label of a jury
+    or cascade, where that is its adjudicator or a later stage; `confidence`: of a cascade,
     how sure its first stage was; `superseded`: what that said, where a later stage decided;
     `parts`: of a label that code made of labels of parts, those by number, None: not judged.
     """
 
     score: float | None = None
     probabilities: dict[str, float] | None = None
+    outside_probability: float | None = None
     votes: dict[str, str | None] | None = None
     method: str | None = None
     confidence: float | None = None
@@ -67,7 +69,8 @@ class Leaning(Explained):
 
     def as_fields(self) -> dict[str, Any]:
         """What the judge gave beside a label, ready for JSON; empty where it gave only a label."""
-        return self.sure() | self.staged() | self._fields("parts") | self.why()
+        sure = self.sure() | self._fields("outside_probability")
+        return sure | self.staged() | self._fields("parts") | self.why()
 
     def _fields(self, *names: str) -> dict[str, Any]:
         fields = {name: getattr(self, name) for name in names}

@@ -34,13 +34,15 @@ class Reply(NamedTuple):
     """A judgement's checked values by output field, and where they came from.
 
     `scores` (of the lexical twin) and `probabilities` (of the labels, from log-probabilities) are
-    by output field too; both are empty where the model gives labels only.
+    by output field too; both are empty where the model gives labels only. `outside`, in the same
+    form: the probability that fell on no label, where it was not next to nothing.
     """
 
     values: dict[str, Any]
     provenance: Provenance
     scores: dict[str, Any] = {}  # noqa: RUF012  never written to
     probabilities: dict[str, Any] = {}  # noqa: RUF012
+    outside: dict[str, Any] = {}  # noqa: RUF012
 
     def at(self, field: str, key: str | None) -> tuple[Any, float | None, Any]:
         """Label, score and probabilities of a field, or of one key of a map; None: not known."""
@@ -51,6 +53,12 @@ class Reply(NamedTuple):
             score = None if score is None else score.get(key)
             chances = None if chances is None else chances.get(key)
         return label, score, chances
+
+    def get_outside(self, field: str, key: str | None) -> float | None:
+        """The probability that fell on no label of a field, or of one key of a map."""
+        outside = self.outside.get(field)
+        share: float | None = outside if key is None or outside is None else outside.get(key)
+        return share
 
 
 class Reader(Protocol):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nuggetjudge.backends.spending.price import cost_of, price_of
+from nuggetjudge.judges.verdicts import NO_PROBABILITIES
 from nuggetjudge.programs.config.sections import Config, JudgeConfig
 from nuggetjudge.programs.engine.estimates import Estimate
 from nuggetjudge.programs.engine.folders.constant_judges import constant_judges
@@ -74,8 +75,19 @@ def run_part(part: Part, out: Path, max_cost: float | None, quiet: bool) -> Stat
 def doubts(part: Part) -> list[str]:
     """What to know of the judge of a part that was run."""
     folder = part.config.run.out
+    if not (folder / MANIFEST).is_file():
+        return []
+    what = list(constant_judges(read_manifest(folder)))
+    if n := count_without_probabilities(part):
+        what.append(f"{part.name}: {n:,} {NO_PROBABILITIES}")
+    return what
+
+
+def count_without_probabilities(part: Part) -> int:
+    """Labels of a part that was run whose probabilities were asked for and did not come."""
+    folder = part.config.run.out
     there = (folder / MANIFEST).is_file()
-    return list(constant_judges(read_manifest(folder))) if there else []
+    return int(read_manifest(folder)["counts"].get(NO_PROBABILITIES, 0)) if there else 0
 
 
 def taken(part: Part) -> Taken:

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from typing import Any
 
 from .figures import Figures
-from .parts import State, Taken
+from .parts import State, Taken, count_without_probabilities
 from .plan import Part
 
 COLUMNS = (
@@ -30,6 +30,7 @@ def row_of(part: Part, state: State, figures: Sequence[Figures], took: Taken) ->
         "window": part.window,
         "state": str(state),
         "n_items": len(part.items),
+        "n_without_probabilities": count_without_probabilities(part),
         **asdict(took),
         "questions": [asdict(one) for one in figures],
     }

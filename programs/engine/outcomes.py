@@ -37,6 +37,7 @@ Count = Annotated[int, Strict(), Ge(0)]
 _LEANING = {  # what stands beside the label, see Verdict.as_row
     "score": NotRequired[StrictFloat],
     "probabilities": NotRequired[dict[str, StrictFloat]],
+    "outside_probability": NotRequired[StrictFloat],
     "evidence": NotRequired[list[Evidence]],
     "rationale": NotRequired[StrictStr],
     "method": NotRequired[StrictStr],

@@ -14,6 +14,7 @@ from ...backends.errors import EndpointUnusable
 from ...backends.loop import run_sync
 from ...backends.tracing.judgements import run_span, traced
 from ...backends.wire import KEY_BYTES
+from ...judges.verdicts import NO_PROBABILITIES, lacks_probabilities
 from ...records.evidence import wrong_quotes
 from ...records.judgements import Judged, Outcome, Reason, Unjudged
 from ...records.labels.cells import FIRST, VERIFIED
@@ -83,10 +84,8 @@ class Outcomes:
                     self._results.labels[f"{judge}.{member}"][vote] += 1
         if n_wrong := sum(map(wrong_quotes, verdicts)):
             self._results.count("quotes that do not stand in the judged text", n_wrong)
-        if self._wants_probabilities:
-            bare = [row for row in verdicts if "label" in row and "probabilities" not in row]
-            if n_bare := sum("votes" not in row and "method" not in row for row in bare):
-                self._results.count("labels without probabilities, although asked for", n_bare)
+        if self._wants_probabilities and (n_bare := sum(map(lacks_probabilities, verdicts))):
+            self._results.count(NO_PROBABILITIES, n_bare)
         verified = [row for row in verdicts if row.get("method") == VERIFIED]
         if verified:
             self._results.count("labels that were verified", len(verified))

@@ -23,7 +23,8 @@ ENVELOPE = "castorini.cli."  # `schema_version` of the tools that wrap their row
 HIGHEST_GRADE = 100  # tools make an array as long as the highest grade
 A_GRADE = f"a whole number from -{HIGHEST_GRADE} to {HIGHEST_GRADE}"
 _LABELS = {str, int, NoneType}  # what labels by member, or by part, may be written as
-_SURE = ("score", "probabilities", "votes", "parts", "confidence", "superseded")
+_SHARES = ("score", "outside_probability")
+_SURE = (*_SHARES, "probabilities", "votes", "parts", "confidence", "superseded")
 _LEANING = frozenset((*_SURE, "rationale", "evidence"))
 _INTEGER = re.compile(r"[+-]?[0-9]{1,15}(\.0*)?")
 
@@ -142,18 +143,21 @@ class Line:
     def leaning(self) -> dict[str, Any]:
         """What a judge gave beside a label, if there; what is no such thing is not used.
 
-        `score`, `probabilities`, `votes`, `method`, `confidence`, `superseded`, `parts`, and what
-        `why` finds.
+        `score`, `probabilities`, `outside_probability`, `votes`, `method`, `confidence`,
+        `superseded`, `parts`, and what `why` finds.
         """
         details: dict[str, Any] = {}
         if _LEANING.isdisjoint(self.row):
             return details
-        score, chances = self.row.get("score"), self.row.get("probabilities")
-        if score is not None and (number := as_share(score)) is not None:
-            details["score"] = number
-        elif score is not None:
-            what = f"field {self.name('score')!r} is {show(score)}, wanted 0 to 1; not used"
-            self.keep("score", what)
+        chances = self.row.get("probabilities")
+        for field in _SHARES:
+            if (share := self.row.get(field)) is None:
+                continue
+            if (number := as_share(share)) is not None:
+                details[field] = number
+            else:
+                what = f"field {self.name(field)!r} is {show(share)}, wanted 0 to 1; not used"
+                self.keep(field, what)
         if isinstance(chances, dict) and None not in map(as_share, chances.values()):
             details["probabilities"] = {label: as_share(p) for label, p in chances.items()}
         elif chances is not None:

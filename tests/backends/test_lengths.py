@@ -6,7 +6,7 @@ import pytest
 from mock_server import MockServer, Reply, Supports
 
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.backends.errors import EndpointUnusable, JudgeOutputError
+from nuggetjudge.backends.errors import EndpointRefused, EndpointUnusable, JudgeOutputError
 from nuggetjudge.backends.replies.loops import find_loop
 from nuggetjudge.backends.wire import Wire
 from nuggetjudge.judges import AnswerWriter, Nuggetizer, SupportJudge
@@ -112,6 +112,30 @@ def test_a_model_that_thinks_past_the_limit_is_asked_without_it(open_gateway, as
         limits = [received.body.get("max_tokens") for received in server.requests]
         assert limits[0] is not None
         assert limits[1:] == [None, None]
+
+
+def test_an_endpoint_that_refuses_the_limit_without_naming_it_is_asked_without_it(
+    open_gateway, ask
+):
+    supports = Supports(max_tokens=False, is_vague=True)
+    with MockServer(brain=says({"verdict": "full"}), supports=supports) as server:
+        gateway = open_gateway(server, model="hosted_vllm/mock")
+        for text in "ab":
+            assert ask(gateway, text).values == {"verdict": "full"}
+        limits = [received.body.get("max_tokens") for received in server.requests]
+        assert limits[0] is not None
+        assert limits[1:] == [None, None]
+
+
+def test_a_refusal_with_another_cause_is_not_taken_for_one_of_the_limit(open_gateway, ask):
+    supports = Supports(temperature=False, is_vague=True)
+    with MockServer(brain=says({"verdict": "full"}), supports=supports) as server:
+        gateway = open_gateway(server, model="hosted_vllm/mock")
+        with pytest.raises(EndpointRefused):
+            ask(gateway)
+        limits = [received.body.get("max_tokens") for received in server.requests]
+        assert [limit is None for limit in limits] == [False, True]
+        assert not gateway.left_out
 
 
 # --- a reply that repeats itself

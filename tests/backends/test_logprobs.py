@@ -62,9 +62,9 @@ def probabilities(tokens: Tokens, text: str | None = None, **fields: Any) -> dic
     """Of a reply with these fields; the text is what the tokens spell."""
     paths = label_paths(schema(**fields or {"verdict": enum(*VERDICT)}))
     text = text_of(tokens) if text is None else text
-    shares, kept = label_probabilities(text, read_tokens(logprobs(tokens)), paths)
+    shares, _, kept = label_probabilities(text, read_tokens(logprobs(tokens)), paths)
     # What is kept says the same again, byte for byte, also after a cache has written and read it.
-    again, kept_again = label_probabilities(text, orjson.loads(orjson.dumps(kept)), paths)
+    again, _, kept_again = label_probabilities(text, orjson.loads(orjson.dumps(kept)), paths)
     assert orjson.dumps(again) == orjson.dumps(shares)
     assert orjson.dumps(kept_again) == orjson.dumps(kept)
     return shares
@@ -124,7 +124,7 @@ def test_a_token_drawn_from_below_the_listed_ones_counts_by_its_own_log_probabil
     choice_logprobs = logprobs(['{"verdict":"', ("none", {"full": 0.7, "partial": 0.2}), '"}'])
     choice_logprobs["content"][1]["logprob"] = math.log(0.1)
     paths = label_paths(schema(verdict=enum(*VERDICT)))
-    shares, _ = label_probabilities('{"verdict":"none"}', read_tokens(choice_logprobs), paths)
+    shares, *_ = label_probabilities('{"verdict":"none"}', read_tokens(choice_logprobs), paths)
     assert shares == {"verdict": approx(full=0.7, partial=0.2, none=0.1)}
 
 
@@ -295,7 +295,7 @@ def test_tokens_that_are_not_needed_are_kept_without_alternatives():
               ("full", {"full": 0.9, "none": 0.1, "x": 1e-10}), '"}']  # fmt: skip
     paths = label_paths(schema(why={"type": "string"}, v=enum("full", "none")))
     text = text_of(tokens[1:])
-    _, kept = label_probabilities(text, read_tokens(logprobs(tokens)), paths)
+    *_, kept = label_probabilities(text, read_tokens(logprobs(tokens)), paths)
     needed = [(token, set(others)) for token, others in kept if others]
     assert needed == [('"', {'"'}), ("full", {"full", "none"})]
     assert "".join(token for token, _ in kept) == text
@@ -332,7 +332,7 @@ def test_texts_stand_in_where_an_endpoint_gives_no_bytes():
         for part in (token, *token["top_logprobs"]):
             part["bytes"] = None
     paths = label_paths(schema(why={"type": "string"}, v=enum("ja", "nein")))
-    shares, _ = label_probabilities('{"why": "λ", "v": "ja"}', read_tokens(choice_logprobs), paths)
+    shares, *_ = label_probabilities('{"why": "λ", "v": "ja"}', read_tokens(choice_logprobs), paths)
     assert shares == {"v": approx(ja=0.8, nein=0.2)}
 
 
@@ -437,7 +437,7 @@ def test_any_tokens_give_shares_that_sum_to_one_or_nothing(rows):
     paths = label_paths(schema(verdict=enum(*VERDICT)))
     tokens = read_tokens(logprobs(rows))
     for end in ('"full"}', '"none"}'):
-        shares, _ = label_probabilities('{"verdict": ' + end, tokens, paths)
+        shares, *_ = label_probabilities('{"verdict": ' + end, tokens, paths)
         assert shares == {} or sum(shares["verdict"].values()) == pytest.approx(1.0)
 
 
@@ -463,8 +463,9 @@ def test_labels_that_a_schema_forced_share_what_little_was_on_them():
     paths = label_paths(schema(verdict=enum(*VERDICT)))
     read = read_tokens(logprobs(tokens))
     assert label_probabilities(text_of(tokens), read, paths)[0] == {}
-    shares, _ = label_probabilities(text_of(tokens), read, paths, LEAST_FORCED)
+    shares, outside, _ = label_probabilities(text_of(tokens), read, paths, LEAST_FORCED)
     assert shares["verdict"] == pytest.approx({"none": 0.75, "partial": 0.0, "full": 0.25})
+    assert outside["verdict"] == pytest.approx(0.96)
 
 
 def test_where_nothing_at_all_is_on_labels_there_are_none_even_so():

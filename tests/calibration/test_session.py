@@ -114,6 +114,20 @@ def test_probabilities_of_a_model_are_what_is_fitted(labels, model, server):
     assert scores["after"]["log_loss"] < scores["before"]["log_loss"]
 
 
+def test_labels_that_came_without_their_probabilities_are_counted(
+    labels, model, server, monkeypatch
+):
+    import mock_api
+
+    tell, silent = mock_api.logprobs_of, iter([True] * 5)
+    monkeypatch.setattr(mock_api, "logprobs_of", lambda *a: None if next(silent, 0) else tell(*a))
+    plain = nj.calibrate(labels, "support", "ordinal", **{**model, "cache": False}).report
+    assert "n_without_probabilities" not in plain
+    model["model"]["logprobs"] = True
+    report = nj.calibrate(labels, "support", "ordinal", **{**model, "cache": False}).report
+    assert report["n_without_probabilities"] == 5
+
+
 def test_items_that_were_not_judged_are_left_out_and_counted(labels, model, server):
     refused = {row["sentence"] for row in ROWS[::9]}
     server.faults = lambda _, body: Refusal() if input_of(body)["sentence"] in refused else None

@@ -117,6 +117,16 @@ def test_the_table_has_each_judge_beside_people_and_the_lexical_judge(study, mod
         assert private not in sent
 
 
+def test_labels_that_came_without_their_probabilities_are_counted(study, capsys, monkeypatch):
+    import mock_api
+
+    tell, silent = mock_api.logprobs_of, iter([True] * 3)
+    monkeypatch.setattr(mock_api, "logprobs_of", lambda *a: None if next(silent, 0) else tell(*a))
+    _, report = study("--sets", CLAIMS, "--set", "models.default.logprobs=true")
+    assert [part["n_without_probabilities"] for part in report["parts"]] == [3]
+    assert "3 labels without probabilities, although asked for" in capsys.readouterr().err
+
+
 def rows_in(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 

@@ -75,6 +75,16 @@ def test_a_table_tells_before_after_and_whether_it_helped(judge, labels, tmp_pat
     )
 
 
+def test_labels_without_the_probabilities_that_were_asked_for_are_said(
+    judge, labels, server, monkeypatch
+):
+    monkeypatch.setattr("mock_api.logprobs_of", lambda *_: None)
+    asked = (*model_of(server), "--set", "models.default.logprobs=true")
+    ran = judge("calibrate", labels, *THRESHOLD, *asked)
+    assert ran.code == 0, ran.err
+    assert "72 labels without probabilities, although asked for" in " ".join(ran.out.split())
+
+
 def test_folds_are_advised_where_they_may_be_used_alone():
     """A prompt is fitted once, so `--folds` beside `--method few-shot` is refused."""
     row = {"value": 0.5, "low": 0.1, "high": 0.8}

@@ -8,6 +8,8 @@ from mock_server import MockServer, Reply, input_of
 
 import nuggetjudge as nj
 from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.records.reading.problems import Problems
+from nuggetjudge.records.support import read_support
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
 CITED = {"full": 0.6, "partial": 0.3, "none": 0.1}
@@ -72,6 +74,38 @@ def test_labels_are_written_with_their_score_and_probabilities(run):
             is_first = nugget["assignment"] == "support"  # of its window
             assert nugget["probabilities"] == pytest.approx(FIRST if is_first else OTHER)
             assert nugget["score"] == pytest.approx(0.8 if is_first else 0.05 + 0.15 / 2)
+
+
+def test_what_fell_on_no_label_is_kept_beside_the_label_and_read_back(run, server, tmp_path):
+    """A server that reports before the grammar's mask, with .8 of the probability on no label."""
+    plain = run("plain")
+    assert not any("outside_probability" in row for row in rows(plain, "support.jsonl"))
+
+    def unmasked(body):
+        reply = brain(body)
+        few = {name: p / 5 for name, p in CITED.items()}
+        return Reply(reply.content, probabilities=few) if "passage" in input_of(body) else reply
+
+    server.brain = unmasked
+    result = run("unmasked", "run.cache=false")
+    cited = [row for row in rows(result, "support.jsonl") if "probabilities" in row]
+    assert len(cited) > 50
+    for row in cited:
+        assert row["probabilities"] == pytest.approx(CITED)
+        assert row["outside_probability"] == pytest.approx(0.8, abs=0.01)
+    problems = Problems()
+    read = [
+        citation.outside_probability
+        for labels in read_support(result.folder / "support.jsonl", problems)
+        for sentence in labels.sentences
+        for citation in sentence.citations
+        if citation.probabilities is not None
+    ]
+    assert read == [row["outside_probability"] for row in cited]
+    assert not problems
+    before = (result.folder / "support.jsonl").read_bytes()
+    again = run("unmasked", "run.cache=false")  # from its journal
+    assert (again.folder / "support.jsonl").read_bytes() == before
 
 
 def test_a_run_from_the_cache_writes_the_same_bytes(run, server):
