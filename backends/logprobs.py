@@ -77,8 +77,8 @@ def label_probabilities(
     Returns: by output field {label: probability}, the sum 1, or for a map that by key; without
         the fields and keys of which nothing is known: the endpoint listed no alternatives, the
         tokens do not spell the reply, or less than `least` is on labels. Then, in the same form,
-        the probability that fell on no label, where it was LEAST_OUTSIDE or more. And the tokens without what
-        was not needed, from which the same comes out again.
+        the probability that fell on no label, where it was LEAST_OUTSIDE or more. And the tokens
+        without what was not needed, from which the same comes out again.
     """
     plain = _plain(text.encode("utf-8", "replace"))
     begin = "".join(token for token, _ in tokens).rfind(plain) if paths else -1
