@@ -132,7 +132,7 @@ class Gateway:
         self._in_flight: dict[bytes, asyncio.Future[Reply]] = {}
         self._wires: dict[tuple[int, Shape], Wire] = {}
         self.left_out: set[Optional] = set()  # what the endpoint was seen not to take
-        self._takes_limit = False  # whether a request with our limit got a reply
+        self._knows_limit = False  # whether it was seen to take our limit, or to refuse more
         self._kinds: dict[tuple[str, int | None], Kind] = {}
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
@@ -312,17 +312,18 @@ class Gateway:
                 )
                 if is_limit and limit is not None:
                     self.left_out.add("limit")
-                elif is_vague and limit is not None and not self._takes_limit:
+                elif is_vague and limit is not None and not self._knows_limit:
                     is_guess = unlimited = True
                 elif error.refused == "response_format" and (
                     wire.has_bounds and "bounds" not in left_out
                 ):
                     self.left_out.add("bounds")
                 else:
+                    self._knows_limit |= is_guess
                     raise
                 continue
             if limit is not None:
-                self._takes_limit = True
+                self._knows_limit = True
             elif is_guess:
                 self.left_out.add("limit")
             if limit is None or completion.finish_reason != "length":

@@ -64,7 +64,7 @@ def assert_ended(ran, folder, *messages):
         ),
         (Status(429), 5, ("HTTP 429", "models.default.rpm (--set)")),
         (Status(500), 5, ("HTTP 500", "its own log")),
-        (Status(400), 5, ("HTTP 400", "`judge doctor`")),
+        (Status(400), 6, ("HTTP 400", "`judge doctor`")),
         (HtmlBody(), 5, ("not a chat completion", "ends in /v1")),
         (NotChatShape(), 5, ("not a chat completion", "ends in /v1")),
         (Prose(), 40, ("none of the first 20 replies", "wanted one JSON object", "doctor")),
@@ -170,5 +170,5 @@ def test_a_run_that_goes_on_has_shown_that_its_model_answers(long, tmp_path):
         scores = (tmp_path / "out" / "scores.jsonl").read_bytes()
         again = long(server.base_url, *ONE_BY_ONE)
         assert again.code == 3, again.err
-        assert len(server.requests) == MANY + 20
+        assert len(server.requests) == MANY + 20 + 1  # one without a limit of the reply
         assert (tmp_path / "out" / "scores.jsonl").read_bytes() == scores
