@@ -130,6 +130,7 @@ def made_hostile(results: Path) -> None:
     ]
     _lines(results / "unjudged.jsonl", unjudged)
     manifest = json.loads((results / "manifest.json").read_text("utf-8"))
+    del manifest["files"]  # digests: edited results are refused
     for model in manifest["config"]["models"].values():
         model["model"] = f"openai/{TEXTS['image']}"
     manifest["answered_by"] = [TEXTS["image"], TEXTS["end of script"]]
