@@ -50,6 +50,12 @@ def workers():
     return [p for p, name in descendants(os.getpid()).items() if name.startswith("ray::Worker")]
 
 
+def finished_while_both_wait(server):
+    """Replies written, 0 unless more requests wait than one of two workers may have."""
+    n_finished = server.n_finished
+    return n_finished if len(server.requests) - n_finished > CONCURRENCY // 2 else 0
+
+
 @pytest.fixture
 def kill_one():
     """`kill_one(server, n)` kills a worker when n replies were written; returns when it did.
@@ -85,7 +91,7 @@ def test_a_killed_worker_is_replaced_and_nothing_finished_is_asked_again(
         local = demo(server, "local", "support", **settings).folder
         server.clear()
         server.latency_s = 0.1
-        killed_s = kill_one(server, 30)
+        killed_s = kill_one(server, 30, finished_while_both_wait)
         result = demo(server, "ray", "support", **settings)
         (at,) = killed_s
     assert result.is_complete
