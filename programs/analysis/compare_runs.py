@@ -38,8 +38,6 @@ PRIMARY = ("V_strict", "support_precision", "coverage", "report_coverage", "nDCG
 
 DRAWS: Draws = {"resamples": RESAMPLES, "seed": 0, "level": LEVEL}
 
-# What stands below means whose difference is another.
-OVER_BOTH = "A difference is over the topics that both runs have, a mean over all of its run."
 NOT_ALL_JUDGED = "HSD needs 2 topics on which every run was judged, and there are fewer"
 
 
