@@ -14,7 +14,7 @@ _SETTING = re.compile(
 )
 _FLAGS = {"api_base": "--api-base", "name": "--model"}
 
-_entry = ""  # of `models:` in the config file of this command, * of several; "": there is no file
+_entry = ""  # the entry of `models:` in this command's config file, * for several; "": no file
 
 
 def note_config(path: Path | None, models: Collection[str]) -> None:

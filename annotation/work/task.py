@@ -41,7 +41,7 @@ from .wording import (
 )
 
 REQUIRED = "required"
-_MOST_QUESTION = 200  # characters of what stands over an item
+_MOST_QUESTION = 200  # characters of the question above an item
 _WHERE_KNOWN = ("title", "sub_narratives")  # shown where a text has some
 
 

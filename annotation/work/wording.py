@@ -131,9 +131,9 @@ def shown_labels(kind: Kind, scale: Sequence[str], guidelines: str = "") -> list
 
 
 def _meanings_in(guidelines: str, shown: Sequence[ShownLabel]) -> dict[str, str]:
-    """What stands behind "label:" or its word, up to the next label or the end of the paragraph.
+    """The text after "label:" or its word, up to the next label or the end of the paragraph.
 
-    A label that stands there twice has two meanings, so it is left out.
+    A label that is defined twice has two meanings, so it is left out.
     """
     labels = {name.lower(): one.label for one in shown for name in (one.label, one.word)}
     names = "|".join(re.escape(name) for name in sorted(labels, key=len, reverse=True))

@@ -228,7 +228,7 @@ def _load(model: str, options: Mapping[str, Any]) -> Any:
         except Exception as error:  # of vLLM, torch or the model's files
             raise EndpointUnusable(
                 f"vLLM cannot load {model!r}: {first_line(error)}\n"
-                "Check the model's name and the model's vllm; vLLM's own log stands above"
+                "Check the model's name and the model's vllm; vLLM's own log is above"
             ) from None
 
 

@@ -39,13 +39,13 @@ _TO_DIGITS = str.maketrans({"˒": ","} | dict(zip(_SMALL, "0123456789", strict=T
 _TO_SMALL = str.maketrans("0123456789", _SMALL)
 _HTML_SMALL = re.compile(r"<sup>\s*(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\s*</sup>", re.I)
 _SUPERSCRIPT = re.compile(rf"(?<!\s)[{_SMALL}]+(?:[,;˒–-][{_SMALL}]+)*(?![\w⁺⁻])")
-_EXPONENT = re.compile(  # what stands before one
+_EXPONENT = re.compile(  # the text before an exponent
     r"(?:^|[\s\d₀-₉+*/^(|)⁻−-]|(?<!\w)(?:[a-zµμ]|[cdkmnµμ]m|ft|in|mi|yd|inch|feet|foot|sec|rad"
     r"|sin|cos|tan|log|exp))$",
     re.I,
 )
 _ROUND = re.compile(r"\(\s*\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\s*\)")
-_COUNTED = re.compile(  # what stands before a number in round brackets that names something else
+_COUNTED = re.compile(  # the text before a number in round brackets that is no citation
     r"(?:^[\W\d_]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|equations?|eqs?"
     r"|figures?|figs?|tables?|sections?|secs?|steps?|items?|points?|options?|parts?|numbers?|nos?"
     r"|types?|phases?|stages?|levels?|grades?|class|chapters?|versions?|rules?|questions?)\.?\s*)$",
