@@ -20,7 +20,7 @@ export PYTHONDONTWRITEBYTECODE :=
 .PHONY: demo docs pages test storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench study chromium constraints constraints-vllm constraints-extras clean
 
 demo: $(READY)
-	$(BIN)/judge run examples/collection/judge.yaml
+	$(BIN)/judge run examples/demo/judge.yaml
 
 test: $(READY)
 	$(PYTEST) -m "not slow"

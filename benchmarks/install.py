@@ -119,7 +119,7 @@ def _measured(revision: str, starts: int = STARTS) -> Installed:
             "import nuggetjudge": ["python", "-c", "import nuggetjudge"],
             "judge --help": ["judge", "--help"],
             "judge run (the demo, lexical)": [
-                "judge", "run", str(source / "examples/collection/judge.yaml"), "--force",
+                "judge", "run", str(source / "examples/demo/judge.yaml"), "--force",
                 "--out", str(Path(folder) / "results"),
             ],
         }  # fmt: skip

@@ -24,7 +24,7 @@ from nuggetjudge.programs.protocols.program import Program
 from nuggetjudge.programs.run import judge_collection
 from nuggetjudge.records.judgements import Judged, Unjudged
 
-DEMO = Path(__file__).resolve().parents[1] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[1] / "tests" / "collection"
 FILE = "sought.jsonl"
 MODEL = {"retries": 0, "price": {"input": 2, "output": 8}}
 

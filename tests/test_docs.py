@@ -63,7 +63,7 @@ def test_ratings_in_windows_cost_what_the_page_says(home):
 
 def test_the_page_of_agents_shows_a_trace_and_a_table_of_its_example(home):
     page = (ROOT / "docs" / "agents.md").read_text(encoding="utf-8")
-    tables = printed(home, "judge run examples/collection/evidence.yaml").split("\n\n")
+    tables = printed(home, "judge run examples/demo/evidence.yaml").split("\n\n")
     assert sum(f"evidence.yaml\n{table}\n```" in page for table in tables) == 1
     command = re.search(r"^[$] (judge trace .*)", page, re.MULTILINE)[1]
     assert f"$ {command}\n{printed(home, command)}```" in page

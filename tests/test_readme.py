@@ -42,7 +42,7 @@ def test_the_readme_is_short():
 def test_the_trace_shown_is_what_the_search_for_evidence_leaves(tmp_path):
     shown = block_after("the second, step by step:", "docs/agents.md")
     judge = ("-m", "nuggetjudge")
-    printed(*judge, "run", "examples/collection/evidence.yaml", "--quiet", cwd=tmp_path)
+    printed(*judge, "run", "examples/demo/evidence.yaml", "--quiet", cwd=tmp_path)
     (tmp_path / "examples").unlink()
     asked = ("trace", "results/evidence", "demo-bridges/miscited/1")
     assert printed(*judge, *asked, cwd=tmp_path) == shown
@@ -79,9 +79,9 @@ def test_the_judge_of_ones_own_is_judged_measured_and_calibrated_as_shown(tmp_pa
     page = "docs/trust/index.md"
     shown = block_after("prints, the middle one in part:", page).split("\n")
     commands = block_after("what answers without a model\n```", page).split("\n")
-    assert commands.pop(0) == "cd examples/collection"
-    home = tmp_path / "collection"
-    shutil.copytree(ROOT / "examples/collection", home)
+    assert commands.pop(0) == "cd examples/demo"
+    home = tmp_path / "demo"
+    shutil.copytree(ROOT / "examples/demo", home)
     definition = block_after("and tested on others:", page).replace(
         "    # what answers without a model", ""
     )
@@ -105,7 +105,7 @@ def test_pipelines_are_run_and_compared_as_shown(tmp_path):
     page = "docs/retrieval.md"
     judge(block_after("On the demo's passages, as a TREC run:", page), tmp_path)
     assert (tmp_path / "results/diverse.run").is_file()
-    shown = block_after("judge run examples/collection/pipelines.yaml\n```\n", page)
+    shown = block_after("judge run examples/demo/pipelines.yaml\n```\n", page)
     commands = block_after("compares three pipelines so, without a model:", page)
     assert judge(commands, tmp_path) == shown
 

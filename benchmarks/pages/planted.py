@@ -2,7 +2,7 @@
 
     python -m benchmarks.pages.planted DATA
 
-It needs no data: the agent of examples/collection/checked.yaml searches the passages there, and the
+It needs no data: the agent of examples/demo/checked.yaml searches the passages there, and the
 models are rules that obey whatever they take for an instruction.
 """
 
@@ -40,7 +40,7 @@ from nuggetjudge.records.labels.items import item_lines, read_items
 from nuggetjudge.records.passages import read_passages
 from nuggetjudge.records.reading.problems import Problems
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "collection"
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "demo"
 ITEMS, REPEATS = 30, 3
 DATA = re.compile(r"<data>\n.*?\n</data>", re.DOTALL)
 COMMAND = re.compile(

@@ -125,8 +125,8 @@ def added(prompts: Iterable[int]) -> tuple[int, int]:
 
 
 def demo() -> Iterator[Work]:
-    """Relevance, nuggets, support and battles of examples/collection."""
-    folder = EXAMPLES / "collection"
+    """Relevance, nuggets, support and battles of examples/demo."""
+    folder = EXAMPLES / "demo"
     names = {"topics": "topics.tsv", "passages": "passages.jsonl", "candidates": "candidates.jsonl"}
     data: dict[str, Any] = {name: str(folder / file) for name, file in names.items()}
     data |= {"qrels": str(folder / "qrels.txt"), "runs": [f"{folder}/runs/*.jsonl"]}

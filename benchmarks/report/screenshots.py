@@ -15,7 +15,7 @@ from pathlib import Path
 from ..processes import ROOT
 from .view import chromium_flags, chromium_path
 
-EXAMPLES = ROOT / "examples" / "collection"
+EXAMPLES = ROOT / "examples" / "demo"
 ANSWER = "answer?topic=demo-bridges&run=miscited"
 VIEWS = {
     "summary": "summary",

@@ -12,6 +12,11 @@ from ..signatures import Takes
 from ..tables import shown, write_note
 
 
+def find_demo() -> Path:
+    """The demo that the package ships: a config, judge.yaml, and its data."""
+    return Path(__file__).parents[2] / "examples" / "demo"
+
+
 def init(folder: Path) -> None:
     """Write a folder to start from: a small collection with its config. Example: judge init try
 
@@ -22,7 +27,7 @@ def init(folder: Path) -> None:
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is there already, wanted a new or empty folder")
-    source = Path(__file__).parents[2] / "examples" / "collection"
+    source = find_demo()
     for path in sorted(source.rglob("*")):
         if path.is_file():  # its bytes alone: a package may be installed read-only
             write_file(folder / path.relative_to(source), path.read_bytes())

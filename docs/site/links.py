@@ -19,7 +19,7 @@ BESIDE = {  # file of the repository: its page
     "CHANGELOG.md": "about/changelog.md",
     "CONTRIBUTING.md": "about/contributing.md",
     "SECURITY.md": "about/security.md",
-    "examples/collection/README.md": "examples/collection.md",
+    "examples/demo/README.md": "examples/demo.md",
     "examples/keypoints/README.md": "examples/keypoints.md",
     "examples/long2rag/README.md": "examples/long2rag.md",
     "examples/summaries/README.md": "examples/summaries.md",

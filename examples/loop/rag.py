@@ -12,7 +12,7 @@ from nuggetjudge.records import Passage
 from nuggetjudge.retrieval.bm25 import Bm25
 from nuggetjudge.retrieval.english import terms
 
-DEMO = Path(__file__).resolve().parent.parent / "collection"
+DEMO = Path(__file__).resolve().parent.parent / "demo"
 ROWS = [json.loads(line) for line in (DEMO / "passages.jsonl").read_text("utf-8").splitlines()]
 TEXTS = {row["docid"]: row["text"] for row in ROWS}
 INDEX = Bm25.build(Passage(id=name, text=text) for name, text in TEXTS.items())

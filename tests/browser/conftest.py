@@ -122,10 +122,10 @@ def folders(home: Path, request: Any, judged: Judged) -> Callable[[str], Path]:
         examples = ROOT / "examples"
         keypoints = examples / "keypoints"
         if name == "demo":  # on the nuggets that its labels are about
-            bank = ("--nuggets", examples / "collection/nuggets.jsonl")
-            judged("run", examples / "collection/judge.yaml", *bank, "--out", out)
+            bank = ("--nuggets", ROOT / "tests/collection/nuggets.jsonl")
+            judged("run", ROOT / "tests/collection/judge.yaml", *bank, "--out", out)
         elif name == "evidence":
-            judged("run", examples / "collection/evidence.yaml", "--out", out)
+            judged("run", ROOT / "tests/collection/evidence.yaml", "--out", out)
         elif name in ("keypoints", "rubric"):
             given = ("--topics", keypoints / "topics.jsonl", "--runs", keypoints / "answers")
             file = "rubrics" if name == "rubric" else name
@@ -167,7 +167,7 @@ def reports(
     def make(name: str, out: Path) -> None:
         folder, labels = folders(name), ()
         if name == "demo":
-            labels = ("--labels", ROOT / "examples/collection/labels/nuggets.jsonl")
+            labels = ("--labels", ROOT / "tests/collection/labels/nuggets.jsonl")
         elif name == "keypoints":
             labels = ("--labels", ROOT / "examples/keypoints/labels/entailments.jsonl")
         elif name == "rag24_e2e":

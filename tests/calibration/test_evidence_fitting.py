@@ -15,7 +15,7 @@ from nuggetjudge.judges.lexical.contradiction import judge_contradiction, write_
 from nuggetjudge.judges.lexical.keypoints import extract_claims
 from nuggetjudge.judges.lexical.nuggets_and_citations import judge_support
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from nuggetjudge.calibration.session import options_of, scale_of
 from nuggetjudge.judges import SupportJudge, read_judge_file
 from nuggetjudge.records.reading.problems import InputError
 
-GROUNDED = Path(__file__).resolve().parents[2] / "examples" / "collection" / "grounded.yaml"
+GROUNDED = Path(__file__).resolve().parents[2] / "tests" / "collection" / "grounded.yaml"
 ROWS = support_rows()
 SHIFTED = {"none": "none", "partial": "none", "full": "partial"}  # what a strict model says
 

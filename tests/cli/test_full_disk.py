@@ -7,7 +7,7 @@ import pytest
 from processes import JUDGE, PIPE, run, start
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-COLLECTION = EXAMPLES / "collection"
+COLLECTION = EXAMPLES.parent / "tests" / "collection"
 # No file of the process grows beyond so many bytes; the others are as large as they are.
 LIMITED = """
 import resource, sys

@@ -14,7 +14,7 @@ from nuggetjudge.backends.litellm_models import LiteLLMTransport
 from nuggetjudge.records.reading.problems import InputError
 
 ROOT = Path(__file__).resolve().parents[2]
-DEMO = ROOT / "examples" / "collection" / "judge.yaml"
+DEMO = ROOT / "examples" / "demo" / "judge.yaml"
 IMPORTED = re.compile(r"^ *(?:import|from) (\w+)", re.MULTILINE)
 OF_TESTS = {"hypothesis", "krippendorff", "pyndeval", "sklearn", "statsmodels", "truescore"}
 

@@ -8,7 +8,7 @@ from processes import run
 
 from nuggetjudge.cli.stopping import INCOMPLETE, is_whole, report_end
 
-COLLECTION = Path(__file__).resolve().parents[2] / "examples" / "collection" / "judge.yaml"
+COLLECTION = Path(__file__).resolve().parents[2] / "tests" / "collection" / "judge.yaml"
 SPENT = {"requests": 1200, "cache_hits": 3, "tokens": 45, "cost": 0.5, "seconds": 2.06}
 MANIFEST = {"this_time": SPENT, "limit_reached": None, "share_missing": 0.0}
 

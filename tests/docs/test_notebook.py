@@ -15,7 +15,7 @@ PAGE = (ROOT / "docs" / "learn" / "ten-minutes.md").read_text(encoding="utf-8")
 
 
 def test_the_notebook_runs_from_its_folder_and_prints_what_the_page_shows(tmp_path, monkeypatch):
-    for name in ("collection", "learn"):
+    for name in ("demo", "learn"):
         (tmp_path / "examples" / name).parent.mkdir(exist_ok=True)
         (tmp_path / "examples" / name).symlink_to(ROOT / "examples" / name)
     (home := tmp_path / "examples" / "here").mkdir()

@@ -62,7 +62,7 @@ def page(site, name):
 def test_every_page_of_the_repository_is_a_page_of_the_site(site):
     for path in (ROOT / "docs").rglob("*.md"):
         assert (site / path.relative_to(ROOT / "docs")).with_suffix(".html").is_file(), path
-    for name in ("index", "about/changelog", "about/contributing", "examples/collection"):
+    for name in ("index", "about/changelog", "about/contributing", "examples/demo"):
         assert (site / f"{name}.html").is_file()
 
 

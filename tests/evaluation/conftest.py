@@ -7,7 +7,7 @@ import pytest
 import nuggetjudge as nj
 from nuggetjudge.cli import app
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
 
 
 def judged(out, **more):

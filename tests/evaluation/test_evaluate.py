@@ -13,7 +13,7 @@ from mock_server import MockServer
 import nuggetjudge as nj
 from nuggetjudge.records.reading.problems import InputError
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
 GROUNDED = DEMO / "grounded.yaml"
 
 

@@ -18,7 +18,7 @@ from nuggetjudge.evaluation.tables import Text
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.views.numbers import format_bounds
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
 
 
 def cells(shown):

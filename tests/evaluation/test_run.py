@@ -10,7 +10,7 @@ from mock_server import MockServer
 import nuggetjudge as nj
 from nuggetjudge.programs.config.reading import load_config
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
 
 
 @pytest.fixture

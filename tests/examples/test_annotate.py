@@ -18,7 +18,7 @@ from nuggetjudge.records.reading.problems import Problems
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "howto" / "annotate.md").read_text("utf-8")
-TRUTH = ROOT / "examples" / "collection" / "labels" / "support.jsonl"
+TRUTH = ROOT / "examples" / "demo" / "labels" / "support.jsonl"
 
 
 def commands(page=PAGE, title="## The loop"):

@@ -13,11 +13,11 @@ from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.label_sheet import write_sheet
 from nuggetjudge.records.reading.problems import Problems
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo"
 
 
 def test_what_the_lexical_judge_is_not_sure_of_is_left_to_people(tmp_path):
-    folder = tmp_path / "collection"
+    folder = tmp_path / "demo"
     shutil.copytree(DEMO, folder)
     alone = {"program": "support", "run.out": tmp_path / "support"}
     before = nj.run(load_config(folder / "judge.yaml", alone)).folder

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-FOLDER = Path(__file__).resolve().parents[2] / "examples" / "collection"
+FOLDER = Path(__file__).resolve().parents[2] / "examples" / "demo"
 SYSTEMS = ("complete", "factdump", "miscited", "thin")
 GAIN = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
 WEIGHT = {"full": 1.0, "partial": 0.5, "none": 0.0}

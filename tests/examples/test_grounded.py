@@ -5,7 +5,7 @@ from pathlib import Path
 
 from nuggetjudge.judges import read_own_judge
 
-FOLDER = Path(__file__).resolve().parents[2] / "examples" / "collection"
+FOLDER = Path(__file__).resolve().parents[2] / "examples" / "demo"
 LABELS = {"full": "yes", "partial": "partly", "none": "no"}
 
 

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def test_the_script_prints_what_the_page_shows_and_leaves_the_bank_alone(capsys):
     pytest.importorskip("pandas")
-    bank = ROOT / "examples" / "collection" / "nuggets.jsonl"
+    bank = ROOT / "examples" / "demo" / "nuggets.jsonl"
     before = bank.read_bytes()
     runpy.run_path(str(ROOT / "examples" / "loop" / "rag.py"), run_name="__main__")
     out = capsys.readouterr().out

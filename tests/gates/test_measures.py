@@ -16,11 +16,11 @@ from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.rows import ScoreRow
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-DEMO, POINTS = EXAMPLES / "collection", EXAMPLES / "keypoints"
+DEMO, POINTS = EXAMPLES.parent / "tests" / "collection", EXAMPLES / "keypoints"
 ANSWERS = {"topics": DEMO / "topics.tsv", "passages": DEMO / "passages.jsonl",
            "runs": str(DEMO / "runs" / "thin.jsonl")}  # fmt: skip
 RANKED = {"candidates": DEMO / "candidates.jsonl", "limit": 1}
-REPORTS = DEMO.parent / "argue"
+REPORTS = EXAMPLES / "argue"
 KEY_POINTS = {"topics": POINTS / "topics.jsonl", "runs": str(POINTS / "answers" / "brief.jsonl"),
               "keypoints": POINTS / "keypoints.jsonl"}  # fmt: skip
 COVERAGE = {"topics": "topics.jsonl", "questions": "questions.jsonl", "retrieval": "run.txt",

@@ -21,7 +21,7 @@ import yaml
 
 SLOTS, CONTEXT = 2, 2048  # requests at once, and tokens of each
 START_S = 60
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
 
 # In a process of its own, whose one thread does not hold up the client. Several threads wait for
 # each other by spinning, which takes 10 to 50 times as long on busy cores.

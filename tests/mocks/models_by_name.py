@@ -6,7 +6,7 @@ from mock_server import MockServer, input_of
 
 from nuggetjudge.programs.config.reading import load_config
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
 
 
 def models_that_say(says):

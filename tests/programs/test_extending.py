@@ -16,7 +16,7 @@ from nuggetjudge.judges import SupportJudge
 from nuggetjudge.records.rows import Passage
 
 ROOT = Path(__file__).resolve().parents[2]
-DEMO = ROOT / "examples" / "collection"
+DEMO = ROOT / "tests" / "collection"
 DATA = ("--topics", DEMO / "topics.tsv", "--runs", DEMO / "runs")
 # Runs commands, a JSON list a line, in one process: where another package is found is up to it.
 SERVER = """

@@ -8,7 +8,7 @@ import pytest
 import nuggetjudge as nj
 from nuggetjudge.programs.partial import finished_or_partial
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
 
 
 @pytest.fixture

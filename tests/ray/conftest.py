@@ -14,7 +14,7 @@ from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.engine.ray import executor
 from nuggetjudge.programs.engine.ray.worker import Worker
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection" / "judge.yaml"
+DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection" / "judge.yaml"
 
 
 @pytest.fixture(scope="session")

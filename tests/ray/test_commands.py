@@ -14,7 +14,7 @@ from mock_server import MockServer
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection" / "judge.yaml"
+DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection" / "judge.yaml"
 KEY = "sk-not-a-real-key-of-anybody"
 LONGEST_S = 180  # for a command; a busy machine takes half a minute to start Ray
 

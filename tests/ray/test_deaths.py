@@ -20,7 +20,7 @@ from nuggetjudge.programs.engine.ray import executor as ray_executor
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection" / "judge.yaml"
+DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection" / "judge.yaml"
 IN_FLIGHT_S = 0.4  # a reply written so long before a kill is in the cache, or with the driver
 CONCURRENCY = 6
 LONGEST_S = 60  # until Ray has done what it was told

@@ -77,7 +77,7 @@ def test_the_demo_without_a_model(demo, files_of):
 
 
 def test_nuggets_support_and_relevance(in_both_ways):
-    folder = EXAMPLES / "collection"
+    folder = EXAMPLES.parent / "tests" / "collection"
     names = {"topics": "topics.tsv", "candidates": "candidates.jsonl", "qrels": "qrels.txt"}
     data = {f"data.{name}": folder / file for name, file in names.items()}
     data |= {"data.passages": [folder / "passages.jsonl"], "data.runs": [str(folder / "runs")]}
@@ -85,7 +85,7 @@ def test_nuggets_support_and_relevance(in_both_ways):
 
 
 def test_coverage(in_both_ways):
-    folder = EXAMPLES / "collection"
+    folder = EXAMPLES.parent / "tests" / "collection"
     topics = [
         line.split("\t")[0]
         for line in (folder / "topics.tsv").read_text(encoding="utf-8").splitlines()
@@ -166,7 +166,7 @@ def test_a_finished_run_is_replayed_without_asking(demo, files_of):
 
 def test_a_jury(in_both_ways):
     """Its members are built by each worker from the config, not shipped."""
-    folder = EXAMPLES / "collection"
+    folder = EXAMPLES.parent / "tests" / "collection"
     data = {"data.topics": folder / "topics.tsv", "data.passages": [folder / "passages.jsonl"]}
     data |= {"data.runs": [str(folder / "runs")]}
     members = [{"model": "default", "name": name, "temperature": t} for name, t in _MEMBERS.items()]

@@ -9,7 +9,7 @@ from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.report.runs.arena import data
 from nuggetjudge.report.source import Source
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
 
 
 def judged(tmp_path, program):

@@ -25,7 +25,8 @@ from nuggetjudge.report.runs import leaderboard, length, topics
 from nuggetjudge.report.source import Source
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-DEMO, LABELS = EXAMPLES / "collection", EXAMPLES / "collection" / "labels" / "support.jsonl"
+DEMO = EXAMPLES.parent / "tests" / "collection"
+LABELS = DEMO / "labels" / "support.jsonl"
 
 
 @pytest.fixture(scope="module")

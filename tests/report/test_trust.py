@@ -17,7 +17,7 @@ from nuggetjudge.report.overall.warnings import warnings
 from nuggetjudge.report.source import Source
 from nuggetjudge.report.trust import agents, disagreements, people, unjudged
 
-DEMO = Path(__file__).resolve().parents[2] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
 NUGGETS, SUPPORT = DEMO / "labels" / "nuggets.jsonl", DEMO / "labels" / "support.jsonl"
 
 

@@ -69,7 +69,7 @@ class Work:
     before: Sequence[str] = ()
 
 
-COLLECTION, LONG2RAG = EXAMPLES / "collection", EXAMPLES / "long2rag"
+COLLECTION, LONG2RAG = EXAMPLES.parent / "tests" / "collection", EXAMPLES / "long2rag"
 WORKS = [
     Work("run support, nuggets", RUN, "support, nuggets given"),
     Work("run in place of results", RUN, "relevance", before=(*RUN, "--limit", "1")),

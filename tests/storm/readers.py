@@ -123,7 +123,7 @@ def _write_results(folder: Path) -> None:
         path.write_text(config, encoding="utf-8")
         judge_collection(load_config(path, {"run.out": folder / f"results-{number}"}))
         forget_digests(folder / f"results-{number}")  # which would refuse a file before it is read
-    shown = ROOT / "examples" / "collection"
+    shown = ROOT / "tests" / "collection"
     given = (shown / "labels" / "grounded.jsonl", str(shown / "grounded.yaml"), "threshold")
     calibrate(*given, out=folder / "fitted.json", folds=2)
 

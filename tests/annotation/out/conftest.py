@@ -7,7 +7,7 @@ import pytest
 
 import nuggetjudge as nj
 
-COLLECTION = Path(__file__).resolve().parents[3] / "examples" / "collection"
+COLLECTION = Path(__file__).resolve().parents[3] / "tests" / "collection"
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import nuggetjudge as nj
 from nuggetjudge.annotation.work.task import Task
 from nuggetjudge.records.labels.cells import SUPPORT_KEY, SUPPORT_SCALE, LabelFile
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection"
 SIZES = {"t1": 8, "t2": 4, "t3": 20}  # items by topic
 
 

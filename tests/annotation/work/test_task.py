@@ -200,7 +200,7 @@ def test_a_penalty_asks_for_its_fault_and_has_words_of_its_own(tmp_path):
 
 
 def test_items_are_asked_what_their_judge_is_asked_with_its_definitions(tmp_path):
-    collection = EXAMPLES / "collection"
+    collection = EXAMPLES.parent / "tests" / "collection"
     given = {"items": collection / "labels/grounded.jsonl", "judge": collection / "grounded.yaml"}
     nj.run(program="items", model="lexical", out=tmp_path / "out", **given)
     task = task_of([tmp_path / "out"], "items", Problems())

@@ -12,7 +12,7 @@ from benchmarks.pages.shown import with_tables
 from nuggetjudge.views.numbers import format_share, format_short_share
 
 ROOT = Path(__file__).resolve().parents[3]
-FOLDER = ROOT / "examples" / "collection"
+FOLDER = ROOT / "tests" / "collection"
 PAGE = (ROOT / "docs" / "trust" / "agreement.md").read_text(encoding="utf-8")
 CPU_S = 3.0
 
@@ -46,8 +46,8 @@ def annotated(tmp_path):
 
 def test_calls_are_those_of_a_model(judge, tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    labels = "examples/collection/labels/grounded.jsonl"
-    own = ("--judge", "examples/collection/grounded.yaml")
+    labels = "examples/demo/labels/grounded.jsonl"
+    own = ("--judge", "examples/demo/grounded.yaml")
     ran = judge("run", "items", "--items", labels, *own, "--out", "out", "--quiet")
     assert ran.code == 0, ran.err
     compared = ("agree", labels, "out", "--resamples", "0")

@@ -17,8 +17,8 @@ PAGE = (ROOT / "docs" / "trust" / "faults.md").read_text(encoding="utf-8")
 @pytest.fixture
 def demo(judge):
     """The packaged collection, judged without a model by given nuggets."""
-    nuggets = EXAMPLES / "collection" / "nuggets.jsonl"
-    config = EXAMPLES / "collection" / "judge.yaml"
+    nuggets = EXAMPLES.parent / "tests" / "collection" / "nuggets.jsonl"
+    config = EXAMPLES.parent / "tests" / "collection" / "judge.yaml"
     ran = judge("run", config, "--nuggets", nuggets, "--out", "demo", "--quiet")
     assert ran.code == 0, ran.err
     return "demo"
@@ -106,8 +106,8 @@ def test_key_points_reports_and_items_of_ones_own_are_tested_as_far_as_is_certai
     points = by_fault(judge("probe", "points", "--faults", "--json").rows, "entailment")
     assert points["omission"]["planted"] > 0
     assert points["padding"]["false_alarms"]["n"] > 0
-    shutil.copy(EXAMPLES / "collection" / "grounded.yaml", tmp_path)
-    items = EXAMPLES / "collection" / "labels" / "grounded.jsonl"
+    shutil.copy(EXAMPLES.parent / "tests" / "collection" / "grounded.yaml", tmp_path)
+    items = EXAMPLES.parent / "tests" / "collection" / "labels" / "grounded.jsonl"
     ran = judge("run", "items", "--items", items, "--judge", "grounded.yaml", "--out", "own")
     assert ran.code == 0, ran.err
     own = by_fault(judge("probe", "own", "--faults", "--json").rows, "grounded")
@@ -150,7 +150,7 @@ def test_what_cannot_be_tested_ends_with_2_and_one_line(judge, demo, arguments, 
 
 
 def test_a_file_does_not_say_who_judged_it_and_passages_are_no_answers(judge):
-    collection = EXAMPLES / "collection"
+    collection = EXAMPLES.parent / "tests" / "collection"
     ran = judge("probe", collection / "labels" / "grounded.jsonl", "--faults")
     assert ran.code == 2
     assert "is no results folder; name the judge of its items (--judge)" in ran.err

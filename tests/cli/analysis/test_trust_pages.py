@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
-LABELS = ROOT / "examples" / "collection" / "labels"
+LABELS = ROOT / "tests" / "collection" / "labels"
 BIAS, DRIFT = ("bias", 2), ("drift", 2)
 
 

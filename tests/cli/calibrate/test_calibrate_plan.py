@@ -7,7 +7,7 @@ import pytest
 
 from nuggetjudge.calibration.plan import search_calls
 
-HERE = Path(__file__).resolve().parents[3] / "examples/collection"
+HERE = Path(__file__).resolve().parents[3] / "tests/collection"
 ARGS = ["calibrate", str(HERE / "labels/grounded.jsonl"), "--judge", str(HERE / "grounded.yaml")]
 
 

@@ -13,7 +13,7 @@ import pytest
 from mock_batches import Lost, MockBatches
 from processes import JUDGE
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection" / "judge.yaml"
+DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection" / "judge.yaml"
 STEPS = [
     (call, moment)
     for call in ("upload", "make", "look", "download")

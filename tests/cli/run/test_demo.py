@@ -8,7 +8,7 @@ import pytest
 import yaml
 from processes import run
 
-FOLDER = Path(__file__).resolve().parents[3] / "examples" / "collection"
+FOLDER = Path(__file__).resolve().parents[3] / "tests" / "collection"
 DEMO = FOLDER / "judge.yaml"
 BANK = ["--nuggets", FOLDER / "nuggets.jsonl"]
 
@@ -180,7 +180,7 @@ main()
 
 def test_what_init_writes_can_be_edited(tmp_path, environment):
     package = tmp_path / "package"
-    shutil.copytree(DEMO.parent, package / "examples" / "collection")
+    shutil.copytree(DEMO.parent, package / "examples" / "demo")
     for path in sorted(package.rglob("*"), reverse=True):
         path.chmod(0o555 if path.is_dir() else 0o444)
     ran = run("-c", READ_ONLY, package / "cli" / "upkeep" / "configs.py", "init", "mine",

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from mock_server import MockServer, input_of, schema_of
 
-FOLDER = Path(__file__).resolve().parents[3] / "examples" / "collection"
+FOLDER = Path(__file__).resolve().parents[3] / "tests" / "collection"
 DATA = ["--topics", FOLDER / "topics.tsv", "--runs", FOLDER / "runs" / "thin.jsonl",
         "--passages", FOLDER / "passages.jsonl"]  # fmt: skip
 

@@ -95,9 +95,7 @@ def test_the_schema_of_a_judge_is_printed(judge):
 
 
 def test_the_page_shows_the_demos_judge_and_what_the_commands_print(judge, tmp_path):
-    assert BLOCKS[0] == (ROOT / "examples" / "collection" / "grounded.yaml").read_text(
-        encoding="utf-8"
-    )
+    assert BLOCKS[0] == (ROOT / "examples" / "demo" / "grounded.yaml").read_text(encoding="utf-8")
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     ran = judge(*BLOCKS[1].split()[1:], "--quiet")
     assert ran.out.strip() == BLOCKS[2].strip()

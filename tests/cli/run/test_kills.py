@@ -14,7 +14,7 @@ from mock_replies import rng_of
 from mock_server import MockServer
 from processes import JUDGE, run, start
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection" / "judge.yaml"
+DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection" / "judge.yaml"
 KILLS = 20
 IN_FLIGHT_S = 0.5  # a reply written so long before a kill has reached the judge, and the cache
 CONCURRENCY = 4

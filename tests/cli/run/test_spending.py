@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from mock_server import MockServer, Reply, Status, input_of
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection" / "judge.yaml"
+DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection" / "judge.yaml"
 PRICED = ["--set", "models.default.price={input: 1000, output: 0}"]  # $0.001 a prompt token
 BY_ONE = ["--set", "run.concurrency=1", "--quiet"]
 

@@ -151,7 +151,7 @@ def test_the_page_shows_what_the_command_prints(judge, tmp_path):
     page = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
     [block] = re.findall(r"^[$] judge show .*\n((?:.*\n)*?)```", page, re.MULTILINE)
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    judge("run", "examples/collection/judge.yaml", "--quiet")
+    judge("run", "examples/demo/judge.yaml", "--quiet")
     assert judge("show", "results/demo", "thin", "demo-bees").out.startswith(block)
     for command in re.findall(r"`judge (show [^`]*)`", page):
         assert judge(*command.split()).code == 0, command

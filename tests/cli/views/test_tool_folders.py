@@ -124,7 +124,7 @@ def test_a_broken_line_names_their_file_and_not_a_temporary_one(judge, ragdoll):
 @pytest.fixture
 def demo(judge, tmp_path):
     """The demo judged by words, in all three ways that RAGDoll knows."""
-    config = ROOT / "examples" / "collection" / "judge.yaml"
+    config = ROOT / "tests" / "collection" / "judge.yaml"
     programs = "program=[relevance,nuggets,support]"
     ran = judge("run", str(config), "--set", programs, "--out", "ours", "--quiet")
     assert ran.code == 0, ran.err

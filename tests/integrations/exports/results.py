@@ -8,7 +8,7 @@ import nuggetjudge as nj
 
 from .conftest import KEY, ROOT
 
-COLLECTION, KEYPOINTS = ROOT / "examples" / "collection", ROOT / "examples" / "keypoints"
+COLLECTION, KEYPOINTS = ROOT / "tests" / "collection", ROOT / "examples" / "keypoints"
 OWN = """\
 name: grounded
 question: Does the source state the claim?

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[3] / "examples" / "demo"
 JUDGE = [sys.executable, "-m", "nuggetjudge", "mcp"]
 
 

@@ -40,7 +40,7 @@ def judged_by(server, out):
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory):
     out = tmp_path_factory.mktemp("results") / "demo"
-    return nj.run("examples/collection/judge.yaml", out=out)
+    return nj.run("examples/demo/judge.yaml", out=out)
 
 
 def test_each_system_is_a_run_with_its_scores_intervals_and_judges(store, demo):

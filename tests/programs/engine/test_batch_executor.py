@@ -18,7 +18,7 @@ from nuggetjudge.programs.run import plan
 from nuggetjudge.records.reading.problems import InputError
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-DEMO = EXAMPLES / "collection" / "judge.yaml"
+DEMO = EXAMPLES.parent / "tests" / "collection" / "judge.yaml"
 PRICE = "{input: 100, output: 200}"
 
 
@@ -57,7 +57,7 @@ def asked(server):
 
 def test_results_are_those_of_a_local_run(server, config, tmp_path):
     programs = ["relevance", "nuggets", "support"]
-    data = EXAMPLES / "collection"
+    data = EXAMPLES.parent / "tests" / "collection"
     sources = {"data.candidates": data / "candidates.jsonl", "data.qrels": data / "qrels.txt"}
     settings = {"program": programs, "data.nuggets": None, **sources}
     nj.run(config("local", **settings))
@@ -77,7 +77,7 @@ def test_results_are_those_of_a_local_run(server, config, tmp_path):
 @pytest.mark.slow
 def test_rounds_of_a_judge_are_batches_one_after_another(server, config):
     """Each topic's nuggets grow window by window, and the windows of all topics share a batch."""
-    data = EXAMPLES / "collection"
+    data = EXAMPLES.parent / "tests" / "collection"
     sources = {"data.candidates": data / "candidates.jsonl", "data.qrels": data / "qrels.txt"}
     settings = {"data.nuggets": None, "judges.nuggetizer.window": 1, **sources}
     nj.run(config("batch", program=["nuggets"], **settings))

@@ -14,6 +14,7 @@ from nuggetjudge.programs.run import judge_collection
 from nuggetjudge.records.reading.problems import InputError
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+DEMO = EXAMPLES.parent / "tests" / "collection" / "judge.yaml"
 POINTS = 8  # of all writes, spread over the run
 
 
@@ -27,7 +28,7 @@ def files_of(folder):
 
 def judged(folder, **settings):
     given = {"run.out": folder, "run.limit": 1, "program": ["support", "nuggets"]}
-    judge_collection(load_config(EXAMPLES / "collection" / "judge.yaml", given | settings))
+    judge_collection(load_config(DEMO, given | settings))
 
 
 def built(folder):

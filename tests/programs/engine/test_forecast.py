@@ -14,7 +14,7 @@ from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.forecasting.agent_work import AgentWork
 from nuggetjudge.programs.run import forecast, forecast_if_limited, judge_collection
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection"
 
 
 @pytest.fixture

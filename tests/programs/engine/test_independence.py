@@ -7,7 +7,7 @@ import pytest
 from processes import JUDGE, run
 
 ROOT = Path(__file__).resolve().parents[3]
-DEMO = ROOT / "examples" / "collection"
+DEMO = ROOT / "tests" / "collection"
 
 
 @pytest.fixture

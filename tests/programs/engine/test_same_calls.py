@@ -14,7 +14,7 @@ from nuggetjudge.programs.engine.manifest import config_of
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.topics import read_topics
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection"
 YES, NO = "support", "not_support"
 TOPICS, RUNS, N_NUGGETS = ("t1", "t2", "t3", "t4"), ("b", "a"), 12
 BASE_ALONE = Options(kinds=(), limit=10_000)

@@ -11,7 +11,7 @@ from nuggetjudge.programs.pipelines.indexing import Indexes
 from nuggetjudge.programs.pipelines.searching import PipelineCorpus
 from nuggetjudge.records.reading.problems import InputError
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection"
 
 
 @pytest.fixture

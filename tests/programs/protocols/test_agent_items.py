@@ -15,7 +15,7 @@ from nuggetjudge.programs.run import plan
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 ROOT = Path(__file__).resolve().parents[3]
-DEMO = ROOT / "examples" / "collection"
+DEMO = ROOT / "tests" / "collection"
 CLAIMS = ["Bees form a cluster in winter.", "Tides follow the moon."]
 AGENT = """\
 name: checked

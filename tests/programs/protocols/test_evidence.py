@@ -28,7 +28,7 @@ from nuggetjudge.records.labels.suggestions import SentenceEvidence, read_senten
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 ROOT = Path(__file__).parents[3]
-DEMO = ROOT / "examples" / "collection"
+DEMO = ROOT / "tests" / "collection"
 LABELS = DEMO / "labels" / "support.jsonl"
 
 

@@ -21,7 +21,7 @@ from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records import NuggetSource, read_nugget_banks
 from nuggetjudge.records.reading.problems import InputError, Problems
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection"
 
 
 def run(out: Path, **settings: Any) -> nj.Result:

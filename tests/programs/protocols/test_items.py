@@ -19,7 +19,7 @@ from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading import lines
 from nuggetjudge.records.reading.problems import InputError, Problems
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection"
 GROUNDED = """\
 name: grounded
 question: How far does the claim rest on the source? yes, partly or no.

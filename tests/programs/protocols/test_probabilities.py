@@ -11,7 +11,7 @@ from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.support import read_support
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection"
 CITED = {"full": 0.6, "partial": 0.3, "none": 0.1}
 FIRST = {"support": 0.7, "partial_support": 0.2, "not_support": 0.1}
 OTHER = {"support": 0.05, "partial_support": 0.15, "not_support": 0.8}

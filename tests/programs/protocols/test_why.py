@@ -18,7 +18,7 @@ from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-COLLECTION, KEYPOINTS = EXAMPLES / "collection", EXAMPLES / "keypoints"
+COLLECTION, KEYPOINTS = EXAMPLES.parent / "tests" / "collection", EXAMPLES / "keypoints"
 SUPPORT = {
     "program": "support",
     "topics": COLLECTION / "topics.tsv",

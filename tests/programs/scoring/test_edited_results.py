@@ -15,7 +15,7 @@ from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
-COLLECTION, POINTS = EXAMPLES / "collection", EXAMPLES / "keypoints"
+COLLECTION, POINTS = EXAMPLES.parent / "tests" / "collection", EXAMPLES / "keypoints"
 SUMMARIES = EXAMPLES / "summaries"
 
 

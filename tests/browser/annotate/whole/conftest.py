@@ -17,7 +17,7 @@ RUNS = (
     "ldisnu.ldilab_gpt_4o",
     "h2oloo.listgalore_gpt4o_ragnarokv4_top20",
 )
-COLLECTION = Path(__file__).resolve().parents[4] / "examples" / "collection"
+COLLECTION = Path(__file__).resolve().parents[4] / "tests" / "collection"
 
 
 def rows_of(path: Path) -> list[dict[str, Any]]:

@@ -6,7 +6,7 @@ import pytest
 from browser.annotate.whole.conftest import COLLECTION, judge, rows_of
 from labelling import Server
 
-KEYPOINTS = COLLECTION.parent / "keypoints"
+KEYPOINTS = COLLECTION.parents[1] / "examples" / "keypoints"
 N = 30  # a run is corrected by 20 labels or more
 
 

@@ -14,7 +14,7 @@ from nuggetjudge.programs.analysis.answers.summaries import folder_summary, run_
 from nuggetjudge.programs.analysis.answers.views import answers_of
 from nuggetjudge.records.reading.problems import InputError, Problems
 
-COLLECTION = Path(__file__).resolve().parents[4] / "examples" / "collection"
+COLLECTION = Path(__file__).resolve().parents[4] / "tests" / "collection"
 TEXTS = {
     "one": ["The mill burned in 1904.", "Rents fell after the fire."],
     "two": ["Nobody knows when it burned."],

@@ -15,7 +15,7 @@ from nuggetjudge.programs.inputs.collection import expand_runs, load_collection
 from nuggetjudge.programs.run import judge_collection
 from nuggetjudge.records.reading.problems import InputError, Problems
 
-DEMO = Path(__file__).resolve().parents[4] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[4] / "tests" / "collection"
 CELL = ("demo-bees", "complete", "0", "bees-1")
 
 

@@ -8,7 +8,7 @@ import pytest
 import nuggetjudge as nj
 from nuggetjudge.records.reading.problems import InputError
 
-DEMO = Path(__file__).resolve().parents[4] / "examples" / "collection"
+DEMO = Path(__file__).resolve().parents[4] / "tests" / "collection"
 
 
 @pytest.fixture
