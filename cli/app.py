@@ -33,7 +33,7 @@ GROUPS = {
         "agree": ("agree", "Measure agreement with human labels or scores."),
         "calibrate": ("calibrate", "Fit a judge to human labels and test the effect."),
         "gate": ("loop.gate", "Check results against bounds or a baseline, for CI."),
-        "init": ("upkeep.configs", "Create a folder with a config to start from."),
+        "init": ("upkeep.init", "Write a config for your own files."),
     },
     "judge": {
         "score": ("score", "Recompute scores, or correct them with labels."),

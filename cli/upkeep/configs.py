@@ -1,4 +1,4 @@
-"""`judge init`, `judge schema`, `judge export-config`: everything about config files."""
+"""`judge schema`, `judge export-config`: everything about config files."""
 
 from __future__ import annotations
 
@@ -9,29 +9,7 @@ from typing import Annotated
 from ...records.reading.problems import InputError
 from ..flags import Given, settings
 from ..signatures import Takes
-from ..tables import shown, write_note
-
-
-def find_demo() -> Path:
-    """The demo that the package ships: a config, judge.yaml, and its data."""
-    return Path(__file__).parents[2] / "examples" / "demo"
-
-
-def init(folder: Path) -> None:
-    """Write a folder to start from: a small collection with its config. Example: judge init try
-
-    Args:
-        folder: A folder that is not there yet, or is empty.
-    """
-    from ...records.writing.files import write_file
-
-    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise InputError(f"{folder}: is there already, wanted a new or empty folder")
-    source = find_demo()
-    for path in sorted(source.rglob("*")):
-        if path.is_file():  # its bytes alone: a package may be installed read-only
-            write_file(folder / path.relative_to(source), path.read_bytes())
-    write_note(f"Written. Try: judge run {folder / 'judge.yaml'}\n")
+from ..tables import shown
 
 
 def schema(*, judge: bool = False) -> None:

@@ -23,7 +23,7 @@ COMMANDS = {
                  COLLECTION / "passages.jsonl", "--pipeline", "bm25 5", "--out", "new/a.run"),
     "build": ("build", "crux", EXAMPLES / "summaries" / "summaries.jsonl", "--out", "new/crux",
               "--set", "run.cache=false"),
-    "init": ("init", "new/try"),
+    "init": ("init", "new/try", "--demo"),
     "next": ("next", "done", "--out", "new/sheet.csv"),
     "probe": ("probe", "done", "--judge", "support", "--sample", "4", "--out", "new/probe"),
 }  # fmt: skip

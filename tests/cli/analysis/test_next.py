@@ -10,7 +10,7 @@ import pytest
 @pytest.fixture
 def demo(judge, tmp_path):
     """The demo collection, judged without a model; `next` is run from where `run` was."""
-    assert judge("init", "demo").code == 0
+    assert judge("init", "demo", "--demo").code == 0
     ran = judge("run", "demo/judge.yaml", "--out", "judged", "--quiet")
     assert ran.code == 0, ran.err
     return tmp_path
@@ -90,7 +90,7 @@ def test_labels_are_shown_on_request_under_the_judges_name(judge, demo):
 
 
 def test_the_page_shows_what_is_printed(judge, tmp_path):
-    judge("init", "demo")
+    judge("init", "demo", "--demo")
     judge("run", "demo/judge.yaml", "--nuggets", "demo/nuggets.jsonl", "--out", "judged", "-q")
     page = (Path(__file__).parents[3] / "docs" / "trust" / "next.md").read_text(encoding="utf-8")
     shown = page.split("```\n")[3]

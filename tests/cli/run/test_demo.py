@@ -1,12 +1,10 @@
 """The packaged collection through every command: the leaderboard, and what else is printed."""
 
 import json
-import shutil
 from pathlib import Path
 
 import pytest
 import yaml
-from processes import run
 
 FOLDER = Path(__file__).resolve().parents[3] / "tests" / "collection"
 DEMO = FOLDER / "judge.yaml"
@@ -166,40 +164,6 @@ def test_relevance_grades_the_candidates_and_scores_their_ranking(judge, tmp_pat
     agreed = judge("agree", FOLDER / "qrels.txt", "out", "--json")
     assert agreed.code == 0, agreed.err
     assert agreed.rows[0]["n"] == 50
-
-
-# A package that is installed read-only, whose modes `init` must not copy.
-READ_ONLY = """
-import sys
-import nuggetjudge.cli.upkeep.configs as configs
-configs.__file__ = sys.argv.pop(1)
-from nuggetjudge.cli import main
-main()
-"""
-
-
-def test_what_init_writes_can_be_edited(tmp_path, environment):
-    package = tmp_path / "package"
-    shutil.copytree(DEMO.parent, package / "examples" / "demo")
-    for path in sorted(package.rglob("*"), reverse=True):
-        path.chmod(0o555 if path.is_dir() else 0o444)
-    ran = run("-c", READ_ONLY, package / "cli" / "upkeep" / "configs.py", "init", "mine",
-              cwd=tmp_path, env=environment)  # fmt: skip
-    assert ran.returncode == 0, ran.stderr
-    mine = [tmp_path / "mine", *(tmp_path / "mine").rglob("*")]
-    assert len(mine) > 5
-    assert all(path.stat().st_mode & 0o200 for path in mine)
-    for path in package.rglob("*"):
-        path.chmod(0o755)
-
-
-def test_init_gives_a_folder_that_runs(judge, tmp_path):
-    assert judge("init", "mine").code == 0
-    ran = judge("run", "judge.yaml", "--json", "--quiet", cwd=tmp_path / "mine")
-    assert ran.code == 0, ran.err
-    assert len(means(ran.rows, "V_strict")) == 4
-    again = judge("init", "mine")
-    assert (again.code, again.err.count("\n")) == (2, 1)
 
 
 def test_the_exported_config_of_a_finished_run_gives_its_scores_again(demo, judge, tmp_path):

@@ -216,7 +216,7 @@ def test_a_correction_goes_with_a_prompt_of_a_file(run_tiny, server, files, tmp_
 
 
 def test_no_prompt_is_searched_for_in_the_place_of_a_files(judge, files):
-    assert judge("init", "demo").code == 0
+    assert judge("init", "demo", "--demo").code == 0
     model = [
         "--model",
         "hosted_vllm/mock",
