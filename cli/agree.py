@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Any
 
 import typer
 
 from ..records.reading.problems import InputError, Problems
-from ..views.printing import print_view
-from .options import AsJson, Level, Resamples, Seed, Where, where_of
-from .signatures import NewFolder, Takes, There
+from .options import Level, Output, Resamples, Seed, Where, where_of
+from .signatures import NewFolder, There
 from .stopping import list_problems
-from .tables import write_note, write_objects
+from .tables import write_note
 
 
 class Form(StrEnum):
@@ -38,8 +36,7 @@ def agree(
     level: Level = 0.95,
     plots: NewFolder | None = None,
     plot_format: Form = Form.svg,
-    has_all: Annotated[bool, Takes("--all")] = False,
-    as_json: AsJson = False,
+    output: Output,
 ) -> None:
     """Compare two files of labels cell by cell, two files of scores by rank, or annotators.
 
@@ -56,13 +53,12 @@ def agree(
             one for each file.
         measure (HUMAN=JUDGED): Of scores: compare these two measures; may be repeated; default:
             those that both have.
-        by (NAMES): What the judge's errors go with, instead: of length,position,rank,citations,run
-            and run:PATTERN.
+        by (NAMES): Show instead what the judge is biased by: length,position,rank,citations,run,
+            run:PATTERN.
 
     Output:
         plots: Draw a confusion matrix, or scores, into this folder.
         plot_format: How plots are written.
-        has_all: Show all coefficients, not only those that fit the labels or scores.
     """
     from ..programs.analysis.agree import agree as compare
     from ..programs.analysis.agree_plots import write_plots
@@ -75,10 +71,13 @@ def agree(
     if by is not None:
         if judged is None or plots is not None or cut is not None:
             raise InputError(f"--by {by}: wanted HUMAN and JUDGED, and no --plots or --cut")
-        from .analysis.bias import print_errors
+        from ..programs.analysis.bias.errors import judge_errors
+        from ..programs.analysis.tables.bias import bias_view
 
-        options: Any = {"where": where_of(where or ()), "kind": kind, "level": level}
-        print_errors(human, judged, by, options, as_json=as_json)
+        names, chosen = [name.strip() for name in by.split(",")], where_of(where or ())
+        errors = judge_errors(human, judged, names, problems, where=chosen, kind=kind, level=level)
+        output.print([errors], lambda _: bias_view(errors))
+        list_problems(problems)
         return
     comparison = compare(
         human,
@@ -93,10 +92,7 @@ def agree(
         level=level,
     )
     written = [] if plots is None else write_plots(comparison, plots, plot_format.value)
-    if as_json:
-        write_objects([comparison])
-    else:
-        print_view(agreement_view(comparison, has_all=has_all))
+    output.print([comparison], lambda has_all: agreement_view(comparison, has_all=has_all))
     for path in written:
         write_note(f"{path}\n")
     list_problems(problems)

@@ -5,14 +5,19 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any
+from dataclasses import KW_ONLY, dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
 
 from ..records.reading.problems import InputError
-from .signatures import from_signature
+from ..views.printing import Format, print_view
+from .signatures import Takes, from_signature
 from .tables import aligned, plan_table, shown, write_note, write_objects
+
+if TYPE_CHECKING:
+    from ..views.table import View
 
 Model = Annotated[
     str | None,
@@ -78,6 +83,40 @@ Kind = Annotated[
     typer.Option(help="Judgements of folders: nuggets, support, relevance, ratings or keypoints."),
 ]
 PANELS = ("Arguments", "Data", "Options", "", "Models", "Spending", "Workers", "Output", "Help")
+
+
+@dataclass(frozen=True)
+class Output:
+    """How a command prints what it found.
+
+    Output:
+        has_all: Show all measures and tables, not only the main ones.
+        format: How tables are written; json is what --json prints.
+    """
+
+    _: KW_ONLY
+    has_all: Annotated[bool, Takes("--all")] = False
+    format: Format = Format.TABLE
+    as_json: AsJson = False
+
+    def print(self, objects: Iterable[Any], view: Callable[[bool], View]) -> None:
+        """Print the objects for machines, else the view, which is made when it is wanted.
+
+        Args:
+            view: what to show; takes whether all of it is wanted.
+        """
+        if choose_format(self.format, as_json=self.as_json) is Format.JSON:
+            write_objects(objects)
+        else:
+            print_view(view(self.has_all), self.format)
+
+
+def choose_format(format: Format, *, as_json: bool) -> Format:
+    """The format; JSON by `--json`. Raises: InputError where both are given and differ."""
+    if as_json and format not in (Format.TABLE, Format.JSON):
+        raise InputError(f"--json and --format {format.value}: wanted one of them")
+    return Format.JSON if as_json else format
+
 
 _KIND = re.compile(r"<(?:list\[(\w+)\]|(\w+) range)>")  # typer's names of types
 _NO_CHOICE = re.compile(r"(?:Value error, )?'(.*)' is not one of ('.*')\.?", re.DOTALL)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ...views.printing import Format, print_view
 from ...views.table import Cell, Column, Kind, Row, Table, View
-from ..options import AsJson
+from ..options import AsJson, choose_format
 from ..tables import write_rows
 
 if TYPE_CHECKING:
@@ -36,12 +36,8 @@ class Printed:
 
     @property
     def way(self) -> Format:
-        """The format, of `--json` JSON. Raises: InputError where both are given and differ."""
-        from ...records.reading.problems import InputError
-
-        if self.as_json and self.format not in (Format.TABLE, Format.JSON):
-            raise InputError(f"--json and --format {self.format.value}: wanted one of them")
-        return Format.JSON if self.as_json else self.format
+        """The format; JSON by `--json`. Raises: InputError where both are given and differ."""
+        return choose_format(self.format, as_json=self.as_json)
 
     @property
     def names(self) -> list[str]:

@@ -10,23 +10,15 @@ from ....views.numbers import format_short_share
 from ....views.table import Column, Kind, Row, Style, Table, View
 from ..agree import SCORES
 from ..compare_runs import PRIMARY
+from .words import (
+    choose_kappa_word,
+    choose_tau_word,
+    count,
+    get_interval,
+    name_level,
+    write_estimate,
+)
 
-# Words for a kappa that rounds to at most this: Landis and Koch 1977.
-_STRENGTHS = (
-    (-0.01, "less than by chance"),
-    (0.20, "slightly"),
-    (0.40, "to a fair degree"),
-    (0.60, "moderately"),
-    (0.80, "substantially"),
-    (1.00, "almost perfectly"),
-)
-# Words for a tau-b that rounds to at least this: .9 and .8 are those of Voorhees 2001.
-_ORDERS = (
-    (0.90, "almost exactly as people do"),
-    (0.80, "much as people do"),
-    (0.50, "partly as people do"),
-    (-1.00, "differently from people"),
-)
 _SHARE, _UNWEIGHTED, _LINEAR = (
     "share of equal labels",
     "Cohen kappa, unweighted",
@@ -102,13 +94,7 @@ def _is_weighted(comparison: Mapping[str, Any]) -> bool:
 def _strength(who: str, row: Mapping[str, Any] | None, kappa: str) -> str:
     if row is None or row["value"] is None:
         return f"{who} to an unknown degree: {kappa} is undefined, as where all labels are equal"
-    word = next(word for most, word in _STRENGTHS if round(row["value"], 2) <= most)
-    return f"{who} {word}: {kappa} {_short(row)}"
-
-
-def _short(row: Mapping[str, Any]) -> str:
-    value, low, high = (format_short_share(row[name]) for name in ("value", "low", "high"))
-    return value if row["low"] is None else f"{value} [{low}, {high}]"
+    return f"{who} {choose_kappa_word(row['value'])}: {kappa} {write_estimate(row)}"
 
 
 def _sides(comparison: Mapping[str, Any]) -> dict[str, _Figures]:
@@ -183,11 +169,11 @@ def _figures(comparison: Mapping[str, Any], sides: Mapping[str, _Figures], has_a
 
 
 def _interval_column(row: Mapping[str, Any]) -> Column:
-    return Column("interval", Kind.INTERVAL, f"{100 * row['level']:g}% interval")
+    return Column("interval", Kind.INTERVAL, name_level(row["level"]))
 
 
 def _value(row: Mapping[str, Any]) -> list[Any]:
-    return [row["value"], None if row["low"] is None else (row["low"], row["high"])]
+    return [row["value"], get_interval(row)]
 
 
 def _counts(comparison: Mapping[str, Any]) -> str:
@@ -195,8 +181,7 @@ def _counts(comparison: Mapping[str, Any]) -> str:
     among = comparison["annotators"]
     n = comparison["n"] if "n" in comparison else among["among"]["n_items"]
     topics = comparison["n_topics"] if "n_topics" in comparison else among["n_topics"]
-    items = f"{n:,} item{'s' * (n != 1)}"
-    return items + (f", {topics:,} topic{'s' * (topics != 1)}" if topics else "")
+    return count(n, "item") + (f", {count(topics, 'topic')}" if topics else "")
 
 
 def _confusion(comparison: Mapping[str, Any]) -> Table:
@@ -270,15 +255,11 @@ def _verified(verified: Mapping[str, Any]) -> Iterator[str]:
     outcome = verdict[verified["helped"]]
     if verified["helped"] is None:
         outcome += "did not help" if row["low"] is not None else "has no interval on these topics"
-    value, low, high = (
-        format_short_share(row[name], signed=True) for name in ("value", "low", "high")
-    )
-    bounds = "" if row["low"] is None else f" [{low}, {high}]"
     yield f"{n:,} labels were verified, {changed:,} of them changed ({changed / n:.1%})."
     yield (
         f"By the labels of people: wrong to right {verified['wrong_to_right']:,}, right to wrong "
         f"{verified['right_to_wrong']:,}, wrong to wrong {verified['wrong_to_wrong']:,}; "
-        f"share of right labels {value}{bounds}: {outcome}."
+        f"share of right labels {write_estimate(row, signed=True)}: {outcome}."
     )
 
 
@@ -303,11 +284,12 @@ def _order_verdict(name: str, values: Mapping[str, Any]) -> str:
     """How far the judge orders the runs as people do, by one measure."""
     n = values["coefficients"]["run_level"]["tau_b"]["n"]
     row = values["intervals"]["run_level"]["tau_b"]
-    runs = f"{n:,} run{'s' * (n != 1)}"
+    runs = count(n, "run")
     if row["value"] is None:
         return f"By {name} the order of runs cannot be compared: tau-b is undefined over {runs}."
-    word = next(word for least, word in _ORDERS if round(row["value"], 2) >= least)
-    return f"By {name} the judge orders the runs {word}: tau-b {_short(row)} over {runs}."
+    word = choose_tau_word(row["value"])
+    estimate = write_estimate(row)
+    return f"By {name} the judge orders the runs {word}: tau-b {estimate} over {runs}."
 
 
 def _measure(measure: str, values: Mapping[str, Any], has_all: bool) -> Table:
