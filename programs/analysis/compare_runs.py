@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from itertools import combinations, pairwise
+from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any, Unpack
 
@@ -38,7 +40,9 @@ PRIMARY = ("V_strict", "support_precision", "coverage", "report_coverage", "nDCG
 
 DRAWS: Draws = {"resamples": RESAMPLES, "seed": 0, "level": LEVEL}
 
-NOT_ALL_JUDGED = "HSD needs 2 topics on which every run was judged, and there are fewer"
+# How a pair is tested: two runs, all pairs of complete scores, and of scores with gaps.
+PAIRED, HSD, HOLM = "randomisation", "HSD", "pairs tested on the topics both have, Holm"
+_COMPLETE = 0.8  # share of the topics on which HSD needs all runs
 
 
 def compare_runs(
@@ -58,14 +62,14 @@ def compare_runs(
         runs: which to compare, the first less the second; all by default, in the order of the
             sources; with more than two the better less the worse.
         measures: which to compare; by default all, and with more than two runs `PRIMARY`.
-        draws: of the intervals; a pair is told apart where p < 1 - level.
+        draws: of the intervals; a pair differs significantly where p < 1 - level.
 
     Returns: `runs_in_both`: runs that two sources have. `measures`: by name its `runs` (mean, its
-        interval by topic, and topics) and `pairs`: the fields of `PairedTest`, and with more than
-        two runs `p_holm`, `p_hsd` and `are_neighbours` on the leaderboard. `is_told_apart` goes by
-        `p`, with more than two runs by `p_hsd`; None where that is undefined. Of two runs also
-        their `topics`, see `topic_differences`, and beside the measures, for runs of one folder,
-        `judgements`, see `judgement_differences`.
+        interval by topic, and topics), its `test` (see `choose_test`) and `pairs`: the fields of
+        `PairedTest`, and with more than two runs `p_holm`, `p_hsd` (None where `test` is another)
+        and `are_neighbours` on the leaderboard. `is_told_apart` goes by the p of `test`; None: the
+        two runs share no topic. Of two runs also their `topics`, see `topic_differences`, and
+        beside the measures, for runs of one folder, `judgements`, see `judgement_differences`.
     Raises: InputError for an unknown run or measure, fewer than two runs, scores without topics.
     """
     scores_of = [topic_scores(path, problems) for path in sources]
@@ -146,26 +150,28 @@ def _one_measure(
     order = list(range(len(present)))
     if is_leaderboard:
         order.sort(key=lambda i: (rows[i]["mean"] is None, -(rows[i]["mean"] or 0), present[i]))
-    pairs = list(combinations(order, 2)) if is_tested else []
-    differences = np.array([table[:, i] - table[:, j] for i, j in pairs])
-    tests = paired_tests(differences.reshape(len(pairs), len(topics)), **options)
-    rows_of_pairs = [
-        {"run_id": present[i], "other_run_id": present[j], **_test_row(test)}
-        for (i, j), test in zip(pairs, tests, strict=True)
-    ]
+    table = table[:, order]
+    pairs = list(combinations(range(len(order)), 2)) if is_tested else []
+    tests = _test_pairs(table, options) if is_tested else []
+    found = find_differences(table, options, tests) if pairs else None
+    p_holm = _correct_by_holm([test.p for test in tests])
     alpha = 1 - options["level"]
-    n_complete = len(_all_judged(table))
-    if is_leaderboard and pairs:
-        _correct(rows_of_pairs, pairs, table, options)
-        neighbours = set(pairwise(order))
-        for row, pair in zip(rows_of_pairs, pairs, strict=True):
-            row["are_neighbours"] = pair in neighbours
-    for row in rows_of_pairs:
-        p = row["p_hsd"] if is_leaderboard else row["p"]
+    rows_of_pairs = []
+    for n, ((i, j), test) in enumerate(zip(pairs, tests, strict=True)):
+        names = {"run_id": present[order[i]], "other_run_id": present[order[j]]}
+        row: dict[str, Any] = {**names, **_test_row(test)}
+        p = None if found is None else found.p[n]
+        if is_leaderboard:
+            has_hsd = found is not None and found.test == HSD
+            row |= {"p_holm": p_holm[n], "p_hsd": p if has_hsd else None}
+            row["are_neighbours"] = j == i + 1
         row["is_told_apart"] = None if p is None else p < alpha
+        rows_of_pairs.append(row)
     return {
         "n_topics": len(topics),
-        "n_topics_all_judged": n_complete,
+        "n_topics_all_judged": len(_all_judged(table)),
+        "test": None if found is None else found.test,
+        "least_topics": None if found is None else found.least_topics,
         "runs": [rows[i] for i in order],
         "pairs": rows_of_pairs,
     }
@@ -219,12 +225,80 @@ def _is_judged(rows: Mapping[str, ScoreRow], topics: Collection[str]) -> bool:
     return any(row.n is None or row.n for row in present) or not any(r.n_unjudged for r in present)
 
 
-def pair_p(table: Floats, options: Draws) -> Floats | None:
-    """(n_runs, n_runs) p of HSD over the topics on which all were judged; None: fewer than 2."""
-    complete = _all_judged(table)
-    if len(complete) < 2:
-        return None
-    return randomised_hsd(complete, resamples=options["resamples"], seed=options["seed"])
+@dataclass(frozen=True)
+class PairDifferences:
+    """Which pairs of runs differ: the pairs of the table's columns in order.
+
+    Attributes:
+        test: by which; see `choose_test`.
+        p: of each pair, corrected for all pairs; None: the two runs share no topic.
+        differences: the first of the two less the second, over the topics of the test.
+        least_topics: how many topics two runs need before any p can be below 1 - level, where no
+            two runs share so many; None: some pair could differ significantly.
+    """
+
+    test: str
+    p: Sequence[float | None]
+    differences: Sequence[float | None]
+    least_topics: int | None = None
+
+
+def choose_test(table: Floats) -> str:
+    """How all pairs of runs are tested, by how complete their scores are.
+
+    `PAIRED` of two runs; `HSD` where every run has a score on at least four in five of the topics
+    (and on 2) that any two runs share; `HOLM` else: HSD would leave out too many topics.
+
+    Args:
+        table: (n_topics, n_runs); nan: no score.
+    """
+    if table.shape[1] == 2:
+        return PAIRED
+    n_complete = len(_all_judged(table))
+    n_shared = int(((~np.isnan(table)).sum(axis=1) > 1).sum())
+    return HSD if n_complete >= max(2.0, _COMPLETE * n_shared) else HOLM
+
+
+def find_differences(
+    table: Floats, options: Draws, tests: Sequence[PairedTest] = ()
+) -> PairDifferences:
+    """Test all pairs of runs, by the one test that every page and command goes by.
+
+    Args:
+        table: (n_topics, n_runs) scores, nan: none.
+        tests: of all pairs, where they are there already; see `_test_pairs`.
+    """
+    test = choose_test(table)
+    if test == HSD:
+        complete = _all_judged(table)
+        means = complete.mean(axis=0)
+        p = randomised_hsd(complete, resamples=options["resamples"], seed=options["seed"])
+        pairs = list(combinations(range(table.shape[1]), 2))
+        differences = [float(means[i] - means[j]) for i, j in pairs]
+        return PairDifferences(HSD, [float(p[i, j]) for i, j in pairs], differences)
+    tests = tests or _test_pairs(table, options)
+    p_values = [each.p for each in tests]
+    n_tested = sum(p is not None for p in p_values)
+    # The least p of n topics is 2 / 2^n; Holm's first step multiplies it by the number of pairs.
+    least = math.floor(1 - math.log2((1 - options["level"]) / max(1, n_tested))) + 1
+    most = max((each.n_topics for each in tests), default=0)
+    return PairDifferences(
+        test,
+        p_values if test == PAIRED else _correct_by_holm(p_values),
+        [each.difference.value for each in tests],
+        least if most < least else None,
+    )
+
+
+def _test_pairs(table: Floats, options: Draws) -> list[PairedTest]:
+    pairs = list(combinations(range(table.shape[1]), 2))
+    differences = np.array([table[:, i] - table[:, j] for i, j in pairs])
+    return paired_tests(differences.reshape(len(pairs), len(table)), **options)
+
+
+def _correct_by_holm(p_values: Sequence[float | None]) -> list[float | None]:
+    corrected = iter(holm([p for p in p_values if p is not None]))
+    return [None if p is None else next(corrected) for p in p_values]
 
 
 def _all_judged(table: Floats) -> Floats:
@@ -241,18 +315,3 @@ def _test_row(test: PairedTest) -> dict[str, Any]:
         "high": difference.high,
         **fields,
     }
-
-
-def _correct(
-    rows: Sequence[dict[str, Any]],
-    pairs: Sequence[tuple[int, int]],
-    table: Floats,
-    options: Draws,
-) -> None:
-    """Add `p_holm`, and `p_hsd` over the topics on which every run was judged."""
-    tested = [row for row in rows if row["p"] is not None]
-    corrected = iter(holm([row["p"] for row in tested]))
-    hsd = pair_p(table, options)
-    for row, (i, j) in zip(rows, pairs, strict=True):
-        row["p_holm"] = None if row["p"] is None else next(corrected)
-        row["p_hsd"] = None if hsd is None else float(hsd[i, j])

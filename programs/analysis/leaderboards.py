@@ -2,23 +2,33 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from pathlib import Path
 
 from ...metrics.bootstrap import LEVEL
-from ...metrics.significance import paired_tests
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
 from ..protocols.program import Folder, Program
 from ..protocols.table import chosen, programs
 from ..scoring.topic_scores import TopicScores, scores_by_topic
-from .compare_runs import DRAWS, NOT_ALL_JUDGED, Floats, pair_p, run_rows, score_table
+from .compare_runs import (
+    DRAWS,
+    HOLM,
+    Floats,
+    PairDifferences,
+    choose_test,
+    find_differences,
+    run_rows,
+    score_table,
+)
 
-# Scores beyond which the runs are not tested: HSD takes 4 s for so many.
+# Scores, and pairs that are tested one by one, beyond which the runs are not tested: so many take
+# some 4 s.
 MOST_TESTED = 20_000
-HSD, PAIRED = "HSD", "randomisation"
+MOST_PAIRS = 3_000
 
 
 @dataclass(frozen=True)
@@ -63,10 +73,13 @@ class Leaderboard:
         level: of the intervals; a pair is told apart where p < 1 - level.
         is_of_answered: whether the first measure's mean is over the topics that a run answered; of
             others a topic that it did not answer counts 0.
-        test: HSD, or of two runs the randomisation test; "": none, for the reason `untested`.
+        test: see `choose_test`; "": none, for the reason `untested`.
         n_told_apart, n_pairs: of all runs that are tested.
         tested: the runs with scores by topic, in order; the oracles of coverage have none.
-        leading: the first of them and those that are not significantly worse; empty: not tested.
+        leading: the first of them and those that are not significantly worse; empty: not tested,
+            or over too few topics (`least_topics`).
+        untold: runs that share no topic with the first.
+        least_topics: see `PairDifferences`.
     """
 
     title: str
@@ -81,6 +94,8 @@ class Leaderboard:
     n_pairs: int
     tested: Sequence[str]
     leading: Sequence[str]
+    untold: Sequence[str] = ()
+    least_topics: int | None = None
 
 
 def leaderboards(
@@ -167,11 +182,14 @@ def _leaderboard(
             answered[run][measure] = n_topics - row["n_unanswered"], n_topics
             if row["low"] is not None and _is_same(row["mean"], by_run[run][measure].value):
                 intervals[run][measure] = row["low"], row["high"]
-    test, untested, p_values = _tested(tested, table)
-    pairs = {pair: p < 1 - LEVEL for pair, p in p_values.items()}
-    apart = {one: pairs[one, other] for one, other in pairwise(tested) if pairs}
-    leader = tested[0] if pairs else ""
-    leading = [leader, *(b for (a, b), differs in pairs.items() if a == leader and not differs)]
+    untested, found = _tested(tested, table)
+    pairs = list(combinations(tested, 2)) if found else []
+    differs = {pair: _differs(p) for pair, p in zip(pairs, found.p if found else (), strict=True)}
+    apart = {one: differs[one, other] for one, other in pairwise(tested) if differs}
+    of_leader = list(zip(tested[1:], found.p, found.differences, strict=False)) if found else []
+    leading = [
+        run for run, p, by in of_leader if p is not None and not (_differs(p) and (by or 0) > 0)
+    ]
     return Leaderboard(
         "" if program is None else program.name.capitalize(),
         1 if program is None else program.n_official,
@@ -179,34 +197,34 @@ def _leaderboard(
         [Line(run, by_run[run], intervals[run], answered[run], apart.get(run)) for run in runs],
         LEVEL,
         scores.is_of_answered(first),
-        test,
+        found.test if found else "",
         untested,
-        sum(pairs.values()),
+        sum(map(bool, differs.values())),
         len(pairs),
         tested,
-        leading if pairs else [],
+        [*tested[:1], *leading] if found and found.least_topics is None else [],
+        [run for run, p, _ in of_leader if p is None],
+        found.least_topics if found else None,
     )
 
 
-def _tested(
-    runs: Sequence[str], table: Floats | None
-) -> tuple[str, str, dict[tuple[str, str], float]]:
-    """The test, or why there is none, and the p-value of each pair in the order of the runs."""
+def _tested(runs: Sequence[str], table: Floats | None) -> tuple[str, PairDifferences | None]:
+    """Which pairs of the runs differ, in their order; None, and why: they were not tested."""
     if table is None or len(runs) < 2:
-        return "", "", {}
+        return "", None
+    n_pairs, how = math.comb(len(runs), 2), "judge compare tests them (--runs for two of them)"
     if table.size > MOST_TESTED:
-        what = f"{table.size:,} scores take long; judge compare tests them"
-        return "", f"{what} (--runs for two of them)", {}
-    if len(runs) == 2:
-        (test,) = paired_tests([table[:, 0] - table[:, 1]], **DRAWS)
-        if test.p is None:
-            return "", "no topic on which both were judged", {}
-        return PAIRED, "", {(runs[0], runs[1]): test.p}
-    p_values = pair_p(table, DRAWS)
-    if p_values is None:
-        return "", NOT_ALL_JUDGED, {}
-    at = list(combinations(range(len(runs)), 2))
-    return HSD, "", {(runs[i], runs[j]): float(p_values[i, j]) for i, j in at}
+        return f"{table.size:,} scores take long; {how}", None
+    if n_pairs > MOST_PAIRS and choose_test(table) == HOLM:
+        return f"{n_pairs:,} pairs take long; {how}", None
+    found = find_differences(table, DRAWS)
+    if all(p is None for p in found.p):
+        return "no topic on which two of them were judged", None
+    return "", found
+
+
+def _differs(p: float | None) -> bool | None:
+    return None if p is None else p < 1 - LEVEL
 
 
 def _is_same(mean: float | None, value: float | None) -> bool:

@@ -97,9 +97,12 @@ def _numbers(source: Source) -> list[tuple[str, str]]:
         ),
         (
             "p Holm, p HSD",
-            "p corrected for how many pairs are looked at: by Holm's steps; and by the widest gap "
-            "that chance gives when runs are exchanged within topics (randomised Tukey HSD). "
-            f"Told apart: HSD p below {f'{1 - LEVEL:.2g}'[1:]}; with two runs p itself.",
+            "p corrected for the number of pairs: by Holm's steps, or by the largest difference "
+            "that chance gives when runs are exchanged within topics (randomised Tukey HSD). A "
+            "pair differs significantly where p is below "
+            f"{f'{1 - LEVEL:.2g}'[1:]}: by HSD where every run has a score on at least four in "
+            "five of the topics, else by Holm, each pair on the topics that both have; with two "
+            "runs p itself.",
         ),
     ]
     return [*terms, _CORRECTED] if source.corrected else terms

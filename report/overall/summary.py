@@ -87,7 +87,8 @@ def _apart(source: Source) -> dict[str, str]:
     value = "not known" if n_apart is None else f"{n_apart:,} of {n_steps:,} steps"
     pairs = source.compared(measure)["pairs"]
     n = sum(bool(pair["is_told_apart"]) for pair in pairs)
-    note = f"by {measure} from one run to the next; {n:,} of {len(pairs):,} pairs (HSD)"
+    test = source.compared(measure)["test"]
+    note = f"by {measure} from one run to the next; {n:,} of {len(pairs):,} pairs ({test})"
     return _fact("runs told apart", value, note)
 
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 
 from ...metrics.bootstrap import LEVEL
 from ...programs.analysis.answers.wording import counted
+from ...programs.analysis.tables.leaderboards import too_few
 from ...programs.engine.folders.constant_judges import constant_judges
 from ...programs.engine.folders.independence import dependence_notes
 from ...records.reading.problems import InputError
@@ -125,15 +126,17 @@ def _of_comparison(source: Source) -> Iterator[dict[str, str]]:
     measure = source.measures[0]
     n_topics = len(source.scores.topics[measure])
     n_apart, n_steps = told_apart(source, measure)
+    compared = source.compared(measure)
     if n_steps and n_apart is None:
-        text = f"Whether runs can be told apart by {measure} is not known: "
-        text += "no two topics were judged for every run."
+        text = f"By {measure} no two runs share a topic, so they are not tested."
         yield _warning(text, "pairs", "what was tested")
+    elif n_steps and compared["least_topics"] is not None:
+        text = f"By {measure} {too_few(compared['least_topics'], len(compared['runs']))}."
+        yield _warning(text, "pairs", "all pairs")
     elif n_steps and not n_apart:
-        what = (
-            "the two runs" if len(source.runs) == 2 else f"any run from the next of {n_steps + 1:,}"
-        )
-        text = f"By {measure} these topics do not tell {what} apart: the order may be chance."
+        what = "the two runs do" if n_steps == 1 else f"no two neighbours of {n_steps + 1:,} runs"
+        what += " not differ significantly" if n_steps == 1 else " differ significantly"
+        text = f"By {measure} {what}: the order may be chance."
         yield _warning(text, "pairs", "all pairs")
     if n_topics < _FEW_TOPICS:
         text = f"{n_topics:,} topics are few: read the {LEVEL:.0%} intervals as a rough guide."
@@ -141,7 +144,10 @@ def _of_comparison(source: Source) -> Iterator[dict[str, str]]:
 
 
 def told_apart(source: Source, measure: str) -> tuple[int | None, int]:
-    """How many neighbours on the leaderboard are told apart, None: unknown, and of how many."""
+    """How many neighbours on the leaderboard differ significantly, and of how many.
+
+    None: no two runs share a topic.
+    """
     pairs = source.compared(measure)["pairs"]
     steps = [pair["is_told_apart"] for pair in pairs if pair.get("are_neighbours", True)]
     if steps and all(step is None for step in steps):

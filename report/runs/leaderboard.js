@@ -176,12 +176,17 @@ function sentence(board, measure, beside, data, has_) {
     parts.push(
       board.rows.length > 1 ? ` Pairs are not tested by it here: judge compare RESULTS --measure ${measure} does.` : "",
     );
-  else if (!board.apart.replaceAll("?", ""))
-    parts.push(" Whether runs can be told apart is not known: too few topics were judged for all of them.");
-  else if (board.rows.length === 2) parts.push(" A blue edge: the two are not told apart (randomisation test).");
+  else if (!board.apart.replaceAll("?", "")) parts.push(" No two runs share a topic, so they are not tested.");
+  else if (board.least_topics)
+    parts.push(
+      ` Too few shared topics to find differences between ${board.rows.length} runs: ` +
+        `at least ${board.least_topics} are needed.`,
+    );
+  else if (board.rows.length === 2)
+    parts.push(" A blue edge: no significant difference between the two (randomisation test).");
   else
     parts.push(
-      ` A blue edge: not told apart from ${beside} by these topics (HSD p ≥ .05); ` +
+      ` A blue edge: no significant difference from ${beside} (${board.test}, p ≥ .05); ` +
         "choose another run to see those of it.",
     );
   return parts.join("");

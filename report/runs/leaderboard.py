@@ -80,6 +80,8 @@ def _measure(
         "apart": "".join(marks),
         "n_topics": n_topics,
         "n_topics_all_judged": compared["n_topics_all_judged"],
+        "test": compared["test"],
+        "least_topics": compared["least_topics"],
         "scale": scale_of(rows),
         "meaning": explained.text,
         "is_less_better": explained.is_less_better,

@@ -24,12 +24,11 @@ export function figures(given, i, j) {
     low,
     high,
     p: given.p[index],
-    p_holm: given.p_holm[index],
-    p_hsd: given.p_hsd[index],
+    corrected: (given.test === "HSD" ? given.p_hsd : given.p_holm)[index],
     wins: sign > 0 ? wins : losses,
     ties: given.ties[index],
     losses: sign > 0 ? losses : wins,
-    apart: { 1: "yes", 0: "no" }[given.is_told_apart[index]] ?? "not known",
+    apart: { 1: "yes", 0: "no" }[given.is_told_apart[index]] ?? "not tested",
   };
 }
 
@@ -54,11 +53,11 @@ export function detail(id, head, given, measure, first, second) {
     };
   });
   const widest = Math.max(0.001, ...rows.map((row) => Math.abs(row.by ?? 0)));
-  const corrected = given.runs.length > 2 ? `, Holm ${chance(tests.p_holm)}, HSD ${chance(tests.p_hsd)}` : "";
+  const corrected = given.runs.length > 2 ? `, ${given.test === "HSD" ? "HSD" : "Holm"} ${chance(tests.corrected)}` : "";
   const interval =
     tests.low === null ? "no interval" : `95% interval ${num(tests.low, 3, true)} to ${num(tests.high, 3, true)}`;
   const verdict =
-    { yes: "told apart", no: "not told apart" }[tests.apart] ?? "whether they can be told apart is not known";
+    { yes: "significantly different", no: "no significant difference" }[tests.apart] ?? "no topic that both have";
   const why = (row, side) => (row.why[side] ? reasonText(row.why[side]) : "");
   const shown = (value, words) => (value === null ? words || "–" : words ? `${num(value)} (${words})` : num(value));
   const to = has(head, "matrix") ? "matrix" : has(head, "answer") ? "answer" : id;

@@ -47,17 +47,20 @@ export function draw({ id, data, head, once }) {
   ];
 }
 
-function sentence({ runs, n_topics, n_topics_all_judged, is_told_apart }, measure) {
+function sentence({ runs, n_topics, n_topics_all_judged, test, least_topics, is_told_apart }, measure) {
   const apart = is_told_apart.replaceAll(/[^1]/g, "").length;
-  const test = runs.length > 2 ? "HSD p < .05" : "p < .05";
+  const of = test === "HSD" ? "Tukey HSD" : test;
   const part =
-    n_topics_all_judged < n_topics
-      ? ` HSD rests on the ${n_topics_all_judged} of ${n_topics} topics on which every run was judged.`
+    test === "HSD" && n_topics_all_judged < n_topics
+      ? ` HSD uses the ${n_topics_all_judged} of ${n_topics} topics on which every run has a score.`
       : "";
+  const few = least_topics
+    ? ` Too few shared topics to find differences between ${runs.length} runs: at least ${least_topics} are needed.`
+    : "";
   return (
-    `Difference of mean ${measure}, the run of the row less that of the column; ` +
-    `bold with ▲ or ▼: told apart (${test}), ` +
-    `${count(apart)} of ${count(is_told_apart.length, "pair")}.${part} Choose a cell for the topics behind it.`
+    `Difference of mean ${measure}, the run of the row minus that of the column; ` +
+    `bold with ▲ or ▼: significantly different (${of}, p < .05), ` +
+    `${count(apart)} of ${count(is_told_apart.length, "pair")}.${part}${few} Choose a cell for the topics behind it.`
   );
 }
 
@@ -71,7 +74,7 @@ function matrix(id, given, measure) {
     const value = difference === null ? null : sign * difference;
     const isApart = given.is_told_apart[index] === "1";
     const mark = isApart ? (value > 0 ? "▲" : "▼") : "";
-    const name = `${runs[i]} less ${runs[j]}: ${num(value, 3, true)}${isApart ? ", told apart" : ""}`;
+    const name = `${runs[i]} minus ${runs[j]}: ${num(value, 3, true)}${isApart ? ", significant" : ""}`;
     return el(
       "td",
       { class: isApart ? (value > 0 ? "more" : "less") : null },
@@ -168,8 +171,13 @@ function neighbours(id, given, measure) {
         cell: (row) => num(row.difference, 3, true),
       },
       { key: "p", label: "p", value: (row) => row.p, cell: (row) => chance(row.p) },
-      { key: "hsd", label: "p, HSD", value: (row) => row.p_hsd, cell: (row) => chance(row.p_hsd) },
-      { key: "apart", label: "told apart", isText: true, value: (row) => row.apart },
+      {
+        key: "corrected",
+        label: given.test === "HSD" ? "p, HSD" : "p, Holm",
+        value: (row) => row.corrected,
+        cell: (row) => chance(row.corrected),
+      },
+      { key: "apart", label: "significant", isText: true, value: (row) => row.apart },
     ],
   });
 }

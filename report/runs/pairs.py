@@ -14,7 +14,7 @@ _COUNTS = ("wins", "ties", "losses")
 
 def data(source: Source) -> Mapping[str, Any] | None:
     """By measure its runs, best first, and of each pair (first with second, with third, ...)
-    a list for each figure; `is_told_apart` as text, 1, 0 or ? a pair."""
+    a list for each figure; `is_told_apart` as text, 1, 0 or ? a pair; `test` says by which."""
     if len(source.runs) < 2:
         return None
     tested = [measure for measure in source.measures if source.is_tested(measure)]
@@ -28,6 +28,8 @@ def _pairs(compared: Mapping[str, Any]) -> dict[str, Any]:
         "runs": [row["run_id"] for row in compared["runs"]],
         "n_topics": compared["n_topics"],
         "n_topics_all_judged": compared["n_topics_all_judged"],
+        "test": compared["test"],
+        "least_topics": compared["least_topics"],
         **{name: [_short(pair.get(name)) for pair in pairs] for name in _FIGURES},
         **{name: [pair[name] for pair in pairs] for name in _COUNTS},
         "is_told_apart": "".join(marks[pair["is_told_apart"]] for pair in pairs),

@@ -135,8 +135,43 @@ def test_runs_that_cannot_be_tested_say_why(tmp_path):
         for r, t in (("good", "t8"), ("near", "t9"), ("bad", "t10"))
     ]
     rows = [r for r in three_runs() if r.topic_id in ("all", "t0")]
-    text = " ".join(board_text(board(tmp_path, *rows, *holes)).split())
-    assert "good scores highest; the runs were not tested: HSD needs 2 topics" in text
+    result = board(tmp_path, *rows, *holes)
+    assert leader_sentence(result).startswith(
+        "good scores highest; too few shared topics to find differences between 3 runs: "
+        "at least 7 are needed"
+    )
+    assert result.leading == []  # no run is marked as equal to the leader
+
+
+def test_runs_with_gaps_get_tied_ranks_by_pairs(tmp_path):
+    """Each run lacks another quarter of 20 topics, so that no topic has all of them."""
+    rows = []
+    values = {"good": (0.9, 0.8), "near": (0.8, 0.9), "poor": (0.1, 0.1), "bad": (0.1, 0.1)}
+    for lacks, (run, pair) in enumerate(values.items()):
+        cells = {f"t{i}": pair[i % 8 // 4] for i in range(20) if i % 4 != lacks}
+        rows.append(row(run_id=run, value=sum(cells.values()) / 15, n=15, n_topics=15))
+        rows += [row(run_id=run, topic_id=t, value=v, n_topics=None) for t, v in cells.items()]
+        rows += [
+            row(run_id=run, topic_id=f"t{i}", value=None, n=0, n_unjudged=1, low=0, high=1)
+            for i in range(lacks, 20, 4)
+        ]
+    result = board(tmp_path, *rows)
+    assert leader_sentence(result) == (
+        "good leads; near is not significantly worse "
+        "(pairs tested on the topics both have, Holm, p >= .05)"
+    )
+    assert (result.n_told_apart, result.n_pairs) == (4, 6)
+
+
+def test_a_run_that_shares_no_topic_with_the_leader_is_neither_tied_nor_worse(tmp_path):
+    lost = [
+        row(run_id="lost", topic_id=f"t{i}", value=None, n=0, n_unjudged=1, low=0, high=1)
+        for i in range(8)
+    ]
+    mean = row(run_id="lost", value=None, n=0, n_unjudged=8, low=0, high=1, n_topics=8)
+    text = " ".join(board_text(board(tmp_path, *three_runs(), mean, *lost)).split())
+    assert "good leads; near is not significantly worse (pairs tested" in text
+    assert "not tested, no topic shared with good: lost" in text
 
 
 @pytest.mark.parametrize("width", [60, 80, 120, 200])

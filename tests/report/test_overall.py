@@ -138,7 +138,7 @@ def test_who_judged_and_who_did_not_answer_come_first(demo):
     assert answered == (
         "One run did not answer every topic: thin 4 of 5; in a mean each missing answer counts 0."
     )
-    assert chance.startswith("By V_strict these topics do not tell any run from the next of 4")
+    assert chance.startswith("By V_strict no two neighbours of 4 runs differ significantly")
     assert few.startswith("5 topics are few")
 
 

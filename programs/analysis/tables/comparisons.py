@@ -12,8 +12,8 @@ from ....views.numbers import format_count, format_money, format_p, format_short
 from ....views.table import Column, Kind, Row, Style, Table, View
 from ...protocols.glossary import meaning
 from ...scoring.result import Result
-from ..compare_runs import NOT_ALL_JUDGED, PRIMARY, is_over_fewer
-from .leaderboards import name_judges
+from ..compare_runs import HOLM, HSD, PRIMARY, is_over_fewer
+from .leaderboards import name_judges, too_few
 
 SHOWN_TOPICS = 3  # of each side; SHOWN_FLIPS: the judgements that differ most
 SHOWN_FLIPS = 5
@@ -178,6 +178,7 @@ def _pairs(measures: Mapping[str, Mapping[str, Any]], level: float) -> Table:
 def _ranking(name: str, tests: Mapping[str, Any], level: float) -> Table:
     """A row a run, with the difference to the next one."""
     next_of = {pair["run_id"]: pair for pair in tests["pairs"] if pair["are_neighbours"]}
+    has_hsd = tests["test"] == HSD
     columns = [
         Column("rank", Kind.NAME, "#"),
         Column("run", Kind.NAME),
@@ -185,10 +186,12 @@ def _ranking(name: str, tests: Mapping[str, Any], level: float) -> Table:
         Column("difference", Kind.DIFFERENCE, "difference to the next"),
         Column("interval", Kind.INTERVAL, f"{level:.0%} interval", is_signed=True),
         Column("p", Kind.P, optional=3),
-        Column("p_holm", Kind.P, "p Holm", optional=2),
-        Column("p_hsd", Kind.P, "p HSD"),
+        Column("p_hsd", Kind.P, "p HSD") if has_hsd else Column("p_holm", Kind.P, "p Holm"),
+        Column("n_topics", Kind.COUNT, "topics both have", optional=2),
         Column("differs", Kind.NAME, "differ", optional=1),
     ]
+    if has_hsd:
+        columns = [column for column in columns if column.key != "n_topics"]
     rows = []
     for rank, run in enumerate(tests["runs"], 1):
         pair = next_of.get(run["run_id"])
@@ -198,7 +201,8 @@ def _ranking(name: str, tests: Mapping[str, Any], level: float) -> Table:
         else:
             has_interval = pair["low"] is not None and pair["high"] is not None
             bounds = (pair["low"], pair["high"]) if has_interval else None
-            cells += [pair["difference"], bounds, pair["p"], pair["p_holm"], pair["p_hsd"]]
+            cells += [pair["difference"], bounds, pair["p"]]
+            cells += [pair["p_hsd"]] if has_hsd else [pair["p_holm"], pair["n_topics"]]
             cells.append(_OUTCOME[pair["is_told_apart"]])
         rows.append(Row(cells, Style.LEADING if rank == 1 else Style.PLAIN))
     title = f"{name}: {len(rows)} runs"
@@ -209,28 +213,18 @@ def _ranking(name: str, tests: Mapping[str, Any], level: float) -> Table:
 def _ranking_notes(
     tests: Mapping[str, Any], next_of: Mapping[str, Mapping[str, Any]], level: float
 ) -> Iterator[str]:
-    pairs = tests["pairs"]
-    alpha = f"p < {format_p(1 - level)}"
-    n_holm = sum(pair["p_holm"] is not None and pair["p_holm"] < 1 - level for pair in pairs)
-    if any(pair["p_hsd"] is not None for pair in pairs):
-        n_hsd = sum(bool(pair["is_told_apart"]) for pair in pairs)
-        yield (
-            f"{n_hsd:,} of {len(pairs):,} pairs differ significantly (Tukey HSD, {alpha}); "
-            f"with Holm's correction {n_holm:,}"
-        )
-    else:
-        yield (
-            f"{NOT_ALL_JUDGED}. With Holm's correction {n_holm:,} of {len(pairs):,} pairs differ "
-            f"significantly ({alpha})"
-        )
+    pairs, how = tests["pairs"], {HSD: "Tukey HSD"}.get(tests["test"], tests["test"])
+    n = sum(bool(pair["is_told_apart"]) for pair in pairs)
+    alpha = format_p(1 - level)
+    yield f"{n:,} of {len(pairs):,} pairs differ significantly ({how}, p < {alpha})"
+    if tests["test"] == HOLM and (few := tests["least_topics"]) is not None:
+        yield too_few(few, len(tests["runs"]))
+    n_complete, n_topics = tests["n_topics_all_judged"], tests["n_topics"]
+    if tests["test"] == HSD and n_complete < n_topics:
+        yield f"HSD uses the {n_complete:,} of {n_topics:,} topics on which every run has a score"
     yield from answered_lines(tests["runs"], tests["n_topics"])
     if is_over_fewer(tests, next_of.values()):
         yield _BOTH_HAVE
-    if len(pairs) * 2 / 2 ** tests["n_topics"] >= 1 - level:
-        yield (
-            f"{tests['n_topics']} topics are too few: after Holm's correction no p of "
-            f"{len(pairs):,} pairs can be below {format_p(1 - level)}"
-        )
 
 
 def answered_lines(runs: Sequence[Mapping[str, Any]], n_topics: int) -> Iterator[str]:

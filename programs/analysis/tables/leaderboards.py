@@ -80,18 +80,31 @@ def leader_sentence(board: Leaderboard) -> str:
     if not board.test:
         why = f"{leader} scores highest; the runs were not tested: {board.untested}"
         return why if board.untested else ""
+    if board.least_topics is not None:
+        few = too_few(board.least_topics, len(board.tested))
+        return f"{leader} scores highest; {few} ({board.test})"
     tied = board.leading[1:]
+    n_tested = len(board.tested) - len(board.untold)
     if not tied:
         how = f"({board.test}, p < {alpha})"
-        return f"{leader} {leads}; every other run is significantly {worse} {how}"
+        which = "with which it shares topics " if board.untold else ""
+        return f"{leader} {leads}; every other run {which}is significantly {worse} {how}"
     how = f"({board.test}, p >= {alpha})"
-    if len(board.leading) == len(board.tested):
+    if len(board.leading) == n_tested:
         return f"{leader} scores highest, but no run is significantly {worse} {how}"
     if len(tied) > _NAMED:
         return f"{leader} {leads}; {len(tied)} other runs are not significantly {worse} {how}"
     who = tied[0] if len(tied) == 1 else f"{', '.join(tied[:-1])} and {tied[-1]}"
     verb = "is" if len(tied) == 1 else "are"
     return f"{leader} {leads}; {who} {verb} not significantly {worse} {how}"
+
+
+def too_few(least_topics: int, n_runs: int) -> str:
+    """That no two runs share enough topics for any p to be small enough."""
+    return (
+        f"too few shared topics to find differences between {n_runs:,} runs: "
+        f"at least {least_topics:,} are needed"
+    )
 
 
 def _cells(
@@ -153,19 +166,23 @@ def _style(board: Leaderboard, line: Line) -> Style:
         return Style.PLAIN
     if line.run_id == board.tested[0]:
         return Style.LEADING
-    is_worse = bool(board.leading) and line.run_id not in board.leading
+    is_worse = bool(board.leading) and line.run_id not in {*board.leading, *board.untold}
     return Style.TRAILING if is_worse else Style.PLAIN
 
 
 def _rule(board: Leaderboard) -> int | None:
     """After the last run that is not significantly worse than the first."""
     at = [i for i, line in enumerate(board.lines, 1) if line.run_id in board.leading]
-    return at[-1] if len(board.leading) < len(board.tested) and at else None
+    n_tested = len(board.tested) - len(board.untold)
+    return at[-1] if len(board.leading) < n_tested and at else None
 
 
 def _notes(board: Leaderboard, has_missing: bool) -> Iterator[str]:
     if sentence := leader_sentence(board):
         yield sentence
+    if n := len(board.untold):
+        names = ", ".join(board.untold[:_NAMED]) + (f" and {n - _NAMED:,} more" * (n > _NAMED))
+        yield f"not tested, no topic shared with {board.tested[0]}: {names}"
     first = board.measures[0]
     counts = [line.answered[first] for line in board.lines if first in line.answered]
     if any(n != total for n, total in counts):

@@ -7,7 +7,7 @@ WARNED = "Made with this judge: thin. These scores are not independent of the ju
 
 
 def test_what_was_compared_and_on_whom_the_judge_leans_is_said(judge, tmp_path):
-    assert judge("init", "demo").code == 0
+    assert judge("init", "demo", "--demo").code == 0
     data = ["--nuggets", "demo/nuggets.jsonl", "--out", "judged", "--quiet"]
     assert judge("run", "demo/judge.yaml", *data).code == 0
     path = tmp_path / "judged" / "manifest.json"

@@ -3,10 +3,17 @@
 import json
 
 import pytest
+from statsmodels.stats.multitest import multipletests
 
+import nuggetjudge as nj
 from nuggetjudge.programs.analysis.compare import compare
-from nuggetjudge.programs.analysis.compare_runs import compare_runs
+from nuggetjudge.programs.analysis.compare_runs import HOLM, HSD, compare_runs
+from nuggetjudge.programs.analysis.leaderboards import leaderboards
+from nuggetjudge.programs.analysis.tables.comparisons import comparison_view
+from nuggetjudge.programs.analysis.tables.leaderboards import leader_sentence
 from nuggetjudge.records.reading.problems import InputError, Problems
+from nuggetjudge.report.overall.warnings import told_apart
+from nuggetjudge.report.source import Source
 
 
 def scores(path, table, measure="V_strict"):
@@ -90,6 +97,83 @@ def test_clearly_different_runs_are_told_apart_and_equal_ones_are_not(tmp_path):
     assert pairs["best", "twin"]["is_told_apart"] is False
     assert pairs["best", "twin"]["p_hsd"] == 1.0
     assert pairs["twin", "worst"]["is_told_apart"] is True
+
+
+def sparse():
+    """Two good and two bad runs of 20 topics, of which each lacks another quarter: none is whole.
+
+    Any two share 10: good less bad all have one sign, p 2 / 2^10; of equal sums p is 1.
+    """
+    return {
+        run: {f"t{i}": value(i) if i % 4 != lacks else None for i in range(20)}
+        for lacks, (run, value) in enumerate(
+            {
+                "good": lambda i: 0.9 if i % 8 < 4 else 0.8,
+                "near": lambda i: 0.8 if i % 8 < 4 else 0.9,
+                "poor": lambda i: 0.1,
+                "bad": lambda i: 0.1,
+            }.items()
+        )
+    }
+
+
+def test_runs_judged_on_other_topics_are_compared_pair_by_pair(tmp_path):
+    """HSD would have no topic: a run of .85 beside one of .1 was said to be no better."""
+    compared = compare_runs([scores(tmp_path / "s.jsonl", sparse())], Problems())
+    board = compared["measures"]["V_strict"]
+    assert (board["test"], board["n_topics_all_judged"]) == (HOLM, 0)
+    apart = {(p["run_id"], p["other_run_id"]) for p in board["pairs"] if p["is_told_apart"]}
+    assert apart == {(a, b) for a in ("good", "near") for b in ("poor", "bad")}
+    p = [pair["p_holm"] for pair in board["pairs"] if pair["is_told_apart"]]
+    assert p == pytest.approx([6 * 2 / 2**10] * 4, rel=0.1)  # of sampled signs
+    assert {pair["p_hsd"] for pair in board["pairs"]} == {None}
+    text = str(comparison_view(compared).tables[0].notes)
+    assert "4 of 6 pairs differ significantly (pairs tested on the topics both have, Holm" in text
+
+
+@pytest.mark.parametrize(("n_gaps", "test"), [(0, HSD), (2, HSD), (3, HOLM)])
+def test_a_few_topics_with_gaps_leave_hsd_and_many_do_not(tmp_path, n_gaps, test):
+    """HSD while every run has a score on four in five topics."""
+    topics = [f"t{i}" for i in range(10)]
+    table = {run: dict.fromkeys(topics, 0.5) for run in "abc"}
+    table["a"] |= dict.fromkeys(topics[:n_gaps])
+    board = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems())
+    assert board["measures"]["V_strict"]["test"] == test
+
+
+def test_too_few_shared_topics_are_said_with_how_many_are_needed(tmp_path):
+    table = {run: {f"t{i}": 0.5 for i in range(k, k + 3)} for k, run in enumerate("abcd")}
+    table = {r: {f"t{i}": of.get(f"t{i}") for i in range(6)} for r, of in table.items()}
+    board = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems())["measures"]["V_strict"]
+    assert board["least_topics"] == 8  # 5 pairs share a topic: 5 x 2 / 2^7 > .05 > 5 x 2 / 2^8
+    last = board["pairs"][-1]
+    assert {p["is_told_apart"] for p in board["pairs"]} == {False, None}, last
+
+
+def test_45_real_runs_with_gaps_are_all_compared(shared_data, tmp_path):
+    """Passages are missing, so that one topic of 12 is whole: all runs were "not known"."""
+    data = shared_data / "rag24_e2e"
+    result = nj.run(
+        program="support",
+        topics=data / "topics.tsv",
+        passages=data / "passages.jsonl",
+        runs=[str(data / "runs")],
+        model="lexical",
+        out=tmp_path / "out",
+    )
+    compared = compare_runs([result.folder], Problems(), measures=["support_precision"])
+    tests = compared["measures"]["support_precision"]
+    assert (len(tests["runs"]), tests["test"]) == (45, HOLM)
+    assert tests["n_topics_all_judged"] < 2 < tests["n_topics"]
+    shared = [pair for pair in tests["pairs"] if pair["n_topics"]]
+    assert len(shared) > 900
+    p_holm = multipletests([pair["p"] for pair in shared], method="holm")[1]
+    assert [pair["p_holm"] for pair in shared] == pytest.approx(list(p_holm))
+    assert all(pair["is_told_apart"] is False for pair in shared)
+    board = next(b for b in leaderboards(result.scores, result.folder) if b.title == "Support")
+    assert "too few shared topics to find differences between 45 runs" in leader_sentence(board)
+    source = Source([result.folder], Problems())
+    assert told_apart(source, "support_precision") == (0, 44)
 
 
 def test_runs_of_two_files_are_compared_on_the_topics_that_both_have(tmp_path):
