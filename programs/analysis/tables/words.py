@@ -31,6 +31,12 @@ FEW_AUDITED_TOPICS = 20  # fewer topics: no significant change of order says lit
 MOST_TOGETHER = 0.3  # correlation of errors above which Dawid and Skene's model does not fit
 
 Row = Mapping[str, Any]
+_FIGURES = {
+    "linear": "linear kappa",
+    "quadratic": "quadratic kappa",
+    "macro_f1": "macro F1",
+    "f1": "F1",
+}
 
 
 def choose_kappa_word(kappa: float) -> str:
@@ -49,6 +55,16 @@ def choose_tau_word(tau: float, others: str = "people") -> str:
     ('much as people do', 'differently from people')
     """
     return next(word for least, word in TAU_WORDS if round(tau, 2) >= least).format(others)
+
+
+def name_figure(name: str) -> str:
+    """What a measure of agreement is called.
+
+    >>> name_figure("linear"), name_figure("kappa"), name_figure("one_vs_rest:full")
+    ('linear kappa', 'kappa', 'kappa of full or not')
+    """
+    kind, _, label = name.partition(":")
+    return f"kappa of {label} or not" if label else _FIGURES.get(kind, kind)
 
 
 def compare_with_zero(row: Row | None) -> int:
