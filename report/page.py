@@ -57,7 +57,7 @@ def page(
     """The parts of the file.
 
     Args:
-        head: what all sections share: title, measures, runs, topics.
+        head: what all sections share: title, results (names of folders), measures, runs, topics.
         found: data by section.
         texts: islands that stand behind the script: the page is drawn before they are read.
     """
@@ -66,7 +66,7 @@ def page(
     script += "\nmodules.page.start(modules);\n})();"
     style = "\n".join((_WEB / f"styles/{name}.css").read_text(encoding="utf-8") for name in _STYLES)
     yield f"""<!doctype html>
-<html lang="en">
+<html lang="en" data-results="{html.escape(head.get("results", ""))}">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="{policy(script, style)}">
@@ -191,6 +191,7 @@ def _hash(text: str) -> str:
 def _head(source: Source, data_of: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "title": data_of["summary"]["title"],
+        "results": "-".join(source.named(path).resolve().name for path in source.paths)[:80],
         "measures": source.measures,
         "runs": source.runs,
         "topics": source.topics,

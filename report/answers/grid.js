@@ -1,10 +1,10 @@
 // One topic: facts by runs, with how many runs state each fact and how many facts each run states.
 
-import { el, num } from "../web/el.js";
+import { el, num, short } from "../web/el.js";
 import { get, link } from "../web/state.js";
 import { roving } from "../web/roving.js";
-import { download } from "../web/table.js";
-import { fact, mark, short } from "./parts.js";
+import { saves } from "../web/save.js";
+import { fact, mark } from "./parts.js";
 
 /** The table; `order` has the indices of its runs. */
 export function grid(id, matrix, topic, order, kind) {
@@ -26,11 +26,11 @@ export function grid(id, matrix, topic, order, kind) {
       runs.map((run) => el("td", { title: isEmpty(run) ? "no answer" : `${of.get(run).hits} of ${of.get(run).n}` }, isEmpty(run) ? "–" : num(of.get(run).rate, 2)))))));
   return el("figure", { class: "table" },
     el("div", { class: "scroll", role: "region", "aria-label": `${kind.title} of topic ${topic} by run`, tabindex: "0" }, table),
-    el("p", { class: "under" }, download(`${matrix.name}-${topic}.csv`, () => [
+    el("p", { class: "under" }, saves({ id: `${id}-${topic}`, title: `${kind.title} of topic ${topic} by run`, drawn: () => table, rows: () => [
       ["topic", "id", kind.item, "importance", ...(hasParts ? ["sub-narrative"] : []), ...runs.map((run) => matrix.runs[run])],
       ...facts.map((one) => [topic, one.id, one.text, one.importance, ...(hasParts ? [one.part] : []),
         ...runs.map((run) => (one.codes[run] === null ? "" : matrix.codes[one.codes[run]]))]),
-    ])));
+    ] })));
 }
 
 function cell(matrix, topic, one, run) {

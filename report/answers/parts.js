@@ -9,13 +9,6 @@ export function mark(look, name, address = "") {
   return address ? el("a", { ...props, href: address }, look.glyph) : el("i", { ...props, role: "img" }, look.glyph);
 }
 
-/** A name that fits: its two ends, if it is long. */
-export function short(name, most = 26) {
-  const characters = [...name];
-  const half = Math.floor((most - 1) / 2);
-  return characters.length <= most ? name : `${characters.slice(0, half).join("")}…${characters.slice(-half).join("")}`;
-}
-
 /** A choice that stands in the address under `key`; options are [value, text]. */
 export function choice(of, label, key, options, chosen) {
   const select = el("select", { onchange: () => go(of, { [key]: select.value }) },

@@ -33,8 +33,8 @@ function covered(id, folder, part) {
     el("div", { class: "controls" },
       choice("Topic", topic, topics, (value) => go(id, { topic: value })),
       runs.length ? choice("Run", run, [["", "none marked"], ...runs], (value) => go(id, { run: value })) : null),
-    runs.length ? el("div", { class: "charts" }, ranks(folder, topic, run, "coverage", "Coverage by rank"),
-      ranks(folder, topic, run, "redundancy", "Redundancy by rank: the share that was answered before")) : null,
+    runs.length ? el("div", { class: "charts" }, ranks(id, folder, topic, run, "coverage", "Coverage by rank"),
+      ranks(id, folder, topic, run, "redundancy", "Redundancy by rank: the share that was answered before")) : null,
     ...questions(id, folder, topic, part),
     ...matrix(folder, topic, run),
   ].flat(2);
@@ -51,7 +51,7 @@ function means(id, { means: rows, tau }, run, part) {
     el("p", { class: "lead" },
       `A point is a run: to the right it retrieved more, higher up its answers hold more.${order}`),
     points.length ? el("figure", { class: "chart" },
-      scatter({ points, xLabel: "coverage of contexts", yLabel: "of answers",
+      scatter({ id: `${id}.both${part}`, points, xLabel: "coverage of contexts", yLabel: "of answers",
       label: `Coverage of contexts and of answers of ${points.length} runs; the table has the numbers` })) : null,
     table({
       id: `${id}.means${part}`, of: id, caption: "Coverage by run", rows, order: "-context",
@@ -74,11 +74,11 @@ function known(value) {
   return value !== null && value !== undefined;
 }
 
-function ranks({ runs }, topic, own, measure, title) {
+function ranks(id, { runs }, topic, own, measure, title) {
   const lines = Object.entries(runs).filter(([, of]) => of[topic])
     .map(([name, of]) => ({ name, values: of[topic][measure], isOwn: name === own }));
   return el("figure", { class: "chart" }, el("figcaption", {}, title),
-    curves({ lines, y: [0, 1], xLabel: "rank", yLabel: "",
+    curves({ id: `${id}.${measure}-${topic}`, lines, y: [0, 1], xLabel: "rank", yLabel: measure,
       label: `${title}, a line a run of ${lines.length}${own ? `; ${own} is marked` : ""}` }));
 }
 

@@ -1,6 +1,8 @@
 // Runs by topics on a canvas: 45 x 300 cells are one picture, not 13,500 elements.
 
 import { el, num } from "../web/el.js";
+import { Pen } from "../web/pen.js";
+import { drawsAs } from "../web/picture.js";
 import { say } from "../web/say.js";
 import { reasonText, UNANSWERED, UNJUDGED } from "./cells.js";
 
@@ -31,6 +33,7 @@ export function heatmap({ id, head, cells, measure, digits, runs, topics, open }
     if (base.width && base.height) base.getContext("2d")?.drawImage(canvas, 0, 0);
     point();
   };
+  drawsAs(canvas, () => drawAll(canvas, { cells, runs, topics, share, digits, state, isVector: true }));
   const point = () => {
     const context = base.width && base.height ? canvas.getContext("2d") : null;
     if (!context) return;
@@ -193,7 +196,7 @@ function cell(context, colours, x, y, width, height, share, why) {
   context.stroke();
 }
 
-function drawAll(canvas, { cells, runs, topics, share, digits, state }) {
+function drawAll(canvas, { cells, runs, topics, share, digits, state, isVector = false }) {
   const width = canvas.parentElement?.clientWidth || 900;
   const font = "12px system-ui, sans-serif";
   const longest = widest(canvas, font, ["mean", ...runs.map(({ name }) => name)]);
@@ -202,8 +205,9 @@ function drawAll(canvas, { cells, runs, topics, share, digits, state }) {
   state.column = Math.min(MOST, Math.max(LEAST, room / topics.length));
   const { column } = state;
   const right = names + topics.length * column;
-  const context = sized(canvas, right + MEANS, HEAD + (runs.length + 2) * ROW);
-  if (!context) return;
+  const size = [right + MEANS, HEAD + (runs.length + 2) * ROW];
+  const context = isVector ? new Pen(...size, el("canvas").getContext("2d")) : sized(canvas, ...size);
+  if (!context) return null;
   const colours = tones(canvas);
   context.font = font;
   context.textBaseline = "middle";
@@ -239,6 +243,7 @@ function drawAll(canvas, { cells, runs, topics, share, digits, state }) {
     if (column >= 40)
       put(fitted(context, name.slice(prefix), column - 4), x + column / 2, HEAD / 2, "center", colours.soft);
   });
+  return context.drawing ?? null;
 }
 
 /** How many characters all names begin with, up to their last separator. */

@@ -1,6 +1,7 @@
 // Is a run only longer: score against words.
 
 import { count, el, num, svg } from "../web/el.js";
+import { saves } from "../web/save.js";
 import { link } from "../web/state.js";
 import { table } from "../web/table.js";
 import { choice, measureOf, nameOf, unknown } from "./chosen.js";
@@ -22,6 +23,7 @@ export function draw({ id, data, head }) {
   const isOn = new Set(front);
   const rows = points.map((point, i) => ({ ...point, isOn: isOn.has(i) ? "yes" : "no" }));
   const rank = spearman === null ? "undefined" : num(spearman, 2);
+  const drawing = plot(id, measure, points, front, chosen);
   return [
     el("div", { class: "controls" }, choice(id, "measure", "Measure", available, measure)),
     ...unknown(head, available, (name) => `${name} is not set against length; below by ${measure}.`),
@@ -32,7 +34,21 @@ export function draw({ id, data, head }) {
         "No run is both shorter and better than one on the line. " +
         `Rank correlation of score and length: ${rank} (Spearman, ${count(points.length, "run")}).`,
     ),
-    el("div", { class: "plot" }, plot(id, measure, points, front, chosen)),
+    el("div", { class: "plot" }, drawing),
+    el(
+      "p",
+      { class: "under" },
+      saves({
+        id: `${id}.plot`,
+        measure,
+        title: `${measure} against words`,
+        drawn: () => drawing,
+        rows: (isPrinted) => [
+          ["run", "words", measure],
+          ...points.map(({ run, words, score }) => [run, ...(isPrinted ? [num(words, 0), num(score)] : [words, score])]),
+        ],
+      }),
+    ),
     el(
       "details",
       {},
@@ -40,6 +56,7 @@ export function draw({ id, data, head }) {
       table({
         id,
         of: id,
+        measure,
         caption: `${measure} and words by run`,
         rows,
         order: "words",

@@ -77,6 +77,7 @@ export function detail(id, head, given, measure, first, second) {
     table({
       id: `${id}.by`,
       of: id,
+      measure,
       caption: `${first} and ${second} by topic`,
       rows,
       order: "-by",

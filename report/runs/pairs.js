@@ -1,6 +1,7 @@
 // Is one run better than another.
 
 import { count, el, nameParts, num } from "../web/el.js";
+import { saves } from "../web/save.js";
 import { get, link } from "../web/state.js";
 import { table } from "../web/table.js";
 import { choice, measureOf, nameOf, unknown } from "./chosen.js";
@@ -99,19 +100,41 @@ function matrix(id, given, measure) {
       runs.map((_, j) => cell(i, j)),
     ),
   );
+  const title = `Differences of ${measure} between all pairs of runs`;
+  const drawn = el(
+    "table",
+    {},
+    el("caption", { class: "unseen" }, title),
+    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "run"), head)),
+    el("tbody", {}, body),
+  );
+  const value = (i, j, isPrinted) => {
+    if (i === j) return "";
+    const { index, sign } = pairOf(runs.length, i, j);
+    const difference = given.difference[index];
+    if (difference === null) return null;
+    return isPrinted ? num(sign * difference, 2, true) : sign * difference;
+  };
   return el(
     "figure",
     { class: "grid", onkeydown: move },
+    el("div", { class: "scroll", role: "region", "aria-label": `Pairs by ${measure}` }, drawn),
     el(
-      "div",
-      { class: "scroll", role: "region", "aria-label": `Pairs by ${measure}` },
-      el(
-        "table",
-        {},
-        el("caption", { class: "unseen" }, `Differences of ${measure} between all pairs of runs`),
-        el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "run"), head)),
-        el("tbody", {}, body),
-      ),
+      "p",
+      { class: "under" },
+      saves({
+        id: `${id}.all`,
+        measure,
+        title,
+        drawn: () => drawn,
+        rows: (isPrinted) => [
+          ["run", ...(isPrinted ? runs.map((_, j) => j + 1) : runs)],
+          ...runs.map((run, i) => [
+            isPrinted ? `${i + 1} ${run}` : run,
+            ...runs.map((_, j) => value(i, j, isPrinted)),
+          ]),
+        ],
+      }),
     ),
   );
 }
@@ -151,6 +174,7 @@ function neighbours(id, given, measure) {
   return table({
     id: `${id}.steps`,
     of: id,
+    measure,
     caption: `Each run against the next by ${measure}`,
     rows,
     order: "rank",

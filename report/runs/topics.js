@@ -1,8 +1,9 @@
 // Where do runs fail, and which topics are hard.
 
 import { count, el, num } from "../web/el.js";
+import { saves } from "../web/save.js";
 import { get, go, link } from "../web/state.js";
-import { again, download, ordered, table } from "../web/table.js";
+import { again, ordered, table } from "../web/table.js";
 import { cellsOf, counted, reasonText, spread, UNANSWERED, UNDEFINED, UNJUDGED } from "./cells.js";
 import { choice, has, measureOf, unknown } from "./chosen.js";
 import { heatmap, sample } from "./heatmap.js";
@@ -26,6 +27,20 @@ export function draw(view) {
   };
   const digits = (cells.values.at(-1) ?? 1) > 20 ? 0 : 3;
   const least = data.less_is_better.includes(measure) ? " (less is better)" : "";
+  const map = view
+    .once("map", `${by} ${measure}`, () =>
+      heatmap({
+        id,
+        head,
+        cells,
+        measure,
+        digits,
+        runs: sorted.runs,
+        topics: sorted.topics,
+        open: (run, topic) => open(id, head, measure, run, topic),
+      }),
+    )
+    .chosen(get("run"), get("topic"));
   return [
     el(
       "div",
@@ -51,34 +66,30 @@ export function draw(view) {
         "Choose a cell, or go there with the arrow keys and Enter, for the facts behind it.",
     ),
     view.once("legend", measure, () => legend(cells, digits)),
-    view
-      .once("map", `${by} ${measure}`, () =>
-        heatmap({
-          id,
-          head,
-          cells,
-          measure,
-          digits,
-          runs: sorted.runs,
-          topics: sorted.topics,
-          open: (run, topic) => open(id, head, measure, run, topic),
-        }),
-      )
-      .chosen(get("run"), get("topic")),
+    map,
     el("p", { class: "lead" }, summary(runs, topics, measure, digits)),
     el(
       "p",
       { class: "under" },
-      download(`${id}.${measure}.csv`, () => [
-        ["run", ...sorted.topics.map((one) => one.name)],
-        ...sorted.runs.map(({ run, name }) => [
-          name,
-          ...sorted.topics.map(({ topic }) => cells.value(run, topic) ?? reasonText(cells.why(run, topic))),
-        ]),
-      ]),
+      saves({
+        id: `${id}.map`,
+        measure,
+        title: `${measure} by run and topic`,
+        drawn: () => map.querySelector("canvas"),
+        rows: (isPrinted) => [
+          ["run", ...sorted.topics.map((one) => one.name)],
+          ...sorted.runs.map(({ run, name }) => [
+            name,
+            ...sorted.topics.map(({ topic }) => {
+              const value = cells.value(run, topic);
+              return value === null ? reasonText(cells.why(run, topic)) : isPrinted ? num(value, digits) : value;
+            }),
+          ]),
+        ],
+      }),
     ),
     el("h3", {}, "By topic"),
-    again(view.once("list", measure, () => list(id, head, topics, digits, gaps, data.questions))),
+    again(view.once("list", measure, () => list(id, head, measure, topics, digits, gaps, data.questions))),
   ];
 }
 
@@ -164,7 +175,7 @@ function summary(runs, topics, measure, digits) {
   );
 }
 
-function list(id, head, topics, digits, gaps, questions) {
+function list(id, head, measure, topics, digits, gaps, questions) {
   const to = has(head, "matrix") ? "matrix" : id;
   const columns = [
     {
@@ -215,5 +226,5 @@ function list(id, head, topics, digits, gaps, questions) {
       cell: (row) => el("span", { class: "long", title: row.question }, row.question),
     });
   const caption = "Topics over all runs";
-  return table({ id, of: id, caption, columns, rows: topics, order: "-mean", current: "topic" });
+  return table({ id, of: id, measure, caption, columns, rows: topics, order: "-mean", current: "topic" });
 }

@@ -4,6 +4,7 @@ import { chosen, counts, lowered, sorted } from "../web/columns.js";
 import { count, el } from "../web/el.js";
 import { bind } from "../web/keys.js";
 import { list } from "../web/list.js";
+import { saves } from "../web/save.js";
 import { say } from "../web/say.js";
 import { get, go } from "../web/state.js";
 import { choice } from "./label.js";
@@ -16,9 +17,10 @@ const soon = globalThis.requestIdleCallback ?? setTimeout; // Safari has none
  * id: the section; name: of the list within it, before its keys in the address. columns: by name, see web/columns.js,
  * of `n` rows. by: [[column, label]] to choose a value of. searched: names of columns that the text is looked for in.
  * shows: columns of the list, see web/list.js, `key` the name of the column it sorts by. item(row): nodes about a row.
- * open(row): what Enter does. under(rows): nodes below the list, for the rows that are chosen.
+ * open(row): what Enter does. under(rows): nodes below the list, for the rows that are chosen. saved(rows): the head
+ * and the rows of its CSV, where they are others than those of the list.
  */
-export function browser({ id, name = id, caption, columns, n, by, searched, shows, item, open, under }) {
+export function browser({ id, name = id, caption, columns, n, by, searched, shows, item, open, under, saved }) {
   const key = (part) => `${name}.${part}`;
   const known = by.filter(([column]) => columns[column] && columns[column].values.length > 1);
   const all = chosen(n, []);
@@ -37,7 +39,9 @@ export function browser({ id, name = id, caption, columns, n, by, searched, show
   const tally = el("output", {});
   controls.append(tally);
   const detail = el("div", {});
-  const below = el("div", {});
+  const below = el("span", {});
+  const listed = (some) => [shows.map(({ label }) => label),
+    ...Array.from(some, (row) => shows.map((one) => columns[one.key]?.at(row) ?? null))];
   const rows = list({
     caption, columns: shows,
     onsort: (wanted) => go(id, { [key("sort")]: wanted }),
@@ -74,7 +78,9 @@ export function browser({ id, name = id, caption, columns, n, by, searched, show
     }
   };
   if (n > MANY) for (const name of searched) if (columns[name]) soon(() => lowered(columns[name]));
-  return { root: el("div", {}, controls, rows.root, below, detail), shown, step: rows.step, open: rows.open,
+  return { root: el("div", {}, controls, rows.root,
+    el("p", { class: "under" }, saves({ id: name, title: caption, drawn: () => rows.root.querySelector(".list"),
+      rows: () => (saved ?? listed)(current) }), below), detail), shown, step: rows.step, open: rows.open,
     filter: () => text.focus() };
 }
 

@@ -3,7 +3,7 @@
 import { columns as unpacked } from "../web/columns.js";
 import { count, el, num } from "../web/el.js";
 import { get, go } from "../web/state.js";
-import { download } from "../web/table.js";
+import { download } from "../web/save.js";
 import { bindKeys, browser } from "./browser.js";
 import { choice, labelled, linked } from "./label.js";
 
@@ -75,9 +75,9 @@ function made({ id }, one) {
     ],
     item: (row) => item(one, columns, row, isRun),
     open: isRun ? open : undefined,
-    under: (rows) => el("p", { class: "under" }, sheet(one, columns, rows), " ", both(one, columns, rows), " ",
-      el("span", {}, "The first is blind, to be labelled once more; then ",
-        el("code", {}, `judge agree sheet.csv ${one.results}`))),
+    saved: (rows) => both(one, columns, rows),
+    under: (rows) => [sheet(one, columns, rows), " ",
+      el("span", {}, "to label blind once more; then ", el("code", {}, `judge agree sheet.csv ${one.results}`))],
   });
 }
 
@@ -135,8 +135,8 @@ function sheet(one, columns, rows) {
 
 function both(one, columns, rows) {
   const names = [...one.keys, "label", "other_label", "distance", "score"];
-  return download("disagreements.csv", () => [
-    [...one.keys, ...one.names, "apart", "score"],
+  return [
+    [...one.keys, ...one.names, "distance", "score"],
     ...Array.from(rows, (row) => names.map((name) => columns[name].at(row))),
-  ]);
+  ];
 }

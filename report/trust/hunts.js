@@ -25,7 +25,7 @@ export function hunts(id, rows) {
         + `${count(known.length, "topic")} ended because nothing new was found. Where it still rises, facts are `
         + `likely missing.`),
     el("figure", { class: "chart" },
-      curves({ lines, y: [0, most], first: 0, xLabel: "round", yLabel: "nuggets",
+      curves({ id: `${id}.rounds`, lines, y: [0, most], first: 0, xLabel: "round", yLabel: "nuggets",
       label: `Nuggets by round of ${known.length} topics; the table has the numbers` })),
     table({
       id: `${id}.hunts`, of: id, caption: "Hunts by topic", rows: known,

@@ -3,6 +3,7 @@
 import { count, el, num } from "../web/el.js";
 import { range } from "../web/marks.js";
 import { get, go } from "../web/state.js";
+import { saves } from "../web/save.js";
 import { table } from "../web/table.js";
 import { choice, labelled, linked } from "./label.js";
 
@@ -74,7 +75,7 @@ function interval(estimate, width = 140) {
     estimate.low === null ? null : el("small", {}, `${num(estimate.low)} to ${num(estimate.high)}`));
 }
 
-function confusion({ scale, confusion: rows, is_ordered: isOrdered }, at) {
+function confusion({ kind, scale, confusion: rows, is_ordered: isOrdered }, at) {
   const columns = scale.map((_, j) => rows.reduce((sum, row) => sum + row[j], 0));
   const cell = (n, i, j) => {
     const total = rows[i].reduce((a, b) => a + b, 0);
@@ -86,9 +87,7 @@ function confusion({ scale, confusion: rows, is_ordered: isOrdered }, at) {
       isLink ? linked("disagreements", { ...NO_FILTER, "disagreements.of": at || "", "disagreements.pair": pair },
         text) : text);
   };
-  return el("figure", { class: "table" }, el("div",
-    { class: "scroll fit", role: "region", tabindex: "0", "aria-label": "Labels of people and judge" },
-    el("table", {}, el("caption", { class: "unseen" },
+  const drawn = el("table", {}, el("caption", { class: "unseen" },
       "Items by the label of people, in rows, and of the judge, in columns"),
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "people \\ judge"),
         scale.map((label) => el("th", { scope: "col" }, labelled(label, scale, isOrdered))),
@@ -97,7 +96,11 @@ function confusion({ scale, confusion: rows, is_ordered: isOrdered }, at) {
         labelled(scale[i], scale, isOrdered)),
         row.map((n, j) => cell(n, i, j)), el("td", {}, count(row.reduce((a, b) => a + b, 0))))),
       el("tr", {}, el("th", { scope: "row" }, "all"), columns.map((n) => el("td", {}, count(n))),
-        el("td", {}, count(columns.reduce((a, b) => a + b, 0))))))));
+        el("td", {}, count(columns.reduce((a, b) => a + b, 0))))));
+  return el("figure", { class: "table" },
+    el("div", { class: "scroll fit", role: "region", tabindex: "0", "aria-label": "Labels of people and judge" }, drawn),
+    el("p", { class: "under" }, saves({ id: `people.${kind}.confusion`, title: "Labels of people, in rows, and of the judge, in columns",
+      drawn: () => drawn, rows: () => [["people", ...scale], ...rows.map((row, i) => [scale[i], ...row])] })));
 }
 
 function byLabel(id, { by_label: rows, scale, is_ordered: isOrdered }) {

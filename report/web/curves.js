@@ -1,8 +1,9 @@
 // Small charts of lines and points, as SVG with an axis on two sides and nothing else.
 
-import { svg } from "./el.js";
+import { el, num, short, svg } from "./el.js";
+import { saves } from "./save.js";
 
-const [WIDTH, HEIGHT, LEFT, BELOW, ABOVE, RIGHT] = [440, 256, 44, 36, 28, 16];
+const [WIDTH, HEIGHT, LEFT, BELOW, ABOVE, RIGHT] = [480, 256, 44, 36, 28, 128];
 
 function frame({ x, y, xLabel, yLabel, label }) {
   const across = (v) => LEFT + ((v - x[0]) / (x[1] - x[0] || 1)) * (WIDTH - LEFT - RIGHT);
@@ -32,22 +33,56 @@ function ticks([low, high]) {
 
 /** Lines over 0, 1, 2 ...: `lines` are { name, values, isOwn, first }; `first` is the index of the first value.
  *
- * y: [low, high]; xLabel, yLabel: of the axes; label: for who does not see it.
+ * id: names its files. y: [low, high]; xLabel, yLabel: of the axes; label: for who does not see it. Each line is named
+ * at its end, as long as names have room: first the one that is chosen, then those that end highest.
  */
-export function curves({ lines, y, xLabel, yLabel, label, first = 1 }) {
+export function curves({ id, lines, y, xLabel, yLabel, label, first = 1 }) {
   const last = Math.max(first + 1, ...lines.map(({ values }) => values.length - 1 + first));
   const { across, up, drawn } = frame({ x: [first, last], y, xLabel, yLabel, label });
-  return drawn(lines.toSorted((a, b) => (a.isOwn ?? 0) - (b.isOwn ?? 0)).map(({ name, values, isOwn }) => {
-    const points = values.map((v, i) => [v, i]).filter(([v]) => v !== null).map(([v,
-      i]) => `${across(i + first).toFixed(1)},${up(v).toFixed(1)}`);
-    return svg("polyline", { class: isOwn ? "line own" : "line", points: points.join(" ") }, svg("title", {}, name));
-  }));
+  const known = lines.map((line) => ({ ...line, points: line.values.map((v, i) => [i + first, v]).filter(([, v]) => v !== null) }))
+    .filter(({ points }) => points.length);
+  const ends = known.map(({ name, isOwn, points }) => ({ name, isOwn, x: across(points.at(-1)[0]) + 6, y: up(points.at(-1)[1]) + 4 }));
+  return savable({ id, label, rows: [["name", xLabel, yLabel], ...known.flatMap(({ name, points }) => points.map((point) => [name, ...point]))] },
+    drawn(
+      ownLast(known).map(({ name, points, isOwn }) => svg("polyline", {
+        class: isOwn ? "line own" : "line",
+        points: points.map(([at, v]) => `${across(at).toFixed(1)},${up(v).toFixed(1)}`).join(" "),
+      }, svg("title", {}, name))),
+      names(ends.sort((a, b) => a.y - b.y))));
 }
 
-/** Points: `points` are { name, x, y, isOwn }; both axes from 0 to 1. */
-export function scatter({ points, xLabel, yLabel, label }) {
+/** Points: `points` are { name, x, y, isOwn }; both axes from 0 to 1. Points are named where names have room. */
+export function scatter({ id, points, xLabel, yLabel, label }) {
   const { across, up, drawn } = frame({ x: [0, 1], y: [0, 1], xLabel, yLabel, label });
-  return drawn(points.toSorted((a, b) => (a.isOwn ?? 0) - (b.isOwn ?? 0)).map(({ name, x, y, isOwn }) =>
-    svg("circle", { class: isOwn ? "point own" : "point", cx: across(x), cy: up(y), r: 5 },
-      svg("title", {}, `${name}: ${x.toFixed(3)}, ${y.toFixed(3)}`))));
+  const beside = points.map(({ name, x, y, isOwn }) => ({ name, isOwn, x: across(x) + 8, y: up(y) + 4 }));
+  return savable({ id, label, rows: [["name", xLabel, yLabel], ...points.map(({ name, x, y }) => [name, x, y])] },
+    drawn(
+      ownLast(points).map(({ name, x, y, isOwn }) =>
+        svg("circle", { class: isOwn ? "point own" : "point", cx: across(x), cy: up(y), r: 5 },
+          svg("title", {}, `${name}: ${num(x)}, ${num(y)}`))),
+      names(beside)));
+}
+
+function ownLast(some) {
+  return some.toSorted((a, b) => (a.isOwn ?? 0) - (b.isOwn ?? 0));
+}
+
+/** Names at their places; one that would lie over another, or beyond the edge, is left to the table. */
+function names(places) {
+  const put = [];
+  for (const one of ownLast(places).reverse().sort((a, b) => (b.isOwn ?? 0) - (a.isOwn ?? 0))) {
+    const text = short(one.name, 18);
+    const width = 6.6 * text.length;
+    const x = one.x + width > WIDTH ? one.x - width - 16 : one.x;
+    const isFree = put.every((other) => Math.abs(other.y - one.y) >= 12 || x + width < other.x || other.x + other.width < x);
+    if (isFree) put.push({ text, x, y: one.y, width, isOwn: one.isOwn });
+  }
+  return put.map(({ text, x, y, isOwn }) => svg("text", { class: isOwn ? "name own" : "name", x: x.toFixed(1), y: y.toFixed(1) }, text));
+}
+
+function savable({ id, label, rows: [head, ...rows] }, drawing) {
+  return el("div", {}, drawing, el("p", { class: "under" }, saves({
+    id, title: label.replace(/; the table has.*/, ""), drawn: () => drawing,
+    rows: (isPrinted) => [head, ...rows.map((row) => row.map((one) => (isPrinted && typeof one === "number" ? num(one, one % 1 ? 3 : 0) : one)))],
+  })));
 }

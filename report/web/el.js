@@ -4,7 +4,7 @@ const NAMES = new Set([
   "class", "id", "title", "role", "scope", "type", "value", "name", "for", "tabindex", "colspan", "rowspan",
   "checked", "selected", "disabled", "hidden", "open", "placeholder", "lang", "download", "width", "height",
   "min", "max", "rel", "list", "autocomplete", "spellcheck",
-  "viewBox", "d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "fill", "stroke", "points", "transform",
+  "viewBox", "d", "x", "y", "x1", "x2", "y1", "y2", "cx", "cy", "r", "rx", "fill", "stroke", "points", "transform",
   "text-anchor", "preserveAspectRatio",
 ]);
 const views = new WeakMap(); // where links lead, which are drawn once and followed later
@@ -85,6 +85,13 @@ export function shown(text) {
 /** A name that breaks between its parts where a line ends. */
 export function nameParts(text) {
   return String(text).split(/(?<=[-._/:@,])(?=[^-._/:@,])/).flatMap((part, i) => (i ? [el("wbr"), part] : [part]));
+}
+
+/** A name that fits: its two ends, if it is long. */
+export function short(name, most = 26) {
+  const characters = [...name];
+  const half = Math.floor((most - 1) / 2);
+  return characters.length <= most ? name : `${characters.slice(0, half).join("")}…${characters.slice(-half).join("")}`;
 }
 
 /** A number without a leading zero; `–` where there is none. */

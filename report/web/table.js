@@ -1,6 +1,7 @@
-// A table that sorts by its heads, is filtered by words, keeps both in the address, and downloads as CSV.
+// A table that sorts by its heads, is filtered by words, keeps both in the address, and is saved by save.js.
 
 import { count, el, nameParts } from "./el.js";
+import { saves, textOf } from "./save.js";
 import { say } from "./say.js";
 import { get, go } from "./state.js";
 
@@ -10,14 +11,15 @@ const tables = new WeakMap(); // by figure
 
 /** A table of rows.
  *
- * id: names its order in the address, and its file. of: the section. caption: what it holds.
+ * id: names its order in the address, and its files. of: the section. caption: what it holds.
+ * measure: what it is about, in the names of its files.
  * columns: { key, label, title, isText, value(row), cell(row), className(row) }; `value` is sorted by and stands in
  * the CSV; `cell` is what is drawn, `value` if it is left out; a column without `value` is only drawn.
  * order: the order of rows by default, as "-mean". find: what a field says that filters by the words of a row.
  * current: the key of the address that has the name, in the first column, of the row that is marked.
- * limit: rows at a time; what is drawn takes time, not what is there, and the CSV has all.
+ * limit: rows at a time; what is drawn takes time, not what is there, and CSV and LaTeX have all.
  */
-export function table({ id, of, caption, columns, rows, order = "", find = "", limit = 200, current = "" }) {
+export function table({ id, of, caption, columns, rows, order = "", find = "", limit = 200, current = "", measure = "" }) {
   const valued = columns.filter((column) => column.value);
   const heads = columns.map((column) => head(column, id, of));
   const body = el("tbody");
@@ -62,10 +64,13 @@ export function table({ id, of, caption, columns, rows, order = "", find = "", l
     el("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" }, inner),
     el("p", { class: "under" },
       turning.node,
-      download(`${id}.csv`, () => [
-        valued.map((column) => column.label),
-        ...sorted.map((row) => valued.map((column) => column.value(row))),
-      ])));
+      saves({
+        id, measure, title: caption, drawn: () => inner,
+        rows: (isPrinted) => [
+          valued.map((column) => column.label),
+          ...sorted.map((row) => valued.map((column) => (isPrinted ? printed(column, row) : column.value(row)))),
+        ],
+      })));
   tables.set(figure, { id, show });
   return figure;
 }
@@ -82,6 +87,12 @@ export function retabled(root, keys) {
   const about = ({ id }, key) => [`${id}.sort`, `${id}.find`, `${id}.page`].includes(key);
   for (const one of known) if (keys.some((key) => about(one, key))) one.show();
   return keys.filter((key) => !known.some((one) => about(one, key)));
+}
+
+/** What is shown of a value, as text: a number as it is rounded, a name in full. */
+function printed(column, row) {
+  const value = column.value(row);
+  return typeof value === "number" && column.cell ? textOf(column.cell(row)) : value;
 }
 
 function line(columns, row) {
@@ -161,23 +172,4 @@ export function ordered(rows, value, isDescending) {
   }
   some.sort(([a], [b]) => sign * (typeof a === "string" ? collator.compare(a, b) : a - b));
   return [...some.map(([, row]) => row), ...none];
-}
-
-/** A button that saves rows, the first of them the head, as CSV. */
-export function download(name, rows) {
-  const save = () => {
-    const text = rows().map((row) => row.map(field).join(",")).join("\r\n") + "\r\n";
-    const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
-    el("a", { href: address, download: name }).click();
-    setTimeout(() => URL.revokeObjectURL(address), 60_000);
-  };
-  return el("button", { type: "button", class: "quiet", onclick: save }, `Save as ${name}`);
-}
-
-function field(value) {
-  if (value === null || value === undefined) return "";
-  if (typeof value === "number") return String(value);
-  const text = String(value);
-  const plain = /^\s*[=+\-@]|^[\t\r]/.test(text) ? `'${text}` : text; // no formula of a spreadsheet
-  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain;
 }
