@@ -92,7 +92,7 @@ def table_text(table: Table, terminal: Terminal) -> str:
     left = [i for i in range(len(table.columns)) if i not in at]
     notes = list(table.notes)
     if left and not table.has_all:
-        titles = ", ".join(table.columns[i].title for i in left)
+        titles = ", ".join(dict.fromkeys(table.columns[i].title for i in left))
         notes.append(f"not shown for lack of room: {titles}")
     text = "".join(f"{line}\n" for line in lines)
     if left and table.has_all:

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from ..flags import Given, settings
-from ..options import AsJson, DryRun, Level, Quiet, Seed, planned, print_result
+from ..options import DryRun, Level, Output, Quiet, Seed, planned
 from ..signatures import Folder, Positive, Takes
 from ..stopping import INCOMPLETE, is_whole, list_problems, unless_stopped
-from ..tables import aligned, cell, figure, interval, money, percent, shown, spent_line, write_note
+from ..tables import spent_line, write_note
 
-_SHOWN = 3  # pairs of runs named of each top
-_FEW = 20  # topics
 Several = Annotated[int, Takes(min=2)]
 
 
@@ -33,7 +30,7 @@ def audit(
     level: Level = 0.95,
     dry_run: DryRun = False,
     quiet: Quiet = False,
-    as_json: AsJson = False,
+    output: Output,
 ) -> None:
     """Judge a sample again by a judge of another family, and show where the order of runs changes.
 
@@ -49,6 +46,7 @@ def audit(
     from ...programs.analysis.audit.audit import audit as audit_results
     from ...programs.analysis.audit.audit import families, family_warning
     from ...programs.analysis.audit.sample import audit_sections
+    from ...programs.analysis.tables.audit import audit_view
     from ...programs.engine.manifest import read_manifest
     from ...programs.run import forecast, judge_collection, models_asked
     from ...records.reading.problems import InputError, Problems
@@ -67,7 +65,7 @@ def audit(
     if warning:
         write_note(f"Warning: {warning}.\n")
     if dry_run:
-        planned(forecast(config).judges, as_json=as_json)
+        planned(forecast(config).judges, as_json=output.as_json)
         return
     unless_stopped(lambda: judge_collection(config, quiet=quiet), "What was judged is kept", out)
     problems = Problems()
@@ -76,79 +74,11 @@ def audit(
     manifest = read_manifest(out)
     about = {"families": [before, now], "warning": warning, "level": level}
     n_of = len(read_manifest(results)["data"]["topic_ids"])
-    blocks = ["\n".join(_lines(row, n_of, (before, now), level)) + "\n" for row in audited]
-    blocks.append("".join(f"{line}\n" for line in _cost(audited[0]["cost"])))  # of all programs
     rows = ({**about, **row} for row in audited)
-    print_result(rows, lambda: shown("\n".join(blocks)), as_json=as_json)
+    output.print(rows, lambda _: audit_view(audited, (before, now), n_of, level))
     list_problems(problems)
     missing = sum(manifest["unjudged"].values())
-    lost = f"{missing:,} judgements did not arrive and are no score\n" if missing else ""
+    lost = f"{missing:,} judgements are missing and are no score\n" if missing else ""
     write_note(f"{lost}{spent_line(manifest['this_time'])}\nResults: {out}\n")
     if not is_whole(manifest, config.run.allow_missing):
         raise typer.Exit(INCOMPLETE)
-
-
-def _lines(
-    row: Mapping[str, Any], n_of: int, who: tuple[Sequence[str], Sequence[str]], level: float
-) -> Iterator[str]:
-    first, second = (", ".join(names) or "unknown" for names in who)
-    agreed = row["agreement"]
-    kappa = agreed["intervals"]["cohen_kappa"]["unweighted"]
-    bounds = interval(kappa["low"], kappa["high"], none="[- -]")
-    yield f"{row['program']} by {cell(row['measure'])}: {cell(first)} and {cell(second)}, "\
-        f"{row['n_topics']:,} of {n_of:,} topics, {len(row['runs']):,} runs"  # fmt: skip
-    yield (
-        f"{agreed['n']:,} judgements by both: {agreed['accuracy']:.1%} alike, "
-        f"kappa {figure(kappa['value'])} {bounds}; order of runs: tau-b {figure(row['tau_b'])}"
-    )
-    yield ""
-    header = ["run", "place", "other", "first judge", "other judge", "labels", "alike", "kappa"]
-    table = [header]
-    for run in row["runs"]:
-        moved = run["other_rank"] - run["rank"]
-        table.append(
-            [
-                cell(run["run_id"], 40),
-                str(run["rank"]),
-                f"{run['other_rank']}" + (f" ({-moved:+d})" if moved else ""),
-                *(_mean(run, side) for side in ("", "other_")),
-                f"{run['n'] or 0:,}",
-                percent(run["accuracy"]),
-                figure(run["kappa"]),
-            ]
-        )
-    yield aligned(table).rstrip("\n")
-    yield ""
-    yield from _tops(row["top"], level)
-    if row["n_topics"] < _FEW:
-        yield f"{row['n_topics']} topics are few: that nothing changes beyond chance says little."
-
-
-def _mean(run: Mapping[str, Any], side: str) -> str:
-    mean, low, high = (run[f"{side}{name}"] for name in ("mean", "low", "high"))
-    return f"{figure(mean)} {interval(low, high, none='')}".rstrip()
-
-
-def _tops(tops: Sequence[Mapping[str, Any]], level: float) -> Iterator[str]:
-    table = [["top", "leave", "most places", "pairs", "change order", "beyond chance"]]
-    names = ("most_places", "n_pairs", "n_swapped", "n_beyond_chance")
-    for top in tops:
-        table.append([f"{top['k']}", f"{len(top['leave'])}", *(f"{top[name]}" for name in names)])
-    yield aligned(table).rstrip("\n")
-    yield f"beyond chance: pairs that one of the judges tells apart (p < {1 - level:.2g})"
-    last = tops[-1]["beyond_chance"]
-    for one, other in last[:_SHOWN]:
-        yield f"  {cell(one)} before {cell(other)} by the first judge, after it by the other"
-    if len(last) > _SHOWN:
-        yield f"  and {len(last) - _SHOWN:,} more"
-
-
-def _cost(cost: Mapping[str, Any] | None) -> Iterator[str]:
-    if cost is None:
-        return
-    amounts = []
-    for name in ("one", "other"):
-        calls, dollars = cost[name]["calls"], cost[name]["dollars"]
-        n = "unknown calls" if calls is None else f"{calls:,} calls"
-        amounts.append(f"{n}, {money(dollars)}" if dollars is not None else n)
-    yield f"cost: {amounts[0]} at first, {amounts[1]} for the sample"

@@ -289,7 +289,7 @@ def _order_verdict(name: str, values: Mapping[str, Any]) -> str:
         return f"By {name} the order of runs cannot be compared: tau-b is undefined over {runs}."
     word = choose_tau_word(row["value"])
     estimate = write_estimate(row)
-    return f"By {name} the judge orders the runs {word}: tau-b {estimate} over {runs}."
+    return f"By {name} the judge orders the runs {word} people do: tau-b {estimate} over {runs}."
 
 
 def _measure(measure: str, values: Mapping[str, Any], has_all: bool) -> Table:

@@ -21,10 +21,10 @@ KAPPA_WORDS = (
 )
 # Words for a tau-b that rounds to at least this: .9 and .8 are those of Voorhees 2001.
 TAU_WORDS = (
-    (0.90, "almost exactly as {} do"),
-    (0.80, "much as {} do"),
-    (0.50, "partly as {} do"),
-    (-1.00, "differently from {}"),
+    (0.90, "almost exactly as"),
+    (0.80, "much as"),
+    (0.50, "partly as"),
+    (-1.00, "differently than"),
 )
 FEW_TOPICS = 5  # fewer tested topics: intervals are a rough guide
 FEW_AUDITED_TOPICS = 20  # fewer topics: no significant change of order says little
@@ -48,13 +48,13 @@ def choose_kappa_word(kappa: float) -> str:
     return next(word for most, word in KAPPA_WORDS if round(kappa, 2) <= most)
 
 
-def choose_tau_word(tau: float, others: str = "people") -> str:
-    """How alike two orders are, that of `others` being one.
+def choose_tau_word(tau: float) -> str:
+    """How alike two orders are, before `people do` or the like.
 
     >>> choose_tau_word(0.85), choose_tau_word(-0.2)
-    ('much as people do', 'differently from people')
+    ('much as', 'differently than')
     """
-    return next(word for least, word in TAU_WORDS if round(tau, 2) >= least).format(others)
+    return next(word for least, word in TAU_WORDS if round(tau, 2) >= least)
 
 
 def name_figure(name: str) -> str:

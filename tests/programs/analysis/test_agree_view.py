@@ -56,7 +56,7 @@ def test_grades_go_by_linear_kappa_and_two_labels_by_kappa(compared):
     [
         (0.90, "almost exactly as people do"), (0.89, "much as people do"),
         (0.80, "much as people do"), (0.79, "partly as people do"),
-        (0.49, "differently from people"), (-1.0, "differently from people"),
+        (0.49, "differently than people do"), (-1.0, "differently than people do"),
         (None, "cannot be compared"),
     ],
 )  # fmt: skip

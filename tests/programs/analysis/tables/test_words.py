@@ -13,7 +13,7 @@ PAGE = Path(__file__).resolve().parents[4] / "docs" / "learn" / "glossary.md"
 def test_the_glossary_has_every_threshold_of_a_verdict():
     text = PAGE.read_text(encoding="utf-8")
     rows = re.findall(r"^\| (?:up to|from) (-?\d?\.\d\d) \| (.+) \|$", text, re.MULTILINE)
-    declared = [*words.KAPPA_WORDS, *((n, w.format("people")) for n, w in words.TAU_WORDS)]
+    declared = [*words.KAPPA_WORDS, *((n, f"{w} people do") for n, w in words.TAU_WORDS)]
     assert [(float(number), word) for number, word in rows] == declared
     assert f"fewer than {words.FEW_TOPICS} tested topics" in text
     assert f"fewer than {words.FEW_AUDITED_TOPICS} topics" in text
