@@ -138,7 +138,8 @@ def _texts(
         own["main"] = f"../{quote(out.name)}"
         about = {**head, "title": f"Answers to topic {one.topic}", "cells": {}}
         about["topics"] = [one.topic]
-        parts = page(about, {"answer": data_of["answer"]}, [text, island("texts", own)])
+        texts_data = {name: data_of[name] for name in ("answer", "sides") if name in data_of}
+        parts = page(about, texts_data, [text, island("texts", own)])
         _write(folder / f"{number}.html", parts)
         pages.setdefault(one.topic, []).append(f"{quote(folder.name)}/{number}.html")
     if left_out.is_short:

@@ -4,6 +4,7 @@ import { count, el, num } from "../web/el.js";
 import { snapshot } from "../web/snapshot.js";
 import { bind } from "../web/keys.js";
 import { get, go, link, section } from "../web/state.js";
+import { has } from "../runs/chosen.js";
 import { facts } from "./facts.js";
 import { finder } from "./parts.js";
 import { reading } from "./reading.js";
@@ -60,7 +61,7 @@ async function filled(view) {
   const order = [...texts.answers.keys()].sort((a, b) => worth(b) - worth(a));
   const run = get("run") || order[0];
   const controls = el("div", { class: "controls" }, choose, finder(id, "run", "run", order.map((one) => [one, num(worth(one) < 0 ? null : worth(one))]), run));
-  const title = el("h3", {}, run, el("span", { class: "question" }, texts.question ? ` · ${texts.question}` : ` · ${topic}`));
+  const title = el("h3", {}, el("a", { class: "plain", href: link("profile", { run }) }, run), el("span", { class: "question" }, texts.question ? ` · ${texts.question}` : ` · ${topic}`));
   if (!texts.answers.has(run)) return [controls, title, el("p", { class: "nothing" }, `${run} has no answer to topic ${topic}.`), left(index)];
   view.shown = { order, run };
   const answer = { ...texts.answers.get(run), byWords: new Set(view.data.by_words) };
@@ -68,12 +69,14 @@ async function filled(view) {
   const near = (by, text) => (order[at + by] ? el("a", { href: link(id, { run: order[at + by], item: "", sentence: "" }) }, text) : null);
   return [
     controls, title, el("p", { class: "in-short" }, summary(answer, measure)),
-    el("p", { class: "near-runs" }, near(-1, "‹ better run"), el("span", {}, `${at + 1} of ${order.length} by ${measure} on this topic`), near(1, "next run ›")),
+    el("p", { class: "near-runs" }, near(-1, "‹ better run"), el("span", {}, `${at + 1} of ${order.length} by ${measure} on this topic`), near(1, "next run ›"),
+      has(head, "sides") && order.length > 1 ? el("a", { href: link("sides", { run, other: get("other") === run || !get("other") ? order[at === 0 ? 1 : 0] : get("other"), topic, item: "" }) }, "beside another answer") : null),
     reading(answer, get("item"), get("sentence")), facts(view, answer, get("item")), left(index),
   ];
 }
 
-function summary(answer, measure) {
+/** An answer in a line: its score, what it states, its length. */
+export function summary(answer, measure) {
   const score = answer.scores.find(([name]) => name === measure);
   const vital = answer.judged.filter((one) => one.program === "nuggets" && answer.items[`nuggets ${one.item}`]?.[1] === "vital");
   const stated = vital.filter((one) => one.label === "support").length;
@@ -87,16 +90,18 @@ function summary(answer, measure) {
   ].filter(Boolean).join(" · ");
 }
 
-function elsewhere(index, topic) {
+/** Where the texts of a topic are, when they are not here; `to` is the section that shows them. */
+export function elsewhere(index, topic, to = "answer") {
   if (Object.hasOwn(index.pages, topic)) {
-    const addresses = index.pages[topic].map((page) => page + link("answer", { topic }));
+    const addresses = index.pages[topic].map((page) => page + link(to, { topic }));
     return el("p", {}, "The texts of this topic are on a page of their own: ", addresses.map((href) => [el("a", { href }, topic), " "]));
   }
   const why = Object.keys(index.topics).length ? `There are no texts of topic ${topic} here.` : "There are no texts of answers here.";
   return [el("p", { class: "nothing" }, why), el("pre", {}, el("code", {}, "judge report RESULTS --texts all --max-mb 100"))];
 }
 
-function left({ left: out, main }) {
+/** What was left out of the page. */
+export function left({ left: out, main }) {
   const of = `of ${count(out?.answers ?? 0, "answer")}`;
   return [
     out?.evidence ? el("p", { class: "nothing" }, `${count(out.evidence)} ${of} are cut to the sentences that judgements are about.`) : null,

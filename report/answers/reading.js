@@ -11,17 +11,7 @@ import { mark, worth } from "./parts.js";
 export function reading(answer, item, sentence) {
   if (!answer.sentences.length)
     return el("p", { class: "nothing" }, "The text of this answer is not here: its file has changed, or is not where it was.");
-  const about = answer.sentences.map(() => ({ marks: [], facts: [], cited: [] }));
-  for (const one of answer.judged) {
-    if (one.sentence !== undefined) about[one.sentence]?.cited.push(one);
-    for (const [, , spans] of one.evidence ?? [])
-      for (const [at, start, end] of spans) {
-        if (!about[at]) continue;
-        const text = named(answer, one)[0];
-        about[at].marks.push({ start, end, title: text, isChosen: one.item === item, class: quoteClass(answer, one) });
-        if (one.sentence === undefined && !about[at].facts.includes(one)) about[at].facts.push(one);
-      }
-  }
+  const about = bySentence(answer, item);
   const rows = [];
   let cut = 0;
   answer.sentences.forEach(([text, citations], at) => {
@@ -47,6 +37,39 @@ function row(answer, text, citations, at, about, item, sentence) {
   ];
   return el("div", { class: "row", "aria-current": isChosen ? "true" : null },
     el("p", {}, marked(text, marks(answer, text, about, item))), el("div", { class: "notes" }, notes));
+}
+
+/** What was judged of each sentence: the marks of quotes in it, the facts that it is quoted for, its citations. */
+function bySentence(answer, item) {
+  const about = answer.sentences.map(() => ({ marks: [], facts: [], cited: [] }));
+  for (const one of answer.judged) {
+    if (one.sentence !== undefined) about[one.sentence]?.cited.push(one);
+    for (const [, , spans] of one.evidence ?? [])
+      for (const [at, start, end] of spans) {
+        if (!about[at]) continue;
+        const text = named(answer, one)[0];
+        about[at].marks.push({ start, end, title: text, key: `${one.program} ${one.item}`, isChosen: one.item === item,
+          class: quoteClass(answer, one) });
+        if (one.sentence === undefined && !about[at].facts.includes(one)) about[at].facts.push(one);
+      }
+  }
+  return about;
+}
+
+/** The text alone, with the words quoted for some items, or for the chosen one, and the labels of its citations. */
+export function plainText(answer, item, keys) {
+  const about = bySentence(answer, item);
+  if (!answer.sentences.some(([text]) => text !== null))
+    return el("p", { class: "nothing" }, "The text of this answer is not here: its file has changed, or is not where it was.");
+  return el("div", { class: "read" }, answer.sentences.map(([text], at) => {
+    if (text === null) return at && answer.sentences[at - 1][0] === null ? null : el("p", { class: "cut" }, "[left out]");
+    const some = item ? marks(answer, text, about[at], item) : about[at].marks.filter(({ key }) => keys.has(key));
+    const labels = about[at].cited.filter(({ docid }) => docid !== undefined).map((one) => {
+      const seen = look(one.program, one.label);
+      return mark(seen, `${one.docid}: ${seen.word}`);
+    });
+    return el("p", {}, marked(text, some), labels.map((one) => [" ", one]));
+  }));
 }
 
 /** What is quoted of the sentence; where nothing is, the words that it shares with what it is judged by. */

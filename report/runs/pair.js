@@ -60,7 +60,7 @@ export function detail(id, head, given, measure, first, second) {
     { yes: "significantly different", no: "no significant difference" }[tests.apart] ?? "no topic that both have";
   const why = (row, side) => (row.why[side] ? reasonText(row.why[side]) : "");
   const shown = (value, words) => (value === null ? words || "–" : words ? `${num(value)} (${words})` : num(value));
-  const to = has(head, "matrix") ? "matrix" : has(head, "answer") ? "answer" : id;
+  const to = has(head, "sides") ? "sides" : has(head, "matrix") ? "matrix" : has(head, "answer") ? "answer" : id;
   return [
     el("h3", {}, `${first} against ${second}`),
     el(
@@ -88,7 +88,7 @@ export function detail(id, head, given, measure, first, second) {
           isText: true,
           value: (row) => row.topic,
           cell: (row) =>
-            el("a", { href: link(to, { run: first, other: second, topic: row.topic, measure }) }, row.topic),
+            el("a", { href: link(to, { run: first, other: second, topic: row.topic, measure, item: "" }) }, row.topic),
         },
         {
           key: "one",

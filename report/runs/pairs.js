@@ -96,7 +96,12 @@ function matrix(id, given, measure) {
     el(
       "tr",
       {},
-      el("th", { scope: "row", title: run }, el("small", {}, `${i + 1} `), nameParts(run)),
+      el(
+        "th",
+        { scope: "row", title: run },
+        el("small", {}, `${i + 1} `),
+        el("a", { class: "plain", href: link("profile", { run, measure }) }, nameParts(run)),
+      ),
       runs.map((_, j) => cell(i, j)),
     ),
   );

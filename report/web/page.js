@@ -15,7 +15,8 @@ async function island(name) {
 
 /** Draw everything. A section's module has
  *
- * draw(view): its nodes, where view has `data`, `head`, `id` and `title`, and `once(name, key, make)`: what `make`
+ * draw(view): its nodes, where view has `data`, `head`, `id`, `title`, and `others`, the data of
+ * all sections by id, and `once(name, key, make)`: what `make`
  * made when `key` was last another. Nodes that are drawn again stay where they are;
  * keys: names of values in the address by which it is drawn anew;
  * bound(view): optional, binds its keys once;
@@ -27,13 +28,14 @@ export async function start(modules) {
   const names = ["cells", ...head.sections.map(({ id }) => `data-${id}`)];
   const [cells, ...data] = await Promise.all(names.map(island));
   head.cells = cells;
+  const others = Object.fromEntries(head.sections.map(({ id }, i) => [id, data[i]]));
   const main = document.getElementById("main");
   const navigation = document.querySelector("nav");
   main.replaceChildren();
   navigation.append(el("b", {}, "nuggetjudge"));
   const views = head.sections.map(({ id, title, count: n }, i) => {
     const module = modules[id];
-    const view = { id, title, head, data: data[i], keys: new Set(module.keys ?? []) };
+    const view = { id, title, head, data: data[i], others, keys: new Set(module.keys ?? []) };
     view.root = el("section", { id, "aria-labelledby": `${id}-title`, tabindex: "-1" });
     const size = n === null || n === undefined ? null : el("small", {}, ` ${count(n)}`);
     view.link = el("a", { href: link(id) }, title, size);
