@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -12,9 +11,9 @@ from .analysis.fits import made_and_printed
 from .analysis.fitted_agents import fit_agent
 from .flags import Given, settings
 from .options import (
-    AsJson,
     DryRun,
     Fields,
+    Output,
     Resamples,
     Seed,
     Where,
@@ -24,23 +23,7 @@ from .options import (
 )
 from .signatures import File, Hidden, Positive, Takes
 from .stopping import INCOMPLETE, list_problems
-from .tables import estimate, figure
-
-FEW_TOPICS = 5  # below which draws of topics are too much alike
-_DROPPED = (
-    "The correction of the judge's state is dropped: it was fitted to scores of the old prompt.\n"
-    "Fit another to those of the new one, with this file as state."
-)
-NAMES = {
-    "kappa": "Cohen kappa",
-    "linear": "linear kappa",
-    "quadratic": "quadratic kappa",
-    "accuracy": "accuracy",
-    "macro_f1": "macro F1",
-    "precision": "precision",
-    "recall": "recall",
-    "f1": "F1",
-}
+from .tables import write_note
 
 
 @settings(
@@ -73,7 +56,7 @@ def calibrate(
     prompt_model: str | None = None,
     dry_run: DryRun = False,
     diff: bool = False,
-    as_json: AsJson = False,
+    output: Output,
 ) -> None:
     """Fit a judge to human labels on some topics and measure on others whether it helped.
 
@@ -91,7 +74,7 @@ def calibrate(
         method: threshold, topic, platt, ordinal, isotonic; few-shot, bootstrap, mipro, simba, gepa
             (prompts).
         agent: Fit the judges of this program's agent, or of them --judge, by its outcomes.
-        call_price: With --agent: what a call takes from a right outcome, 1.
+        call_price: With --agent: cost of a call; a right outcome is 1.
         scale: Labels of people, worst to best, e.g. 0=none,1=none,2=full.
         objective: kappa, linear, quadratic, macro_f1, accuracy or one_vs_rest:LABEL; default:
             linear, or kappa for 2 labels.
@@ -110,8 +93,11 @@ def calibrate(
     Models:
         prompt_model: Entry of models: that writes instructions.
     """
+    from ..calibration.fits import FIT_METHODS
     from ..calibration.session import Fitting, options_of, scale_of
     from ..calibration.settings import Settings
+    from ..judges.verdicts import NO_PROBABILITIES
+    from ..programs.analysis.tables.calibration import fit_view
     from ..records.reading.problems import InputError
 
     config = given.config()
@@ -147,7 +133,7 @@ def calibrate(
             limit=sample or limit,
             dry_run=dry_run,
             diff=diff,
-            as_json=as_json,
+            output=output,
         )
         return
     assert judge is not None
@@ -159,127 +145,22 @@ def calibrate(
         limit=sample or limit,
     )
     if dry_run:
-        planned(fitting.plan(out), "", as_json=as_json)
+        planned(fitting.plan(out), "", as_json=output.as_json)
         return
     fit = made_and_printed(
         lambda: fitting.fit(out, prompt_model),
-        lambda fit: _report_text(fit.report, out),
-        as_json=as_json,
+        lambda fit, has_all: fit_view(
+            fit.report,
+            has_all=has_all,
+            may_fold=how.method in FIT_METHODS,
+            missing=NO_PROBABILITIES,
+        ),
+        output,
         diff=diff,
         unchanged="The prompt is as it was.\n",
     )
+    if out is not None:
+        write_note(f"Judge file: {out}\n")
     list_problems(fitting.problems)
     if fit.report["n_unjudged"] or fit.report.get("n_unmatched"):
         raise typer.Exit(INCOMPLETE)
-
-
-def _report_text(report: Mapping[str, Any], out: Path | None) -> str:
-    """What was fitted, on what, and whether it helped."""
-    from ..calibration.fits import FIT_METHODS
-    from ..judges.verdicts import NO_PROBABILITIES
-
-    lines = [
-        f"{report['judge']} by {report['model'] or 'DSPy'}, method {report['method']}, "
-        f"chosen by {report['objective']}" + _matched(report),
-        _topics(report),
-        "",
-        "test".ljust(24) + "before".rjust(24) + "after".rjust(24) + "difference".rjust(24),
-    ]
-    names = dict(NAMES)
-    if "scale" in report:
-        names["best_vs_rest"] = f"kappa {report['scale'][-1]} or not"
-    for name, row in report["figures"].items():
-        lines.append(_row(names[name], row))
-    if "without_topic_labels" in report:
-        n = report["topic_labels"]
-        lines += ["", f"without the labels of the test topics, {n} of each at most"]
-        for name, row in report["without_topic_labels"].items():
-            lines.append(_row(names[name], row))
-    for side, scores in report.get("probabilities", {}).items():
-        lines += ["", _chances(side, scores)]
-    if "optimiser" in report:
-        lines += ["", _optimiser(report["optimiser"])]
-    lines += ["", _verdict(report, names)]
-    has_intervals = report["figures"][report["main_figure"]]["after"]["low"] is not None
-    if has_intervals and report["n_test_topics"] < FEW_TOPICS:
-        n, n_all = report["n_test_topics"], len(_topics_of(report))
-        has_folds = report["method"] in FIT_METHODS
-        more = f"; --folds {n_all} tests all {n_all}" if n < n_all and has_folds else ""
-        lines.append(f"With {n} test topics the intervals are a rough guide{more}.")
-    if report["n_unjudged"]:
-        why = ", ".join(f"{reason} {n:,}" for reason, n in report["unjudged"].items())
-        what = "lists were not made" if "match" in report else "items were not judged"
-        lines.append(f"{report['n_unjudged']:,} {what} and are left out: {why}.")
-    if n := report.get("n_without_probabilities"):
-        lines.append(f"{n:,} {NO_PROBABILITIES}: judge doctor tells whether the model gives any.")
-    if n := report.get("n_unmatched"):
-        why = ", ".join(f"{reason} {n:,}" for reason, n in report["unmatched"].items())
-        lines.append(f"{n:,} items of lists were not matched and are left out: {why}.")
-    if out is not None:
-        lines.append(f"Judge file: {out}")
-    return "\n".join(lines) + "\n"
-
-
-def _matched(report: Mapping[str, Any]) -> str:
-    return f", matched by {report['match']}" if "match" in report else ""
-
-
-def _topics(report: Mapping[str, Any]) -> str:
-    splits = report["topics"]
-    what = f"{report['n_lists']:,} lists" if "match" in report else f"{report['n_labels']:,} labels"
-    n = f"{what}; tested on {report['n_test']:,} of "
-    n += f"{report['n_test_topics']} topics"
-    if len(splits) > 1:
-        return f"{n}, each topic by a fit to the other {len(splits) - 1} of {len(splits)} folds"
-    parts = ", ".join(f"{name} {len(splits[0][name])}" for name in ("train", "dev", "test"))
-    return f"{n} (topics: {parts})"
-
-
-def _topics_of(report: Mapping[str, Any]) -> set[str]:
-    return {topic for part in report["topics"][0].values() for topic in part}
-
-
-def _row(name: str, row: Mapping[str, Any]) -> str:
-    columns = (estimate(row[side]) for side in ("before", "after", "difference"))
-    return f"  {name}".ljust(24) + "".join(column.rjust(24) for column in columns)
-
-
-def _chances(side: str, scores: Mapping[str, Any]) -> str:
-    width = max(22, *(len(row["label"]) for row in scores["reliability"])) + 2
-    lines = [
-        f"probabilities {side}: Brier {scores['brier']:.3f}, log loss {scores['log_loss']:.3f}, "
-        f"ECE {scores['ece']:.3f} (n {scores['n']:,})",
-        "  label".ljust(width) + "foretold".rjust(10) + "share".rjust(10) + "n".rjust(8),
-    ]
-    for row in scores["reliability"]:
-        shown, share = f"{row['mean_probability']:.3f}", f"{row['share']:.3f}"
-        lines.append(f"  {row['label']}".ljust(width) + f"{shown:>10}{share:>10}{row['n']:>8,}")
-    return "\n".join(lines)
-
-
-def _optimiser(optimised: Mapping[str, Any]) -> str:
-    text = (
-        f"{optimised['n_candidates']} candidates, {optimised['calls']:,} calls; mean gain on dev "
-    )
-    gains = (optimised["dev_gain_before"], optimised["dev_gain_after"])
-    text += " -> ".join(map(figure, gains))
-    if optimised["stopped_by"]:
-        text += f"; stopped by the {optimised['stopped_by']}"
-    if optimised["correction_dropped"]:
-        text += f"\n{_DROPPED}"
-    return text
-
-
-def _verdict(report: Mapping[str, Any], names: Mapping[str, str]) -> str:
-    name = names[report["main_figure"]]
-    main = report["figures"][report["main_figure"]]
-    if main["before"] is None:
-        return f"The judge's own labels are of another scale, so {name} has nothing before it."
-    if (main["difference"] or {}).get("low") is None:
-        return f"There is no telling whether it helped: {name} has no interval on these topics."
-    return {
-        "better": f"It helped: {name} is higher on topics that the fit never saw.",
-        "worse": f"It did not help: {name} is lower on topics that the fit never saw.",
-        "unclear": f"It is not clear that it helped: the interval of the difference in {name} "
-        "holds 0.",
-    }[report["verdict"]]

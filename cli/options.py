@@ -99,13 +99,18 @@ class Output:
     format: Format = Format.TABLE
     as_json: AsJson = False
 
+    @property
+    def is_json(self) -> bool:
+        """Whether machines read it. Raises: InputError, see `choose_format`."""
+        return choose_format(self.format, as_json=self.as_json) is Format.JSON
+
     def print(self, objects: Iterable[Any], view: Callable[[bool], View]) -> None:
         """Print the objects for machines, else the view, which is made when it is wanted.
 
         Args:
             view: what to show; takes whether all of it is wanted.
         """
-        if choose_format(self.format, as_json=self.as_json) is Format.JSON:
+        if self.is_json:
             write_objects(objects)
         else:
             print_view(view(self.has_all), self.format)

@@ -8,8 +8,10 @@ from typing import Any, Protocol, TypeVar
 
 import typer
 
+from ...views.table import View
+from ..options import Output
 from ..stopping import INCOMPLETE
-from ..tables import shown, write_note, write_objects
+from ..tables import shown, write_note
 
 
 class Fit(Protocol):
@@ -26,17 +28,17 @@ Made = TypeVar("Made", bound=Fit)
 
 def made_and_printed(
     make: Callable[[], Made],
-    text: Callable[[Made], str],
+    view: Callable[[Made, bool], View],
+    output: Output,
     *,
-    as_json: bool,
     diff: bool,
     unchanged: str,
 ) -> Made:
     """Make a fit and print it; exit 3 where the budget allowed no new prompt.
 
     Args:
-        text: the report for people. diff: also show the new prompts; unchanged: where there are
-            none.
+        view: of the report; takes whether all of it is wanted. diff: also show the new prompts;
+            unchanged: where there are none.
     """
     from ...backends.errors import JudgeError
     from ...records.judgements import Reason
@@ -48,10 +50,7 @@ def made_and_printed(
             raise
         write_note(f"judge: {error}. No judge file is written; raise the limit.\n")
         raise typer.Exit(INCOMPLETE) from None
-    if as_json:
-        write_objects([made.report])
-    else:
-        sys.stdout.write(shown(text(made)))
-        if diff:
-            sys.stdout.write(shown(made.diff or unchanged))
+    output.print([made.report], lambda has_all: view(made, has_all))
+    if diff and not output.is_json:
+        sys.stdout.write("\n" + shown(made.diff or unchanged))
     return made

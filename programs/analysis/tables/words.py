@@ -64,7 +64,7 @@ def name_figure(name: str) -> str:
     ('linear kappa', 'kappa', 'kappa of full or not')
     """
     kind, _, label = name.partition(":")
-    return f"kappa of {label} or not" if label else _FIGURES.get(kind, kind)
+    return f"kappa of {label} or not" if label else _FIGURES.get(kind, kind.replace("_", " "))
 
 
 def compare_with_zero(row: Row | None) -> int:

@@ -13,7 +13,7 @@ from mock_faults import Refusal
 from mock_server import MockServer, input_of
 from processes import JUDGE, run, start
 
-from nuggetjudge.cli.calibrate import _report_text
+from nuggetjudge.programs.analysis.tables.calibration import fit_view
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "trust" / "calibration.md").read_text(encoding="utf-8")
@@ -47,26 +47,25 @@ def model_of(server):
 def test_a_table_tells_before_after_and_whether_it_helped(judge, labels, tmp_path):
     ran = judge("calibrate", labels, *THRESHOLD, "--out", "fitted/j.json")
     assert ran.code == 0, ran.err
-    lines = ran.out.splitlines()
-    assert lines[0] == "support by lexical, method threshold, chosen by linear"
-    assert lines[1] == "72 labels; tested on 24 of 2 topics (topics: train 3, dev 1, test 2)"
-    assert lines[3].split() == ["test", "before", "after", "difference"]
-    assert [line[2:24].strip() for line in lines[4:10]] == [
-        "Cohen kappa", "linear kappa", "quadratic kappa", "kappa full or not", "accuracy",
-        "macro F1",
-    ]  # fmt: skip
-    assert lines[11:] == [
-        "It is not clear that it helped: the interval of the difference in linear kappa holds 0.",
-        "With 2 test topics the intervals are a rough guide; --folds 6 tests all 6.",
-        "Judge file: fitted/j.json",
-    ]
-    assert max(map(len, lines)) <= 100
+    text = " ".join(ran.out.split())
     (report,) = judge("calibrate", labels, *THRESHOLD, "--json").rows
     linear = report["figures"]["linear"]
-    row = lines[5]
-    for side in ("before", "after", "difference"):
-        estimate = linear[side]
-        assert f"{estimate['value']:.3f} [{estimate['low']:.3f}, {estimate['high']:.3f}]" in row
+    before, after = (f"{linear[side]['value']:.2f}"[1:] for side in ("before", "after"))
+    assert text.startswith(
+        f"The fit is not shown to help: linear kappa went from {before} to {after} on topics that "
+    )
+    assert "Tested on 24 of 2 topics" in text
+    assert "72 labels; topics: train 3, dev 1, test 2." in text
+    assert "With 2 test topics the intervals are a rough guide; --folds 6 tests all 6." in text
+    assert ran.err.startswith("Judge file: fitted/j.json")
+    assert max(map(len, ran.out.splitlines())) <= 80
+    [row] = [line for line in ran.out.splitlines() if line.startswith("linear kappa")]
+    for side in ("before", "after"):
+        assert f" {linear[side]['value']:.3f}"[2:] in row
+    whole = judge("calibrate", labels, *THRESHOLD, "--all").out
+    for name in ("quadratic kappa", "kappa of full or not", "macro F1"):
+        assert name not in ran.out
+        assert name in whole
     assert (
         json.loads((tmp_path / "fitted/j.json").read_text(encoding="utf-8"))["fitted"]["figures"][
             "linear"
@@ -94,16 +93,26 @@ def test_folds_are_advised_where_they_may_be_used_alone():
         "topics": [{"train": ["a", "b", "c"], "dev": ["d"], "test": ["e", "f"]}],
         "figures": {"linear": dict.fromkeys(("before", "after", "difference"), row)},
     }
-    shown = {m: _report_text({**report, "method": m}, None) for m in ("threshold", "few-shot")}
-    assert "the intervals are a rough guide; --folds 6 tests all 6." in shown["threshold"]
-    assert "the intervals are a rough guide.\n" in shown["few-shot"]
+
+    def notes(may_fold):
+        shown = {**report, "method": "threshold"}
+        return " ".join(fit_view(shown, has_all=False, may_fold=may_fold, missing="").notes)
+
+    assert "the intervals are a rough guide; --folds 6 tests all 6." in notes(may_fold=True)
+    assert "the intervals are a rough guide." in notes(may_fold=False)
 
 
 @pytest.mark.parametrize(
     ("lean", "message"),
     [
-        (0.0, "It helped: linear kappa is higher on topics that the fit never saw."),
-        (-0.3, "It did not help: linear kappa is lower on topics"),
+        (
+            0.0,
+            r"The fit helped: linear kappa rose from \S+ to \S+ on topics that the fit never saw: ",
+        ),
+        (
+            -0.3,
+            r"The fit did harm: linear kappa fell from \S+ to \S+ on topics that the fit never ",
+        ),
     ],
 )
 def test_it_says_plainly_whether_it_helped(judge, tmp_path, lean, message):
@@ -115,14 +124,14 @@ def test_it_says_plainly_whether_it_helped(judge, tmp_path, lean, message):
     others = {row["topic_id"]: lean for row in rows if row["topic_id"] not in test}
     rows = support_rows(20, 10, lean=others)
     ran = judge("calibrate", write_jsonl(path, rows), *THRESHOLD)
-    assert message in ran.out
+    assert re.match(message, " ".join(ran.out.split()))
     assert "rough guide" not in ran.out
 
 
 def test_one_test_topic_gives_no_interval_and_no_verdict(judge, tmp_path):
     rows = [row for row in ROWS if row["topic_id"] in ("t00", "t01")]
     ran = judge("calibrate", write_jsonl(tmp_path / "two.jsonl", rows), *THRESHOLD)
-    assert "There is no telling whether it helped: linear kappa has no interval" in ran.out
+    assert ran.out.startswith("Whether the fit helped is not known: linear kappa has no interval")
     assert "rough guide" not in ran.out
 
 
@@ -197,12 +206,12 @@ def test_failed_judgements_are_left_out_counted_and_asked_again(judge, labels, s
     given = ("calibrate", labels, *THRESHOLD, *model_of(server), "--folds", 6)
     ran = judge(*given)
     assert ran.code == 3
-    assert "tested on 63 of 6 topics" in ran.out
+    assert "Tested on 63 of 6 topics" in ran.out
     assert "9 items were not judged and are left out: refused 9." in ran.out
     server.faults = None
     ran = judge(*given)
     assert ran.code == 0
-    assert "tested on 72 of 6 topics" in ran.out
+    assert "Tested on 72 of 6 topics" in ran.out
 
 
 def test_ctrl_c_ends_with_130_and_what_was_answered_is_not_asked_again(

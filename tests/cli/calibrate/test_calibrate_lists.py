@@ -119,8 +119,9 @@ def test_sub_questions_are_fitted_and_matched_by_a_judge(calibrate, judge, serve
         "gepa", "--match", "entailment", "--out", "subquestions.json", "--diff", name="subquestions"
     )
     assert ran.code == 0, ran.err
-    assert "method gepa, chosen by f1, matched by entailment by openai/mock" in ran.out
-    assert "It helped: F1 is higher on topics that the fit never saw." in ran.out
+    text = " ".join(ran.out.split())
+    assert "method gepa, chosen by F1, matched by entailment by openai/mock" in text
+    assert text.startswith("The fit helped: F1 rose from ")
     assert "+Go by the colour of the stamp" in ran.out
     assert any("key_point" in input_of(r.body) for r in server.requests if schema_of(r.body))
     flags = ("--set", "judges.subquestions.state=subquestions.json")
