@@ -61,7 +61,7 @@ def agree(
         plot_format: How plots are written.
     """
     from ..programs.analysis.agree import agree as compare
-    from ..programs.analysis.agree_plots import write_plots
+    from ..programs.analysis.figures.agreement import write_plots
     from ..programs.analysis.tables.agreement import agreement_view
     from .views.partial import opened
 

@@ -45,6 +45,7 @@ GROUPS = {
         "generate": ("generate", "Write answers with citations from retrieval runs."),
     },
     "look": {
+        "figure": ("views.figure", "Draw a figure for a paper: PDF, SVG or PNG."),
         "coverage": ("coverage", "Show context measures by eta and context size."),
         "trace": ("analysis.trace", "Show what agents did, and check it by replies."),
     },

@@ -90,7 +90,7 @@ def numbers_of(name: str, text: str, most: int = 1000) -> list[int]:
 
 
 def _draw(data: CoverageData, settings: CoverageConfig, topic: str, path: Path) -> None:
-    from ..programs.analysis.coverage_map import write_map
+    from ..programs.analysis.figures.coverage_map import write_map
     from ..programs.protocols.coverage.topic import TopicView
 
     if topic not in data.questions:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from ...metrics.order.correlation import spearman
+from ...programs.analysis.lengths import score_by_length
 from ...programs.protocols.glossary import meaning
 from ...programs.protocols.scoreboard import LENGTH
 from ..source import Source
@@ -22,36 +22,4 @@ def data(source: Source) -> Mapping[str, Any] | None:
         }
     words = {row["run_id"]: row["mean"] for row in source.compared(LENGTH)["runs"]}
     others = [m for m in source.measures if m != LENGTH and meaning(m).is_quality]
-    return {"measures": {measure: _points(source, measure, words) for measure in others}}
-
-
-def _points(source: Source, measure: str, words: Mapping[str, float | None]) -> dict[str, Any]:
-    points = [
-        {"run": row["run_id"], "words": length, "score": row["mean"]}
-        for row in source.compared(measure)["runs"]
-        if (length := words.get(row["run_id"])) is not None and row["mean"] is not None
-    ]
-    scores, lengths = [[point[name] for point in points] for name in ("score", "words")]
-    sign = -1 if meaning(measure).is_less_better else 1
-    return {
-        "points": points,
-        "front": front([(point["words"], sign * point["score"]) for point in points]),
-        "spearman": spearman(lengths, scores) if len(points) > 1 else None,
-    }
-
-
-def front(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Indices of the points than which none is as short and better, or shorter and as good.
-
-    In the order of their lengths. The idea is Figure 7 of arXiv:2411.09607.
-
-    >>> front([(100, 0.5), (200, 0.4), (300, 0.9), (90, 0.1)])
-    [3, 0, 2]
-    """
-    best, indices = float("-inf"), []
-    order = sorted(range(len(points)), key=lambda i: (points[i][0], -points[i][1]))
-    for i in order:
-        if points[i][1] > best:
-            best = points[i][1]
-            indices.append(i)
-    return indices
+    return {"measures": {m: score_by_length(m, source.compared(m), words) for m in others}}

@@ -11,6 +11,7 @@ from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
+from nuggetjudge.programs.analysis.lengths import front
 from nuggetjudge.programs.protocols.judged_items import Measure
 from nuggetjudge.programs.scoring.corrected_samples import Labelled
 from nuggetjudge.programs.scoring.score import score_path
@@ -157,7 +158,7 @@ def test_a_longer_run_that_is_no_better_is_not_on_the_line(folder):
     assert points["both"]["words"] == 10  # of what it answered
     assert [plotted["points"][i]["run"] for i in plotted["front"]] == ["gone", "moon", "both"]
     assert plotted["spearman"] == pytest.approx(1.0)
-    assert length.front([(5, 0.5), (5, 0.7), (9, 0.7), (4, 0.1)]) == [3, 1]
+    assert front([(5, 0.5), (5, 0.7), (9, 0.7), (4, 0.1)]) == [3, 1]
 
 
 def test_three_folders_stand_side_by_side_under_names_of_their_own(folder, tmp_path):

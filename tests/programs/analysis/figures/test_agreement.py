@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from nuggetjudge.programs.analysis.agree import agree
-from nuggetjudge.programs.analysis.agree_plots import write_plots
+from nuggetjudge.programs.analysis.figures.agreement import write_plots
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 pytest.importorskip("matplotlib")

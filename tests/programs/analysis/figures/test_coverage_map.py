@@ -5,7 +5,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from nuggetjudge.programs.analysis.coverage_map import write_map
+from nuggetjudge.programs.analysis.figures.coverage_map import write_map
 from nuggetjudge.programs.config.sections import CoverageConfig
 from nuggetjudge.programs.protocols.coverage.topic import CoverageData, TopicView
 from nuggetjudge.records.ratings import NOT_JUDGED, UNPARSED

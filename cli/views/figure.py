@@ -1,0 +1,53 @@
+"""`judge figure`: results as figures of a paper."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Literal
+
+import typer
+
+from ..signatures import There
+from ..stopping import list_problems
+from ..tables import shown
+
+
+def figure(
+    context: typer.Context,
+    what: Literal["leaderboard", "tau", "topics", "length"],
+    results: list[There],
+    *,
+    out: Path,
+    measure: str | None = None,
+    labels: There | None = None,
+    width: Literal["column", "page"] = "column",
+) -> None:
+    """Draw a figure for a paper, without a browser, and print a caption for it.
+
+    Examples: judge figure leaderboard results/demo --out leaderboard.pdf
+    / judge figure tau results/demo --labels labels.jsonl --out tau.pdf
+
+    Args:
+        what: leaderboard: means with intervals; tau: the runs' scores by two judges; topics:
+            scores by run and topic; length: score and words.
+        results: Results folders, or files of judgements or scores. tau takes two, or one and
+            --labels.
+        measure: What to draw; default: the first main measure.
+        labels: People's labels: the other side of tau; a leaderboard gets corrected scores.
+
+    Output:
+        out: The file to write, .pdf, .svg or .png.
+        width: One column (3.3 inches), or the page (6.9 inches).
+    """
+    from ...programs.analysis.figures.paper import write_figure
+    from ...records.reading.problems import Problems
+    from .partial import opened
+
+    problems = Problems()
+    folders = opened(context, results)
+    caption = write_figure(
+        what, folders, out, problems, measure=measure, labels=labels, width=width
+    )
+    list_problems(problems)
+    sys.stdout.write(f"{shown(str(out))}\n{shown(caption)}\n")

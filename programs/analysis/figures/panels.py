@@ -1,0 +1,244 @@
+"""What `judge figure` draws: for one or two columns, readable without colours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ....views.numbers import format_share, format_short_share
+from ....views.terminal import cut_names
+from .drawing import printable
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
+
+# Okabe and Ito's blue and vermilion, which all readers tell from each other; shapes say it too.
+_BLUE, _RED, _GREY = "#0072B2", "#D55E00", "#767676"
+_PER_INCH = 8.0  # characters of a name
+_NAMED = 16  # points of a scatter that get a name
+_CELL = 0.4  # inches a topic, from which a heat map has numbers
+
+
+class CorrectedMean(NamedTuple):
+    """A mean corrected with people's labels, and its interval over topics."""
+
+    value: float
+    low: float | None
+    high: float | None
+
+
+def draw_forest(
+    rows: Sequence[Mapping[str, Any]],
+    leading: Sequence[str],
+    corrected: Mapping[str, CorrectedMean],
+    measure: str,
+    width: float,
+) -> Figure:
+    """A row a run: mean and interval, corrected diamond, dashed line below the tied group."""
+    size = 7.0 if len(rows) <= 60 else 5.0
+    step = size * (1.35 if corrected else 1.2) / 72
+    figure, axes = _figure(width, max(1.2, 0.45 + step * len(rows)))
+    for y, row in enumerate(rows):
+        is_tied = not leading or row["run_id"] in leading
+        color = _BLUE if is_tied else _GREY
+        shift = 0.18 if row["run_id"] in corrected else 0.0
+        low, high = row["low"], row["high"]
+        if low is not None:
+            axes.plot([low, high], [y - shift] * 2, color=color, linewidth=1)
+        face = color if is_tied else "white"
+        axes.plot(row["mean"], y - shift, "o", color=color, markerfacecolor=face, markersize=4)
+        if found := corrected.get(row["run_id"]):
+            if found.low is not None and found.high is not None:
+                axes.plot([found.low, found.high], [y + 0.22] * 2, color=_RED, linewidth=0.8)
+            axes.plot(found.value, y + 0.22, "D", color=_RED, markerfacecolor="white", markersize=3)
+        axes.annotate(
+            format_share(row["mean"]),
+            (1.0, y),
+            xycoords=("axes fraction", "data"),
+            xytext=(4, 0),
+            textcoords="offset points",
+            va="center_baseline",
+            fontsize=size,
+            annotation_clip=False,
+        )
+    at = [y for y, row in enumerate(rows) if row["run_id"] in leading]
+    if at and len(leading) < len(rows):
+        axes.axhline(at[-1] + 0.5, color="black", linewidth=0.6, linestyle=(0, (4, 3)))
+    _name_rows(axes, [row["run_id"] for row in rows], width, size)
+    ends = [v for r in rows for v in (r["mean"], r["low"], r["high"]) if v is not None]
+    ends += [v for found in corrected.values() for v in found if v is not None]
+    if min(ends) >= 0 and max(ends) <= 1:
+        axes.set_xlim(-0.01, 1.01)
+        axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
+    _short_ticks(axes.xaxis)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlabel(printable(measure))
+    axes.grid(axis="x", color="0.9", linewidth=0.5)
+    axes.set_axisbelow(True)
+    return figure
+
+
+def draw_ranks(
+    points: Sequence[tuple[str, float, float]], names: Sequence[str], text: str, width: float
+) -> Figure:
+    """A point a run: its score by one judge and by the other."""
+    side = min(width, 3.6)
+    figure, axes = _figure(side, side)
+    values = np.array([point[1:] for point in points])
+    low, high = float(values.min()), float(values.max())
+    pad = 0.06 * (high - low) or 0.05
+    ends = low - pad, high + pad
+    axes.plot(ends, ends, color=_GREY, linewidth=0.7, linestyle=(0, (4, 3)), zorder=1)
+    axes.plot(values[:, 0], values[:, 1], "o", color=_BLUE, markersize=3.5, alpha=0.8, mew=0)
+    axes.set_xlim(*ends)
+    axes.set_ylim(*ends)
+    axes.set_aspect("equal")
+    axes.set_xlabel(printable(names[0]))
+    axes.set_ylabel(printable(names[1]))
+    axes.text(0.03, 0.98, text, transform=axes.transAxes, va="top", fontsize=7)
+    _short_ticks(axes.xaxis, axes.yaxis)
+    if len(points) <= _NAMED:
+        line = np.linspace(ends[0], ends[1], 200)
+        _name_points(
+            figure, axes, [p[0] for p in points], values, [*values, *zip(line, line, strict=True)]
+        )
+    return figure
+
+
+def draw_heat_map(
+    runs: Sequence[str],
+    topics: Sequence[str],
+    table: NDArray[np.float64],
+    answered: Sequence[Sequence[bool]],
+    measure: str,
+    width: float,
+) -> Figure:
+    """A row a run, a column a topic, from the highest mean to the lowest; darker is higher.
+
+    Args:
+        table: (n_runs, n_topics); nan is hatched.
+    """
+    means = [float(np.nanmean(c)) if not np.isnan(c).all() else -1.0 for c in table.T]
+    order = sorted(range(len(topics)), key=lambda i: (-means[i], topics[i]))
+    cells = np.ma.masked_invalid(table[:, order])
+    size = 7.0 if len(runs) <= 60 else 5.0
+    figure, axes = _figure(width, max(1.4, 1.3 + size * 1.3 / 72 * len(runs)))
+    axes.patch.set(facecolor="white", edgecolor="0.6", hatch="////")
+    is_share = not len(cells.compressed()) or (cells.min() >= 0 and cells.max() <= 1)
+    low, high = (0.0, 1.0) if is_share else (None, None)
+    lines: Any = {"edgecolors": "white", "linewidth": 0.4}
+    image = axes.pcolormesh(cells, cmap="Blues", vmin=low, vmax=high, **lines)
+    axes.invert_yaxis()
+    _name_rows(axes, runs, width, size, shift=0.5)
+    shown = [topics[i] for i in order] if len(topics) <= 40 else []
+    axes.set_xticks(np.arange(len(shown)) + 0.5, map(printable, cut_names(shown, 16, "…")))
+    turn = 0 if width / len(topics) >= 2 * _CELL else 90
+    axes.tick_params(axis="x", labelrotation=turn, labelsize=6)
+    axes.tick_params(length=0)
+    axes.spines[:].set_visible(False)
+    if not shown:
+        axes.set_xlabel(f"{len(topics):,} topics")
+    bar = figure.colorbar(image, ax=axes, aspect=30, pad=0.02, fraction=0.05)
+    bar.outline.set_visible(False)
+    bar.set_label(printable(measure))
+    bar.ax.tick_params(length=2, labelsize=6)
+    _short_ticks(bar.ax.yaxis)
+    has_values = is_share and width / len(topics) >= _CELL and len(runs) <= _NAMED
+    for y, row in enumerate(answered):
+        for x, i in enumerate(order):
+            value = table[y, i]
+            if not np.isnan(value) and (has_values or not row[i]):
+                text = format_short_share(value) if row[i] else "–"
+                color = "white" if is_share and value > 0.55 else "black"
+                at: Any = {"ha": "center", "va": "center", "fontsize": 6, "color": color}
+                axes.text(x + 0.5, y + 0.5, text, **at)
+    return figure
+
+
+def draw_lengths(
+    points: Sequence[Mapping[str, Any]], front: Sequence[int], measure: str, width: float
+) -> Figure:
+    """A point a run, and the line of the runs that no other beats in both."""
+    figure, axes = _figure(width, 0.72 * min(width, 4.6))
+    values = np.array([[point["words"], point["score"]] for point in points], dtype=float)
+    line = values[list(front)]
+    axes.plot(line[:, 0], line[:, 1], color=_GREY, linewidth=0.8, drawstyle="steps-post", zorder=1)
+    on = np.isin(np.arange(len(points)), list(front))
+    axes.plot(*values[on].T, "o", color=_BLUE, markersize=4, linestyle="none")
+    axes.plot(
+        *values[~on].T, "o", color=_BLUE, markerfacecolor="white", markersize=4, linestyle="none"
+    )
+    axes.set_xlim(0, 1.06 * float(values[:, 0].max()))
+    axes.set_ylim(min(0.0, 1.1 * float(values[:, 1].min())), 1.1 * float(values[:, 1].max()) or 1.0)
+    axes.set_xlabel("words of an answer (mean)")
+    axes.set_ylabel(printable(measure))
+    _short_ticks(axes.yaxis)
+    first = [*front, *(i for i in range(len(points)) if i not in set(front))]
+    names = [points[i]["run"] for i in first[:_NAMED]]
+    steps = [
+        (x, y)
+        for (a, low), (b, high) in pairwise(line)
+        for x, y in [
+            *zip(np.linspace(a, b, 60), [low] * 60, strict=True),
+            *zip([b] * 60, np.linspace(low, high, 60), strict=True),
+        ]
+    ]
+    _name_points(figure, axes, names, values[first], [*values, *steps])
+    return figure
+
+
+def _short_ticks(*sides: Axis) -> None:
+    """Ticks as all numbers are written: .25 for 0.25."""
+    for side in sides:
+        side.set_major_formatter(lambda value, _: f"{round(value, 6):g}".replace("0.", ".", 1))
+
+
+def _figure(width: float, height: float) -> tuple[Figure, Axes]:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), layout="constrained")
+    layout: Any = figure.get_layout_engine()
+    layout.set(w_pad=0.02, h_pad=0.02)
+    return figure, figure.add_subplot()
+
+
+def _name_rows(
+    axes: Axes, names: Sequence[str], width: float, size: float, shift: float = 0.0
+) -> None:
+    cut = cut_names(list(names), int(width * _PER_INCH * 7 / size), "…")
+    axes.set_yticks(np.arange(len(names)) + shift, [printable(name) for name in cut])
+    axes.tick_params(axis="y", length=0, labelsize=size)
+
+
+def _name_points(
+    figure: Figure,
+    axes: Axes,
+    names: Sequence[str],
+    values: NDArray[np.float64],
+    drawn: Sequence[Any],
+) -> None:
+    """Names beside points, in the order given, where they cover nothing drawn and no other name."""
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")  # names are within the axes, which keep their place
+    every = axes.transData.transform(np.array(drawn, dtype=float))
+    taken: list[Any] = []
+    frame = axes.get_window_extent()
+    sides = (("left", (4, 0)), ("right", (-4, 0)), ("center", (0, 6)), ("center", (0, -6)))
+    for name, at in zip(cut_names(list(names), 24, "…"), values, strict=False):
+        for side, offset in sides:
+            how: Any = {"xytext": offset, "textcoords": "offset points", "fontsize": 6}
+            text = axes.annotate(printable(name), at, ha=side, va="center_baseline", **how)
+            box = text.get_window_extent()
+            is_within = frame.x0 <= box.x0 and box.x1 <= frame.x1
+            is_within = is_within and frame.y0 <= box.y0 and box.y1 <= frame.y1
+            covers = box.count_contains(every) or any(box.overlaps(other) for other in taken)
+            if is_within and not covers:
+                taken.append(box)
+                break
+            text.remove()

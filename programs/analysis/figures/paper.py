@@ -1,0 +1,256 @@
+"""`judge figure`: the figures of a paper, of the numbers that commands print."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from ....metrics.bootstrap import LEVEL
+from ....records.labels.kinds import file_kind
+from ....records.reading.nearest import did_you_mean
+from ....records.reading.problems import InputError, Problems
+from ....views.numbers import format_p, format_short_share
+from ...protocols.glossary import meaning
+from ...protocols.scoreboard import LENGTH
+from ...scoring.corrected import corrected_scores
+from ...scoring.result import Result
+from ...scoring.topic_scores import TopicScores, merged, note_other_instruments, topic_scores
+from ..agree import SCORES, agree
+from ..compare_judges import compare_judges
+from ..compare_runs import PRIMARY, compare_scores, leading_runs, score_table
+from ..lengths import score_by_length
+from ..tables.leaderboards import name_judges
+from . import panels
+from .drawing import PAPER, drawing, format_of, save
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Kind = Literal["leaderboard", "tau", "topics", "length"]
+Width = Literal["column", "page"]
+INCHES = {"column": 3.3, "page": 6.9}  # of one column, and of both
+_DPI = 300
+
+
+def write_figure(
+    kind: Kind,
+    results: Sequence[Path],
+    out: Path,
+    problems: Problems,
+    *,
+    measure: str | None = None,
+    labels: Path | None = None,
+    width: Width = "column",
+) -> str:
+    """Draw results for a paper, and return a caption.
+
+    The same results give the same bytes with the same matplotlib.
+
+    Args:
+        kind: `leaderboard`, a forest plot of the runs' means; `tau`, the scores of the runs by two
+            judges; `topics`, a heat map of scores by run and topic; `length`, score and words.
+        results: results folders, or files of judgements or scores; of `tau` two, or one and labels.
+        out: where to; its ending is the format: .pdf, .svg or .png.
+        measure: by default the first that leaderboards are compared by.
+        labels: people's labels or scores; a leaderboard has the scores corrected with them.
+
+    Raises: InputError for another ending, a measure that is not there, what has nothing to draw,
+        or if matplotlib is not installed.
+    """
+    form = format_of(out)
+    if labels is not None and kind not in ("leaderboard", "tau"):
+        raise InputError(f"--labels {labels}: judge figure {kind} takes none")
+    with drawing(PAPER):
+        if kind == "tau":
+            figure, caption = _tau(results, problems, measure, labels, INCHES[width])
+        else:
+            scores = _read(results, problems, measure)
+            draw = {"leaderboard": _leaderboard, "topics": _topics, "length": _length}[kind]
+            figure, caption = draw(scores, labels, INCHES[width])
+        save(figure, out, form, _DPI)
+    return caption
+
+
+@dataclass(frozen=True)
+class _Scores:
+    """Scores of the runs by one measure, and how they compare."""
+
+    paths: Sequence[Path]
+    problems: Problems
+    by_topic: TopicScores
+    measure: str
+    compared: Mapping[str, Any]
+
+    @property
+    def judge(self) -> str:
+        judges = [name for p in self.paths if p.is_dir() for name in Result(p).judged_by]
+        return name_judges(list(dict.fromkeys(judges)))
+
+    @property
+    def about(self) -> str:
+        """The measure, what it says and who judged, for a caption."""
+        words = meaning(self.measure).text.rstrip(".")
+        what = f"{self.measure} ({words[:1].lower()}{words[1:]})" if words else self.measure
+        return f"{what}, {self.compared['n_topics']:,} topics" + (
+            f", judged by {self.judge}" if self.judge else ""
+        )
+
+
+def _read(paths: Sequence[Path], problems: Problems, measure: str | None) -> _Scores:
+    if len(paths) > 1:
+        note_other_instruments(paths, problems)
+    scores = merged(paths, [topic_scores(path, problems) for path in paths])
+    name = _choose(measure, scores.values, " and ".join(map(str, paths)))
+    return _Scores(paths, problems, scores, name, compare_scores(scores, name))
+
+
+def _choose(measure: str | None, names: Mapping[str, Any], where: str) -> str:
+    """The measure that is asked for, or the first main one. Raises: InputError."""
+    if measure is None:
+        return next((name for name in PRIMARY if name in names), next(iter(names)))
+    if measure not in names:
+        listed = ", ".join(names)
+        what = f"no measure {measure!r}; there is {listed}{did_you_mean(measure, names)}"
+        raise InputError(f"{where}: {what}")
+    return measure
+
+
+def _leaderboard(scores: _Scores, labels: Path | None, width: float) -> tuple[Figure, str]:
+    rows = [row for row in scores.compared["runs"] if row["mean"] is not None]
+    if not rows:
+        raise InputError(f"{scores.paths[0]}: no run has a mean {scores.measure}")
+    corrected = {} if labels is None else _corrected(scores, labels)
+    leading = leading_runs(scores.compared)
+    figure = panels.draw_forest(rows, leading, corrected, scores.measure, width)
+    caption = f"Mean {scores.about}, with {LEVEL:.0%} intervals over topics."
+    test, alpha = scores.compared["test"], format_p(1 - LEVEL)
+    if few := scores.compared["least_topics"]:
+        caption += f" Too few shared topics to test the order: at least {few} are needed."
+    elif leading and len(leading) < len(rows):
+        below = "Open circles: significantly lower than the first run"
+        caption += f" {below} ({test}, p < {alpha}); dashed line: end of the group that is not."
+    elif leading:
+        caption += f" No run is significantly lower than the first ({test}, p >= {alpha})."
+    if corrected:
+        caption += f" Diamonds: corrected with human labels ({labels.name if labels else ''})."
+    return figure, caption
+
+
+def _corrected(scores: _Scores, labels: Path) -> dict[str, panels.CorrectedMean]:
+    """By run the score corrected with people's labels, and its interval over topics."""
+    if len(scores.paths) > 1:
+        raise InputError(f"--labels {labels}: corrects one result, {len(scores.paths)} are given")
+    (path,) = scores.paths
+    found = corrected_scores(path, labels, scores.problems, ignore_others=True).scores
+    of_runs = {}
+    for one in found:
+        if one.measure == scores.measure and (mean := one.corrected) is not None:
+            like = mean.like_these
+            of_runs[one.run_id] = panels.CorrectedMean(mean.value, like.low, like.high)
+    return of_runs
+
+
+def _topics(scores: _Scores, labels: Path | None, width: float) -> tuple[Figure, str]:
+    runs = [row["run_id"] for row in scores.compared["runs"]]
+    topics = list(scores.by_topic.topics[scores.measure])
+    table = score_table(scores.by_topic, scores.measure, runs).T
+    values = scores.by_topic.values[scores.measure]
+    answered = [[topic in values[run] for topic in topics] for run in runs]
+    figure = panels.draw_heat_map(runs, topics, table, answered, scores.measure, width)
+    caption = f"By run and topic: {scores.about}."
+    caption += " Topics from the highest mean to the lowest."
+    if np.isnan(table).any():
+        caption += " Hatched: not judged."
+    if not all(map(all, answered)):
+        caption += " –: no answer."
+    return figure, caption
+
+
+def _length(scores: _Scores, labels: Path | None, width: float) -> tuple[Figure, str]:
+    if LENGTH not in scores.by_topic.values:
+        what = "no length of answers, which judge run nuggets and keypoints count"
+        raise InputError(f"{scores.paths[0]}: {what}")
+    lengths = compare_scores(scores.by_topic, LENGTH, is_tested=False)["runs"]
+    words = {row["run_id"]: row["mean"] for row in lengths}
+    found = score_by_length(scores.measure, scores.compared, words)
+    if not found["points"]:
+        raise InputError(f"{scores.paths[0]}: no run has both {scores.measure} and a length")
+    figure = panels.draw_lengths(found["points"], found["front"], scores.measure, width)
+    caption = f"Mean {scores.about}, and mean words of an answer. "
+    caption += "Line: no run is both shorter and better."
+    if (rho := found["spearman"]) is not None:
+        caption += f" Spearman's rank correlation {format_short_share(rho)}."
+    return figure, caption
+
+
+def _tau(
+    results: Sequence[Path],
+    problems: Problems,
+    measure: str | None,
+    labels: Path | None,
+    width: float,
+) -> tuple[Figure, str]:
+    paths = [*([labels] if labels is not None else []), *results]
+    if len(paths) != 2:
+        what = f"wanted two, or one and --labels; got {len(results)}"
+        raise InputError(f"{' and '.join(map(str, results))}: {what}")
+    one, other = paths
+    names = _name_sides(one, other)
+    is_of_scores = labels is None or file_kind(labels) == SCORES
+    rank = _by_scores if is_of_scores else _by_labels
+    points, tau, interval, name, conditions = rank(one, other, problems, measure)
+    if len(points) < 2:
+        raise InputError(f"{one} and {other}: {len(points)} run in common, wanted two or more")
+    text = f"Kendall's tau-b {format_short_share(tau)}"
+    if interval is not None:
+        text += f" [{', '.join(map(format_short_share, interval))}]"
+    figure = panels.draw_ranks(points, [f"{name}, {side}" for side in names], text, width)
+    caption = f"{name} of {len(points):,} runs by {names[0]} and by {names[1]}. {text}. "
+    if conditions:
+        caption += f"Human labels: {' and '.join(conditions)}. "
+    return figure, f"{caption}Dashed line: equal scores."
+
+
+class _Ranked(NamedTuple):
+    """Runs with both scores, tau-b and its interval, the measure, the labels' conditions."""
+
+    points: Sequence[tuple[str, float, float]]
+    tau: float | None
+    interval: tuple[float, float] | None
+    measure: str
+    conditions: Collection[str] = ()
+
+
+def _by_scores(one: Path, other: Path, problems: Problems, measure: str | None) -> _Ranked:
+    measures = agree(one, other, problems, kind=SCORES)["measures"]
+    name = _choose(measure, measures, f"{one} and {other}")
+    found = measures[name]
+    points = [(run, s["human"], s["judged"]) for run, s in found["run_scores"].items()]
+    interval = found["intervals"]["run_level"]["tau_b"]
+    low, high = interval["low"], interval["high"]
+    bounds = None if low is None or high is None else (low, high)
+    return _Ranked(points, interval["value"], bounds, name)
+
+
+def _by_labels(one: Path, other: Path, problems: Problems, measure: str | None) -> _Ranked:
+    compared = compare_judges(one, other, problems, resamples=0)
+    ranking = compared["ranking"]
+    if not ranking:
+        raise InputError(f"{one} and {other}: these labels give runs no scores, so no order")
+    name = _choose(measure, ranking, f"{one} and {other}")
+    points = [(row["run_id"], row["score"], row["other_score"]) for row in ranking[name]["scores"]]
+    return _Ranked(points, ranking[name]["tau_b"], None, name, compared["conditions"])
+
+
+def _name_sides(one: Path, other: Path) -> tuple[str, str]:
+    """Who judged each: by model where these differ, else by the name of the folder or file."""
+    judges = [name_judges(Result(p).judged_by) if p.is_dir() else "" for p in (one, other)]
+    if not one.is_dir() and judges[1]:
+        return "human labels", judges[1]
+    if all(judges) and judges[0] != judges[1]:
+        return judges[0], judges[1]
+    return one.stem, other.stem
