@@ -9,15 +9,27 @@ from typing import Any
 import dspy
 import orjson
 
-from .adapter import CLOSE, OPEN, JudgeAdapter, as_data, data_line, defaults, without
+from .adapter import (
+    CLOSE,
+    END,
+    OPEN,
+    SETTINGS_CLOSE,
+    SETTINGS_OPEN,
+    JudgeAdapter,
+    as_data,
+    data_line,
+    defaults,
+    split_settings,
+    without,
+)
 from .reply import ReplyFormat
 
 Twin = Callable[[Mapping[str, Any]], dict[str, Any]]
 # By output field: a score in [0, 1], or one by key for a map.
 Scorer = Callable[[Mapping[str, Any]], dict[str, Any]]
 
-_OPENING, _CLOSING = (orjson.dumps(text)[1:-1] for text in (OPEN, CLOSE))
-_PROBE = "\ue000probe\ue000"  # stands for the data while a template is cut out of DSPy's messages
+_FENCES = tuple(orjson.dumps(t)[1:-1] for t in (SETTINGS_OPEN, SETTINGS_CLOSE, OPEN, CLOSE + END))
+_PROBE = "\ue000probe\ue000"  # an input, while what DSPy writes is compared with a template
 
 
 class Prompt(ReplyFormat):
@@ -53,13 +65,12 @@ class Prompt(ReplyFormat):
         self.optional = defaults(signature)
         self._signature, self._demos = signature, [dict(demo) for demo in demos]
         self._lacking: dict[tuple[str, ...], Prompt] = {}
-        required = (self.input_names[0], *self.optional)
+        self._settings, self._data = split_settings(signature)
+        required = (*self._settings[:1], *self._data[:1], *self.optional)
         probe = {name: _PROBE for name in self.input_names if name in required}
         written = JudgeAdapter().format(signature, self._demos, probe)
-        shell = as_data(probe)
         self.fixed: list[dict[str, str]] = written[:-1]
-        self.head, self.tail = written[-1]["content"].split(shell)
-        if (self.head, self.tail) != (OPEN, CLOSE):
+        if written[-1]["content"] != self._message(probe):
             raise AssertionError("JudgeAdapter no longer writes the user message as fenced data")
 
     def of(self, inputs: Mapping[str, Any]) -> Prompt:
@@ -78,8 +89,14 @@ class Prompt(ReplyFormat):
 
     def user(self, inputs: Mapping[str, Any]) -> str:
         """The last message: the inputs as fenced JSON, in the signature's order."""
-        names = self.of(inputs).input_names
-        return f"{OPEN}{as_data({name: inputs[name] for name in names})}{CLOSE}"
+        return self.of(inputs)._message(inputs)
+
+    def _message(self, inputs: Mapping[str, Any]) -> str:
+        """The settings and the data that there are, in the signature's order."""
+        settings = {name: inputs[name] for name in self._settings if name in inputs}
+        data = {name: inputs[name] for name in self._data if name in inputs}
+        head = f"{SETTINGS_OPEN}{as_data(settings)}{SETTINGS_CLOSE}" if settings else ""
+        return f"{head}{OPEN}{as_data(data)}{CLOSE}{END}"
 
     def escaped(self, inputs: Mapping[str, Any]) -> bytes:
         """The last message as it stands in the JSON string of a request, without its quotes.
@@ -88,9 +105,12 @@ class Prompt(ReplyFormat):
         """
         if type(self).user is not Prompt.user:  # a message of another form
             return orjson.dumps(self.user(inputs))[1:-1]
-        line = data_line({name: inputs[name] for name in self.input_names})
-        # It is JSON, so there is nothing else in it to escape.
-        return _OPENING + line.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + _CLOSING
+        settings_open, settings_close, opening, closing = _FENCES
+        message = opening + _escape({name: inputs[name] for name in self._data}) + closing
+        if not self._settings:
+            return message
+        settings = _escape({name: inputs[name] for name in self._settings})
+        return settings_open + settings + settings_close + message
 
     def messages(self, inputs: Mapping[str, Any]) -> list[dict[str, str]]:
         """All chat messages of one call."""
@@ -101,3 +121,8 @@ class Prompt(ReplyFormat):
         """Short hash of every word that is the same in all calls; names the instrument."""
         text = orjson.dumps([self.name, self.fixed, self.field_schemas()])
         return hashlib.sha256(text).hexdigest()[:16]
+
+
+def _escape(inputs: dict[str, Any]) -> bytes:
+    """Inputs as they stand in a JSON string; they are JSON, so there is nothing else to escape."""
+    return data_line(inputs).replace(b"\\", b"\\\\").replace(b'"', b'\\"')

@@ -25,6 +25,7 @@ from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict, is_typeddict
 
 from ..records.judgements import Reason
+from ..records.rows import Label
 from .errors import JudgeOutputError
 from .replies.copies import is_copy
 from .replies.objects import NoObjectError, Written, the_object
@@ -71,6 +72,37 @@ class AtMost:
         return max(1, len(value) if isinstance(value, Sized) else int(value))
 
 
+class Graded:
+    """Marks an output number, a grade, whose meanings are those of a label type.
+
+    Use: `grade: Annotated[int, Ge(0), Le(3), Graded(RelevanceGrade)] = dspy.OutputField(...)`.
+    """
+
+    def __init__(self, labels: type[Label]) -> None:
+        self.labels = labels
+
+
+def meanings_of(field: FieldInfo) -> dict[str, str]:
+    """What each label of an output means, in the order of its schema; {} where no label says it."""
+    kind = next((mark.labels for mark in field.metadata if isinstance(mark, Graded)), None)
+    if kind is None:
+        kind = get_args(field.annotation)[1] if keyed_by(field) else unwrap(field.annotation)[0]
+    if not (isinstance(kind, type) and issubclass(kind, Label)):
+        return {}
+    return {label.value: label.meaning for label in kind if label.meaning}
+
+
+def whole_grades(kind: type[Enum]) -> list[int]:
+    """The numbers that labels are, in order; [] for labels that are words.
+
+    >>> from nuggetjudge.judges.labels import AnswerGrade, CitationSupport
+    >>> whole_grades(AnswerGrade), whole_grades(CitationSupport)
+    ([0, 1, 2, 3, 4, 5], [])
+    """
+    values = [label.value for label in kind]
+    return sorted(map(int, values)) if all(str(value).isdecimal() for value in values) else []
+
+
 class ReplyFormat:
     """The reply to one signature: one JSON object with its output fields.
 
@@ -114,16 +146,19 @@ class ReplyFormat:
         """
         given: dict[str, Any] = dict(zip([*self._keyed, *self._counted], shape, strict=False))
         properties = {
-            name: _closed_map(field, given[name])
-            if name in self._keyed and name in given
-            else _field_schema(field, given.get(name))
+            name: _described(
+                field,
+                _closed_map(field, given[name])
+                if name in self._keyed and name in given
+                else _field_schema(field, given.get(name)),
+            )
             for name, field in self._outputs.items()
         }
         schema = _closed(properties)
         return schema if bounded else without_bounds(schema)
 
     def field_schemas(self) -> list[str]:
-        """The schema of each output field, whatever keys are asked about."""
+        """The schema of each output field, whatever keys are asked about; without meanings."""
         return [*self._field_schemas]
 
     @cached_property
@@ -331,6 +366,8 @@ def _type_schema(kind: Any, marks: Iterable[Any] = ()) -> dict[str, Any]:
     kind, inner = unwrap(kind)
     low, high = length_bounds([*inner, *marks])
     if isinstance(kind, type) and issubclass(kind, Enum):
+        if grades := whole_grades(kind):
+            return {"type": "integer", "minimum": grades[0], "maximum": grades[-1]}
         return {"type": "string", "enum": [label.value for label in kind]}
     if is_typeddict(kind):
         hints = get_type_hints(kind, include_extras=True).items()
@@ -349,6 +386,12 @@ def _type_schema(kind: Any, marks: Iterable[Any] = ()) -> dict[str, Any]:
         return {"anyOf": [_type_schema(part) for part in parts]}
     schema: dict[str, Any] = orjson.loads(_type_schema_json(kind))
     return schema
+
+
+def _described(field: FieldInfo, schema: dict[str, Any]) -> dict[str, Any]:
+    """The schema of a field, with what its labels mean."""
+    meanings = "; ".join(f"{label}: {text}" for label, text in meanings_of(field).items())
+    return {"description": meanings, **schema} if meanings else schema
 
 
 def _closed_map(field: FieldInfo, keys: tuple[str, ...]) -> dict[str, Any]:

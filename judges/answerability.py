@@ -9,37 +9,35 @@ import dspy
 from annotated_types import Ge, Le
 
 from ..backends.prompt import Twin
-from ..backends.reply import KeyedBy
+from ..backends.reply import Graded, KeyedBy
 from ..records.labels.cells import ANSWERABILITY_KEY, RATING_SCALE
 from .items import ItemJudge
 from .labels import AnswerGrade
 from .lexical.answers import answer_overlap, grade_answer, grade_answers, subject_words
 
-_GRADES = """\
-5: all that is asked for is there, to the point and right. 4: most of it; what is missing or wrong
-is minor. 3: a part of it; what is missing or wrong is easy to notice. 2: only a little of it; much
-is missing or wrong. 1: hardly any of it. 0: none of it.
-Go by the text alone: what you know from elsewhere fills no gap."""
+_RULES = """\
+- Use only the text. Your own knowledge must not fill a gap in it.
+- Judge whether the answer is there, not how well the text is written."""
 
 
 class GradeAnswer(dspy.Signature):  # type: ignore[misc]
-    __doc__ = f"Grade how well the text answers the question.\n\n{_GRADES}"
+    __doc__ = f"Grade how well the text answers the question.\n\n{_RULES}"
 
-    context: str = dspy.InputField(desc="the text that may hold the answer")
-    question: str = dspy.InputField(desc="what is asked of it")
-    grade: Annotated[int, Ge(0), Le(5)] = dspy.OutputField(desc="the grade")
+    context: str = dspy.InputField(desc="the text that may contain the answer")
+    question: str = dspy.InputField(desc="the question")
+    grade: Annotated[int, Ge(0), Le(5), Graded(AnswerGrade)] = dspy.OutputField(desc="the grade")
 
 
 class GradeAnswers(dspy.Signature):  # type: ignore[misc]
     __doc__ = (
         "Grade how well the text answers each of the questions, every question by itself."
-        f"\n\n{_GRADES}"
+        f"\n\n{_RULES}"
     )
 
-    context: str = dspy.InputField(desc="the text that may hold the answers")
-    questions: dict[str, str] = dspy.InputField(desc="what is asked of it, by number")
+    context: str = dspy.InputField(desc="the text that may contain the answers")
+    questions: dict[str, str] = dspy.InputField(desc="the questions, by number")
     grades: Annotated[dict[str, AnswerGrade], KeyedBy("questions")] = dspy.OutputField(
-        desc="one grade per question number"
+        desc="one grade for each number of the questions"
     )
 
 
@@ -57,7 +55,7 @@ class AnswerabilityGrader(ItemJudge):
     Source: arXiv:2506.20051 (CRUX), its grades.
     """
 
-    version = "2"
+    version = "3"
     name = "answerability"
     kind = "ratings"
     key = ANSWERABILITY_KEY

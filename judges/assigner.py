@@ -19,33 +19,34 @@ WINDOW = 10  # nuggets in one call, arXiv:2411.09607
 
 
 class AssignNuggets(dspy.Signature):  # type: ignore[misc]
-    """Decide for each nugget how much of it the answer states.
+    """Decide for each nugget, a short fact, how much of it the answer states.
 
-    support: the answer states all of it, in any wording. partial_support: it states a part, or
-    all but an important detail. not_support: it states none of it or contradicts it.
-    Go by the answer's text alone, not by what you know.
+    - Judge each nugget by itself. The wording of the answer may differ from that of the nugget.
+    - A fact is clearly implied if a careful reader of the answer cannot doubt it.
+    - Use only the text of the answer, not your own knowledge.
     """
 
-    question: str = dspy.InputField(desc="what the answer responds to")
-    answer: str = dspy.InputField(desc="the answer being judged")
-    nuggets: dict[str, str] = dspy.InputField(desc="facts to look for, by number")
+    question: str = dspy.InputField(desc="the question that the answer responds to")
+    answer: str = dspy.InputField(desc="the answer to judge")
+    nuggets: dict[str, str] = dspy.InputField(desc="the facts to look for, by number")
     verdicts: Annotated[dict[str, NuggetSupport], KeyedBy("nuggets")] = dspy.OutputField(
-        desc="one label per nugget number"
+        desc="one label for each number of the nuggets"
     )
 
 
 class MatchNuggets(dspy.Signature):  # type: ignore[misc]
-    """Decide for each nugget whether the answer states it.
+    """Decide for each nugget, a short fact, whether the answer states it.
 
-    support: the answer states all of it, in any wording. not_support: a part is missing, it is
-    not there, or the answer contradicts it. Go by the answer's text alone, not by what you know.
+    - Judge each nugget by itself. The wording of the answer may differ from that of the nugget.
+    - A fact is clearly implied if a careful reader of the answer cannot doubt it.
+    - Use only the text of the answer, not your own knowledge.
     """
 
-    question: str = dspy.InputField(desc="what the answer responds to")
-    answer: str = dspy.InputField(desc="the answer being judged")
-    nuggets: dict[str, str] = dspy.InputField(desc="facts to look for, by number")
+    question: str = dspy.InputField(desc="the question that the answer responds to")
+    answer: str = dspy.InputField(desc="the answer to judge")
+    nuggets: dict[str, str] = dspy.InputField(desc="the facts to look for, by number")
     verdicts: Annotated[dict[str, NuggetMatch], KeyedBy("nuggets")] = dspy.OutputField(
-        desc="one label per nugget number"
+        desc="one label for each number of the nuggets"
     )
 
 
@@ -59,7 +60,7 @@ class NuggetAssigner(ItemJudge):
     Returns from a call: `verdicts`, one label per nugget in the order given, and their `scores`.
     """
 
-    version = "1"
+    version = "2"
     name = "assigner"
     kind = "nuggets"
     key = NUGGET_KEY

@@ -10,26 +10,26 @@ import dspy
 from ..backends.prompt import Scorer, Twin
 from ..backends.reply import KeyedBy
 from .items import ItemJudge
-from .labels import YesNo
+from .labels import ClaimMatch
 from .lexical.entailment import judge_claims, nearest_point, score_claims
 
 WINDOW = 10  # claims in one call
 
 
 class JudgeClaims(dspy.Signature):  # type: ignore[misc]
-    """Decide for each claim whether it states at least one of the key points.
+    """Decide for each claim whether it expresses at least one of the key points.
 
-    yes: the claim states all of some key point, in any wording, or the point follows from it; or
-    it states a part of one that these claims together state in full. no: some important part of
-    the point is in none of them, or the claim contradicts the key points, adds what none of them
-    says, or is only about the same matter.
-    Go by the claims alone: what you know from elsewhere does not count.
+    - The wording may differ. Detail that no key point contains does no harm.
+    - A claim that contradicts every key point it is about, or is only about the same subject,
+      expresses none.
+    - A part of a key point counts only if the listed claims together express all of that point.
+    - Use only the claims, not your own knowledge.
     """
 
-    key_points: str = dspy.InputField(desc="the key points, one a line, numbered")
+    key_points: str = dspy.InputField(desc="the key points, numbered, one a line")
     claims: dict[str, str] = dspy.InputField(desc="single statements of an answer, by number")
-    verdicts: Annotated[dict[str, YesNo], KeyedBy("claims")] = dspy.OutputField(
-        desc="one label per claim number"
+    verdicts: Annotated[dict[str, ClaimMatch], KeyedBy("claims")] = dspy.OutputField(
+        desc="one label for each number of the claims"
     )
 
 
@@ -47,16 +47,16 @@ class ClaimJudge(ItemJudge):
         only that it is about the claims of the answer; the question is our reading.
     """
 
-    version = "2"
+    version = "3"
     name = "claim"
     kind = "other"
     key = ("topic_id", "run_id")
     inputs = ("key_points", "claim")
     listed = "claim"
     quotable: Mapping[str, str] = {"claim": "key_points"}
-    answer_type = YesNo
+    answer_type = ClaimMatch
     predictor, output = "judge", "verdicts"
-    scale = tuple(label.value for label in YesNo)
+    scale = tuple(label.value for label in ClaimMatch)
     gains: Mapping[str, float] = {"no": 0.0, "yes": 1.0}
     twins: Mapping[str, Twin] = {"judge": judge_claims}
     scorers: Mapping[str, Scorer] = {"judge": score_claims}

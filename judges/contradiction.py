@@ -22,12 +22,11 @@ from .verdicts import Verdict
 class FindContradiction(dspy.Signature):  # type: ignore[misc]
     """Decide whether the passage contradicts the sentence.
 
-    contradicts: a claim of the sentence cannot be true if the passage is: it denies it, or has
-    another number, date, name or order for the very same thing. neither: all else. A passage
-    that is silent, less exact, or about another case or time contradicts nothing.
+    - Compare the claims of the sentence with the passage one by one.
+    - A contradiction needs words in both texts that cannot both be true.
     """
 
-    passage: str = dspy.InputField(desc="what it is held against")
+    passage: str = dspy.InputField(desc="the passage to compare with the sentence")
     sentence: str = dspy.InputField(desc="a sentence of an answer")
     verdict: Contradiction = dspy.OutputField(desc="whether the passage contradicts the sentence")
 
@@ -42,7 +41,7 @@ class ContradictionJudge(ItemJudge):
         passages that do not carry the sentence, or besides one that does.
     """
 
-    version = "2"
+    version = "3"
     name = "contradiction"
     kind = "other"
     key = SUPPORT_KEY

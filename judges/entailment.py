@@ -15,37 +15,35 @@ from .items import ItemJudge
 from .labels import PointEntailment
 from .lexical.entailment import judge_point, judge_points, stated
 
-_LABELS = """\
-yes: the response states all of the point, in any wording, or the point follows from it. no: the
-response says otherwise, so that both cannot be true. neutral: neither; it is silent on the point
-or on an important part of it.
-Go by the response alone: what you know from elsewhere does not count."""
+_RULES = """\
+- Find the words of the response that decide it, quote them, and then give the label.
+- Use only the response, not your own knowledge."""
 Quote = Annotated[str, MaxLen(400)]
-_QUOTE = "copied word for word from the response; empty if it is silent on the point"
+_QUOTE = "copied word for word from the response; empty if the response says nothing about it"
 
 
 class JudgePoint(dspy.Signature):  # type: ignore[misc]
-    __doc__ = f"Decide whether the response states the key point.\n\n{_LABELS}"
+    __doc__ = f"Decide whether the response entails the key point.\n\n{_RULES}"
 
-    response: str = dspy.InputField(desc="the text that may state the point")
-    key_point: str = dspy.InputField(desc="the point looked for")
-    evidence: Quote = dspy.OutputField(desc=f"what decides it, {_QUOTE}")
-    verdict: PointEntailment = dspy.OutputField(desc="the label that this evidence calls for")
+    response: str = dspy.InputField(desc="the text that may state the key point")
+    key_point: str = dspy.InputField(desc="the key point to look for")
+    evidence: Quote = dspy.OutputField(desc=f"the words that decide it, {_QUOTE}")
+    verdict: PointEntailment = dspy.OutputField(desc="the label that follows from the evidence")
 
 
 class JudgePoints(dspy.Signature):  # type: ignore[misc]
     __doc__ = (
-        "Decide for each key point whether the response states it, every point by itself."
-        f"\n\n{_LABELS}"
+        "Decide for each key point whether the response entails it, every point by itself."
+        f"\n\n{_RULES}"
     )
 
-    response: str = dspy.InputField(desc="the text that may state the points")
-    key_points: dict[str, str] = dspy.InputField(desc="the points looked for, by number")
+    response: str = dspy.InputField(desc="the text that may state the key points")
+    key_points: dict[str, str] = dspy.InputField(desc="the key points to look for, by number")
     evidence: Annotated[dict[str, Quote], KeyedBy("key_points")] = dspy.OutputField(
-        desc=f"for each number what decides it, {_QUOTE}"
+        desc=f"for each number the words that decide it, {_QUOTE}"
     )
     verdicts: Annotated[dict[str, PointEntailment], KeyedBy("key_points")] = dspy.OutputField(
-        desc="for each number the label that its evidence calls for"
+        desc="for each number the label that follows from its evidence"
     )
 
 
@@ -66,7 +64,7 @@ class EntailmentJudge(ItemJudge):
     Source: arXiv:2410.23000 (Long2RAG), its labels.
     """
 
-    version = "1"
+    version = "2"
     name = "entailment"
     kind = "keypoints"
     key = KEY_POINT_KEY

@@ -21,15 +21,15 @@ IMPORTANCE_SCALE = (Importance.OKAY.value, Importance.VITAL.value)
 
 
 class RateImportance(dspy.Signature):  # type: ignore[misc]
-    """Decide for each nugget how much a good answer to the question needs it.
+    """Decide for each nugget, a short fact, how important it is for an answer to the question.
 
-    vital: an answer without it would be lacking. okay: good to know, but not needed.
+    - Judge each nugget by itself, by what the question asks for.
     """
 
     question: str = dspy.InputField(desc="what the user wants to know")
-    nuggets: dict[str, str] = dspy.InputField(desc="facts, by number")
+    nuggets: dict[str, str] = dspy.InputField(desc="the facts to rate, by number")
     importance: Annotated[dict[str, Importance], KeyedBy("nuggets")] = dspy.OutputField(
-        desc="one label per nugget number"
+        desc="one label for each number of the nuggets"
     )
 
 
@@ -41,7 +41,7 @@ class NuggetImportance(ItemJudge):
     Source: arXiv:2411.09607, vital and okay, 10 nuggets a call.
     """
 
-    version = "1"
+    version = "2"
     name = "importance"
     kind = "other"
     key = ("topic_id", "nugget_id")

@@ -13,7 +13,7 @@ from ..backends.gateway import Gateway, Reply
 from ..backends.prompt import Scorer, Twin
 from ..records.judgements import Provenance, Unjudged
 from .items import ItemJudge
-from .labels import YesNo
+from .labels import PointUse
 from .lexical.entailment import filter_point, score_filter
 from .verdicts import Verdict
 
@@ -25,15 +25,14 @@ Method = Literal["logprobs", "samples", "lexical"]
 
 
 class FilterPoint(dspy.Signature):  # type: ignore[misc]
-    """Decide whether the key point belongs in an answer to the question.
+    """Decide whether the key point helps to answer the question.
 
-    yes: it tells whoever asked something that they want to know, be it only a part of the answer.
-    no: it is about another matter, or is mere background that leaves the question where it was.
+    - A point that answers only a part of the question helps.
     """
 
-    question: str = dspy.InputField(desc="what was asked")
-    key_point: str = dspy.InputField(desc="a point taken from a document")
-    verdict: YesNo = dspy.OutputField(desc="whether the point answers the question")
+    question: str = dspy.InputField(desc="what the user wants to know")
+    key_point: str = dspy.InputField(desc="a key point taken from a document")
+    verdict: PointUse = dspy.OutputField(desc="whether the key point helps")
 
 
 class KeyPointFilter(ItemJudge):
@@ -55,15 +54,15 @@ class KeyPointFilter(ItemJudge):
     Source: arXiv:2410.23000 (Long2RAG), its filter. Differs: samples where it has none.
     """
 
-    version = "1"
+    version = "2"
     name = "keypoint_filter"
     kind = "other"
     key = ("topic_id", "key_point_id")
     inputs = ("question", "key_point")
     predictor, output = "judge", "verdict"
-    answer_type = YesNo
+    answer_type = PointUse
     quotable: Mapping[str, str] = {}
-    scale = tuple(label.value for label in YesNo)
+    scale = tuple(label.value for label in PointUse)
     gains: Mapping[str, float] = {"no": 0.0, "yes": 1.0}
     twins: Mapping[str, Twin] = {"judge": filter_point}
     scorers: Mapping[str, Scorer] = {"judge": score_filter}
@@ -106,18 +105,18 @@ class KeyPointFilter(ItemJudge):
                 return [verdict._replace(outside_probability=outside)], calls[0]
         samples = (self._sample(i, items[0]) for i in range(self.samples))
         replies = await asyncio.gather(*samples)
-        share = sum(reply.values["verdict"] == YesNo.YES for reply in replies) / self.samples
+        share = sum(reply.values["verdict"] == PointUse.YES for reply in replies) / self.samples
         calls += (reply.provenance for reply in replies)
         return [self._by_threshold(share, "samples")], _together(calls)
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
         """See Judge: the point is kept."""
-        return reply._replace(values={"verdict": YesNo.YES}, scores={"verdict": 1.0})
+        return reply._replace(values={"verdict": PointUse.YES}, scores={"verdict": 1.0})
 
     def _by_threshold(
         self, score: float, method: Method, chances: dict[str, float] | None = None
     ) -> Verdict:
-        label = YesNo.YES if score >= self.threshold else YesNo.NO
+        label = PointUse.YES if score >= self.threshold else PointUse.NO
         return Verdict(label.value, score, chances, method=method)
 
     async def _sample(self, i: int, item: Mapping[str, str]) -> Reply:

@@ -1,4 +1,8 @@
-"""The labels that judges give, worst to best, and what each is worth."""
+"""The labels that judges give, worst to best, what each means, and what each is worth.
+
+A meaning is written once, here: prompts, reply schemas and the labelling app's guidelines show it.
+The labels of a type exclude each other, and every text has one of them.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,19 @@ from ..records.rows import Label
 class NuggetSupport(Label):
     """How much of a nugget an answer states (arXiv:2411.09607)."""
 
-    NOT_SUPPORT = "not_support"
-    PARTIAL_SUPPORT = "partial_support"
-    SUPPORT = "support"
+    NOT_SUPPORT = (
+        "not_support",
+        "the answer neither states nor clearly implies any of the fact, or only contradicts it",
+    )
+    PARTIAL_SUPPORT = (
+        "partial_support",
+        "the answer states or clearly implies some of the fact, but an important part is missing "
+        "or contradicted",
+    )
+    SUPPORT = (
+        "support",
+        "the answer states or clearly implies every important part of the fact, in any wording",
+    )
 
 
 NUGGET_GAINS = {"not_support": 0.0, "partial_support": 0.5, "support": 1.0}
@@ -19,19 +33,42 @@ NUGGET_GAINS = {"not_support": 0.0, "partial_support": 0.5, "support": 1.0}
 class NuggetMatch(Label):
     """The two-grade form: a nugget is in the answer or it is not."""
 
-    NOT_SUPPORT = "not_support"
-    SUPPORT = "support"
+    NOT_SUPPORT = "not_support", "an important part of the fact is missing or contradicted"
+    SUPPORT = NuggetSupport.SUPPORT.value, NuggetSupport.SUPPORT.meaning
+
+
+class RelevanceGrade(Label):
+    """How well a passage answers a question (arXiv:2406.06519); its values are the grades."""
+
+    UNRELATED = "0", "the passage has nothing to do with the question"
+    RELATED = "1", "the passage is about the topic of the question but does not answer it"
+    PARTLY = (
+        "2",
+        "the passage contains an answer, but the answer is incomplete, unclear or mixed with "
+        "much unrelated content",
+    )
+    FULLY = "3", "the passage is devoted to the question and contains a complete answer"
+
+
+class NarrativeGrade(Label):
+    """How many parts of a narrative a passage answers (TREC 2025 RAG); by grade."""
+
+    UNRELATED = "0", "the passage has nothing to do with the narrative"
+    RELATED = "1", "the passage is about the topic but answers no part in detail"
+    ONE = "2", "the passage answers one part in detail"
+    SOME = "3", "the passage answers two or three parts in detail"
+    MANY = "4", "the passage answers four or more parts in detail"
 
 
 class AnswerGrade(Label):
     """How well a text answers a question (arXiv:2506.20051); its values are the grades."""
 
-    NONE = "0"
-    HARDLY = "1"
-    LITTLE = "2"
-    PART = "3"
-    MOST = "4"
-    ALL = "5"
+    NONE = "0", "the text does not answer the question at all"
+    HARDLY = "1", "the text answers almost nothing of the question"
+    LITTLE = "2", "the text answers a small part; most of the answer is missing or unclear"
+    PART = "3", "the text answers a good part, but the gaps or errors are easy to notice"
+    MOST = "4", "the text answers most of the question; only minor details are missing or imprecise"
+    ALL = "5", "the text answers the question completely and precisely"
 
     @classmethod
     def _missing_(cls, value: object) -> Label | None:
@@ -41,49 +78,108 @@ class AnswerGrade(Label):
 
 
 class CitationSupport(Label):
-    """How much of a sentence its cited passage carries (arXiv:2504.15205)."""
+    """How much of a sentence its cited passage supports (arXiv:2504.15205)."""
 
-    NONE = "none"
-    PARTIAL = "partial"
-    FULL = "full"
+    NONE = "none", "the passage supports no claim of the sentence"
+    PARTIAL = (
+        "partial",
+        "the passage supports at least one claim of the sentence, and at least one claim is "
+        "missing from the passage or contradicted by it",
+    )
+    FULL = "full", "the passage supports every claim of the sentence"
 
 
 class PointEntailment(Label):
     """Whether a response states a key point, contradicts it or neither (arXiv:2410.23000)."""
 
-    NO = "no"
-    NEUTRAL = "neutral"
-    YES = "yes"
+    NO = "no", "the response contradicts the key point: the two cannot both be true"
+    NEUTRAL = (
+        "neutral",
+        "the response neither entails nor contradicts the key point; this includes a response "
+        "that states only a part of it",
+    )
+    YES = "yes", "the response entails the key point: it states all of it, in any wording"
 
 
 class PartAnswer(Label):
     """How a passage answers one part of a narrative."""
 
-    NONE = "none"
-    RELATED = "related"
-    DETAILED = "detailed"
+    NONE = "none", "the passage has nothing to do with the part"
+    RELATED = (
+        "related",
+        "the passage is about the subject of the part, but only mentions the answer or lacks it",
+    )
+    DETAILED = (
+        "detailed",
+        "the passage answers the part in detail, with facts, reasons or examples",
+    )
 
 
 class CriterionMatch(Label):
     """How far an answer meets a criterion (arXiv:2511.07685)."""
 
-    NOT_MET = "not_met"
-    PARTLY = "partly"
-    MET = "met"
+    NOT_MET = "not_met", "what the criterion asks for is missing or incorrect"
+    PARTLY = (
+        "partly",
+        "some of what the criterion asks for is there; the rest is missing, incorrect or too vague",
+    )
+    MET = "met", "everything that the criterion asks for is there, in any wording"
 
 
 class BinaryCriterionMatch(Label):
     """The two-grade form: a criterion is met or it is not."""
 
-    NOT_MET = "not_met"
-    MET = "met"
+    NOT_MET = "not_met", "at least some of what the criterion asks for is missing or incorrect"
+    MET = CriterionMatch.MET.value, CriterionMatch.MET.meaning
 
 
 class Contradiction(Label):
     """Whether a passage says that a sentence is wrong."""
 
-    NEITHER = "neither"
-    CONTRADICTS = "contradicts"
+    NEITHER = (
+        "neither",
+        "the passage supports the sentence, or leaves open whether it is true: it says nothing "
+        "about the claim, is less exact, or is about another case or time",
+    )
+    CONTRADICTS = (
+        "contradicts",
+        "the passage makes a claim of the sentence impossible: it denies the claim, or gives "
+        "another number, date, name or order for the same thing",
+    )
+
+
+class Preference(Label):
+    """Which of two answers serves the user better."""
+
+    A = "a", "answer A is better, by a difference that would matter to the user"
+    B = "b", "answer B is better, by a difference that would matter to the user"
+    TIE = "tie", "both answers help the user, and no difference between them would matter"
+    BOTH_BAD = "both_bad", "neither answer gives the user what they asked for"
+
+
+class PointUse(Label):
+    """Whether a key point helps to answer a question (arXiv:2410.23000)."""
+
+    NO = "no", "the point is irrelevant to the question, or only background"
+    YES = "yes", "the point directly helps to answer the question, in full or in part"
+
+
+class ClaimMatch(Label):
+    """Whether a claim expresses a key point (arXiv:2410.23000, precision)."""
+
+    NO = "no", "the claim expresses no key point and no needed part of one"
+    YES = (
+        "yes",
+        "the claim expresses at least one key point, with or without further detail, or a needed "
+        "part of a key point that the listed claims express together",
+    )
+
+
+class AnswerStated(Label):
+    """Whether a sentence gives an accepted answer to a question (arXiv:2405.00982)."""
+
+    NO = "no", "the sentence does not state the whole of this answer to this question"
+    YES = "yes", "the sentence states this answer to this question, in any wording"
 
 
 class YesNo(Label):
@@ -96,6 +192,9 @@ class YesNo(Label):
 class SearchKind(Label):
     """How a question has to be searched for (arXiv:2410.23000)."""
 
-    SIMPLE = "simple"
-    COMPLEX = "complex"
-    VAGUE = "vague"
+    SIMPLE = "simple", "the question asks for plain information about one thing, in one step"
+    COMPLEX = (
+        "complex",
+        "the question is clear but combines several things, steps or conditions, or uses metaphor",
+    )
+    VAGUE = "vague", "the topic or the intent of the question is unclear"

@@ -175,7 +175,7 @@ class OwnJudgeDefinition(Row):
             raise ValueError("tools: wanted search, and read and judge beside it, each once")
         if self.evidence is not None:
             raise ValueError("evidence: with tools it says why by its trace, and quotes nothing")
-        if taken := {"turns", "turns_left", "references"} & self.inputs.keys():
+        if taken := {"turns", "max_turns", "references"} & self.inputs.keys():
             raise ValueError(f"inputs: {min(taken)!r} is an input that judges with tools have")
         if self.lexical is not None and "judge" not in self.tools:
             raise ValueError("lexical: without a model it goes by the tool judge")
@@ -309,7 +309,8 @@ def read_own_judge(path: Path) -> OwnJudgeDefinition:
 
 def _signature(definition: OwnJudgeDefinition) -> type[dspy.Signature]:
     members = {f"LABEL_{i}": name for i, name in enumerate(definition.scale)}
-    labels = Label("Label", members)  # type: ignore[call-arg]  # made as any enum is
+    new: Any = Label  # made as any enum is
+    labels = new("Label", members)
     fields = {
         name: (str, dspy.InputField(desc=desc)) for name, desc in definition.inputs.items()
     } | {"label": (labels, dspy.OutputField(desc="the label that fits"))}

@@ -11,8 +11,10 @@ from annotated_types import Ge, Le
 from ..backends.adapter import without
 from ..backends.gateway import Reply
 from ..backends.prompt import Scorer, Twin
+from ..backends.reply import Graded
 from ..records.labels.cells import RELEVANCE_KEY
 from .items import ItemJudge
+from .labels import RelevanceGrade
 from .lexical import nuggets_and_citations as lexical
 from .lexical.overlap import weighted_overlap
 
@@ -20,17 +22,14 @@ from .lexical.overlap import weighted_overlap
 class JudgeRelevance(dspy.Signature):  # type: ignore[misc]
     """Grade how well the passage answers the question.
 
-    Think of what whoever asks is likely to be after. Weigh how well the passage meets that and how
-    far it can be trusted, each by what it matters here, and give one grade.
-    3: it is about the question and holds the whole answer. 2: it holds an answer, but unclear,
-    incomplete or buried in other matter. 1: it is on the topic but does not answer.
-    0: it has nothing to do with the question.
+    - Consider the likely intent behind the question.
+    - Weigh how well the passage meets that intent and how far its content can be trusted.
     """
 
-    passage: str = dspy.InputField(desc="a retrieved passage")
-    title: str = dspy.InputField(desc="title of the page that it is from", default="")
     question: str = dspy.InputField(desc="what the user wants to know")
-    grade: Annotated[int, Ge(0), Le(3)] = dspy.OutputField(desc="the grade")
+    passage: str = dspy.InputField(desc="a retrieved passage")
+    title: str = dspy.InputField(desc="the title of the page that the passage is from", default="")
+    grade: Annotated[int, Ge(0), Le(3), Graded(RelevanceGrade)] = dspy.OutputField(desc="the grade")
 
 
 class RelevanceJudge(ItemJudge):
@@ -42,7 +41,7 @@ class RelevanceJudge(ItemJudge):
     Source: arXiv:2406.06519 (UMBRELA), its four grades; 1 and more feeds nugget creation.
     """
 
-    version = "2"
+    version = "3"
     name = "relevance"
     kind = "relevance"
     key = RELEVANCE_KEY

@@ -1,4 +1,4 @@
-"""Does the cited passage carry the sentence?"""
+"""Does the cited passage support the sentence?"""
 
 from __future__ import annotations
 
@@ -18,17 +18,19 @@ from .lexical.overlap import weighted_overlap
 
 
 class JudgeSupport(dspy.Signature):  # type: ignore[misc]
-    """Decide how far the passage backs up the sentence that cites it.
+    """Decide how far the passage supports the sentence that cites it.
 
-    full: everything the sentence claims is stated in or follows from the passage. partial: some
-    of its claims are backed, others are not. none: no claim is backed, or the passage says
-    otherwise. Use the passage alone, not what you know.
+    - Check every claim of the sentence against the passage. A claim is supported if the passage
+      states it or it clearly follows from the passage.
+    - A fluent sentence can differ from its passage in a detail, such as a number, a name, a date
+      or a cause. Such a claim is not supported.
+    - Use only the passage, not your own knowledge. A true sentence may be unsupported.
     """
 
     passage: str = dspy.InputField(desc="the cited passage")
-    title: str = dspy.InputField(desc="title of the page that it is from", default="")
-    sentence: str = dspy.InputField(desc="a sentence of an answer")
-    verdict: CitationSupport = dspy.OutputField(desc="how far the passage backs the sentence")
+    title: str = dspy.InputField(desc="the title of the page that the passage is from", default="")
+    sentence: str = dspy.InputField(desc="a sentence of an answer, which cites the passage")
+    verdict: CitationSupport = dspy.OutputField(desc="how far the passage supports the sentence")
 
 
 class SupportJudge(ItemJudge):
@@ -40,7 +42,7 @@ class SupportJudge(ItemJudge):
     Source: arXiv:2504.15205 (TREC 2024 support evaluation), its three grades.
     """
 
-    version = "2"
+    version = "3"
     name = "support"
     kind = "support"
     key = SUPPORT_KEY

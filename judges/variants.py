@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import Enum
 from typing import Any, get_args, get_origin
 
 import dspy
@@ -11,6 +10,7 @@ import dspy
 from ..backends import open_backend
 from ..backends.adapter import with_first
 from ..backends.config import ModelConfig
+from ..records.rows import Label
 from .items import ItemJudge
 
 
@@ -32,9 +32,11 @@ def with_label_order(judge: ItemJudge, order: Sequence[str]) -> ItemJudge:
     labels = _label_type(judge) if listed_labels(judge) else None
     if labels is None or sorted(order) != sorted(label.value for label in labels):
         raise ValueError(f"wanted the labels {listed_labels(judge)} in some order, got {order}")
-    names = {label.value: label.name for label in labels}
+    by_value = {label.value: label for label in labels}
     (base,) = labels.__bases__  # which has no labels of its own, but reads their spellings
-    reordered: Any = base(labels.__name__, [(names[value], value) for value in order])
+    reordered: Any = base(
+        labels.__name__, [(by_value[v].name, (v, by_value[v].meaning)) for v in order]
+    )
     signature = _signature(judge)
     kind = signature.output_fields[judge.output].annotation
     if get_origin(kind) is dict:
@@ -98,11 +100,11 @@ def _signature(judge: ItemJudge) -> Any:
     return judge.question(judge.predictor).signature
 
 
-def _label_type(judge: ItemJudge) -> type[Enum] | None:
+def _label_type(judge: ItemJudge) -> type[Label] | None:
     kind = _signature(judge).output_fields[judge.output].annotation
     if get_origin(kind) is dict:
         kind = get_args(kind)[1]
-    return kind if isinstance(kind, type) and issubclass(kind, Enum) else None
+    return kind if isinstance(kind, type) and issubclass(kind, Label) else None
 
 
 def _with_fields(judge: ItemJudge, types: dict[str, Any], order: Sequence[str]) -> ItemJudge:

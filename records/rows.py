@@ -6,7 +6,7 @@ import hashlib
 import unicodedata
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Any
+from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
@@ -168,7 +168,21 @@ _AROUND = " \t\r\n\"'`*“”„‘’«»"  # a label as people write it
 
 class Label(StrEnum):
     """A judge's label. Reads its own spelling, and those that differ in case, space or hyphen, are
-    in quotation marks, or end in a full stop."""
+    in quotation marks, or end in a full stop.
+
+    A label is declared with its meaning: `FULL = "full", "the passage supports every claim"`. The
+    prompts, the reply schemas and the guidelines of the labelling app all take it from here.
+
+    Attributes:
+        meaning: when to give the label, a phrase without a full stop; "": the question says it.
+    """
+
+    meaning: str
+
+    def __new__(cls, value: str, meaning: str = "") -> Self:
+        label = str.__new__(cls, value)
+        label._value_, label.meaning = value, meaning
+        return label
 
     @classmethod
     def _missing_(cls, value: object) -> Label | None:
@@ -182,8 +196,8 @@ class Label(StrEnum):
 class Importance(Label):
     """How much a good answer needs a nugget (arXiv:2411.09607)."""
 
-    VITAL = "vital"
-    OKAY = "okay"
+    OKAY = "okay", "worth including, but an answer can be good without it"
+    VITAL = "vital", "an answer must contain it to be good"
 
 
 class NuggetSource(Row):

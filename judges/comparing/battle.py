@@ -3,31 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 import dspy
 
 from ...backends.prompt import Scorer, Twin
 from ...records.instruments.battles import BATTLE_KEY
 from ..items import ItemJudge
+from ..labels import Preference
 from ..lexical import ranking as lexical_ranking
 
 
 class JudgeBattle(dspy.Signature):  # type: ignore[misc]
-    """Decide which of two answers serves whoever asked better.
+    """Decide which of two answers better serves the user who asked the question.
 
-    Go by the criteria if there are any, and by how much of what they need an answer gives: parts
-    of the question covered, facts to use, nothing wrong or made up, nothing idle. Place, length,
-    confidence and layout are no merits.
-    a or b: that answer is better in a way that matters. tie: neither is. both_bad: neither gives
-    what was asked for.
+    - Prefer the answer that covers more of what the user needs, with correct and useful facts.
+    - Count errors, inventions and filler against an answer.
+    - Do not reward position, length, confidence or formatting.
     """
 
     question: str = dspy.InputField(desc="what the user wants to know")
-    criteria: str = dspy.InputField(desc="what makes one answer better here", default="")
+    criteria: str = dspy.InputField(
+        desc="what makes an answer better here; these criteria come first", default=""
+    )
     answer_a: str = dspy.InputField(desc="answer A")
     answer_b: str = dspy.InputField(desc="answer B")
-    verdict: Literal["a", "b", "tie", "both_bad"] = dspy.OutputField(desc="the better answer")
+    verdict: Preference = dspy.OutputField(desc="which answer is better")
 
 
 class BattleJudge(ItemJudge):
@@ -40,7 +41,7 @@ class BattleJudge(ItemJudge):
     RAGDoll's arena has them. The prompt is ours.
     """
 
-    version = "1"
+    version = "2"
     name = "battle"
     kind = "battles"
     key = BATTLE_KEY

@@ -31,15 +31,16 @@ class Order(NamedTuple):
 
 
 class OrderPassages(dspy.Signature):  # type: ignore[misc]
-    """Put the passages in the order of how well they answer the question, the best first.
+    """Rank the passages by how well they answer the question, the best first.
 
-    A passage that holds the answer stands before one that is only about the same matter, and that
-    before one that is not. The order in which they are given means nothing. Name every number
-    exactly once.
+    - A passage that contains the answer ranks above one that is only about the topic. Both rank
+      above a passage about something else.
+    - The order in which the passages are given has no meaning.
+    - Name every number exactly once.
     """
 
     question: str = dspy.InputField(desc="what the user wants to know")
-    passages: dict[str, str] = dspy.InputField(desc="the passages to put in order, by number")
+    passages: dict[str, str] = dspy.InputField(desc="the passages to rank, by number")
     order: Annotated[list[int], MinLen(1), AtMost("passages")] = dspy.OutputField(
         desc="the numbers of all passages, best first"
     )
@@ -57,7 +58,7 @@ class ListwiseRanker(Judge):
     Source: arXiv:2304.09542 (RankGPT), permutation generation. The prompt is ours.
     """
 
-    version = "2"
+    version = "3"
     twins: Mapping[str, Twin] = {"rank": lexical_ranking.order_passages}
 
     def __init__(self, *args: Any, **options: Any) -> None:

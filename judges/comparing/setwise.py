@@ -17,8 +17,8 @@ from ..lexical import ranking as lexical_ranking
 class PickPassage(dspy.Signature):  # type: ignore[misc]
     """Pick the passage that answers the question best.
 
-    One that holds the answer is better than one that is only about the same matter. The order in
-    which they are given means nothing.
+    - A passage that contains the answer is better than one that is only about the topic.
+    - The order in which the passages are given has no meaning.
     """
 
     question: str = dspy.InputField(desc="what the user wants to know")
@@ -36,7 +36,7 @@ class SetwiseRanker(Judge):
     Source: arXiv:2310.09497 (Setwise). The prompt is ours.
     """
 
-    version = "1"
+    version = "2"
     twins: Mapping[str, Twin] = {"pick": lexical_ranking.best_passage}
 
     def __init__(self, *args: Any, **options: Any) -> None:

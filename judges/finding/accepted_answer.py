@@ -10,7 +10,7 @@ import dspy
 from ...backends.prompt import Scorer, Twin
 from ...backends.reply import KeyedBy
 from ..items import ItemJudge
-from ..labels import YesNo
+from ..labels import AnswerStated
 from ..lexical import accepted as lexical
 from ..lexical.accepted import ANSWER, QUESTION
 
@@ -18,19 +18,20 @@ WINDOW = 10  # accepted answers in one call
 
 
 class FindAnswers(dspy.Signature):  # type: ignore[misc]
-    """Decide for each question with its accepted answer whether the sentence gives that answer.
+    """Decide for each question with its accepted answer whether the sentence states that answer.
 
-    yes: a reader of the sentence learns that answer to that question, in any wording. no: a part
-    of the answer is missing, it answers something else, or it says otherwise. Where any answer is
-    accepted, yes means that the sentence answers the question.
-    Go by the sentence alone, not by what you know.
+    - Judge each pair by itself. The wording may differ.
+    - If the accepted answer is "any", the label is yes if the sentence answers the question.
+    - Use only the sentence, not your own knowledge.
     """
 
-    question: str = dspy.InputField(desc="what the report responds to")
+    question: str = dspy.InputField(desc="the question that the whole report answers")
+    answers: dict[str, str] = dspy.InputField(
+        desc="questions, each with one accepted answer, by number"
+    )
     sentence: str = dspy.InputField(desc="a sentence of the report")
-    answers: dict[str, str] = dspy.InputField(desc="questions with an accepted answer, by number")
-    verdicts: Annotated[dict[str, YesNo], KeyedBy("answers")] = dspy.OutputField(
-        desc="one label per number"
+    verdicts: Annotated[dict[str, AnswerStated], KeyedBy("answers")] = dspy.OutputField(
+        desc="one label for each number of the answers"
     )
 
 
@@ -46,7 +47,7 @@ class AcceptedAnswerJudge(ItemJudge):
     Source: arXiv:2405.00982 (ARGUE): sentence by sentence, which nugget answers it states.
     """
 
-    version = "1"
+    version = "2"
     name = "accepted_answer"
     kind = "other"
     key = ("topic_id", "run_id", "sentence_id", "question_id")
@@ -54,9 +55,9 @@ class AcceptedAnswerJudge(ItemJudge):
     source = "sentence"
     quotable: Mapping[str, str] = {"sentence": "answer"}
     listed = "answer"
-    answer_type = YesNo
+    answer_type = AnswerStated
     predictor, output = "judge", "verdicts"
-    scale = tuple(label.value for label in YesNo)
+    scale = tuple(label.value for label in AnswerStated)
     gains: Mapping[str, float] = {"no": 0.0, "yes": 1.0}
     twins: Mapping[str, Twin] = {"judge": lexical.find_answers}
     scorers: Mapping[str, Scorer] = {"judge": lexical.score_answers}

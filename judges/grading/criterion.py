@@ -18,39 +18,33 @@ from ..lexical.overlap import weighted_overlap
 
 WINDOW = 10  # criteria in one call, as in RAGDoll; ResearchRubrics asks about one at a time
 
-_FAULTS = """\
-A criterion may name a fault. It is then met when the response has the fault.
-Judge each criterion by itself, as it is worded, and by the response alone: what you know from
-elsewhere, how long it is and how it reads count only where the criterion says so."""
+_RULES = """\
+- Judge each criterion by itself, exactly as it is worded.
+- A criterion may describe a fault. It is met if the response has that fault.
+- Ignore length and style unless the criterion mentions them.
+- Use only the response. Use your own knowledge only where the criterion asks whether something is
+  correct."""
 
 
 class GradeCriteria(dspy.Signature):  # type: ignore[misc]
-    __doc__ = f"""Decide for each criterion how far the response meets it.
+    __doc__ = f"Decide for each criterion how far the response meets it.\n\n{_RULES}"
 
-met: all that the criterion asks for is there, in any wording. partly: some of it is there, or all
-of it so vaguely that a reader gets only part. not_met: it is missing, or wrong where it stands.
-{_FAULTS}"""
-
-    question: str = dspy.InputField(desc="what the response is to")
-    response: str = dspy.InputField(desc="the text being graded")
-    criteria: dict[str, str] = dspy.InputField(desc="what to look for, by number")
+    question: str = dspy.InputField(desc="the question that the response answers")
+    response: str = dspy.InputField(desc="the text to grade")
+    criteria: dict[str, str] = dspy.InputField(desc="the criteria, by number")
     verdicts: Annotated[dict[str, CriterionMatch], KeyedBy("criteria")] = dspy.OutputField(
-        desc="one label per criterion number"
+        desc="one label for each number of the criteria"
     )
 
 
 class GradeBinaryCriteria(dspy.Signature):  # type: ignore[misc]
-    __doc__ = f"""Decide for each criterion whether the response meets it.
+    __doc__ = f"Decide for each criterion whether the response meets it.\n\n{_RULES}"
 
-met: all that the criterion asks for is there, in any wording. not_met: some of it is missing, or
-wrong where it stands.
-{_FAULTS}"""
-
-    question: str = dspy.InputField(desc="what the response is to")
-    response: str = dspy.InputField(desc="the text being graded")
-    criteria: dict[str, str] = dspy.InputField(desc="what to look for, by number")
+    question: str = dspy.InputField(desc="the question that the response answers")
+    response: str = dspy.InputField(desc="the text to grade")
+    criteria: dict[str, str] = dspy.InputField(desc="the criteria, by number")
     verdicts: Annotated[dict[str, BinaryCriterionMatch], KeyedBy("criteria")] = dspy.OutputField(
-        desc="one label per criterion number"
+        desc="one label for each number of the criteria"
     )
 
 
@@ -66,7 +60,7 @@ class CriterionJudge(ItemJudge):
     Source: arXiv:2511.07685 (ResearchRubrics), its ternary grades; RAGDoll's windows.
     """
 
-    version = "1"
+    version = "2"
     name = "criterion"
     kind = "rubric"
     key = CRITERION_KEY

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..labels import YesNo
+from ..labels import AnswerStated
 from .nuggets_and_citations import NUGGET_FULL, content_words, recall
 
 QUESTION, ANSWER, ANY = "question: ", " | accepted answer: ", "any"
@@ -21,7 +21,8 @@ def find_answers(inputs: Mapping[str, Any]) -> dict[str, Any]:
     shares = score_answers(inputs)["verdicts"]
     return {
         "verdicts": {
-            key: YesNo.YES if share >= NUGGET_FULL else YesNo.NO for key, share in shares.items()
+            key: AnswerStated.YES if share >= NUGGET_FULL else AnswerStated.NO
+            for key, share in shares.items()
         }
     }
 

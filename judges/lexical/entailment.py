@@ -12,7 +12,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from ..labels import PointEntailment, YesNo
+from ..labels import ClaimMatch, PointEntailment, PointUse
 from .answers import subject_words
 from .nuggets_and_citations import content_words, recall
 from .segments import sentences
@@ -63,7 +63,7 @@ def judge_points(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 def filter_point(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Yes where the key point and what the question is about share a content word."""
-    return {"verdict": YesNo.YES if score_filter(inputs)["verdict"] > 0 else YesNo.NO}
+    return {"verdict": PointUse.YES if score_filter(inputs)["verdict"] > 0 else PointUse.NO}
 
 
 def score_filter(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -76,7 +76,9 @@ def score_filter(inputs: Mapping[str, Any]) -> dict[str, Any]:
 def judge_claims(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """Yes by the overlap of each claim with the key point that is nearest to it."""
     scores = score_claims(inputs)["verdicts"]
-    return {"verdicts": {i: YesNo.YES if s >= STATED else YesNo.NO for i, s in scores.items()}}
+    return {
+        "verdicts": {i: ClaimMatch.YES if s >= STATED else ClaimMatch.NO for i, s in scores.items()}
+    }
 
 
 def score_claims(inputs: Mapping[str, Any]) -> dict[str, Any]:

@@ -11,6 +11,7 @@ import dspy
 from annotated_types import MaxLen, MinLen
 from typing_extensions import TypedDict
 
+from ...backends.adapter import SETTING
 from ...backends.errors import JudgeError, JudgeOutputError
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
@@ -43,12 +44,12 @@ class WriteAnswer(dspy.Signature):  # type: ignore[misc]
 
     question: str = dspy.InputField(desc="what the user wants to know")
     passages: dict[str, str] = dspy.InputField(desc="what there is to cite, by number")
-    words: int = dspy.InputField(desc="most words of the answer")
-    citations: int = dspy.InputField(desc="most citations of a sentence")
-    rejected: list[dict[str, Any]] = dspy.InputField(
+    words: Annotated[int, SETTING] = dspy.InputField(desc="most words of the answer")
+    citations: Annotated[int, SETTING] = dspy.InputField(desc="most citations of a sentence")
+    rejected: Annotated[list[dict[str, Any]], SETTING] = dspy.InputField(
         desc="an answer of yours that was rejected; empty at first"
     )
-    faults: list[str] = dspy.InputField(desc="what is wrong with it")
+    faults: Annotated[list[str], SETTING] = dspy.InputField(desc="what is wrong with it")
     answer: Annotated[list[CitedText], MinLen(1), AtMost("words")] = dspy.OutputField(
         desc="the sentences in order; citations are numbers of passages"
     )

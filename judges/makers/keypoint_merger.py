@@ -13,6 +13,7 @@ from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
+from ...backends.adapter import SETTING
 from ...backends.errors import JudgeOutputError
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
@@ -57,10 +58,10 @@ class MergeKeyPoints(dspy.Signature):  # type: ignore[misc]
 
     question: str = dspy.InputField(desc="what the user wants to know")
     points: dict[str, str] = dspy.InputField(desc="the key points, by number")
-    rejected: list[dict[str, Any]] = dspy.InputField(
+    rejected: Annotated[list[dict[str, Any]], SETTING] = dspy.InputField(
         desc="a reply of yours that was rejected; empty at first"
     )
-    faults: list[str] = dspy.InputField(desc="what is wrong with it")
+    faults: Annotated[list[str], SETTING] = dspy.InputField(desc="what is wrong with it")
     merged: Annotated[list[PointGroup], MinLen(1), AtMost("points"), AfterValidator(_worded)] = (
         dspy.OutputField(
             desc="the merged points; members are the numbers of the points that each stands for"

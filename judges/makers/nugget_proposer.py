@@ -10,6 +10,7 @@ from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
+from ...backends.adapter import SETTING
 from ...backends.prompt import Twin
 from ...backends.reply import AtMost
 from ...records.judgements import Provenance
@@ -62,7 +63,7 @@ class ProposeNuggets(dspy.Signature):  # type: ignore[misc]
     facet: str = dspy.InputField(desc="the part of it that is looked into")
     passages: dict[str, str] = dspy.InputField(desc="by number")
     known: list[str] = dspy.InputField(desc="nuggets found before")
-    limit: int = dspy.InputField(desc="most nuggets")
+    limit: Annotated[int, SETTING] = dspy.InputField(desc="most nuggets")
     proposed: Annotated[list[QuotedNugget], AtMost("limit"), AfterValidator(_worded)] = (
         dspy.OutputField(desc="the new nuggets")
     )

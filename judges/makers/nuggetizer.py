@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import dspy
 from annotated_types import MaxLen, MinLen
 
+from ...backends.adapter import SETTING
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...backends.reply import AtMost
@@ -34,7 +35,7 @@ class UpdateNuggets(dspy.Signature):  # type: ignore[misc]
     passages: dict[str, str] = dspy.InputField(desc="by number")
     asked: str = dspy.InputField(desc="the question again")
     nuggets: list[str] = dspy.InputField(desc="the list so far")
-    limit: int = dspy.InputField(desc="most nuggets")
+    limit: Annotated[int, SETTING] = dspy.InputField(desc="most nuggets")
     updated: Annotated[list[Nugget], AtMost("limit")] = dspy.OutputField(desc="the whole list")
 
 

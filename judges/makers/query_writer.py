@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import dspy
 from annotated_types import MaxLen
 
+from ...backends.adapter import SETTING
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...backends.reply import AtMost
@@ -27,7 +28,7 @@ class WriteQueries(dspy.Signature):  # type: ignore[misc]
 
     question: str = dspy.InputField(desc="what the answer was to answer")
     sentence: str = dspy.InputField(desc="the sentence of the answer")
-    wanted: int = dspy.InputField(desc="how many queries, at most")
+    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many queries, at most")
     queries: Annotated[list[Annotated[str, MaxLen(200)]], AtMost("wanted")] = dspy.OutputField(
         desc="the queries, the best first"
     )

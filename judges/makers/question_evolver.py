@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 import dspy
 from annotated_types import MaxLen, MinLen
 
+from ...backends.adapter import SETTING
 from ...backends.errors import JudgeOutputError
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
@@ -33,7 +34,7 @@ class DeepenQuestion(dspy.Signature):  # type: ignore[misc]
     question: str = dspy.InputField(desc="the question to start from")
     domain: str = dspy.InputField(desc="the field it belongs to; may be empty")
     category: str = dspy.InputField(desc="the kind of question it is; may be empty")
-    wanted: int = dspy.InputField(desc="how many questions to write")
+    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many questions to write")
     questions: NewQuestions = dspy.OutputField(desc="the new questions")
 
 
@@ -48,7 +49,7 @@ class WidenQuestion(dspy.Signature):  # type: ignore[misc]
     question: str = dspy.InputField(desc="the question to start from")
     domain: str = dspy.InputField(desc="the field it belongs to; may be empty")
     category: str = dspy.InputField(desc="the kind of question it is; may be empty")
-    wanted: int = dspy.InputField(desc="how many questions to write")
+    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many questions to write")
     questions: NewQuestions = dspy.OutputField(desc="the new questions")
 
 

@@ -10,6 +10,7 @@ from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
+from ...backends.adapter import SETTING
 from ...backends.errors import JudgeOutputError
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
@@ -56,7 +57,7 @@ class WriteCriteria(dspy.Signature):  # type: ignore[misc]
     question: str = dspy.InputField(desc="what answers respond to")
     documents: list[str] = dspy.InputField(desc="what a good answer can be made from")
     known: list[str] = dspy.InputField(desc="criteria there are already")
-    wanted: int = dspy.InputField(desc="how many more to write, at most")
+    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many more to write, at most")
     criteria: Annotated[list[WrittenCriterion], AtMost("wanted"), AfterValidator(_sound)] = (
         dspy.OutputField(desc="the new criteria, most important first")
     )

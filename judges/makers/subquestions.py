@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import dspy
 from annotated_types import MaxLen
 
+from ...backends.adapter import SETTING
 from ...backends.errors import JudgeError, JudgeOutputError
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
@@ -32,7 +33,7 @@ class WriteSubQuestions(dspy.Signature):  # type: ignore[misc]
 
     report: str = dspy.InputField(desc="the text to cover")
     known: list[str] = dspy.InputField(desc="questions there are already")
-    wanted: int = dspy.InputField(desc="how many more to write")
+    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many more to write")
     questions: Annotated[list[Annotated[str, MaxLen(400)]], AtMost("wanted")] = dspy.OutputField(
         desc="the new questions"
     )

@@ -25,18 +25,18 @@ _HALF_RELATED = 1 / (2 * BEST_GRADE)  # score of a passage that answers no part,
 
 
 class JudgePart(dspy.Signature):  # type: ignore[misc]
-    """Say how the passage answers one part of what a user wants to know.
+    """Decide how the passage answers one part of a narrative.
 
-    detailed: it answers the part in detail, with facts, reasons or examples. related: it is about
-    the matter of the part, but answers it in passing or not at all. none: it has nothing to do with
-    the part. Judge the part alone; the narrative that it is from only tells what is meant.
+    - Judge only the part. The narrative shows what the part means.
+    - A mere mention is not an answer in detail.
+    - Other content in the passage does not change the label.
     """
 
-    passage: str = dspy.InputField(desc="a retrieved passage")
-    title: str = dspy.InputField(desc="title of the page that it is from", default="")
     question: str = dspy.InputField(desc="the narrative: all that the user wants to know")
-    sub_narrative: str = dspy.InputField(desc="the part of it to judge by")
-    answer: PartAnswer = dspy.OutputField(desc="the label")
+    passage: str = dspy.InputField(desc="a retrieved passage")
+    title: str = dspy.InputField(desc="the title of the page that the passage is from", default="")
+    sub_narrative: str = dspy.InputField(desc="the part of the narrative to judge")
+    answer: PartAnswer = dspy.OutputField(desc="how the passage answers the part")
 
 
 class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
@@ -51,10 +51,9 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
 
     Raises, when asked: ValueError for an item without sub-narratives.
     Source: as NarrativeRelevanceJudge; that each part is asked about by itself is ours.
-    Differs: nothing is taken off for other matter in the passage, which no part asks about.
     """
 
-    version = "1"
+    version = "2"
     inputs = ("question", "sub_narratives", "passage")
     optional: tuple[str, ...] = ("title",)
     output = "answer"

@@ -10,27 +10,30 @@ from annotated_types import Ge, Le
 
 from ...backends.adapter import without
 from ...backends.prompt import Scorer, Twin
+from ...backends.reply import Graded
 from ...metrics.instruments.narratives import BEST_GRADE
+from ..labels import NarrativeGrade
 from ..lexical import narratives as lexical
 from ..relevance import RelevanceJudge
 
 
 class JudgeNarrative(dspy.Signature):  # type: ignore[misc]
-    """Grade how much of what the narrative asks for the passage answers.
+    """Grade how many parts of the narrative the passage answers in detail.
 
-    A narrative has several parts: its sub-narratives where they are listed, else the things that
-    it plainly asks for. Count the parts that the passage answers in detail, with facts, reasons or
-    examples rather than in passing.
-    4: four parts or more. 3: two or three. 2: one. 1: it is on the subject but answers no part in
-    detail. 0: it has nothing to do with it.
-    Where far more of the passage is about other matter, give one grade less, but not below 1.
+    - The parts are the listed sub-narratives. If none are listed, they are the separate things
+      that the narrative asks for.
+    - A part is answered in detail if the passage gives facts, reasons or examples for it. A mere
+      mention does not count.
+    - Other content in the passage does not change the grade.
     """
 
-    passage: str = dspy.InputField(desc="a retrieved passage")
-    title: str = dspy.InputField(desc="title of the page that it is from", default="")
     question: str = dspy.InputField(desc="the narrative: what the user wants to know")
-    sub_narratives: str = dspy.InputField(desc="its parts, one a line, numbered", default="")
-    grade: Annotated[int, Ge(0), Le(4)] = dspy.OutputField(desc="the grade")
+    sub_narratives: str = dspy.InputField(
+        desc="the parts of the narrative, numbered, one a line", default=""
+    )
+    passage: str = dspy.InputField(desc="a retrieved passage")
+    title: str = dspy.InputField(desc="the title of the page that the passage is from", default="")
+    grade: Annotated[int, Ge(0), Le(4), Graded(NarrativeGrade)] = dspy.OutputField(desc="the grade")
 
 
 class NarrativeRelevanceJudge(RelevanceJudge):
@@ -46,7 +49,7 @@ class NarrativeRelevanceJudge(RelevanceJudge):
         2 one part of the narrative, 3 two or three, 4 four or more.
     """
 
-    version = "1"
+    version = "2"
     optional: tuple[str, ...] = ("sub_narratives", "title")
     scale = tuple(map(str, range(BEST_GRADE + 1)))
     gains: Mapping[str, float] = {str(n): n / BEST_GRADE for n in range(BEST_GRADE + 1)}

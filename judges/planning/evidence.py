@@ -10,17 +10,18 @@ from ...backends.gateway import Backend
 from .actions import MOST_JUDGED, Action, Ask, Tool, Turn, labels_in, passages_found
 from .planner import KNOWN, TURNS, Planner, by_rule
 
-TASK = """Look for a passage that backs up the whole sentence.
+TASK = """Find a passage that supports the whole sentence.
 
-Search by what the sentence claims, then in other words, or for a part of it. Have each passage
-that may carry it judged. Stop as soon as one is full, or when no other query is worth a turn."""
+- Search for what the sentence claims, then in other words, then for a part of it.
+- Judge every passage that might support the sentence.
+- Finish once a passage is judged full, or when no further query is likely to help."""
 
 
 class EvidencePlanner(Planner):
     """Chooses what a free search for evidence does next. Its outcome follows from labels alone."""
 
     name = "evidence_planner"
-    version = "2"
+    version = "3"
     twins = {"plan": lambda inputs: {"action": _next(inputs)}}  # noqa: RUF012  of the class
 
     answers = {"suggestion": str}  # noqa: RUF012
@@ -30,10 +31,10 @@ class EvidencePlanner(Planner):
     ) -> None:
         inputs = {
             "sentence": "a sentence of an answer",
-            KNOWN: "passages that the answer names, which need no search",
+            KNOWN: "passages that the answer cites; they can be judged without a search",
         }
         tools: tuple[Tool, ...] = ("search", "judge")
-        super().__init__(TASK, inputs, tools, Ask, {}, "ends it", model, backend=backend)
+        super().__init__(TASK, inputs, tools, Ask, {}, "ends the search", model, backend=backend)
 
     @staticmethod
     def fault(action: Action, inputs: Mapping[str, Any]) -> str:

@@ -11,7 +11,7 @@ from ...backends.gateway import Backend
 from ...records.rows import Label
 from ..own import OwnJudgeDefinition, read_own_judge
 from .actions import Action, AskAbout, labels_in
-from .planner import LEFT, Planner, by_rule
+from .planner import MOST, TURNS, Planner, by_rule
 
 POSITIONS = {"none": 0.0, "partial": 0.5, "full": 1.0}  # of the support judge's labels
 JUDGED = 5  # passages that the lexical twin has judged
@@ -40,14 +40,15 @@ class OwnPlanner(Planner):
             raise ValueError(f"{definition.name} has no tools: a judge that is asked once")
         self.name, self.version = definition.name, definition.version
         members = {f"LABEL_{i}": name for i, name in enumerate(definition.scale)}
-        labels = Label("Label", members)  # type: ignore[call-arg]  # made as any enum is
+        new: Any = Label  # made as any enum is
+        labels = new("Label", members)
         super().__init__(
             definition.question,
             definition.inputs,
             definition.tools,
             AskAbout,
             {"label": labels, "because": list[int]},
-            "gives the label that fits, and the numbers of the turns that it rests on",
+            "gives the label that fits and the numbers of the turns that it is based on",
             model,
             backend=backend,
         )
@@ -63,7 +64,7 @@ class OwnPlanner(Planner):
         assert rule is not None
         sought = inputs[rule.look_for]
         action: Action = by_rule(inputs, sought, JUDGED, {"statement": sought})
-        if not action or inputs[LEFT] == 1:
+        if not action or len(inputs[TURNS]) + 1 == inputs[MOST]:
             best = max(
                 (POSITIONS[label] for label in labels_in(inputs["turns"]).values()), default=0
             )

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import dspy
 
+from ...backends.adapter import SETTING
 from ...backends.errors import JudgeOutputError
 from ...backends.prompt import Prompt, Scorer, Twin
 from ...records.judgements import Reason
 from ..base import Judge
 from .actions import Action, Ask, Tool, Turn, actions_of, fault_in, labels_in, passages_found
 
-TURNS, LEFT = "turns", "turns_left"
+TURNS, MOST = "turns", "max_turns"  # the second stays the same, so that turns share a prefix
 KNOWN = "references"  # an input that lists passages which need no search
 _TOOLS = {
-    "search": "search finds passages, by id, for a query.",
-    "read": "read gives a passage's text from a character on.",
-    "judge": "judge has another judge say how far passages back up {what}: full, partial or none.",
+    "search": "search: finds passages for a query and returns their ids",
+    "read": "read: returns the text of a passage from a given character on",
+    "judge": "judge: returns how far each passage supports {what}: full, partial or none",
 }
 
 
@@ -39,7 +40,7 @@ class Planner(Judge):
     """Chooses an action: search, read, judge, or finish with a result.
 
     One signature for all turns; its inputs are the item's texts, `turns` before this one (each with
-    its action, and what that found) and `turns_left`. A reply that is none of the offered objects,
+    its action, and what that found) and `max_turns`. A reply that is none of the offered objects,
     or not possible now, is asked for again, and else no judgement.
 
     Args:
@@ -68,10 +69,8 @@ class Planner(Judge):
         self.inputs = tuple(inputs)
         self.tools = tuple(tools)
         self.task = task.strip()
-        what = "the sentence" if asks is Ask else "a statement of yours"
-        actions = " ".join(
-            [*(_TOOLS[tool].format(what=what) for tool in tools), f"finish {finish}."]
-        )
+        what = "the sentence" if asks is Ask else "a statement that you write"
+        actions = [*(_TOOLS[tool].format(what=what) for tool in tools), f"finish: {finish}"]
         action = actions_of(tools, asks, result)
         fields = {
             **{
@@ -80,12 +79,15 @@ class Planner(Judge):
             },
             TURNS: (
                 list[dict[str, Any]],
-                dspy.InputField(desc="what you did so far, and what each turn found"),
+                dspy.InputField(desc="your turns so far, each with its action and what it found"),
             ),
-            LEFT: (int, dspy.InputField(desc="turns that you have, this one included")),
-            "action": (action, dspy.OutputField(desc="what to do in this turn")),
+            MOST: (
+                Annotated[int, SETTING],
+                dspy.InputField(desc="how many turns you have in all"),
+            ),
+            "action": (action, dspy.OutputField(desc="the action of this turn")),
         }
-        how = f"Do this in turns, one action each. {actions}"
+        how = "\n".join(["Take one of these actions in each turn:", *(f"- {a}" for a in actions)])
         self.plan = dspy.Predict(
             dspy.Signature(fields, f"{self.task}\n\n{how}", signature_name=self.name)
         )
@@ -122,7 +124,7 @@ class Planner(Judge):
 
         Raises: JudgeError where a model says nothing of the kind.
         """
-        inputs = {**texts, TURNS: list(turns), LEFT: left}
+        inputs = {**texts, TURNS: list(turns), MOST: len(turns) + left}
         reply = await self.ask("plan", **inputs)
         action: Action = reply.values["action"]
         if fault := self.fault(action, inputs):  # of a prompt file, which does not look

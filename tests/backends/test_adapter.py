@@ -103,8 +103,10 @@ def test_no_text_can_leave_its_fence_or_forge_a_marker(name, data):
         content = message["content"]
         assert isinstance(content, str)  # DSPy makes a list of parts where it finds its own marker
         if message["role"] == "user":
-            head, line, tail = content.split("\n")
-            assert (head, tail) == ("<data>", "</data>")
+            *settings, head, line, tail, end = content.split("\n")
+            assert (head, tail, end) == ("<data>", "</data>", "Return only the JSON object.")
+            assert settings in ([], ["<settings>", *settings[1:2], "</settings>"])
+            line += "".join(settings[1:2])
         else:
             line = content
         assert "<" not in line
@@ -195,7 +197,7 @@ def test_plain_dspy_refuses_a_label_that_was_not_offered(model_server, plain_lm)
     ("name", "shape"),
     [
         ("nuggetizer", '{"updated": [list of "..."]}'),
-        ("importance", '{"importance": {"<each key of nuggets>": "vital" | "okay"}}'),
+        ("importance", '{"importance": {"<each key of nuggets>": "okay" | "vital"}}'),
         ("assigner_2", '{"verdicts": {"<each key of nuggets>": "not_support" | "support"}}'),
         ("support", '{"verdict": "none" | "partial" | "full"}'),
         ("relevance", '{"grade": <integer 0 to 3>}'),
@@ -205,7 +207,9 @@ def test_the_system_message_names_every_field_and_spells_out_every_label(name, s
     signature = PREDICTORS[name].signature
     system = JudgeAdapter().format_system_message(signature)
     assert shape in system
-    assert str(signature.instructions).strip() in system
+    task, _, rules = signature.instructions.partition("\n\n")
+    assert system.startswith(task)
+    assert rules in system
     for field in (*signature.input_fields, *signature.output_fields):
         assert f"\n- {field}: " in system
 

@@ -91,7 +91,8 @@ def test_a_schema_asks_for_exactly_the_keys_of_this_window():
 
 
 def test_a_grade_has_its_range_in_the_schema():
-    assert RELEVANCE.schema()["properties"]["grade"] == {
+    grade = RELEVANCE.schema()["properties"]["grade"]
+    assert {name: grade[name] for name in grade if name != "description"} == {
         "type": "integer",
         "minimum": 0,
         "maximum": 3,
@@ -486,7 +487,8 @@ def test_the_hash_moves_with_words_labels_and_examples_only():
 
 def test_a_compiled_prompt_keeps_the_order_of_the_signature():
     content = SUPPORT.user({"sentence": "s", "passage": "p"})
-    assert content == '<data>\n{"passage":"p","sentence":"s"}\n</data>'
+    data = '<data>\n{"passage":"p","sentence":"s"}\n</data>'
+    assert content == f"{data}\nReturn only the JSON object."
 
 
 def test_what_is_sent_is_the_message_escaped_as_json():

@@ -148,7 +148,7 @@ def test_scores_are_mean_grades_where_the_model_gives_probabilities():
     one = says(Reply('{"grade": 4}', probabilities=sure), 1, logprobs=True)
     assert one.score == pytest.approx(4.5 / 5)
     assert one.probabilities == pytest.approx(dict.fromkeys("0123", 0.0) | sure)
-    reply = Reply('{"grades": {"1": "5", "2": "0"}}', probabilities={"1": sure, "2": torn})
+    reply = Reply('{"grades": {"1": 5, "2": 0}}', probabilities={"1": sure, "2": torn})
     several = says(reply, 15, logprobs=True)
     assert several.grades == [5, 0]
     assert several.scores == pytest.approx([4.5 / 5, 0.6 / 5])

@@ -340,7 +340,11 @@ def test_a_fitted_judge_keeps_its_quotes(served):
     scale = ("no", "neutral", "yes")
     cuts = Correction(cuts=(0.7, 0.9))
     file = JudgeFile(
-        judge="entailment", version="1", scale=scale, model=model.model, correction=cuts
+        judge="entailment",
+        version=EntailmentJudge.version,
+        scale=scale,
+        model=model.model,
+        correction=cuts,
     )
     judge = EntailmentJudge(model, window=10).fitted(file)
     prediction = judge(response=RESPONSE, key_points=POINTS)

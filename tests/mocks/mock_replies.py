@@ -14,7 +14,10 @@ Body = dict[str, Any]
 Shares = Mapping[str, float]
 WORDS = ("tide", "bridge", "naïve", "wind", '"quoted"', "harbour", "leaf", "42", "strike", "λ")
 SHORT, PARAGRAPH = (1, 6), (20, 60)  # words of a text, and of one that is the whole reply
-_BLOCK = re.compile(r"^<data>[ \t]*\n(.*?)\n</data>[ \t]*$", re.DOTALL | re.MULTILINE)
+_BLOCK, _SETTINGS = (
+    re.compile(rf"^<{tag}>[ \t]*\n(.*?)\n</{tag}>[ \t]*$", re.DOTALL | re.MULTILINE)
+    for tag in ("data", "settings")
+)
 
 
 @dataclass(frozen=True)
@@ -38,7 +41,8 @@ Brain = Callable[[Body], "str | dict[str, Any] | list[Any] | Reply"]
 
 
 def input_of(body: Body) -> dict[str, Any]:
-    """The JSON object between a line `<data>` and a line `</data>`, the last if there are several.
+    """The JSON object between a line `<data>` and a line `</data>`, the last if there are several,
+    with the settings before it.
 
     In a conversation it is that of the last question, before what was said of a reply to it.
     Raises: ValueError if no user message has such a block.
@@ -47,8 +51,9 @@ def input_of(body: Body) -> dict[str, Any]:
     blocks = [block for text in users for block in _BLOCK.findall(text)]
     if not blocks:
         raise ValueError(f"no <data> block in any user message: {users[-1:]!r:.200}")
-    inputs: dict[str, Any] = json.loads(blocks[-1])
-    return inputs
+    settings = [block for text in users for block in _SETTINGS.findall(text)]
+    inputs: dict[str, Any] = json.loads(settings[-1]) if settings else {}
+    return inputs | json.loads(blocks[-1])
 
 
 def default_brain(body: Body) -> Reply:

@@ -86,7 +86,7 @@ def test_each_turn_is_a_fresh_prompt_of_the_item_and_of_what_the_turns_before_fo
     ] * 3
     assert len({body["messages"][0]["content"] for body in script.bodies}) == 1
     first, second, third = script.shown
-    assert first == {"claim": SENTENCE, "turns": [], "turns_left": 4}
+    assert first == {"claim": SENTENCE, "turns": [], "max_turns": 4}
     assert second["turns"] == [{"turn": 1, "action": search("wind decks"), "found": ["deck"]}]
     judged = {"passage": "deck", "label": "full", "quotes": [SENTENCE]}
     assert third["turns"][1]["found"] == [judged]

@@ -88,7 +88,7 @@ def test_a_fitted_judge_has_the_prompt_the_words_and_the_correction_of_its_file(
 
 REFUSED = {
     "another judge": ({"judge": "relevance"}, "a file of the relevance judge, wanted support"),
-    "another version": ({"version": "0"}, "version 0 of the support judge, this is 2; fit it"),
+    "another version": ({"version": "0"}, "version 0 of the support judge, this is 3; fit it"),
     "another scale": (
         {"scale": ["no", "some", "yes"]}, "labels are no, some, yes, those of the judge none"
     ),

@@ -237,7 +237,8 @@ def test_other_instructions_leave_fence_fields_and_reply_as_they_are(model):
     first, last = (message["content"] for message in _messages(other))
     assert first.startswith("Be strict: {braces} are text.\n\n")
     ours, ours_last = (message["content"] for message in _messages(judge))
-    assert first.split("\n\n", 1)[1] == ours.split("\n\n", 2)[2]
+    fixed = ours.split("\n\n")  # the task, the labels, the rules, and the rest
+    assert first.split("\n\n")[1:] == [fixed[1], *fixed[3:]]
     assert last == ours_last
     server.brain = lambda body: {"verdict": "full"}
     assert other(sentence="s", passage="p").verdict == "full"

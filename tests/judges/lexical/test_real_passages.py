@@ -17,7 +17,7 @@ FILES = (
     "rag24_relevance/pairs.jsonl",
     "dl23_llmjudge/pairs.jsonl",
 )
-KEPT = ("question", "n", "way", "domain", "category", "wanted", "turns", "turns_left")
+KEPT = ("question", "n", "way", "domain", "category", "wanted", "turns", "max_turns")
 
 
 @pytest.mark.parametrize(

@@ -152,7 +152,7 @@ def test_ones_own_instructions_take_the_place_of_ours_and_the_rules_stay():
         assert written(server, instructions="Answer in rhymes.")[0] == WRITTEN
         first, second = (request.body["messages"][0]["content"] for request in server.requests)
     assert first == second
-    assert first.startswith("Answer in rhymes.\n\nJSON between <data> tags")
+    assert first.startswith("Answer in rhymes.\n\n")
     assert "coherent" not in first
     assert AnswerWriter("lexical").prompt("compose").fixed[0]["content"] != first
 

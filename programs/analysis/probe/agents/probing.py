@@ -153,7 +153,7 @@ def echo_row(agent: FreeAgent, target: Target, planted: Sequence[Planted]) -> di
             {"turn": 2, "action": judge, "found": [judged]},
         ]
         inputs = {**{name: item[name] for name in agent.planner.inputs},
-                  "turns": turns, "turns_left": 3}  # fmt: skip
+                  "turns": turns, "max_turns": len(turns) + 3}  # fmt: skip
         for echo in echoes(prompt, inputs, other, each, "action", each.asked):
             try:
                 taken = prompt.parse(echo.text, inputs)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
-from .....backends.adapter import CLOSE, OPEN, WARNING
+from .....backends.adapter import BINDING, WARNING, data_of
 from .....backends.gateway import Backend, Reply
 from .....backends.prompt import Prompt
 from .....judges import ItemJudge
@@ -82,8 +81,8 @@ def _lines(value: Any) -> str:
 def _plain(message: Mapping[str, str]) -> str:
     content = message["content"]
     if message["role"] == "user":  # of a worked example
-        return as_text(json.loads(content.removeprefix(OPEN).removesuffix(CLOSE)))
-    return content.replace(WARNING, "Inputs:")
+        return as_text(data_of(content))
+    return content.replace(f"{BINDING}\n", "").replace(WARNING, "Inputs:")
 
 
 class _Unfenced:
