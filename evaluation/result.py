@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from ..programs.analysis.answers.showing import show_answer, show_summary
+from ..programs.analysis.figures.paper import Kind, Width, write_figure
 from ..programs.analysis.leaderboards import leaderboards
 from ..programs.analysis.tables.leaderboards import leaderboard_table, name_judges
 from ..programs.scoring.result import Result as StoredResult
@@ -135,6 +136,37 @@ class Result(InTables, StoredResult):
         if open:
             _open(path)
         return path
+
+    def figure(
+        self,
+        kind: Kind,
+        out: str | Path,
+        *,
+        other: Source | None = None,
+        measure: str | None = None,
+        labels: str | Path | None = None,
+        width: Width = "column",
+    ) -> str:
+        """Write the figure that `judge figure` writes, and return its caption.
+
+        Args:
+            kind: "leaderboard", "tau", "topics" or "length".
+            out: the file, .pdf, .svg or .png.
+            other: the second results of "tau".
+            measure, labels, width: see `write_figure`.
+
+        Raises: InputError for what cannot be drawn, or if matplotlib is not installed.
+        Warns: UserWarning of rows that were left out.
+        """
+        problems = Problems()
+        people = None if labels is None else Path(labels)
+        with ExitStack() as stack:
+            results = [self.folder, *([opened(stack, other)] if other is not None else [])]
+            caption = write_figure(
+                kind, results, Path(out), problems, measure=measure, labels=people, width=width
+            )
+        warn_of(problems)
+        return caption
 
     def show(
         self,

@@ -25,10 +25,9 @@ from .compare_runs import (
     score_table,
 )
 
-# Scores, and pairs that are tested one by one, beyond which the runs are not tested: so many take
-# some 4 s.
+# Beyond so many scores, or pairs times topics where each pair is tested, the runs are not: 4 s.
 MOST_TESTED = 20_000
-MOST_PAIRS = 3_000
+MOST_PAIRED = 300_000
 
 
 @dataclass(frozen=True)
@@ -215,7 +214,7 @@ def _tested(runs: Sequence[str], table: Floats | None) -> tuple[str, PairDiffere
     n_pairs, how = math.comb(len(runs), 2), "judge compare tests them (--runs for two of them)"
     if table.size > MOST_TESTED:
         return f"{table.size:,} scores take long; {how}", None
-    if n_pairs > MOST_PAIRS and choose_test(table) == HOLM:
+    if n_pairs * len(table) > MOST_PAIRED and choose_test(table) == HOLM:
         return f"{n_pairs:,} pairs take long; {how}", None
     found = find_differences(table, DRAWS)
     if all(p is None for p in found.p):

@@ -109,6 +109,13 @@ def test_where_topics_are_too_few_no_group_is_drawn(tmp_path):
     assert "Too few shared topics to test the order: at least 6 are needed" in caption
 
 
+def test_python_draws_the_figure_of_the_command(demo, tmp_path):
+    caption = demo.figure("leaderboard", tmp_path / "a.pdf", width="page")
+    assert caption == draw("leaderboard", [demo.folder], tmp_path / "b.pdf", width="page")
+    assert (tmp_path / "a.pdf").read_bytes() == (tmp_path / "b.pdf").read_bytes()
+    assert "tau-b 1.00" in demo.figure("tau", tmp_path / "c.pdf", other=demo)
+
+
 def test_tau_is_scipys_of_the_runs_scores_by_labels_or_of_two_results(demo, tmp_path):
     draw("tau", [demo.folder], tmp_path / "f.svg", labels=LABELS, measure="A")
     (text,) = [text for text in texts(tmp_path / "f.svg") if text.startswith("Kendall")]
