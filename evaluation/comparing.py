@@ -80,7 +80,7 @@ def compare(
         way: "runs" or "judges", where it is not as it seems.
         kind: of judges: nuggets, support, relevance, ratings, keypoints or items.
         resamples: samples of topics drawn for p and intervals; seed: of the draws.
-        level: of the intervals; two runs are told apart where p < 1 - level.
+        level: of the intervals; two runs differ significantly where p < 1 - level.
 
     Returns: differences with their intervals and p by topic, and the scores by topic.
     Raises: InputError for files that cannot be compared, an unknown run or measure.

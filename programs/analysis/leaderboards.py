@@ -1,4 +1,4 @@
-"""Leaderboards: the runs' means, how sure each is, and which neighbours are told apart."""
+"""Leaderboards: the runs' means, how sure each is, and which runs differ significantly."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Leaderboard:
         title: what the program evaluates, in a word or two; "": measures of no program.
         measures: in order; the runs stand in the order of the first, and are tested by it.
         n_official: so many of them are the official ones of the program's track or paper.
-        level: of the intervals; a pair is told apart where p < 1 - level.
+        level: of the intervals; a pair differs significantly where p < 1 - level.
         is_of_answered: whether the first measure's mean is over the topics that a run answered; of
             others a topic that it did not answer counts 0.
         test: see `choose_test`; "": none, for the reason `untested`.

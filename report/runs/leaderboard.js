@@ -151,11 +151,11 @@ function byRun(board, name) {
   return new Map(board.rows.map((row) => [row.run_id, row[name]]));
 }
 
-/** The runs that are not told apart from one of them, itself included; none where nothing was tested. */
-function alike({ rows, apart }, run) {
+/** The runs without a significant difference from one of them, itself included; none where nothing could be tested. */
+function alike({ rows, apart, least_topics }, run) {
   const equals = new Set();
   let pair = 0;
-  if (apart)
+  if (apart && !least_topics)
     rows.forEach((one, i) =>
       rows.slice(i + 1).forEach((other) => {
         const isSame = apart[pair++] === "0";
