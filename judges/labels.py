@@ -92,13 +92,13 @@ class CitationSupport(Label):
 class PointEntailment(Label):
     """Whether a response states a key point, contradicts it or neither (arXiv:2410.23000)."""
 
-    NO = "no", "the response contradicts the key point: the two cannot both be true"
+    NO = "no", "the text contradicts the key point: the two cannot both be true"
     NEUTRAL = (
         "neutral",
-        "the response neither entails nor contradicts the key point; this includes a response "
+        "the text neither entails nor contradicts the key point; this includes a text "
         "that states only a part of it",
     )
-    YES = "yes", "the response entails the key point: it states all of it, in any wording"
+    YES = "yes", "the text entails the key point: it states all of it, in any wording"
 
 
 class PartAnswer(Label):
@@ -118,7 +118,10 @@ class PartAnswer(Label):
 class CriterionMatch(Label):
     """How far an answer meets a criterion (arXiv:2511.07685)."""
 
-    NOT_MET = "not_met", "what the criterion asks for is missing or incorrect"
+    NOT_MET = (
+        "not_met",
+        "nothing that the criterion asks for is there, or what is there is incorrect",
+    )
     PARTLY = (
         "partly",
         "some of what the criterion asks for is there; the rest is missing, incorrect or too vague",

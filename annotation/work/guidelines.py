@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ...records.reading.problems import InputError, unreadable
 from ..store.kinds import Kind
-from .wording import ALONE, TELL, words_of
+from .wording import TELL, written_guidelines
 
 HASH_CHARS = 16
 MOST_CHARS = 200_000
@@ -25,7 +25,7 @@ def guidelines_of(kind: Kind, path: Path | None = None, about: str = "") -> str:
     if path is None:
         if about.strip():
             return f"{about.strip()}\n\n{TELL}"
-        return words_of(kind).guidelines.format(alone=ALONE, tell=TELL)
+        return written_guidelines(kind)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:

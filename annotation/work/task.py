@@ -38,6 +38,7 @@ from .wording import (
     question_of,
     shown_name,
     words_of,
+    written_guidelines,
 )
 
 REQUIRED = "required"
@@ -243,7 +244,7 @@ def _judged_kind(path: Path, kind: Kind) -> str:
 def _about(folder: Path, kind: Kind, scale: Sequence[str]) -> str:
     """What people read instead of the guidelines of their kind; "" for those."""
     if is_of_narratives(kind, scale):
-        return words_of(NARRATIVES).guidelines
+        return written_guidelines(NARRATIVES)
     return _question_in(folder) if kind == "items" else ""
 
 

@@ -14,7 +14,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ...judges.labels import (
+    AnswerGrade,
+    CitationSupport,
+    CriterionMatch,
+    NarrativeGrade,
+    NuggetSupport,
+    PointEntailment,
+    RelevanceGrade,
+)
 from ...records.evidence import text_hash
+from ...records.rows import Label
 from ..store.kinds import Kind
 
 TELL = "Where you cannot decide, say so (cannot tell): a guess is counted as your judgement."
@@ -66,7 +76,7 @@ class Words:
     Attributes:
         title: what the kind is called. question: asked about each item. parts: asked instead
             about some parts of it.
-        guidelines: with {alone} and {tell} for what all kinds share.
+        guidelines: with {alone} and {tell} for what all kinds share, {labels} for what each means.
         labels: what each means. penalty_question, penalty_labels: instead, where a criterion names
             a fault. names: of texts. inputs: of the judge, where it has other names.
         shared: the text that several items share, and the last of the ids that name it.
@@ -111,6 +121,30 @@ def question_of(kind: Kind, part: str = "") -> str:
     """What people are asked about each item; of `verify`, about one of its parts."""
     words = words_of(kind)
     return words.parts.get(part, words.question)
+
+
+# Whose labels people give, by kind: what each means is what the judge's prompt says.
+_LABELS: Mapping[str, type[Label]] = {
+    "support": CitationSupport,
+    "nuggets": NuggetSupport,
+    "ratings": AnswerGrade,
+    "relevance": RelevanceGrade,
+    NARRATIVES: NarrativeGrade,
+    "keypoints": PointEntailment,
+    "rubric": CriterionMatch,
+}
+
+
+def written_guidelines(kind: str) -> str:
+    """The guidelines of a kind, or of NARRATIVES, with what each label means."""
+    words, labels = words_of(kind), _LABELS.get(kind, ())
+    best_first = [label for label in reversed(list(labels)) if label.meaning]
+    is_number = all(label.value.isdecimal() for label in best_first)
+    lines = (
+        f"{label.value if is_number else words.labels[label.value]}: {label.meaning}."
+        for label in best_first
+    )
+    return words.guidelines.format(alone=ALONE, tell=TELL, labels="\n".join(lines))
 
 
 def shown_labels(kind: Kind, scale: Sequence[str], guidelines: str = "") -> list[ShownLabel]:
