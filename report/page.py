@@ -24,7 +24,7 @@ from .source import Source
 from .written import json_text
 
 _WEB = Path(__file__).parent / "web"
-_STYLES = ("base", "tables", "runs", "matrix", "reading", "lists", "charts")
+_STYLES = ("base", "tables", "runs", "matrix", "reading", "lists", "charts", "first")
 _LARGE = 50_000  # characters of data from which on it is packed
 # What could end a script element, or a line of JavaScript, as escapes of JSON.
 _ESCAPES = {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, pairwise
 from pathlib import Path
@@ -61,8 +61,55 @@ class Line:
         return None if is_empty else row.value
 
 
-@dataclass(frozen=True)
-class Leaderboard:
+@dataclass(frozen=True, kw_only=True)
+class Group:
+    """The first run by a measure, and those that are not significantly worse.
+
+    Attributes:
+        test: see `choose_test`; "": none, for the reason `untested`.
+        tested: the runs with scores by topic, in order; the oracles of coverage have none.
+        leading: the first of them and those that are not significantly worse; empty: not tested,
+            or over too few topics (`least_topics`).
+        untold: runs that share no topic with the first.
+        least_topics: see `PairDifferences`.
+    """
+
+    test: str
+    untested: str
+    tested: Sequence[str]
+    leading: Sequence[str]
+    untold: Sequence[str] = ()
+    least_topics: int | None = None
+
+
+def find_group(
+    tested: Sequence[str],
+    test: str,
+    against_first: Iterable[tuple[str, bool | None, float | None]],
+    *,
+    untested: str = "",
+    least_topics: int | None = None,
+) -> Group:
+    """The group of the first run.
+
+    Args:
+        against_first: of each other run that is compared with it, whether the two differ
+            significantly (None: they share no topic), and by how much the first is better.
+    """
+    rows = list(against_first)
+    leading = [run for run, differs, by in rows if differs is False or (differs and (by or 0) <= 0)]
+    return Group(
+        test=test,
+        untested=untested,
+        tested=tested,
+        leading=[*tested[:1], *leading] if test and least_topics is None else [],
+        untold=[run for run, differs, _ in rows if differs is None],
+        least_topics=least_topics,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Leaderboard(Group):
     """What one program measured, best run first.
 
     Attributes:
@@ -72,13 +119,7 @@ class Leaderboard:
         level: of the intervals; a pair differs significantly where p < 1 - level.
         is_of_answered: whether the first measure's mean is over the topics that a run answered; of
             others a topic that it did not answer counts 0.
-        test: see `choose_test`; "": none, for the reason `untested`.
         n_told_apart, n_pairs: of all runs that are tested.
-        tested: the runs with scores by topic, in order; the oracles of coverage have none.
-        leading: the first of them and those that are not significantly worse; empty: not tested,
-            or over too few topics (`least_topics`).
-        untold: runs that share no topic with the first.
-        least_topics: see `PairDifferences`.
     """
 
     title: str
@@ -87,14 +128,8 @@ class Leaderboard:
     lines: Sequence[Line]
     level: float
     is_of_answered: bool
-    test: str
-    untested: str
     n_told_apart: int
     n_pairs: int
-    tested: Sequence[str]
-    leading: Sequence[str]
-    untold: Sequence[str] = ()
-    least_topics: int | None = None
 
 
 def leaderboards(
@@ -185,25 +220,26 @@ def _leaderboard(
     pairs = list(combinations(tested, 2)) if found else []
     differs = {pair: _differs(p) for pair, p in zip(pairs, found.p if found else (), strict=True)}
     apart = {one: differs[one, other] for one, other in pairwise(tested) if differs}
-    of_leader = list(zip(tested[1:], found.p, found.differences, strict=False)) if found else []
-    leading = [
-        run for run, p, by in of_leader if p is not None and not (_differs(p) and (by or 0) > 0)
-    ]
-    return Leaderboard(
-        "" if program is None else program.name.capitalize(),
-        1 if program is None else program.n_official,
-        measures,
-        [Line(run, by_run[run], intervals[run], answered[run], apart.get(run)) for run in runs],
-        LEVEL,
-        scores.is_of_answered(first),
-        found.test if found else "",
-        untested,
-        sum(map(bool, differs.values())),
-        len(pairs),
+    of_first = zip(tested[1:], found.p, found.differences, strict=False) if found else ()
+    group = find_group(
         tested,
-        [*tested[:1], *leading] if found and found.least_topics is None else [],
-        [run for run, p, _ in of_leader if p is None],
-        found.least_topics if found else None,
+        found.test if found else "",
+        [(run, _differs(p), by) for run, p, by in of_first],
+        untested=untested,
+        least_topics=found.least_topics if found else None,
+    )
+    return Leaderboard(
+        **vars(group),
+        title="" if program is None else program.name.capitalize(),
+        n_official=1 if program is None else program.n_official,
+        measures=measures,
+        lines=[
+            Line(run, by_run[run], intervals[run], answered[run], apart.get(run)) for run in runs
+        ],
+        level=LEVEL,
+        is_of_answered=scores.is_of_answered(first),
+        n_told_apart=sum(map(bool, differs.values())),
+        n_pairs=len(pairs),
     )
 
 

@@ -1,6 +1,6 @@
-// What was run, and can it be trusted.
+// Which run scores highest, and three verdicts on whether that can be trusted.
 
-import { el } from "../web/el.js";
+import { count, el } from "../web/el.js";
 import { link } from "../web/state.js";
 
 export const keys = [];
@@ -9,21 +9,34 @@ export const keys = [];
 export function draw({ data, head }) {
   const has = (section) => head.sections.some(({ id }) => id === section);
   return [
-    el("p", { class: "lead" }, data.lead),
-    data.warnings.map(({ text, section, link: words }) =>
-      el(
-        "p",
-        { class: "warn" },
-        text,
-        section && words && has(section) ? [" ", el("a", { href: link(section) }, `See ${words}.`)] : null,
-      ),
-    ),
-    el(
-      "dl",
-      { class: "facts" },
-      data.facts.map(({ name, value, note }) =>
-        el("div", {}, el("dt", {}, name), el("dd", {}, value, note ? el("small", {}, note) : null)),
-      ),
-    ),
-  ].flat();
+    el("p", { class: "group" }, data.group, " ", el("span", { class: "about" }, data.about)),
+    el("div", { class: "boxes" }, data.boxes.map((one) => box(one, has))),
+  ];
+}
+
+function box({ question, section, verdict, is_warning: isWarning, lines, notes, command }, has) {
+  return el(
+    "div",
+    { class: "box" },
+    el("h2", {}, has(section) ? el("a", { href: link(section) }, question) : question),
+    el("p", { class: isWarning ? "verdict warned" : "verdict" }, verdict),
+    lines.map(({ text, is_warning: warns }) => el("p", { class: warns ? "warned" : null }, text)),
+    command ? el("pre", {}, el("code", {}, command)) : null,
+    notes.length ? folded(notes, has) : null,
+  );
+}
+
+function folded(notes, has) {
+  const isWarning = notes.some((note) => note.is_warning);
+  return el(
+    "details",
+    {},
+    el("summary", { class: isWarning ? "warned" : null }, count(notes.length, "note")),
+    notes.map((one) => line(one, has)),
+  );
+}
+
+function line({ text, section, link: words, is_warning: isWarning }, has) {
+  const more = section && words && has(section) ? [" ", el("a", { href: link(section) }, `See ${words}.`)] : null;
+  return el("p", { class: isWarning ? "warned" : null }, text, more);
 }

@@ -1,7 +1,7 @@
 // What the address chooses: a measure, runs, a topic; and what is shown where it names none that is there.
 
 import { el } from "../web/el.js";
-import { get, go } from "../web/state.js";
+import { get, go, without } from "../web/state.js";
 
 /** The measure that the address names, if a section has it, else the first that it has. */
 export function measureOf(head, available) {
@@ -39,6 +39,7 @@ export function has(head, section) {
 export function choice(of, key, label, names, current, none = "") {
   const options = names.map((name) => el("option", { value: name, selected: name === current }, name));
   if (none) options.unshift(el("option", { value: "", selected: !current }, none));
-  const onchange = (event) => go(of, { [key]: event.target.value });
+  // A table by another measure is another table: it has its own order.
+  const onchange = (event) => go(of, { ...(key === "measure" ? without((name) => name.endsWith(".sort")) : {}), [key]: event.target.value });
   return el("label", {}, label, el("select", { name: key, onchange }, options));
 }

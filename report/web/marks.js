@@ -38,3 +38,47 @@ export function range({ value, interval, bounds, corrected, sequence }, scale = 
   }
   return svg("svg", { class: "range", role: "img", "aria-label": words.join(", "), width, height: HEIGHT }, parts);
 }
+
+const AROUND = 17; // height of a row
+
+/** The same on a scale as wide as its cell, with a line at each tick; see `axis`. */
+export function strip({ value, interval, bounds, corrected }, scale) {
+  const x = (v) => `${(100 * (v - scale[0])) / (scale[1] - scale[0] || 1)}%`;
+  const middle = AROUND / 2;
+  const words = [`value ${num(value)}`];
+  const parts = ticks(scale).map((at) => svg("line", { class: "axis", x1: x(at), x2: x(at), y1: 0, y2: AROUND }));
+  if (bounds) {
+    const [a, b] = bounds.map(x);
+    parts.push(svg("line", { class: "bracket", x1: a, x2: b, y1: middle + 5, y2: middle + 5 }),
+      [a, b].map((end) => svg("line", { class: "bracket", x1: end, x2: end, y1: middle + 1, y2: middle + 5 })));
+    words.push(`unjudged could make it ${num(bounds[0])} to ${num(bounds[1])}`);
+  }
+  if (interval) {
+    parts.push(svg("line", { class: "whisker", x1: x(interval[0]), x2: x(interval[1]), y1: middle, y2: middle }));
+    words.push(`interval ${num(interval[0])} to ${num(interval[1])}`);
+  }
+  if (value !== null && value !== undefined) parts.push(svg("circle", { class: "dot", cx: x(value), cy: middle, r: 3.5 }));
+  if (corrected !== null && corrected !== undefined) {
+    parts.push(svg("svg", { x: x(corrected), overflow: "visible" },
+      svg("path", { class: "diamond", d: `M0 ${middle - 5}l5 5-5 5-5-5z` })));
+    words.push(`corrected with labels ${num(corrected)}`);
+  }
+  return svg("svg", { class: "interval", role: "img", "aria-label": words.join(", "), width: "100%", height: AROUND, overflow: "visible" }, parts);
+}
+
+/** The numbers at the ticks of a scale. */
+export function axis(scale) {
+  const x = (v) => `${(100 * (v - scale[0])) / (scale[1] - scale[0] || 1)}%`;
+  const digits = scale[1] > 20 ? 0 : Math.max(...ticks(scale).map((at) => String(at).split(".")[1]?.length ?? 0));
+  return svg("svg", { class: "interval", "aria-hidden": "true", width: "100%", height: AROUND, overflow: "visible" },
+    ticks(scale).map((at) => svg("text", { x: x(at), y: 12, "text-anchor": "middle" }, num(at, at === Math.round(at) ? 0 : digits))));
+}
+
+function ticks([low, high]) {
+  const rough = (high - low) / 5 || 1;
+  const power = 10 ** Math.floor(Math.log10(rough));
+  const step = power * ([1, 2, 5, 10].find((one) => one * power >= rough * 0.999) ?? 10);
+  const from = Math.ceil(low / step - 1e-9);
+  const n = Math.floor(high / step + 1e-9) - from + 1;
+  return Array.from({ length: n }, (_, i) => Number(((from + i) * step).toPrecision(6)));
+}

@@ -31,6 +31,11 @@ export function get(key, otherwise = "") {
   return current().values.get(key) ?? otherwise;
 }
 
+/** Changes that take away the values whose keys are like this. */
+export function without(isLike) {
+  return Object.fromEntries([...current().values.keys()].filter(isLike).map((key) => [key, ""]));
+}
+
 /** The address of a view, as text when it is asked for: this one with some values changed; "" takes one away. */
 export function link(to, changes = {}) {
   return { toString: () => address(to, changes) };

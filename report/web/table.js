@@ -13,23 +13,30 @@ const tables = new WeakMap(); // by figure
  *
  * id: names its order in the address, and its files. of: the section. caption: what it holds.
  * measure: what it is about, in the names of its files.
- * columns: { key, label, title, isText, value(row), cell(row), className(row) }; `value` is sorted by and stands in
- * the CSV; `cell` is what is drawn, `value` if it is left out; a column without `value` is only drawn.
+ * columns: { key, label, title, kind, isHead, isText, isUndrawn, value(row), cell(row), className(row) }; `value` is
+ * sorted by and stands in the CSV; `cell` is what is drawn, `value` if it is left out; a column without `value` is only
+ * drawn, one that `isUndrawn` is only saved; `kind` is a class of its head and cells; `isHead`: it names the row, by
+ * default the first does.
  * order: the order of rows by default, as "-mean". find: what a field says that filters by the words of a row.
+ * tools: nodes before that field. namesOnly: it looks at texts alone. rowClass(row): a class of a row.
+ * rule(rows): in the default order, a row to put in and the index of the row above it.
  * current: the key of the address that has the name, in the first column, of the row that is marked.
  * limit: rows at a time; what is drawn takes time, not what is there, and CSV and LaTeX have all.
  */
-export function table({ id, of, caption, columns, rows, order = "", find = "", limit = 200, current = "", measure = "" }) {
-  const valued = columns.filter((column) => column.value);
+export function table({ id, of, caption, columns: all, rows, order = "", find = "", limit = 200, current = "", measure = "",
+  tools = [], namesOnly = false, rowClass = null, rule = null }) {
+  const columns = all.filter((column) => !column.isUndrawn);
+  const valued = all.filter((column) => column.value);
+  const searched = namesOnly ? valued.filter((column) => column.isText) : valued;
   const heads = columns.map((column) => head(column, id, of));
   const body = el("tbody");
   const inner = el("table", {}, el("caption", { class: "unseen" }, caption),
     el("thead", {}, el("tr", {}, heads.map(({ node }) => node))), body);
-  const field = find ? filter(id, of, find) : null;
+  const field = find ? filter(id, of, find, tools) : null;
   const turning = pages(id, of);
   const made = new Map(); // what is drawn of a row stays when it is sorted and filtered
   const drawn = (row) => {
-    if (!made.has(row)) made.set(row, line(columns, row));
+    if (!made.has(row)) made.set(row, line(columns, row, rowClass?.(row)));
     return made.get(row);
   };
   const mark = () => {
@@ -46,12 +53,14 @@ export function table({ id, of, caption, columns, rows, order = "", find = "", l
     const wanted = get(`${id}.sort`, order);
     const by = valued.find((column) => column.key === wanted.replace(/^-/, ""));
     const words = get(`${id}.find`).trim();
-    const matching = find && words ? filtered(rows, valued, words) : rows;
+    const matching = find && words ? filtered(rows, searched, words) : rows;
     sorted = by ? ordered(matching, by.value, wanted.startsWith("-")) : matching;
     const last = Math.max(0, Math.ceil(sorted.length / limit) - 1);
     const page = Math.min(last, Math.max(0, (Number(get(`${id}.page`)) || 1) - 1));
     heads.forEach(({ point }, i) => point(columns[i] === by ? wanted : ""));
     body.replaceChildren(...sorted.slice(page * limit, (page + 1) * limit).map(drawn));
+    const put = rule && wanted === order ? rule(sorted) : null;
+    if (put) body.rows[put.after]?.after(put.row);
     if (last) inner.setAttribute("aria-rowcount", String(sorted.length + 1));
     else inner.removeAttribute("aria-rowcount");
     field?.show(matching.length, rows.length);
@@ -95,11 +104,12 @@ function printed(column, row) {
   return typeof value === "number" && column.cell ? textOf(column.cell(row)) : value;
 }
 
-function line(columns, row) {
-  return el("tr", {}, columns.map((column, i) => {
+function line(columns, row, rowClass = null) {
+  const first = Math.max(0, columns.findIndex((column) => column.isHead));
+  return el("tr", { class: rowClass || null }, columns.map((column, i) => {
     const content = column.cell ? column.cell(row) : column.value(row);
-    const className = [column.isText ? "words" : "", column.className?.(row) ?? ""].join(" ").trim() || null;
-    return i ? el("td", { class: className }, content) : el("th", { scope: "row", class: className }, typeof content === "string" ? nameParts(content) : content);
+    const className = [column.isText ? "words" : "", column.kind ?? "", column.className?.(row) ?? ""].join(" ").trim() || null;
+    return i !== first ? el("td", { class: className }, content) : el("th", { scope: "row", class: className }, typeof content === "string" ? nameParts(content) : content);
   }));
 }
 
@@ -110,9 +120,9 @@ function head(column, id, of) {
     say(`sorted by ${column.label}, ${next.startsWith("-") ? "descending" : "ascending"}`);
   };
   const name = column.value
-    ? el("button", { type: "button", title: column.title, onclick: sort }, column.label)
+    ? el("button", { type: "button", title: column.title, onclick: sort }, column.label.length > 10 ? nameParts(column.label) : column.label)
     : column.label;
-  const node = el("th", { scope: "col", class: column.isText ? "words" : null }, name);
+  const node = el("th", { scope: "col", class: [column.isText ? "words" : "", column.kind ?? ""].join(" ").trim() || null }, name);
   const point = (wanted) => {
     const direction = wanted ? (wanted.startsWith("-") ? "descending" : "ascending") : "";
     next = direction === "descending" || (!direction && column.isText) ? column.key : `-${column.key}`;
@@ -122,7 +132,7 @@ function head(column, id, of) {
   return { node, point };
 }
 
-function filter(id, of, label) {
+function filter(id, of, label, tools) {
   const typed = (event) => go(of, { [`${id}.find`]: event.target.value, [`${id}.page`]: "" }, true);
   const input = el("input", {
     type: "search", name: `${id}.find`, autocomplete: "off", spellcheck: "false", oninput: typed,
@@ -132,7 +142,7 @@ function filter(id, of, label) {
     if (input.value !== get(`${id}.find`)) input.value = get(`${id}.find`);
     output.textContent = n === all ? count(all, "row") : `${count(n)} of ${count(all, "row")}`;
   };
-  return { node: el("p", { class: "controls" }, el("label", {}, label, input), output), show };
+  return { node: el("div", { class: "controls" }, tools, el("label", {}, label, input), output), show };
 }
 
 function pages(id, of) {

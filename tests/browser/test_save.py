@@ -35,7 +35,7 @@ SAVED = """async () => {
         kind: button.textContent, bytes: await bytes(blobs.at(-1)),
         heads: figure && !figure.querySelector(".matrix, .ratings") && head
           ? [...head.querySelectorAll("th button")].map((b) => b.textContent) : null,
-        n: figure?.querySelector("tbody")?.rows.length ?? null,
+        n: figure?.querySelectorAll("tbody tr:not(.cut)").length ?? null,
         first: figure?.querySelector("tbody th")?.textContent ?? null,
         isPaged: figure?.querySelector(".pages:not([hidden])") !== null });
     }
@@ -132,7 +132,7 @@ def check_tables(files):
                 one for row in rows for one in row if re.match(r"[=+@\t\r]|-(?![\d.])", one)
             ]
             if file["heads"]:
-                assert head == file["heads"], file["name"]
+                assert [one for one in head if one in file["heads"]] == file["heads"], file["name"]
                 assert len(rows) == file["n"] or file["isPaged"], file["name"]
         if file["kind"] == "LaTeX":
             lines = text.splitlines()

@@ -131,25 +131,12 @@ def test_a_penalty_is_marked_and_counts_as_bad_where_it_applies_alone(opened, re
     assert it.misdeeds() == []
 
 
-BREAKS = """(all) => all.map((a) => {
-  const found = [];
-  const nodes = document.createNodeIterator(a, NodeFilter.SHOW_TEXT);
-  for (let node = nodes.nextNode(), last = null; node; node = nodes.nextNode())
-    for (let i = 0; i < node.data.length && !node.parentNode.matches(".unseen"); i += 1) {
-      const range = document.createRange();
-      range.setStart(node, i);
-      range.setEnd(node, i + 1);
-      const { top } = range.getBoundingClientRect();
-      if (last && top > last.top + 4) found.push(last.of);
-      last = { of: node.data[i], top };
-    }
-  return found;
-})"""
+NAMES = """(all) => all.map((a) => [a.textContent, a.title, a.getBoundingClientRect().height])"""
 
 
-def test_names_of_runs_break_between_their_parts_on_a_phone(opened, reports):
+def test_names_of_runs_are_one_line_with_the_full_name_to_read(opened, reports):
     it = opened(reports("rag24_e2e"), "leaderboard", viewport={"width": 390, "height": 800})
-    parts_by_run = it.page.locator("#leaderboard a.run").evaluate_all(BREAKS)
-    broken = [one for of_run in parts_by_run for one in of_run]
-    assert broken
-    assert {*broken} <= {*"-._/:@,"}
+    names = it.page.locator("#leaderboard a.run").evaluate_all(NAMES)
+    assert len(names) == 45
+    assert all(text == title for text, title, _ in names)
+    assert max(height for *_, height in names) <= 24

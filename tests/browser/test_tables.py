@@ -14,7 +14,8 @@ from nuggetjudge.report.sections import Section
 
 def rows_of(it, section):
     return it.page.locator(f"#{section} table").first.evaluate(
-        "(t) => [...t.tBodies[0].rows].map((r) => [...r.cells].map((c) => c.textContent))"
+        """(t) => [...t.querySelectorAll("tbody tr:not(.cut)")].map((r) =>
+          [...r.cells].filter((c) => !c.matches(".rank")).map((c) => c.textContent))"""
     )
 
 

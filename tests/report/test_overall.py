@@ -89,7 +89,8 @@ def edited(folder, to, **changes):
 
 
 def warned(source):
-    return [one["text"] for one in summary.data(source)["warnings"]]
+    boxes = summary.data(source)["boxes"]
+    return [one["text"] for box in boxes for one in (*box["lines"], *box["notes"])]
 
 
 def test_a_page_takes_the_place_of_a_page_and_of_nothing_else(demo, tmp_path):
@@ -113,11 +114,11 @@ def test_a_folder_that_is_given_twice_is_not_set_against_itself(demo):
         Source([demo, demo], Problems())
 
 
-def test_the_question_is_the_title_of_page_and_section(demo, key_points, contexts, tmp_path):
+def test_the_statement_is_the_title_of_page_and_section(demo, key_points, contexts, tmp_path):
     for folder, title in (
-        (demo, "Which of 4 systems states the vital facts?"),
-        (key_points, "Which of 3 systems states the key points?"),
-        (contexts, "Which of 2 systems finds and says what a report needs?"),
+        (demo, "complete scores highest: it states 91% of the vital facts."),
+        (key_points, "thorough scores highest: it states 83% of the key points."),
+        (contexts, "one scores highest: it retrieves answers to 67% of the sub-questions."),
     ):
         out = tmp_path / "report.html"
         write_report(of(folder), out)
@@ -133,18 +134,21 @@ def island(text, name):
 
 
 def test_who_judged_and_who_did_not_answer_come_first(demo):
-    lexical, answered, chance, few = warned(of(demo))
-    assert "word overlap" in lexical
-    assert answered == (
-        "One run did not answer every topic: thin 4 of 5; in a mean each missing answer counts 0."
+    pairs, few, lexical, _, judged, unanswered, answered = warned(of(demo))
+    assert pairs == (
+        "2 of 6 pairs of runs differ significantly by V_strict (HSD, p < .05); "
+        "no two neighbours do."
     )
-    assert chance.startswith("By V_strict no two neighbours of 4 runs differ significantly")
     assert few.startswith("5 topics are few")
+    assert lexical.startswith("Word overlap")
+    assert judged == "All 358 judgements are there."
+    assert unanswered == "1 run left topics unanswered (scored 0)."
+    assert answered == "Topics answered: thin 4 of 5."
 
 
 def test_a_model_that_judged_all_of_it_is_not_warned_of(demo, tmp_path):
     named = edited(demo, tmp_path / "named", answered_by=["some-model"])
-    assert not any("word overlap" in text for text in warned(of(named)))
+    assert not any("Word overlap" in text for text in warned(of(named)))
 
 
 def test_a_limit_and_what_did_not_arrive_are_warned_of(demo, tmp_path):
@@ -157,8 +161,10 @@ def test_a_limit_and_what_did_not_arrive_are_warned_of(demo, tmp_path):
     )
     texts = warned(of(partial))
     assert "The run stopped at max_calls 40: its results are partial." in texts
-    assert "3 judgements did not arrive (budget 2, error 1)." in texts  # no bounds are widened
-    assert summary.data(of(partial))["facts"][0]["value"] == "358 of 361"
+    why = "a limit was reached (2), no reply from the model (1)"
+    assert f"3% of support: {why}. Complete: assignments." in texts  # 3 of 103
+    assert not [text for text in texts if text.startswith("Missing judgements could change")]
+    assert summary.data(of(partial))["boxes"][2]["verdict"] == "3 of 361 judgements"
     stopped = edited(demo, tmp_path / "stopped", partial=True)
     assert any("stopped before its end" in text for text in warned(of(stopped)))
 
@@ -195,9 +201,9 @@ def test_labels_correct_scores_as_judge_score_does_and_agree_as_judge_agree_does
     assert all(
         row["corrected"] is None for row in leaderboard.data(source)["measures"]["V"]["rows"]
     )
-    fact = summary.data(source)["facts"][1]
-    assert fact["value"].startswith("κ .")
-    assert fact["note"].startswith("support, 100 labels")
+    trust = summary.data(source)["boxes"][1]
+    assert trust["verdict"] == "Substantially: linear κ .78"
+    assert trust["lines"][1]["text"].startswith("Support: 80% of 100 labels equal.")
     gaps = topics.data(source)["gaps"]
     assert "support_precision" in gaps
     assert "V_strict" not in gaps
@@ -207,7 +213,7 @@ def test_labels_of_something_else_are_said_and_break_nothing(demo, tmp_path):
     other = tmp_path / "labels.jsonl"
     other.write_text('{"topic_id": "x", "passage_id": "y", "label": "1"}\n')
     source = of(demo, labels=[other])
-    assert summary.data(source)["facts"][1]["value"] == "not known"
+    assert summary.data(source)["boxes"][1]["verdict"] == "Not known"
     assert any(text.startswith("Not all scores are corrected") for text in warned(source))
     assert leaderboard.data(source)["measures"]["V_strict"]["rows"][0]["corrected"] is None
 
@@ -260,10 +266,9 @@ def test_the_config_can_be_run_again_and_the_commands_name_the_folder(key_points
 
 def test_one_question_and_one_judgement_are_written_as_one(demo, tmp_path):
     folder = edited(demo, tmp_path / "one", calls={"nuggets": 1})
-    spent = summary.data(of(folder))["facts"][-1]
-    assert spent["note"].startswith("1 question asked of judges")
+    assert cost.totals(of(folder))["note"].startswith("1 question asked of judges")
     several = edited(demo, tmp_path / "two", calls={"nuggets": 1, "support": 1})
-    assert summary.data(of(several))["facts"][-1]["note"].startswith("2 questions asked")
+    assert cost.totals(of(several))["note"].startswith("2 questions asked")
 
 
 def test_spending_is_added_up_over_starts_and_an_unknown_price_is_no_zero(demo, tmp_path):

@@ -13,7 +13,7 @@ from undigested import forget_digests
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.records.reading.problems import InputError, Problems
-from nuggetjudge.report.overall.warnings import warnings
+from nuggetjudge.report.overall.boxes import make_boxes
 from nuggetjudge.report.source import Source
 from nuggetjudge.report.trust import agents, disagreements, people, unjudged
 
@@ -73,8 +73,9 @@ def test_the_condition_of_labels_is_named_and_two_of_them_are_not_pooled_unsaid(
     counts = f"{len(rows) - 2} from scratch, 2 with the judge's label shown"
     assert side["pooled"].startswith(f"both.jsonl pools labels of 2 conditions: {counts}.")
     assert "--where condition=from_scratch" in side["pooled"]
-    assert [one["section"] for one in warnings(both) if one["text"] == side["pooled"]] == ["people"]
-    assert not [one for one in warnings(scratch) if "pools labels" in one["text"]]
+    trust, plain_trust = make_boxes(both)[1], make_boxes(scratch)[1]
+    assert {"text": side["pooled"], "is_warning": True} in trust["lines"]
+    assert not [one for one in plain_trust["lines"] if "pools labels" in one["text"]]
     (plain,) = people.data(of(demo, labels=[SUPPORT]))["sides"]
     assert (plain["given"], plain["pooled"]) == ("", "")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ....records.writing.printed import cell
 from ....views.numbers import format_short_share
@@ -65,13 +65,46 @@ def agreement_view(comparison: Mapping[str, Any], *, has_all: bool = False) -> V
 # Labels
 
 
+class Strength(NamedTuple):
+    """How far a judge agrees with people; with single annotators, where several labelled.
+
+    `word`: an adverb, "" where kappa is undefined. `kappa`: its name, `value` it, `people` that of
+    the annotators with each other, None: each item has one label. `n_equal` of `n` labels.
+    """
+
+    word: str
+    kappa: str
+    value: float | None
+    people: float | None
+    share_equal: float | None
+
+
+def rate_agreement(comparison: Mapping[str, Any]) -> Strength:
+    """What the verdict on the agreement of a judge and people says, figure by figure."""
+    sides, name = _sides(comparison), _main_figure(comparison)
+    judge = sides["judge, each" if "annotators" in sides else "judge"]
+    people = sides.get("annotators", {}).get(name)
+    value = judge[name]["value"]
+    return Strength(
+        "" if value is None else choose_kappa_word(value),
+        _kappa_name(name),
+        value,
+        None if people is None else people["value"],
+        judge[_SHARE]["value"] if _SHARE in judge else comparison["accuracy"],
+    )
+
+
+def _kappa_name(figure: str) -> str:
+    return f"{figure.partition(', ')[2]} kappa".removeprefix("unweighted ")
+
+
 def _labels_verdict(comparison: Mapping[str, Any], sides: Mapping[str, _Figures]) -> str:
     """How strong the agreement is; beside that of people, where several labelled.
 
     A single annotator errs more than a majority, so people are compared with `judge, each`.
     """
     name = _main_figure(comparison)
-    kappa = f"{name.partition(', ')[2]} kappa".removeprefix("unweighted ")
+    kappa = _kappa_name(name)
     people = sides.get("annotators", {}).get(name)
     if "confusion" not in comparison:
         return _strength("The annotators agree with each other", people, kappa) + "."

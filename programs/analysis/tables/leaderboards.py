@@ -10,7 +10,7 @@ from ....records.rows import ScoreRow
 from ....views.numbers import format_number, format_share
 from ....views.table import Cell, Column, Estimate, Kind, Row, Style, Styled, Table
 from ...protocols.glossary import meaning
-from ..leaderboards import Leaderboard, Line
+from ..leaderboards import Group, Leaderboard, Line
 
 POINTS = ("strength", "elo")  # measures of an arena, in points
 _NAMED = 3  # runs that the sentence names
@@ -73,30 +73,39 @@ def leader_sentence(board: Leaderboard) -> str:
     """Who leads, and who is not significantly worse; "" where there is one run."""
     if len(board.tested) < 2:
         return ""
-    leader, alpha = board.tested[0], format_share(1 - LEVEL)[:3]
+    leader, phrase = board.tested[0], group_phrase(board, board.measures[0])
+    if not board.test or board.least_topics is not None:
+        return f"{leader} scores highest; {phrase}" if phrase else ""
+    if len(board.leading) == len(board.tested) - len(board.untold) > 1:
+        return f"{leader} scores highest, but {phrase}"
     about = meaning(board.measures[0])
     is_better = about.is_quality and not about.is_less_better  # else the first is no leader
-    leads, worse = ("leads", "worse") if is_better else ("is highest", "lower")
-    if not board.test:
-        why = f"{leader} scores highest; the runs were not tested: {board.untested}"
-        return why if board.untested else ""
-    if board.least_topics is not None:
-        few = too_few(board.least_topics, len(board.tested))
-        return f"{leader} scores highest; {few} ({board.test})"
-    tied = board.leading[1:]
-    n_tested = len(board.tested) - len(board.untold)
+    return f"{leader} {'leads' if is_better else 'is highest'}; {phrase}"
+
+
+def group_phrase(group: Group, measure: str, worse: str = "") -> str:
+    """Which runs do not differ significantly from the first; "": there was nothing to test.
+
+    Args:
+        worse: what the others would be; by default "lower" where the first is no better.
+    """
+    about, alpha = meaning(measure), format_share(1 - LEVEL)[:3]
+    worse = worse or ("worse" if about.is_quality and not about.is_less_better else "lower")
+    if not group.test:
+        return group.untested and f"the runs were not tested: {group.untested}"
+    if group.least_topics is not None:
+        return f"{too_few(group.least_topics, len(group.tested))} ({group.test})"
+    tied = group.leading[1:]
     if not tied:
-        how = f"({board.test}, p < {alpha})"
-        which = "with which it shares topics " if board.untold else ""
-        return f"{leader} {leads}; every other run {which}is significantly {worse} {how}"
-    how = f"({board.test}, p >= {alpha})"
-    if len(board.leading) == n_tested:
-        return f"{leader} scores highest, but no run is significantly {worse} {how}"
+        which = "with which it shares topics " if group.untold else ""
+        return f"every other run {which}is significantly {worse} ({group.test}, p < {alpha})"
+    how = f"({group.test}, p >= {alpha})"
+    if len(group.leading) == len(group.tested) - len(group.untold):
+        return f"no run is significantly {worse} {how}"
     if len(tied) > _NAMED:
-        return f"{leader} {leads}; {len(tied)} other runs are not significantly {worse} {how}"
+        return f"{len(tied)} other runs are not significantly {worse} {how}"
     who = tied[0] if len(tied) == 1 else f"{', '.join(tied[:-1])} and {tied[-1]}"
-    verb = "is" if len(tied) == 1 else "are"
-    return f"{leader} {leads}; {who} {verb} not significantly {worse} {how}"
+    return f"{who} {'is' if len(tied) == 1 else 'are'} not significantly {worse} {how}"
 
 
 def too_few(least_topics: int, n_runs: int) -> str:

@@ -26,6 +26,10 @@ TAU_WORDS = (
     (0.50, "partly as"),
     (-1.00, "differently than"),
 )
+# Is the order of runs sure? Every run differs significantly from the next, some pairs do, none.
+ORDER_WORDS = ("Yes", "Only in part", "No")
+WEAK_KAPPA = 0.40  # agreement up to this, at most fair, is a warning
+FEW_SCORED_TOPICS = 10  # fewer topics of a report: intervals are a rough guide
 FEW_TOPICS = 5  # fewer tested topics: intervals are a rough guide
 FEW_AUDITED_TOPICS = 20  # fewer topics: no significant change of order says little
 MOST_TOGETHER = 0.3  # correlation of errors above which Dawid and Skene's model does not fit
@@ -55,6 +59,18 @@ def choose_tau_word(tau: float) -> str:
     ('much as', 'differently than')
     """
     return next(word for least, word in TAU_WORDS if round(tau, 2) >= least)
+
+
+def choose_order_word(differing: Sequence[bool], neighbours: Sequence[bool]) -> str:
+    """Whether the order of runs is sure, by which pairs, and which neighbours, differ.
+
+    >>> choose_order_word([True, True, False], [True, False]), choose_order_word([False], [False])
+    ('Only in part', 'No')
+    """
+    sure, in_part, not_sure = ORDER_WORDS
+    if not any(differing):
+        return not_sure
+    return sure if all(neighbours) else in_part
 
 
 def name_figure(name: str) -> str:

@@ -12,7 +12,7 @@ from nuggetjudge.programs.analysis.leaderboards import leaderboards
 from nuggetjudge.programs.analysis.tables.comparisons import comparison_view
 from nuggetjudge.programs.analysis.tables.leaderboards import leader_sentence
 from nuggetjudge.records.reading.problems import InputError, Problems
-from nuggetjudge.report.overall.warnings import told_apart
+from nuggetjudge.report.overall.boxes import make_boxes
 from nuggetjudge.report.source import Source
 
 
@@ -172,8 +172,9 @@ def test_45_real_runs_with_gaps_are_all_compared(shared_data, tmp_path):
     assert all(pair["is_told_apart"] is False for pair in shared)
     board = next(b for b in leaderboards(result.scores, result.folder) if b.title == "Support")
     assert "too few shared topics to find differences between 45 runs" in leader_sentence(board)
-    source = Source([result.folder], Problems())
-    assert told_apart(source, "support_precision") == (0, 44)
+    order = make_boxes(Source([result.folder], Problems()))[0]
+    assert order["verdict"] == "No"
+    assert f"0 of {len(shared):,} pairs" in order["lines"][0]["text"]
 
 
 def test_runs_of_two_files_are_compared_on_the_topics_that_both_have(tmp_path):
