@@ -4,6 +4,7 @@ import { el, num, short } from "../web/el.js";
 import { get, link } from "../web/state.js";
 import { roving } from "../web/roving.js";
 import { saves } from "../web/save.js";
+import { scroller } from "../web/scroller.js";
 import { fact, mark } from "./parts.js";
 
 /** The table; `order` has the indices of its runs. */
@@ -25,7 +26,7 @@ export function grid(id, matrix, topic, order, kind) {
     el("tfoot", {}, el("tr", {}, el("th", { scope: "row", class: "words" }, `share that this run states`), el("td", {}),
       runs.map((run) => el("td", { title: isEmpty(run) ? "no answer" : `${of.get(run).hits} of ${of.get(run).n}` }, isEmpty(run) ? "–" : num(of.get(run).rate, 2)))))));
   return el("figure", { class: "table" },
-    el("div", { class: "scroll", role: "region", "aria-label": `${kind.title} of topic ${topic} by run`, tabindex: "0" }, table),
+    scroller(`${kind.title} of topic ${topic} by run`, {}, table),
     el("p", { class: "under" }, saves({ id: `${id}-${topic}`, title: `${kind.title} of topic ${topic} by run`, drawn: () => table, rows: () => [
       ["topic", "id", kind.item, "importance", ...(hasParts ? ["sub-narrative"] : []), ...runs.map((run) => matrix.runs[run])],
       ...facts.map((one) => [topic, one.id, one.text, one.importance, ...(hasParts ? [one.part] : []),

@@ -3,6 +3,7 @@
 import { count, el, num } from "../web/el.js";
 import { snapshot } from "../web/snapshot.js";
 import { saves } from "../web/save.js";
+import { scroller } from "../web/scroller.js";
 import { get, go, link } from "../web/state.js";
 import { elsewhere, left, summary } from "./answer.js";
 import { kindOf, KINDS, look } from "./labels.js";
@@ -102,7 +103,7 @@ function differences(id, { topic, both, rows, differing, item }) {
     group(`They differ on ${differing.length} of ${count(rows.length, noun, plural)}`, differing),
     group(differing.length ? `The same, or not judged: ${same}` : `No difference on ${count(rows.length, noun, plural)}`, rows.filter((row) => !row.differs)));
   return el("figure", { class: "table" },
-    el("div", { class: "scroll", role: "region", "aria-label": "Differences", tabindex: "0" }, table),
+    scroller("Differences", {}, table),
     el("p", { class: "under" }, saves({ id: `${id}.${topic}`, title: `${both[0]} and ${both[1]} on topic ${topic}`, drawn: () => table,
       rows: () => [[noun, "importance", "weight", "differs", ...both],
         ...rows.map((row) => [row.text, row.importance, row.weight ?? null, row.differs ? "yes" : "no", word(row, 0), word(row, 1)])] })));

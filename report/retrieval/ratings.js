@@ -2,6 +2,7 @@
 
 import { count, el } from "../web/el.js";
 import { saves } from "../web/save.js";
+import { scroller } from "../web/scroller.js";
 
 const MOST = 200; // passages that are drawn
 const LOST = "?";
@@ -32,8 +33,7 @@ export function matrix(folder, topic, run) {
       `Required are the passages that together answer every answerable sub-question, in the order in which they were `
         + `taken. ${missing ? `Hatched: ${count(missing, "rating")} did not arrive.` : "Every rating arrived."}`
         + `${rows.length > MOST ? ` The first ${count(MOST)} are drawn.` : ""}`),
-    el("figure", { class: "table" }, el("div",
-      { class: "scroll fit", role: "region", tabindex: "0", "aria-label": "Ratings" }, drawn),
+    el("figure", { class: "table" }, scroller("Ratings", { class: "fit" }, drawn),
       el("p", { class: "under" }, saves({ id: `coverage.ratings-${topic}`, title: `Ratings of passages for the sub-questions of ${topic}`,
         drawn: () => drawn, rows: () => [["passage", ...questions], ...rows.map((i) => [passages[i], ...ratings[i]])] }))),
   ];

@@ -2,6 +2,7 @@
 
 import { count, el, nameParts, num } from "../web/el.js";
 import { saves } from "../web/save.js";
+import { scroller } from "../web/scroller.js";
 import { get, link } from "../web/state.js";
 import { table } from "../web/table.js";
 import { choice, measureOf, nameOf, unknown } from "./chosen.js";
@@ -123,7 +124,7 @@ function matrix(id, given, measure) {
   return el(
     "figure",
     { class: "grid", onkeydown: move },
-    el("div", { class: "scroll", role: "region", "aria-label": `Pairs by ${measure}` }, drawn),
+    scroller(`Pairs by ${measure}`, { tabindex: "-1" }, drawn),
     el(
       "p",
       { class: "under" },

@@ -4,6 +4,7 @@ import { count, el, num } from "../web/el.js";
 import { range } from "../web/marks.js";
 import { get, go } from "../web/state.js";
 import { saves } from "../web/save.js";
+import { scroller } from "../web/scroller.js";
 import { table } from "../web/table.js";
 import { choice, labelled, linked } from "./label.js";
 
@@ -98,7 +99,7 @@ function confusion({ kind, scale, confusion: rows, is_ordered: isOrdered }, at) 
       el("tr", {}, el("th", { scope: "row" }, "all"), columns.map((n) => el("td", {}, count(n))),
         el("td", {}, count(columns.reduce((a, b) => a + b, 0))))));
   return el("figure", { class: "table" },
-    el("div", { class: "scroll fit", role: "region", tabindex: "0", "aria-label": "Labels of people and judge" }, drawn),
+    scroller("Labels of people and judge", { class: "fit" }, drawn),
     el("p", { class: "under" }, saves({ id: `people.${kind}.confusion`, title: "Labels of people, in rows, and of the judge, in columns",
       drawn: () => drawn, rows: () => [["people", ...scale], ...rows.map((row, i) => [scale[i], ...row])] })));
 }

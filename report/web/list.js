@@ -1,10 +1,8 @@
-// A list of any length: only the rows that can be seen are elements; sorted by its heads.
+// A list of any length, a page of rows at a time; sorted by its heads.
 
 import { count, el } from "./el.js";
 
-const HEIGHT = 36; // pixels of a row, as in lists.css
-const PAGE = 200000; // rows: what browsers draw of one tall element ends at some 17 million pixels
-const BEYOND = 8; // rows that are drawn above and below what is seen
+const PAGE = 12; // rows: what is opened stands below them
 
 /** A list; `columns` are { key, label, width, isNumber, cell(row) }, all sorted by if they have a `key`.
  *
@@ -25,61 +23,36 @@ export function list({ caption, columns, onsort, onmove, onopen }) {
   const empty = el("p", { class: "nothing", hidden: true }, "Nothing here is like that.");
   const pages = el("p", { class: "pages", hidden: true });
   const root = el("div", {}, grid, empty, pages);
-  let first = -1;
 
-  const inPage = () => Math.min(PAGE, rows.length - page * PAGE);
   const drawn = () => {
-    const from = Math.max(0, Math.floor(grid.scrollTop / HEIGHT) - BEYOND);
-    const shownRows = Math.ceil(grid.clientHeight / HEIGHT) + 2 * BEYOND;
-    const to = Math.min(inPage(), from + shownRows);
     const focused = body.contains(document.activeElement);
-    first = from;
-    const nodes = [];
-    for (let i = from; i < to; i++) nodes.push(line(page * PAGE + i, i * HEIGHT));
-    body.replaceChildren(...nodes);
-    if (focused) chosenNode()?.focus({ preventScroll: true });
+    const from = page * PAGE;
+    const n = Math.min(PAGE, rows.length - from);
+    body.replaceChildren(...Array.from({ length: n }, (_, i) => line(from + i)));
+    if (focused) body.querySelector('[tabindex="0"]')?.focus({ preventScroll: true });
+    const last = Math.ceil(rows.length / PAGE) - 1;
+    pages.hidden = last < 1;
+    const to = (name, other) => el("button", {
+      type: "button", class: "quiet", disabled: other < 0 || other > last, onclick: () => { page = other; drawn(); } }, name);
+    pages.replaceChildren(to("previous", page - 1), `rows ${count(from + 1)} to ${count(from + n)} of ${count(rows.length)}`,
+      to("next", page + 1));
   };
-  const line = (i, top) => {
+  const line = (i) => {
     const row = rows[i];
     const isAt = i === index;
     return el("div", {
-      role: "row", class: "row", "aria-rowindex": i + 2, "aria-selected": String(isAt),
-        style: { ...style, top: `${top}px` },
-      tabindex: isAt || (index < 0 && i === page * PAGE) ? "0" : "-1",
+      role: "row", class: "row", "aria-rowindex": i + 2, "aria-selected": String(isAt), style,
+      tabindex: isAt || ((index < 0 || Math.floor(index / PAGE) !== page) && i === page * PAGE) ? "0" : "-1",
       onclick: () => onmove(row), ondblclick: () => onopen(row),
     }, columns.map((one) => el("div", { role: "gridcell", class: one.isNumber ? "number" : null }, one.cell(row))));
   };
-  const chosenNode = () => body.querySelector('[tabindex="0"]');
-  const reach = () => {
-    if (index < 0) return;
-    if (Math.floor(index / PAGE) !== page) turn(Math.floor(index / PAGE));
-    const top = (index - page * PAGE) * HEIGHT;
-    const seen = grid.clientHeight - head.offsetHeight;
-    if (top < grid.scrollTop) grid.scrollTop = top;
-    else if (top + HEIGHT > grid.scrollTop + seen) grid.scrollTop = top + HEIGHT - seen;
-  };
-  const turn = (to) => {
-    page = to;
-    body.style.setProperty("height", `${inPage() * HEIGHT}px`);
-    grid.scrollTop = 0;
-    const n = Math.ceil(rows.length / PAGE);
-    pages.hidden = n < 2;
-    pages.replaceChildren(
-      `Rows ${count(page * PAGE + 1)} to ${count(page * PAGE + inPage())} of ${count(rows.length)} `,
-      ...[["Before", page - 1], ["After", page + 1]].map(([name, other]) =>
-        el("button", { type: "button", class: "quiet", disabled: other < 0 || other >= n,
-          onclick: () => { turn(other); drawn(); } }, name)));
-  };
-  grid.addEventListener("scroll", () => {
-    const from = Math.max(0, Math.floor(grid.scrollTop / HEIGHT) - BEYOND);
-    if (Math.abs(from - first) >= BEYOND / 2 || from === 0) drawn();
-  }, { passive: true });
 
   return {
     root,
     /** Show these rows. */
     show(next, by = "", at = -1) {
       const isSame = next === rows;
+      const before = index;
       rows = next;
       index = at < 0 ? -1 : rows.indexOf(at);
       head.replaceChildren(...columns.map((one) => {
@@ -93,11 +66,8 @@ export function list({ caption, columns, onsort, onmove, onopen }) {
       }));
       grid.setAttribute("aria-rowcount", rows.length + 1);
       grid.hidden = rows.length === 0;
-      const edge = grid.offsetHeight - grid.clientHeight; // with the bar by which a narrow one scrolls
-      grid.style.setProperty("height", `${Math.min(11, rows.length + 1) * HEIGHT + edge}px`);
       empty.hidden = rows.length > 0;
-      if (!isSame) turn(Math.max(0, Math.floor(index / PAGE)));
-      reach();
+      if (!isSame || index !== before) page = Math.max(0, Math.floor(index / PAGE));
       drawn();
     },
     /** Move to the next row (1) or the one before (-1). */

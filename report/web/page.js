@@ -4,6 +4,7 @@ import { count, el, freshen } from "./el.js";
 import { snapshot } from "./snapshot.js";
 import { inflated } from "./inflate.js";
 import { areOn, bind, bindings, turn } from "./keys.js";
+import { printing } from "./print.js";
 import { go, link, listen, section } from "./state.js";
 import { retabled } from "./table.js";
 
@@ -57,6 +58,7 @@ export async function start(modules) {
     return view;
   });
   for (const view of views) view.draw();
+  navigation.append(printing(views));
   if (!main.querySelector("h1")) main.prepend(el("h1", {}, head.title));
   const here = () => views.find((view) => view.id === section()) ?? views[0];
   bindAll(views, here);

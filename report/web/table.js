@@ -3,6 +3,7 @@
 import { count, el, nameParts } from "./el.js";
 import { saves, textOf } from "./save.js";
 import { say } from "./say.js";
+import { scroller } from "./scroller.js";
 import { get, go } from "./state.js";
 
 const collator = new Intl.Collator("en", { numeric: true });
@@ -70,7 +71,7 @@ export function table({ id, of, caption, columns: all, rows, order = "", find = 
   show();
   const figure = el("figure", { class: "table" },
     field?.node,
-    el("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" }, inner),
+    scroller(caption, {}, inner),
     el("p", { class: "under" },
       turning.node,
       saves({

@@ -48,12 +48,14 @@ def test_the_dark_page_is_dark_and_text_stands_out(opened, reports):
     assert lightness(it, "backgroundColor", "body") > 0.9
 
 
-def test_all_that_is_shown_is_printed(opened, reports):
+def test_what_is_about_all_results_is_printed(opened, reports):
     it = opened(reports("demo"))
     shown = {section: it.text(f"#{section}") for section in it.sections}
+    it.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
     it.page.emulate_media(media="print")
+    of_items = {"profile", "answer", "sides", "disagreements", "unjudged"}
     for section, text in shown.items():
-        assert it.page.locator(f"#{section}").is_visible()
+        assert it.page.locator(f"#{section}").is_visible() == (section not in of_items)
         assert it.text(f"#{section}") == text
     cut = (
         "(all) => all.map((e) => getComputedStyle(e).overflowY).filter((how) => how !== 'visible')"
@@ -62,6 +64,64 @@ def test_all_that_is_shown_is_printed(opened, reports):
     assert not it.page.locator("nav").is_visible()
     assert len(it.page.pdf()) > 10_000
     assert it.misdeeds() == []
+
+
+def test_the_section_in_view_and_those_that_are_chosen_are_printed(opened, reports):
+    it = opened(reports("demo"), "sides?run=complete&other=thin")
+
+    def printed():
+        it.page.emulate_media(media="print")
+        it.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+        seen = {one for one in it.sections if it.page.locator(f"#{one}").is_visible()}
+        it.page.emulate_media(media="screen")
+        return seen
+
+    assert {"sides", "leaderboard"} <= printed()
+    it.page.evaluate("() => { window.print = () => {}; }")
+    it.page.get_by_role("button", name="Print …").click()
+    boxes = it.page.locator("dialog input")
+    for box in boxes.all():
+        box.set_checked(False)
+    it.page.locator("dialog label", has_text="Topics").locator("input").check()
+    it.page.locator("dialog").get_by_role("button", name="Print", exact=True).click()
+    it.settled()
+    assert printed() == {"topics"}
+    assert "print=topics" in it.view
+    assert it.misdeeds() == []
+
+
+ON_PAPER = """() => [...document.querySelectorAll("[data-printed=yes] .scroll > table")]
+  .map((table) => table.getBoundingClientRect().width)"""
+
+
+def test_wide_tables_fit_the_paper(opened, large_report):
+    it = opened(large_report)
+    it.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    it.page.set_viewport_size({"width": 703, "height": 900})
+    it.page.emulate_media(media="print")
+    assert max(it.page.evaluate(ON_PAPER)) <= 720
+
+
+BOXES = """() => [...document.querySelectorAll("main *")].filter((one) =>
+  /auto|scroll/.test(getComputedStyle(one).overflowY) && one.scrollHeight > one.clientHeight + 1)
+  .map((one) => `${one.closest("section").id} ${one.className}`)"""
+
+
+def test_the_page_scrolls_and_no_box_in_it(opened, large_report):
+    it = opened(large_report)
+    for width in (390, 1024, 1440):
+        it.page.set_viewport_size({"width": width, "height": 900})
+        it.page.evaluate(HEIGHTS)
+        assert it.page.evaluate(BOXES) == [], width
+
+
+def test_heads_stay_in_sight_while_a_long_table_scrolls_by(opened, reports):
+    it = opened(reports("rag24_e2e"), "leaderboard")
+    table = it.page.locator("#matrix table").first
+    table.scroll_into_view_if_needed()
+    it.page.evaluate("(e) => scrollBy(0, e)", 300 + table.bounding_box()["y"])
+    it.settled()
+    assert table.locator("thead th").first.bounding_box()["y"] >= 0
 
 
 def test_notes_beside_an_answer_are_readable_at_every_width(opened, large_report):
@@ -87,7 +147,7 @@ def test_print_is_light_and_has_the_heat_map_though_nobody_scrolled_to_it(opened
     colours = (
         "(e) => { const { color, backgroundColor: b } = getComputedStyle(e); return [color, b]; }"
     )
-    assert it.page.locator("body").evaluate(colours) == ["rgb(28, 31, 35)", "rgb(251, 250, 247)"]
+    assert it.page.locator("body").evaluate(colours) == ["rgb(28, 31, 35)", "rgb(255, 255, 255)"]
     it.page.evaluate("() => dispatchEvent(new Event('afterprint'))")
     it.page.emulate_media(media="screen", color_scheme="dark")
     assert canvas.evaluate(ENDS)[1] < 0.95, "the screen is dark again"
