@@ -8,9 +8,16 @@ from typing import Any
 import typer
 
 from .flags import Given, settings
-from .options import AsJson, Command, DryRun, Quiet, planned, printed
+from .options import AsJson, Command, DryRun, Quiet, Verbose, planned, printed
 from .signatures import File, There
-from .stopping import INCOMPLETE, is_whole, report_end, unless_stopped
+from .stopping import (
+    INCOMPLETE,
+    detail_lines,
+    exit_unless,
+    is_whole,
+    report_end,
+    unless_stopped,
+)
 from .tables import write_note
 from .views.unjudged import unjudged_lines
 
@@ -32,6 +39,7 @@ def crux(
     *,
     dry_run: DryRun = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a CRUX collection from multi-document summaries. Started again, it goes on.
@@ -58,11 +66,12 @@ def crux(
         lambda: build_crux(summaries, config, quiet=quiet), out=config.run.out
     )
     statistics = manifest["statistics"]
-    covered = f"Coverage of the reference reports: {reference_coverage(statistics)}\n"
-    printed([statistics], statistics_table(statistics), covered, as_json=as_json)
     missing = statistics["ratings"]["missing"]
     what = f"{missing:,} ratings are missing: -1 (unreadable) or -2 in ratings.jsonl"
-    _report(manifest, config, [what] if missing else [])
+    _report(manifest, config, [what] if missing else [], is_verbose=verbose)
+    covered = f"Coverage of the reference reports: {reference_coverage(statistics)}\n"
+    printed([statistics], statistics_table(statistics), covered, as_json=as_json)
+    exit_unless(_is_complete(manifest, config))
 
 
 @build.command(cls=Command)
@@ -75,6 +84,7 @@ def long2rag(
     verified: list[File] | None = None,
     dry_run: DryRun = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a Long2RAG collection from seed questions and documents. Started again, it goes on.
@@ -123,8 +133,9 @@ def long2rag(
     else:
         note = "No key points, so nothing for people to verify."
     statistics = manifest["statistics"]
+    _report(manifest, config, [note], is_verbose=verbose)
     printed([statistics], statistics_table(statistics), as_json=as_json)
-    _report(manifest, config, [note])
+    exit_unless(_is_complete(manifest, config))
 
 
 def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
@@ -143,17 +154,19 @@ def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
         raise typer.Exit(INCOMPLETE)
 
 
-def _report(manifest: dict[str, Any], config: Any, notes: list[str]) -> None:
-    """Say what is missing and what it took; ends with 3 if the collection is not complete."""
+def _report(manifest: dict[str, Any], config: Any, notes: list[str], *, is_verbose: bool) -> None:
+    """Say how it ended and which topics were left out."""
     folder, left_out = config.run.out, manifest["left_out"]
     lines = [f"{len(left_out):,} topics were left out:"] if left_out else []
     for row in left_out[:SHOWN]:
-        lines.append(f"  {row['topic_id']}: {row['stage']} not made ({row['reason']})")
+        lines.append(f"  {row['topic_id']}: {row['stage']} failed ({row['reason']})")
     report_end(
         manifest,
-        first=[*lines, *notes],
-        counted={**manifest["problems"], **manifest["counts"]},
+        details=detail_lines(manifest) if is_verbose else (),
         partial="the collection is partial",
-        last=[*unjudged_lines(folder, manifest), f"Collection: {folder}"],
-        is_complete=not left_out and is_whole(manifest, config.run.allow_missing),
+        notes=[*lines, *notes, *unjudged_lines(folder, manifest), f"Collection: {folder}"],
     )
+
+
+def _is_complete(manifest: dict[str, Any], config: Any) -> bool:
+    return not manifest["left_out"] and is_whole(manifest, config.run.allow_missing)

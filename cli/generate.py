@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .flags import Given, settings
-from .options import AsJson, DryRun, Quiet, planned, printed
-from .stopping import is_whole, report_end, unless_stopped
+from .options import AsJson, DryRun, Quiet, Verbose, planned, printed
+from .stopping import count_made, detail_lines, exit_unless, is_whole, report_end, unless_stopped
 from .views.unjudged import unjudged_lines
 
 
@@ -17,6 +17,7 @@ def generate(
     given: Given,
     dry_run: DryRun = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Write TREC RAG answers from retrieval runs, citations checked. Started again, it goes on.
@@ -37,20 +38,13 @@ def generate(
         return
     folder = config.run.out
     manifest = unless_stopped(lambda: write_answers(config, quiet=quiet), out=folder)
-    statistics = manifest["statistics"]
-    printed([statistics], statistics_table(statistics), as_json=as_json)
-    first = []
-    if reasons := manifest["unjudged_by_reason"]:
-        why = ", ".join(f"{reason} {n:,}" for reason, n in reasons.items())
-        first = [
-            f"{sum(reasons.values()):,} answers were not written ({why}).",
-            *unjudged_lines(folder, manifest),
-        ]
     report_end(
         manifest,
-        first=first,
-        counted=manifest["problems"],
-        partial="the answers are not all there",
-        last=[f"Answers: {folder}/answers"],
-        is_complete=is_whole(manifest, config.run.allow_missing),
+        done=count_made(manifest, "answers written"),
+        details=detail_lines(manifest) if verbose else (),
+        partial="some answers are missing",
+        notes=[*unjudged_lines(folder, manifest), f"Answers: {folder}/answers"],
     )
+    statistics = manifest["statistics"]
+    printed([statistics], statistics_table(statistics), as_json=as_json)
+    exit_unless(is_whole(manifest, config.run.allow_missing))

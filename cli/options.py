@@ -13,8 +13,10 @@ from typer.core import TyperCommand
 
 from ..records.reading.problems import InputError
 from ..views.printing import Format, print_view
+from ..views.table import Column, Row, Table, View
+from ..views.table import Kind as ColumnKind
 from .signatures import Takes, from_signature
-from .tables import aligned, plan_table, shown, write_note, write_objects
+from .tables import shown, write_note, write_objects
 
 if TYPE_CHECKING:
     from ..views.table import View
@@ -55,6 +57,15 @@ DryRun = Annotated[
 Quiet = Annotated[
     bool,
     typer.Option("--quiet", "-q", help="No progress on stderr.", rich_help_panel="Output"),
+]
+Verbose = Annotated[
+    bool,
+    typer.Option(
+        "--verbose",
+        "-v",
+        help="Also print counts, requests, tokens and time.",
+        rich_help_panel="Output",
+    ),
 ]
 AsJson = Annotated[
     bool,
@@ -207,7 +218,20 @@ def printed(
     objects: Iterable[Any], table: Sequence[Sequence[str]], more: str = "", *, as_json: bool
 ) -> None:
     """Print results: the objects for machines, else the table, and what is to say below it."""
-    print_result(objects, lambda: aligned(table) + shown(more), as_json=as_json)
+    if as_json:
+        write_objects(objects)
+    else:
+        print_view(View(tables=[text_table(table)], notes=[more] if more else []))
+
+
+def text_table(rows: Sequence[Sequence[str]], title: str = "") -> Table:
+    """A table of texts, the first row its heads: names, then numbers."""
+    head, *others = rows
+    columns = [
+        Column(name, ColumnKind.COUNT if i else ColumnKind.NAME, optional=i)
+        for i, name in enumerate(head)
+    ]
+    return Table(title, columns, [Row(list(row)) for row in others], has_all=True)
 
 
 def print_result(objects: Iterable[Any], text: Callable[[], str], *, as_json: bool) -> None:
@@ -229,9 +253,10 @@ def planned(
     """Print what the command will take; whether that was all that is wanted.
 
     Args:
-        assumed: what stands below it; None: what a rehearsal assumes.
+        assumed: a note below it; None: what a rehearsal assumes.
     """
     from ..programs.engine.rehearsal import ASSUMED
+    from .views.plan import plan_view
 
     estimates = list(plan)
     if dry_run:
@@ -239,6 +264,7 @@ def planned(
     if dry_run and as_json:
         write_objects(vars(estimate) for estimate in estimates)
         return True
-    stream = sys.stdout if dry_run else sys.stderr
-    stream.write(plan_table(estimates, gpus) + (ASSUMED if assumed is None else assumed))
+    notes = [ASSUMED if assumed is None else assumed]
+    view = plan_view(estimates, gpus, [note for note in notes if note])
+    print_view(view, stream=sys.stdout if dry_run else sys.stderr)
     return dry_run

@@ -10,10 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from ..records.reading.problems import InputError
+from ..views.numbers import format_seconds
 from .flags import Given, settings
-from .options import AsJson, DryRun, Quiet, planned, printed
+from .options import AsJson, DryRun, Quiet, Verbose, planned, printed
 from .signatures import Takes
-from .stopping import is_whole, report_end, unless_stopped
+from .stopping import exit_unless, is_whole, report_end, unless_stopped
 from .tables import shown, spent_line, write_note, write_objects
 
 Steps = Annotated[
@@ -84,6 +85,7 @@ def retrieve(
     tokens: Annotated[int | None, Takes(min=1, max=MOST)] = None,
     dry_run: DryRun = False,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the passages that answers are written from, and write them as TREC runs.
@@ -119,8 +121,11 @@ def retrieve(
         planned(plan_retrieve(config), as_json=as_json)
         return
     manifest = unless_stopped(lambda: run(config, out, quiet=quiet), "Replies are kept")
+    _report(manifest, is_verbose=verbose)
     _print(manifest["runs"], as_json=as_json)
-    _report(manifest, config.run.allow_missing)
+    whys = ("topics_without_passages", "topics_not_made")
+    has_passages = not any(about[why] for about in manifest["runs"].values() for why in whys)
+    exit_unless(has_passages and is_whole(manifest, config.run.allow_missing))
 
 
 def _config(pipeline: str | None, given: Given) -> Any:
@@ -145,8 +150,8 @@ def _print(runs: dict[str, Any], *, as_json: bool) -> None:
     printed(objects, table, as_json=as_json)
 
 
-def _report(manifest: dict[str, Any], allow_missing: float) -> None:
-    """Say what a reader of the runs should know; ends with 3 if something is missing."""
+def _report(manifest: dict[str, Any], *, is_verbose: bool) -> None:
+    """Say how it ended, and what a reader of the runs should know."""
     lines = []
     for name, about in manifest["runs"].items():
         if empty := about["topics_without_passages"]:
@@ -155,21 +160,21 @@ def _report(manifest: dict[str, Any], allow_missing: float) -> None:
             lines.append(f"{name}: {_topics(empty, 'were cut to nothing')}")
         if lost := about["topics_not_made"]:
             lines.append(f"{name}: {_topics(list(lost), 'have no context, and are unjudged')}")
+    lines += [f"{n:,} {what}" for what, n in manifest["counts"].items()]
     for what, n in manifest["failed"].items():
         n_calls = manifest["asked"][what]
-        lines.append(f"  {n:>7,} of {n_calls:,} calls for {what} gave nothing; the order was kept")
-    spent = manifest["this_time"]
-    steps = ", ".join(f"{step} {s:.1f} s" for step, s in spent["seconds_by_step"].items())
-    took = [spent_line(spent)] if manifest["asked"] else []
-    whys = ("topics_without_passages", "topics_not_made")
-    has_passages = not any(about[why] for about in manifest["runs"].values() for why in whys)
+        lines.append(f"{n:,} of {n_calls:,} calls for {what} failed; the order was kept")
+    seconds = manifest["this_time"]["seconds_by_step"].items()
+    steps = ", ".join(f"{step} {format_seconds(s)}" for step, s in seconds)
+    runs = manifest["runs"].values()
+    n = sum(about["topics"] for about in runs)
+    n_missing = sum(len(about["topics_not_made"]) for about in runs)
     report_end(
         manifest,
-        first=lines,
-        counted={**manifest["counts"], **manifest["problems"]},
-        took="\n".join([*took, f"{spent['seconds']:.1f} s: {steps}"]),
+        done=f"{n:,} rankings, {n_missing:,} missing",
+        details=[spent_line(manifest["this_time"]), steps] if is_verbose else (),
         partial=f"nothing was written, and what was there before stays.\n{KEPT}",
-        is_complete=has_passages and is_whole(manifest, allow_missing),
+        notes=lines,
     )
 
 

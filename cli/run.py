@@ -10,21 +10,25 @@ from typing import Annotated, Any
 
 import typer
 
+from ..judges.verdicts import NO_PROBABILITIES, WRONG_QUOTES
 from ..programs.config.names import program_names
 from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError, Problems
-from ..views.printing import Format
+from ..views.numbers import format_money
+from ..views.printing import Format, print_view
+from ..views.table import Column, Kind, Row, Table, View
 from .flags import Given, settings
 from .hints import fit_hint
-from .options import DryRun, Quiet, planned
+from .options import DryRun, Quiet, Verbose, planned
 from .signatures import Positive
-from .stopping import INPUT, report_end, unless_stopped
-from .tables import aligned, cell, money, print_agents, spent_line, worked_lines, write_note
-from .views.arena import standings_text
+from .stopping import INPUT, detail_lines, exit_unless, report_end, unless_stopped
+from .tables import cell, worked_lines, write_note, write_objects
 from .views.leaderboards import ALL, Printed, print_leaderboards
+from .views.plan import agents_table
 from .views.unjudged import unjudged_lines
 
-QUOTE_CHARS = 60  # of what a judge quoted, below the leaderboard
+QUOTE_CHARS = 60  # of what a judge quoted
+WARNED = (NO_PROBABILITIES, WRONG_QUOTES)  # counts that are shown also without --verbose
 SHOWN_TOPICS = 3  # problems with topics, on stderr
 REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stderr
 
@@ -51,6 +55,7 @@ def run(
     tokens_per_s: str | None = None,
     fail_under: list[str] | None = None,
     quiet: Quiet = False,
+    verbose: Verbose = False,
     printed: Printed,
 ) -> None:
     """Judge runs and print a leaderboard. Started again, it goes on where it was.
@@ -94,7 +99,13 @@ def run(
             config = with_speed(config, _speed(tokens_per_s))
         planned_run = forecast(config)
         planned(planned_run.judges, as_json=printed.as_json, gpus=gpus)
-        print_agents(planned_run, config, as_json=printed.as_json)
+        if printed.as_json:
+            write_objects(planned_run.rows())
+        elif rows := planned_run.rows():
+            sys.stdout.write("\n")
+            print_view(View(tables=[agents_table(rows)]))
+        for line in planned_run.short_of(config):
+            write_note(f"{line}.\n")
         _note_uncounted(config)
         return
     if names_no_model(config):
@@ -111,13 +122,13 @@ def run(
     )
     measures = _existing(printed.names, result.scores)
     sort = _existing([printed.sort] if printed.sort else [], result.scores)
+    _report(result, is_verbose=verbose)
+    if way is not Format.TABLE:
+        write_note(f"Results: {result.folder}\n")
     print_leaderboards(
         result.scores, result.folder, way, measures=measures, sort=next(iter(sort), None)
     )
-    if way is Format.TABLE:
-        sys.stdout.write(standings_text(result.folder))
-        sys.stdout.write(_quotes(result.folder))
-    _report(result)
+    exit_unless(result.is_complete)
     if len(wanted) > len({*measures} - {ALL}) + len(sort):
         raise typer.Exit(INPUT)
     if gates:
@@ -156,29 +167,27 @@ def _note_uncounted(config: Any) -> None:
             write_note(NOT_COUNTED)
 
 
-def _report(result: Any) -> None:
+def _report(result: Any, *, is_verbose: bool) -> None:
+    """Say how the run ended; `is_verbose`: and what was counted, with samples of quotes."""
     from ..programs.engine.folders.constant_judges import constant_judges
     from ..programs.scoring.hunts import hunt_lines
 
-    manifest, spent = result.manifest, result.manifest["this_time"]
-    took = f"{spent_line(spent)}{_in_all(result.folder, spent)}, {spent['seconds']:.1f} s"
-    judged = f"{result.n_judged:,} judged, {result.n_unjudged:,} unjudged"
-    if reasons := manifest["unjudged_by_reason"]:
-        judged += " (" + ", ".join(f"{name} {n:,}" for name, n in reasons.items()) + ")"
-    last = [f"No topic has {what}, so there is no score by them" for what in result.missing_points]
-    last += [*_other_topics(result), *worked_lines(manifest)]
+    manifest, details = result.manifest, []
+    if is_verbose:
+        quotes = _quotes(result.folder)
+        if quotes is not None:
+            print_view(View(tables=[quotes]), stream=sys.stderr)
+        details = [*hunt_lines(result.folder), *worked_lines(manifest), *detail_lines(manifest)]
+    notes = [f"No topic has {what}, so there is no score by them" for what in result.missing_points]
+    notes += [*constant_judges(manifest), *_other_topics(result)]
+    notes += [f"{n:,} {name}" for name, n in manifest["counts"].items() if name in WARNED]
     if result.n_unjudged:
         if not result.n_judged and (first := _first_reason(result.folder)):
-            last.append(f"First of them: {first}")
-        last += unjudged_lines(result.folder, manifest)
+            notes.append(f"First of them: {first}")
+        notes += unjudged_lines(result.folder, manifest)
+    in_all = _in_all(result.folder, manifest["this_time"])
     report_end(
-        manifest,
-        first=[judged, *constant_judges(manifest), *hunt_lines(result.folder)],
-        counted={**manifest["counts"], **manifest["problems"]},
-        took=took,
-        partial="the results are partial",
-        last=[*last, f"Results: {result.folder}"],
-        is_complete=result.is_complete,
+        manifest, in_all=in_all, details=details, partial="the results are partial", notes=notes
     )
 
 
@@ -189,7 +198,8 @@ def _in_all(folder: Path, spent: Mapping[str, Any]) -> str:
     rows = read_spending(folder)
     if len({row["start"] for row in rows}) + (not (spent["requests"] or spent["cache_hits"])) < 2:
         return ""
-    return f" this start, {money(cost_in_all(rows))} in all starts"
+    cost = cost_in_all(rows)
+    return "" if cost is None else f" ({format_money(cost)} in all starts)"
 
 
 def _other_topics(result: Any) -> list[str]:
@@ -207,19 +217,19 @@ def _other_topics(result: Any) -> list[str]:
     return [*lines, *([f"... and {more:,} more of this kind in problems.jsonl"] if more else [])]
 
 
-def _quotes(folder: Path) -> str:
-    """What a judge quoted for a label, once of each program; "" if nothing was."""
+def _quotes(folder: Path) -> Table | None:
+    """What a judge quoted for a label, once of each program; None if nothing was."""
     from ..programs.scoring.quotes import first_quoted
 
-    quotes = first_quoted(folder)
-    if not quotes:
-        return ""
-    table = [["program", "run", "topic", "item", "label", "quoted words"]]
-    for name, each in quotes:
-        ids = (each.run_id, each.topic_id, each.item, each.label or "")
-        words = cell(each.quoted[0].quote, QUOTE_CHARS)
-        table.append([name, *(one or "-" for one in ids), words])
-    return "\n" + aligned(table, are_words=True)
+    names = [Column(name, Kind.NAME) for name in ("task", "run", "topic", "item", "label")]
+    rows = [
+        Row([
+            name, each.run_id, each.topic_id, each.item, each.label,
+            cell(each.quoted[0].quote, QUOTE_CHARS),
+        ])
+        for name, each in first_quoted(folder)
+    ]  # fmt: skip
+    return Table("", [*names, Column("quoted words", Kind.TEXT)], rows) if rows else None
 
 
 def _first_reason(folder: Path) -> str:

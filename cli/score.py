@@ -14,7 +14,6 @@ from .options import Level, print_result, where_of
 from .signatures import There
 from .stopping import list_problems
 from .tables import aligned, cell, figure, interval, write_objects, write_rows
-from .views.arena import standings_text
 from .views.leaderboards import Printed, print_leaderboards
 
 if TYPE_CHECKING:
@@ -73,6 +72,7 @@ def score(
     from ..records.topics import read_topics
     from .views.partial import opened
 
+    named = path
     (path,) = opened(context, [path])
     of_labels = {
         "--measure": measure,
@@ -101,10 +101,15 @@ def score(
     elif labels is None:
         rows = score_path(path, problems, topics=topics, where=where_of(where or ()))
         print_leaderboards(
-            rows, path, way, topics=topic_ids, measures=printed.names, sort=printed.sort
+            rows,
+            path,
+            way,
+            topics=topic_ids,
+            measures=printed.names,
+            sort=printed.sort,
+            named=named,
+            has_standings=not where,
         )
-        if way is Format.TABLE and not where:
-            sys.stdout.write(standings_text(path))
     else:
         from ..programs.analysis.bias.slices import slicer
         from ..programs.scoring.corrected import corrected_scores

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import typer
 
+from ..views.numbers import format_money, format_seconds
 from .tables import shown, spent_line, write_note
 
 COMPLETE = 0
@@ -45,29 +46,51 @@ def unless_stopped(
 def report_end(
     manifest: Mapping[str, Any],
     *,
-    first: Iterable[str] = (),
-    counted: Mapping[str, int],
-    took: str | None = None,
+    done: str | None = None,
+    in_all: str = "",
+    details: Iterable[str] = (),
+    left_out: Mapping[str, int] | None = None,
     partial: str,
-    last: Iterable[str] = (),
-    is_complete: bool,
+    notes: Iterable[str] = (),
 ) -> None:
-    """Say on stderr what is missing and what it took; exit with 3 if it is not complete.
+    """Say on stderr how many were made, how many are missing, and what it cost.
 
     Args:
-        manifest: of what was made; its `limit_reached` and `this_time` are printed.
-        first: lines on what was left out, and notes.
-        counted: what readers and programs counted, by its name.
-        took: instead of requests, tokens, cost and seconds.
+        manifest: of what was made.
+        done: what was made and what is missing; None: judgements.
+        in_all: stands behind the cost.
+        details: lines above, for `--verbose`.
+        left_out: what readers left out or doubted, by its name; None: that of the manifest.
         partial: what a limit that was reached means, to go on "Stopped at max_cost: ".
-        last: lines on where things are.
+        notes: lines below, on what is missing and what helps.
     """
-    spent = manifest["this_time"]
-    lines = [*first, *(f"  {n:>7,} {what}" for what, n in counted.items())]
-    lines.append(f"{spent_line(spent)}, {spent['seconds']:.1f} s" if took is None else took)
+    cost = manifest["this_time"]["cost"]
+    paid = "cost unknown" if cost is None else format_money(cost)
+    lines = [*details, f"done: {done or count_made(manifest)}, {paid}{in_all}"]
     if manifest["limit_reached"]:
         lines.append(f"Stopped at {manifest['limit_reached']}: {partial}.")
-    write_note("\n".join([*lines, *last]) + "\n")
+    counts = manifest["problems"] if left_out is None else left_out
+    if counts:
+        named = ", ".join(f"{n:,} {name}" for name, n in counts.items())
+        lines.append(f"Left out or doubted in the input: {named}")
+    write_note("".join(f"{line}\n" for line in (*lines, *notes)))
+
+
+def count_made(manifest: Mapping[str, Any], what: str = "judged") -> str:
+    """How many were made, as a verb or noun says it, and how many are missing."""
+    n_made, n_missing = (sum(manifest[name].values()) for name in ("judged", "unjudged"))
+    return f"{n_made:,} {what}, {n_missing:,} missing"
+
+
+def detail_lines(manifest: Mapping[str, Any]) -> list[str]:
+    """What was counted, asked and spent, for `--verbose`."""
+    spent = manifest["this_time"]
+    counted = [f"{n:,} {what}" for what, n in manifest["counts"].items()]
+    return [*counted, f"{spent_line(spent)}, {format_seconds(spent['seconds'])}"]
+
+
+def exit_unless(is_complete: bool) -> None:
+    """End with the code of what is not complete."""
     if not is_complete:
         raise typer.Exit(INCOMPLETE)
 

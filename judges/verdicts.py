@@ -10,6 +10,7 @@ from ..records.evidence import Evidence, all_quoted
 
 _LABEL_ALONE = (None,) * 10
 NO_PROBABILITIES = "labels without probabilities, although asked for"
+WRONG_QUOTES = "quotes that do not stand in the judged text"
 _OTHER_WAYS = {"probabilities", "score", "votes", "method", "confidence"}
 
 

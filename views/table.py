@@ -152,6 +152,19 @@ class Row:
     style: Style = Style.PLAIN
 
 
+class Sides(str):
+    """A note of two parts: a terminal with room sets the second at the end of the line."""
+
+    left: str
+    right: str
+
+    def __new__(cls, left: str, right: str) -> Sides:
+        """One sentence of both."""
+        self = super().__new__(cls, "; ".join(text for text in (left, right) if text))
+        self.left, self.right = left, right
+        return self
+
+
 @dataclass(frozen=True)
 class Table:
     """A table.
@@ -164,6 +177,7 @@ class Table:
         notes: sentences below it.
         has_all: whether columns without room in a terminal follow in a table below it; else they
             are left out.
+        names_left_out: whether a note names those that are left out.
 
     Raises: ValueError for a row with another number of cells than columns.
     """
@@ -175,6 +189,7 @@ class Table:
     rule_after: int | None = None
     notes: Sequence[str] = ()
     has_all: bool = False
+    names_left_out: bool = True
 
     def __post_init__(self) -> None:
         for i, row in enumerate(self.rows):

@@ -11,8 +11,8 @@ from typing import TextIO
 
 from rich.cells import cell_len
 
-from ..records.writing.printed import cell, shown
-from .table import Column, Estimate, Kind, Row, Style, Table, View, style_of, value_of
+from ..records.writing.printed import cell, shown, wrapped
+from .table import Column, Estimate, Kind, Row, Sides, Style, Table, View, style_of, value_of
 
 WIDTH = 80  # where there is no window
 _LEAST = {Kind.NAME: 20, Kind.TEXT: 24, Kind.BAR: 20}  # columns that give way, and until where
@@ -63,7 +63,7 @@ def view_text(view: View, terminal: Terminal) -> str:
     blocks = [_wrapped(view.verdict, terminal)] if view.verdict else []
     blocks += [table_text(table, terminal) for table in view.tables]
     if view.notes:
-        blocks.append("".join(_wrapped(note, terminal) for note in view.notes))
+        blocks.append(_notes_text(view.notes, terminal))
     return "\n".join(blocks)
 
 
@@ -81,7 +81,7 @@ def table_text(table: Table, terminal: Terminal) -> str:
         if table.columns[i].kind is Kind.NAME
     }
     rows = [_row_lines(table, row, at, widths, names, terminal) for row in table.rows]
-    lines = [*_title_lines(table, terminal), *_head_lines(columns, widths, terminal)]
+    lines = [*_spread(table.title, table.aside, terminal), *_head_lines(columns, widths, terminal)]
     for i, row_lines in enumerate(rows):
         if table.rule_after == i and i:
             rule = "─" if terminal.has_unicode else "-"
@@ -91,13 +91,13 @@ def table_text(table: Table, terminal: Terminal) -> str:
         lines += row_lines
     left = [i for i in range(len(table.columns)) if i not in at]
     notes = list(table.notes)
-    if left and not table.has_all:
+    if left and table.names_left_out and not table.has_all:
         titles = ", ".join(dict.fromkeys(table.columns[i].title for i in left))
         notes.append(f"not shown for lack of room: {titles}")
     text = "".join(f"{line}\n" for line in lines)
     if left and table.has_all:
         text += "\n" + table_text(_rest(table, left), terminal)
-    return text + "".join(_wrapped(note, terminal) for note in notes)
+    return text + _notes_text(notes, terminal)
 
 
 def _rest(table: Table, left: Sequence[int]) -> Table:
@@ -110,19 +110,23 @@ def _rest(table: Table, left: Sequence[int]) -> Table:
 
 
 def _wrapped(text: str, terminal: Terminal) -> str:
-    lines = [
-        part
-        for line in shown(text).splitlines() or [""]
-        for part in textwrap.wrap(line, terminal.width, break_on_hyphens=False) or [""]
-    ]
+    return wrapped(shown(text).removesuffix("\n"), terminal.width, breaks_words=True) + "\n"
+
+
+def _notes_text(notes: Sequence[str], terminal: Terminal) -> str:
+    lines = []
+    for note in notes:
+        left, right = (note.left, note.right) if isinstance(note, Sides) else (note, "")
+        lines += _spread(left, right, terminal)
     return "".join(f"{line}\n" for line in lines)
 
 
-def _title_lines(table: Table, terminal: Terminal) -> list[str]:
-    title, aside = cell(table.title), cell(table.aside)
-    if aside and cell_len(title) + cell_len(aside) + _GAP <= terminal.width:
-        return [title + " " * (terminal.width - cell_len(title) - cell_len(aside)) + aside]
-    texts = [text for text in (title, aside) if text]
+def _spread(left: str, right: str, terminal: Terminal) -> list[str]:
+    """Two texts at both ends of a line, or of lines of their own."""
+    start, end = cell(left), cell(right)
+    if start and end and cell_len(start) + cell_len(end) + _GAP <= terminal.width:
+        return [start + " " * (terminal.width - cell_len(start) - cell_len(end)) + end]
+    texts = [text for text in (left, right) if text]
     return [line for text in texts for line in _wrapped(text, terminal).splitlines()]
 
 

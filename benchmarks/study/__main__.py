@@ -14,11 +14,14 @@ from typing import Any, NoReturn
 import nuggetjudge
 from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.cli.stopping import COMPLETE, INCOMPLETE, INPUT, INTERRUPTED, TERMINATED
-from nuggetjudge.cli.tables import plan_table, shown
+from nuggetjudge.cli.tables import shown
+from nuggetjudge.cli.views.plan import plan_view
 from nuggetjudge.programs.engine.rehearsal import ASSUMED
 from nuggetjudge.programs.run import judge_collection
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.writing.files import NewFile
+from nuggetjudge.views.printing import render
+from nuggetjudge.views.terminal import Terminal
 
 from . import parts, table
 from .figures import figures, read_labels
@@ -70,7 +73,8 @@ class Study:
         """What all parts would ask, as a table."""
         for part in self.parts:
             parts.write_items(part, self.out)
-        return plan_table([one for part in self.parts for one in parts.planned(part)]) + ASSUMED
+        estimates = [one for part in self.parts for one in parts.planned(part)]
+        return render(plan_view(estimates, notes=[ASSUMED]), terminal=Terminal(160))
 
     def judge(self) -> None:
         """Run what is missing, plain judges first, until a limit is reached.

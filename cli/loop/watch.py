@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...records.reading.problems import InputError
+from ...views.numbers import format_share
+from ...views.printing import Format, print_view
+from ...views.table import Column, Kind, Row, Table, View
 from ..flags import Given, settings
 from ..signatures import File
-from ..stopping import unless_stopped
-from ..tables import aligned, cell, figure, spent_line, write_note
+from ..stopping import report_end, unless_stopped
+from ..tables import cell, write_note
 
 if TYPE_CHECKING:
     from ...programs.config.sections import Config
-    from ...programs.scoring.result import Result
     from ...records.rows import ScoreRow
     from .watched import Watched
 
@@ -72,15 +74,15 @@ def keep_judging(watched: Watched, rounds: int | None = None) -> None:
 
 def _judge(config: Config) -> None:
     from ...programs.run import judge_collection
-    from ...views.printing import Format
     from ..views.leaderboards import print_leaderboards
 
     before = _rows(config.run.out)
     result = judge_collection(config, quiet=not sys.stderr.isatty())
-    print_leaderboards(result.scores, result.folder, Format.TABLE)
+    report_end(result.manifest, partial="the results are partial")
     if before is not None:
-        sys.stdout.write(_moved_text(before, _rows(config.run.out) or {}))
-    write_note(_end(result))
+        print_view(_moved(before, _rows(config.run.out) or {}))
+        sys.stdout.write("\n")
+    print_leaderboards(result.scores, result.folder, Format.TABLE)
 
 
 def _rows(folder: Path) -> Rows | None:
@@ -101,21 +103,25 @@ def _rows(folder: Path) -> Rows | None:
     }
 
 
-def _moved_text(before: Rows, after: Rows) -> str:
+def _moved(before: Rows, after: Rows) -> View:
     """The questions whose scores are others now, those that fell furthest first."""
     keys = dict.fromkeys((*after, *before))
     moved = [key for key in keys if _value(before, key) != _value(after, key)]
     if not moved:
-        return "\nNo score moved.\n"
+        return View("No score moved.")
     moved.sort(key=lambda key: _change(before, after, key) or 0.0)
-    table: list[Sequence[str]] = [["moved", "question", "measure", "before", "now", "change"]]
-    for key in moved[:SHOWN]:
-        measure, run_id, topic_id = key
-        values = [_value(of, key) for of in (before, after)]
-        change = figure(_change(before, after, key), sign="+")
-        table.append([run_id, topic_id, measure, *values, change])
-    more = f"... and {len(moved) - SHOWN:,} more\n" if len(moved) > SHOWN else ""
-    return f"\n{aligned(table)}{more}"
+    names = [Column(name, Kind.NAME) for name in ("run", "topic", "measure")]
+    values = [Column(name, Kind.SHARE) for name in ("before", "now")]
+    rows = [
+        Row([run_id, topic_id, measure, _value(before, key), _value(after, key),
+             _change(before, after, key)])
+        for key in moved[:SHOWN]
+        for measure, run_id, topic_id in [key]
+    ]  # fmt: skip
+    notes = [f"... and {len(moved) - SHOWN:,} more"] if len(moved) > SHOWN else []
+    title = f"{len(moved):,} score{'s' * (len(moved) != 1)} moved"
+    columns = [*names, *values, Column("change", Kind.DIFFERENCE)]
+    return View(tables=[Table(title, columns, rows, notes=notes)])
 
 
 def _change(before: Rows, after: Rows, key: Key) -> float | None:
@@ -128,13 +134,5 @@ def _value(of: Rows, key: Key) -> str:
         return "no answer"
     row = of[key]
     if row.n_unjudged:
-        return "not judged" if row.value is None else f"{figure(row.value)} in part"
-    return figure(row.value)
-
-
-def _end(result: Result) -> str:
-    spent: dict[str, Any] = result.manifest["this_time"]
-    judged = f"{result.n_judged:,} judged, {result.n_unjudged:,} unjudged"
-    limit = result.manifest["limit_reached"]
-    stopped = f"Stopped at {limit}: the results are partial.\n" if limit else ""
-    return f"{judged}; {spent_line(spent)}, {spent['seconds']:.1f} s\n{stopped}"
+        return "not judged" if row.value is None else f"{format_share(row.value)} in part"
+    return format_share(row.value)

@@ -1,68 +1,74 @@
-"""What battles make of runs, as text: strengths with intervals, who beat whom, what place did."""
+"""What battles make of runs, as tables: strengths with intervals, who beat whom, what order did."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ...views.terminal import cut_names
-from ..tables import aligned, cell, figure, interval, money, shown
+from ...views.numbers import format_bounds, format_money, format_share
+from ...views.table import Column, Kind, Row, Table
 
 if TYPE_CHECKING:
+    from ...metrics.bootstrap import Interval
     from ...programs.protocols.arena.standings import Cost, Standings
 
 MOST_RUNS = 10  # in the table of who beat whom
-_NAME = 24  # characters of a run
 
 
-def standings_text(path: Path) -> str:
-    """The standings of a results folder, or of a file of battles; "" where there are none."""
+def standings_tables(path: Path) -> list[Table]:
+    """The standings of a results folder, or of a file of battles; [] where there are none."""
     if path.is_dir() and not (path / "battles.jsonl").is_file():
-        return ""
+        return []
     from ...programs.protocols.arena.standings import standings_in
     from ...records.labels.kinds import file_kind
 
     if path.is_file() and file_kind(path) != "battles":
-        return ""
+        return []
     standings = standings_in(path)
-    return "" if standings is None else "\n" + "\n".join(_blocks(standings))
+    return [] if standings is None else list(_tables(standings))
 
 
-def _blocks(standings: Standings) -> list[str]:
-    runs = [one.run_id for one in standings.runs]
-    names = dict(zip(runs, cut_names([*map(cell, runs)], _NAME), strict=True))
-    header = ["run", "strength", "", "elo", "", "battles", "won", "tied", "lost", "splits"]
-    table = [header]
-    for one in standings.runs:
-        table.append([
-            names[one.run_id],
-            figure(one.strength.value, 0), interval(one.strength.low, one.strength.high, 0),
-            figure(one.elo.value, 0), interval(one.elo.low, one.elo.high, 0),
-            *(f"{n:,}" for n in (one.battles, one.wins, one.ties, one.losses, one.splits)),
-        ])  # fmt: skip
-    blocks = [aligned(table) + _notes(standings)]
+def _tables(standings: Standings) -> Iterator[Table]:
+    columns = [
+        Column("run", Kind.NAME), Column("strength", Kind.NUMBER),
+        Column("interval", Kind.INTERVAL),
+        *(Column(name, Kind.COUNT, optional=1) for name in ("battles", "won", "tied", "lost")),
+        Column("splits", Kind.COUNT, optional=1),
+        Column("elo", Kind.NUMBER, optional=3), Column("elo_interval", Kind.INTERVAL, optional=2),
+    ]  # fmt: skip
+    rows = [
+        Row([
+            one.run_id, one.strength.value, _bounds(one.strength),
+            one.battles, one.wins, one.ties, one.losses, one.splits,
+            one.elo.value, _bounds(one.elo),
+        ])
+        for one in standings.runs
+    ]  # fmt: skip
+    yield Table("Battles", columns, rows, notes=list(_notes(standings)), has_all=True)
     if 2 < len(standings.runs) <= MOST_RUNS:
-        blocks.append(_matrix(standings, names))
-    return blocks
+        yield _matrix(standings)
 
 
-def _notes(standings: Standings) -> str:
-    lines = ["strength: Bradley-Terry, 400 points are odds of 10 to 1; [ ] 95% interval by topic"]
+def _bounds(interval: Interval) -> tuple[float, float] | None:
+    return None if interval.low is None or interval.high is None else (interval.low, interval.high)
+
+
+def _notes(standings: Standings) -> Iterator[str]:
+    yield "strength: Bradley-Terry, 400 points are odds of 10 to 1; 95% intervals by topic"
     if standings.has_prior:
-        what = "some runs never lost to the others: each is taken to have tied one battle with a"
-        lines.append(f"Strengths rest on a prior: {what} mean run")
+        yield "Some runs never lost to the others: each is given one tie with an average run"
     elif standings.n_prior_draws:
-        what = f"in {standings.n_prior_draws:,} of the drawn samples some runs never lost"
-        lines.append(f"{what}, and a prior took part in them")
-    lines.append(_counted(standings))
+        n = f"{standings.n_prior_draws:,}"
+        yield f"In {n} of the drawn samples some runs never lost: each was given one tie there"
+    yield _counted(standings)
     if (bias := standings.position) is not None and bias.effect.value is not None:
-        bounds = interval(bias.effect.low, bias.effect.high)
-        first, second = f"{bias.n_first:,}", f"{bias.n_second:,}"
-        verdicts = f"{first} verdicts for the answer shown first, {second} for the second"
-        lines.append(f"Position: {bias.effect.value:+.3f} {bounds}, {verdicts}")
+        effect = format_share(bias.effect.value, signed=True)
+        bounds = format_bounds(bias.effect.low, bias.effect.high, signed=True)
+        n = f"{bias.n_first:,} verdicts for the answer shown first, {bias.n_second:,} for the other"
+        yield f"Effect of position: {effect} {bounds}; {n}"
     if standings.cost is not None:
-        lines.append(_cost(standings.cost))
-    return "".join(f"{shown(line)}\n" for line in lines)
+        yield _cost(standings.cost)
 
 
 def _counted(standings: Standings) -> str:
@@ -77,16 +83,17 @@ def _counted(standings: Standings) -> str:
 
 def _cost(cost: Cost) -> str:
     tokens = f"{cost.prompt_tokens:,.0f} + {cost.completion_tokens:,.0f} tokens"
-    return f"A battle took {cost.requests:.2g} requests, {tokens}, {money(cost.dollars)}"
+    return f"A battle took {cost.requests:.2g} requests, {tokens}, {format_money(cost.dollars)}"
 
 
-def _matrix(standings: Standings, names: dict[str, str]) -> str:
+def _matrix(standings: Standings) -> Table:
     """Who beat whom: wins of the row with half of the ties, of the battles between the two."""
     runs = [one.run_id for one in standings.runs]
-    heads = [f"({n})" for n in range(1, len(runs) + 1)]
-    table = [["won of battles against", *heads]]
-    for head, run in zip(heads, runs, strict=True):
-        row = [standings.won[run].get(other) for other in runs]
-        cells = ["-" if x is None else f"{x[0]:g}/{x[1]}" for x in row]
-        table.append([f"{head} {names[run]}", *cells])
-    return aligned(table)
+    columns = [Column("#", Kind.NAME), Column("run", Kind.NAME)]
+    columns += [Column(str(n), Kind.RATIO, optional=1) for n in range(1, len(runs) + 1)]
+    rows = []
+    for n, run in enumerate(runs, 1):
+        won = [standings.won[run].get(other) for other in runs]
+        rows.append(Row([str(n), run, *(None if x is None else f"{x[0]:g}/{x[1]}" for x in won)]))
+    title = "Battles won against run 1, 2, ... (a tie counts a half)"
+    return Table(title, columns, rows, has_all=True)

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING
 
 from ...views.printing import Format, print_view
-from ...views.table import Cell, Column, Kind, Row, Table, View
+from ...views.table import Cell, Column, Kind, Row, Sides, Table, View
 from ..options import AsJson, choose_format
 from ..tables import write_rows
+from .arena import standings_tables
 
 if TYPE_CHECKING:
     from ...programs.analysis.leaderboards import Leaderboard
     from ...records.rows import ScoreRow
 ALL = "all"
+_ALL_HINT = "all measures: --measures all"
 
 
 @dataclass(frozen=True)
@@ -53,11 +56,15 @@ def print_leaderboards(
     topics: Sequence[str] | None = None,
     measures: Sequence[str] = (),
     sort: str | None = None,
+    named: Path | None = None,
+    has_standings: bool = True,
 ) -> None:
     """Print scores: a leaderboard of each program, or every row as JSON.
 
     Args:
         measures: to show, or `ALL`; by default those that the window has room for.
+        named: how the user named `path`, for the line on how to look further; None: the same.
+        has_standings: whether those of battles are printed above.
 
     Raises: InputError for a measure that is not there.
     """
@@ -81,9 +88,21 @@ def print_leaderboards(
     from ...programs.engine.folders.independence import dependence_of
     from ...programs.scoring.result import Result
 
-    judges = name_judges(Result(path).judged_by) if path.is_dir() else ""
-    tables = [leaderboard_table(board, judges, has_all=has_all) for board in boards]
-    print_view(View(tables=tables, notes=dependence_of([path])), format)
+    is_folder, is_shown = path.is_dir(), format is Format.TABLE
+    judges = name_judges(Result(path).judged_by) if is_folder else ""
+    tables = standings_tables(path) if has_standings and is_shown else []
+    tables += [
+        leaderboard_table(board, judges, has_all=has_all, names_left_out=not is_shown)
+        for board in boards
+    ]
+    notes: list[str] = [*dependence_of([path])]
+    if is_shown:
+        why = ""
+        if is_folder and boards:
+            run = next(iter(boards[0].tested), boards[0].lines[0].run_id)
+            why = f"why: judge show {quote(str(named or path))} {quote(run)}"
+        notes.append(Sides(why, "" if has_all or not boards else _ALL_HINT))
+    print_view(View(tables=tables, notes=[note for note in notes if note]), format)
 
 
 def means_table(boards: Sequence[Leaderboard]) -> Table:

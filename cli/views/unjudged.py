@@ -1,4 +1,4 @@
-"""What helps where judgements did not arrive: another start, or something else first."""
+"""What helps where judgements are missing: run again, or something else first."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from typing import Any
 from ...backends.errors import TOO_LONG
 from ..hints import fit_hint
 
-_AGAIN = "the same command asks again"
-_OFFLINE = "the same command without --offline asks for them"
-_LONGER = "longer than the context: a model with a larger one may answer"
-_WINDOW = ", or a smaller window fit (judges.NAME.window)"
+_AGAIN = "run the same command again to retry"
+_OFFLINE = "run the same command without --offline"
+_LONGER = "longer than the context of the model: use a model with a larger one"
+_WINDOW = ", or set a smaller window (judges.NAME.window)"
 # By reason; of those that are not here, asking again is what can help.
 _HELPS = {
-    "abstained": "the judge could not tell: another judge may, or people (judge next)",
-    "budget": "the same command goes on from here",
-    "no_passage": "asking again cannot help: their texts are missing (data.passages)",
-    "refused": "the model or its filter declined: another model may answer",
-    "steps": "the agent met its limits: the same command with higher ones",
-    "truncated": "the reply met its end: raise the model's max_tokens",
+    "abstained": "the judge could not decide: use another judge, or ask people (judge next)",
+    "budget": "run the same command again to go on",
+    "no_passage": "retrying will not help: their texts are missing (data.passages)",
+    "refused": "the model or its filter declined: use another model",
+    "steps": "the agent reached its limits: raise them and run again",
+    "truncated": "the reply was cut off: raise the model's max_tokens",
 }
 
 
 def unjudged_lines(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
-    """Where what is unjudged stands, and a line for each reason on what helps; [] without any."""
+    """Which file lists missing judgements, and for each reason what helps; [] without any."""
     reasons = Counter(manifest["unjudged_by_reason"])
     if not reasons.total():
         return []
-    lines = [f"Unjudged ones are in {folder / 'unjudged.jsonl'}."]
+    lines = [f"Missing judgements are listed in {folder / 'unjudged.jsonl'}:"]
     n_long, windows = _too_long(folder) if {"error", "truncated"} & reasons.keys() else (0, set())
     reasons["error"] -= n_long
     is_offline = manifest.get("config", {}).get("run", {}).get("offline", False)

@@ -1,4 +1,4 @@
-"""A bar on stderr while a run goes on: rate, tokens, cost, unjudged; and a line when it stalls."""
+"""One line on stderr while a run goes on: how far, failed, cost, time left; more if it stalls."""
 
 from __future__ import annotations
 
@@ -9,17 +9,13 @@ import time
 from collections.abc import Callable
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.live import Live
+from rich.text import Text
 
 from ...backends.budget import Usage
 from ...records.judgements import Outcome, Unjudged
-from ...records.writing.printed import shown
+from ...records.writing.printed import shown, write_note
+from ...views.numbers import format_money, format_seconds
 
 REDRAW_S = 0.2
 LOG_S = 30.0  # between two lines where stderr is not a terminal
@@ -29,7 +25,9 @@ log = logging.getLogger("nuggetjudge")
 
 
 class ProgressBar:
-    """The progress of one stage. `usage` is the run's, so that the cost is the run's.
+    """The progress of one stage, in a line that a terminal rewrites and that goes when it ends.
+
+    `usage` is the run's, so that the cost is the run's.
 
     Args:
         total: number of items; None: not known.
@@ -52,18 +50,10 @@ class ProgressBar:
         self._in_flight, self._patience = in_flight, STALL_S
         self._timer: asyncio.TimerHandle | None = None
         self.done = self.unjudged = self._kept = 0
-        self._live: Progress | None = None
+        self._live: Live | None = None
         if not quiet and sys.stderr.isatty():
-            self._live = Progress(
-                TextColumn("{task.description:<12}"),
-                BarColumn(),
-                MofNCompleteColumn(),
-                TimeRemainingColumn(),
-                TextColumn("{task.fields[note]}"),
-                console=Console(stderr=True),
-                auto_refresh=False,
-            )
-            self._task = self._live.add_task(name, total=total, note="")
+            console = Console(stderr=True, highlight=False)
+            self._live = Live(self._text(), console=console, auto_refresh=False, transient=True)
 
     def advance(self, outcome: Outcome | None) -> None:
         """See engine.Progress."""
@@ -82,24 +72,27 @@ class ProgressBar:
             self._drawn = now
             self._draw()
 
-    def note(self) -> str:
-        """Rate, tokens, cost and unjudged so far."""
-        seconds = max(time.monotonic() - self._began, 1e-9)
-        parts = [f"{(self.done - self._kept) / seconds:,.1f}/s"]
+    def line(self) -> str:
+        """How far the stage is, what failed, what the run costs so far, and the time left."""
+        total = "" if self._total is None else f" / {self._total:,}"
+        parts = [f"{self._name}  {self.done:,}{total}", f"{self.unjudged:,} failed"]
         if self._usage.requests:
             cost = self._usage.known_cost
-            parts.append(f"{self._usage.tokens:,} tokens")
-            parts.append("cost unknown" if cost is None else f"${cost:.4f}")
-        if self.unjudged:
-            parts.append(f"{self.unjudged} unjudged")
+            parts.append("cost unknown" if cost is None else format_money(cost))
+        asked = self.done - self._kept
+        if self._total is not None and asked:
+            left = (time.monotonic() - self._began) / asked * max(self._total - self.done, 0)
+            parts.append(f"{format_seconds(left)} left")
         return ", ".join(parts)
+
+    def _text(self) -> Text:
+        return Text(shown(self.line()), no_wrap=True, overflow="ellipsis")
 
     def _draw(self) -> None:
         if self._live is not None:
-            self._live.update(self._task, completed=self.done, note=self.note(), refresh=True)
+            self._live.update(self._text(), refresh=True)
         elif not self._quiet:
-            of = "" if self._total is None else f" of {self._total:,}"
-            sys.stderr.write(f"{self._name}: {self.done:,}{of}, {self.note()}\n")
+            write_note(f"{self.line()}\n")
 
     def _watch(self, says: Callable[[], str]) -> None:
         """Say what is in flight if nothing has ended for too long, and look again later."""
@@ -122,5 +115,4 @@ class ProgressBar:
         if self._timer is not None:
             self._timer.cancel()
         if self._live is not None:
-            self._draw()
             self._live.stop()

@@ -29,9 +29,9 @@ from .panel import Panel
 from .results import MANIFEST
 
 ASSUMED = (
-    "Assumed, since it is known only later: models make as much as they may (8 key points of a "
-    "window of\na document), keep it all, and else choose as the lexical judge does. What is "
-    "finished or in the cache\nis not asked again; a reply that is no judgement is.\n"
+    "Upper bound: assumes that models produce as much as allowed (8 key points of a window of a "
+    "document), keep it all, and else decide as the lexical judge does. Finished and cached "
+    "judgements are not asked for again, failed ones are."
 )
 
 

@@ -14,7 +14,7 @@ from ...backends.errors import EndpointUnusable
 from ...backends.loop import run_sync
 from ...backends.tracing.judgements import run_span, traced
 from ...backends.wire import KEY_BYTES
-from ...judges.verdicts import NO_PROBABILITIES, lacks_probabilities
+from ...judges.verdicts import NO_PROBABILITIES, WRONG_QUOTES, lacks_probabilities
 from ...records.evidence import wrong_quotes
 from ...records.judgements import Judged, Outcome, Reason, Unjudged
 from ...records.labels.cells import FIRST, VERIFIED
@@ -83,7 +83,7 @@ class Outcomes:
                 if vote is not None:
                     self._results.labels[f"{judge}.{member}"][vote] += 1
         if n_wrong := sum(map(wrong_quotes, verdicts)):
-            self._results.count("quotes that do not stand in the judged text", n_wrong)
+            self._results.count(WRONG_QUOTES, n_wrong)
         if self._wants_probabilities and (n_bare := sum(map(lacks_probabilities, verdicts))):
             self._results.count(NO_PROBABILITIES, n_bare)
         verified = [row for row in verdicts if row.get("method") == VERIFIED]

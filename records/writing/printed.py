@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,8 +21,33 @@ def shown(text: str) -> str:
 
 
 def write_note(text: str) -> None:
-    """Write to stderr, as `shown`: paths, ids and flags may hold anything."""
-    sys.stderr.write(shown(text))
+    """Write to stderr, as `shown`: paths, ids and flags may hold anything.
+
+    A terminal gets lines that are broken between words.
+    """
+    plain = shown(text)
+    if sys.stderr.isatty():
+        plain = wrapped(plain, shutil.get_terminal_size().columns)
+    sys.stderr.write(plain)
+
+
+def wrapped(text: str, width: int, *, breaks_words: bool = False) -> str:
+    """The text in lines of at most so many columns, each indented as it was.
+
+    Args:
+        breaks_words: whether a word that is longer than a line is broken.
+
+    >>> wrapped("  one two three\\n", 10)
+    '  one two\\n  three\\n'
+    """
+    lines = []
+    for line in text.split("\n"):
+        indent = " " * (len(line) - len(line.lstrip(" ")))
+        lines += textwrap.wrap(
+            line, width, subsequent_indent=indent, break_on_hyphens=False,
+            break_long_words=breaks_words,
+        ) or [""]  # fmt: skip
+    return "\n".join(lines)
 
 
 def cell(text: str, most: int | None = None) -> str:

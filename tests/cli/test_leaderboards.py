@@ -50,9 +50,10 @@ def by_topic(run_id, *values, measure="A", n_asked=None):
 
 def test_a_mean_of_which_no_judgement_arrived_is_a_dash_with_its_bounds(tmp_path):
     lost = row(value=0.0, n=0, n_unjudged=3, low=0.0, high=0.5)
-    text = lines(tmp_path, lost)
-    assert text[-3].split() == ["#", "run", "A", "judged", "unjudged"]
-    assert text[-2].split() == ["1", "r", "-", "[.000,", ".500]", "3/3"]
+    *_, head, line, note = lines(tmp_path, lost)
+    assert head.split() == ["#", "run", "A", "judged", "unjudged"]
+    assert line.split() == ["1", "r", "-", "[.000,", ".500]", "3/3"]
+    assert note.startswith("3 of 3 judgements missing")
     lost = row(value=None, n=0, n_unjudged=3, low=None, high=None)
     assert lines(tmp_path, lost)[-2].split()[2:] == ["-", "-", "3/3"]
 
@@ -64,12 +65,12 @@ def test_a_run_that_answered_nothing_keeps_its_0(tmp_path):
 
 def test_a_name_cannot_steer_the_terminal_or_break_its_line(tmp_path):
     printed = lines(tmp_path, row(run_id="a\x1b[2J\nb\x9b\ud800"))
-    assert printed[-1].startswith("1  a\\x1b[2J\\nb\\x9b\\ud800 ")
+    assert printed[-2].startswith("1  a\\x1b[2J\\nb\\x9b\\ud800 ")
 
 
 def test_letters_of_every_script_stay(tmp_path):
     printed = lines(tmp_path, row(run_id="Gezeiten-潮汐-é"))
-    assert printed[-1].startswith("1  Gezeiten-潮汐-é ")
+    assert printed[-2].startswith("1  Gezeiten-潮汐-é ")
 
 
 def test_topics_are_those_answered_of_all(tmp_path):
@@ -77,7 +78,8 @@ def test_topics_are_those_answered_of_all(tmp_path):
     text = board_text(board(tmp_path, *whole, *part))
     assert "  4/4\n" in text
     assert "! 1/4\n" in text
-    assert "a topic that a run did not answer scores 0" in text
+    assert "! three topics unanswered, scored 0" in text
+    assert "  0 of 5 judgements missing\n" in text
 
 
 def test_missing_judgements_are_counted_in_the_table(tmp_path):
@@ -85,7 +87,8 @@ def test_missing_judgements_are_counted_in_the_table(tmp_path):
     mean = row(run_id="lost", value=1.0, n=2, n_unjudged=2, low=0.667, high=1, n_topics=2)
     of_lost = [mean, *(row(run_id="lost", topic_id=f"t{n}", value=1.0) for n in (0, 1)), lost]
     text = lines(tmp_path, *by_topic("whole", 1, 0.5, 1), *of_lost)
-    first, second = (line for line in text if line[:1] in "12" and line[1:2] in " =")
+    first, second = (line for line in text if line.split()[0] in ("1", "1=", "2") and "/" in line)
+    assert "2 of 7 judgements missing" in text[-1]
     assert "[.667, 1.000]" in first
     assert first.endswith("2/4")
     assert second.endswith("0/3")

@@ -6,38 +6,39 @@ import pytest
 import typer
 from processes import run
 
-from nuggetjudge.cli.stopping import INCOMPLETE, is_whole, report_end
+from nuggetjudge.cli.stopping import INCOMPLETE, detail_lines, exit_unless, is_whole, report_end
 
 COLLECTION = Path(__file__).resolve().parents[2] / "tests" / "collection" / "judge.yaml"
 SPENT = {"requests": 1200, "cache_hits": 3, "tokens": 45, "cost": 0.5, "seconds": 2.06}
-MANIFEST = {"this_time": SPENT, "limit_reached": None, "share_missing": 0.0}
+MANIFEST = {
+    "this_time": SPENT, "limit_reached": None, "share_missing": 0.0, "problems": {},
+    "judged": {"a": 480, "b": 5}, "unjudged": {"b": 2}, "counts": {"sentences \x1b[2J": 1234},
+}  # fmt: skip
 
 
-def test_an_end_says_what_is_missing_what_it_took_and_where_things_are(capsys):
-    report_end(
-        MANIFEST,
-        first=["2 topics were left out"],
-        counted={"sentences \x1b[2J": 1234},
-        partial="of no matter",
-        last=["Results: r"],
-        is_complete=True,
+def test_the_end_is_one_sentence_and_the_rest_is_for_verbose(capsys):
+    report_end(MANIFEST, partial="of no matter")
+    assert capsys.readouterr() == ("", "done: 485 judged, 2 missing, $0.50\n")
+    report_end(MANIFEST, details=detail_lines(MANIFEST), partial="of no matter")
+    assert capsys.readouterr().err == (
+        "1,234 sentences \\x1b[2J\n"
+        "1,200 requests, 3 from the cache, 45 tokens, cost $0.50, 2.1 s\n"
+        "done: 485 judged, 2 missing, $0.50\n"
     )
-    out, err = capsys.readouterr()
-    assert out == ""
-    assert err == (
-        "2 topics were left out\n"
-        "    1,234 sentences \\x1b[2J\n"
-        "1,200 requests, 3 from the cache, 45 tokens, cost $0.5000, 2.1 s\n"
+
+
+def test_rows_that_were_left_out_and_a_limit_are_told_also_without_verbose(capsys):
+    manifest = {**MANIFEST, "limit_reached": "max_cost", "problems": {"unknown_topic": 3}}
+    report_end(manifest, partial="it is half", notes=["Results: r"])
+    assert capsys.readouterr().err == (
+        "done: 485 judged, 2 missing, $0.50\n"
+        "Stopped at max_cost: it is half.\n"
+        "Left out or doubted in the input: 3 unknown_topic\n"
         "Results: r\n"
     )
-
-
-def test_a_limit_is_told_and_ends_with_3(capsys):
-    manifest = {**MANIFEST, "limit_reached": "max_cost"}
     with pytest.raises(typer.Exit) as end:
-        report_end(manifest, counted={}, took="no time", partial="it is half", is_complete=False)
+        exit_unless(False)
     assert end.value.exit_code == INCOMPLETE
-    assert capsys.readouterr().err == "no time\nStopped at max_cost: it is half.\n"
 
 
 @pytest.mark.parametrize(

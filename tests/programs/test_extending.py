@@ -358,7 +358,7 @@ def test_an_answer_that_was_not_made_is_no_zero_of_its_measures(judge, tmp_path)
     path.write_text("".join(json.dumps(row) + "\n" for row in lines), encoding="utf-8")
     given = ("--topics", DEMO / "topics.tsv", "--runs", path, "--model", "lexical")
     code, out, err = judge("run", "length", *given, "--out", tmp_path / "out", "--json")
-    assert (code, "1 unjudged (refused 1)" in err) == (3, True)
+    assert (code, "1 missing" in err) == (3, True)
     [row] = [r for r in rows(out) if (r["topic_id"], r["measure"]) == ("all", "brevity")]
     assert (row["value"], row["low"], row["high"], row["n_unjudged"]) == (1.0, 0.8, 1.0, 1)
     assert judge.printed("score", tmp_path / "out", "--json") == out

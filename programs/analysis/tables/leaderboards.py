@@ -8,20 +8,24 @@ from itertools import chain
 from ....metrics.bootstrap import LEVEL
 from ....records.rows import ScoreRow
 from ....views.numbers import format_number, format_share
-from ....views.table import Cell, Column, Estimate, Kind, Row, Style, Styled, Table
+from ....views.table import Cell, Column, Estimate, Kind, Row, Sides, Style, Styled, Table
 from ...protocols.glossary import meaning
 from ..leaderboards import Group, Leaderboard, Line
 
 POINTS = ("strength", "elo")  # measures of an arena, in points
 _NAMED = 3  # runs that the sentence names
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def leaderboard_table(board: Leaderboard, judge: str = "", *, has_all: bool = False) -> Table:
+def leaderboard_table(
+    board: Leaderboard, judge: str = "", *, has_all: bool = False, names_left_out: bool = True
+) -> Table:
     """The table of one leaderboard.
 
     Args:
         judge: who judged, for the title's line.
         has_all: whether a terminal shows measures that it has no room for in a table below.
+        names_left_out: whether it names those that it leaves out.
     """
     first, *others = board.measures
     estimates = [_estimate(line, first) for line in board.lines]
@@ -55,9 +59,9 @@ def leaderboard_table(board: Leaderboard, judge: str = "", *, has_all: bool = Fa
     ]
     about = meaning(first).text.rstrip(".")
     title = f"{board.title}   {first}: {about[:1].lower()}{about[1:]}".strip()
-    aside = ", ".join(text for text in (_topics(board), _judgements(board), judge) if text)
-    notes = list(_notes(board, has_missing))
-    return Table(title, columns, rows, aside, _rule(board), notes, has_all)
+    aside = ", ".join(text for text in (_topics(board), judge) if text)
+    notes = list(_notes(board))
+    return Table(title, columns, rows, aside, _rule(board), notes, has_all, names_left_out)
 
 
 def name_judges(names: Sequence[str]) -> str:
@@ -186,19 +190,41 @@ def _rule(board: Leaderboard) -> int | None:
     return at[-1] if len(board.leading) < n_tested and at else None
 
 
-def _notes(board: Leaderboard, has_missing: bool) -> Iterator[str]:
+def _notes(board: Leaderboard) -> Iterator[str]:
     if sentence := leader_sentence(board):
         yield sentence
     if n := len(board.untold):
         names = ", ".join(board.untold[:_NAMED]) + (f" and {n - _NAMED:,} more" * (n > _NAMED))
         yield f"not tested, no topic shared with {board.tested[0]}: {names}"
-    first = board.measures[0]
-    counts = [line.answered[first] for line in board.lines if first in line.answered]
-    if any(n != total for n, total in counts):
-        what = "is not in its mean" if board.is_of_answered else "scores 0"
-        yield f"! a topic that a run did not answer {what}"
-    if has_missing:
-        yield "unjudged: missing judgements; the interval is over the judged ones"
+    if unanswered_and_missing := Sides(_unanswered(board), _missing(board)):
+        yield unanswered_and_missing
+
+
+def _unanswered(board: Leaderboard) -> str:
+    """How many topics were not answered, and what that means for a score."""
+    counts = [line.answered.get(board.measures[0], (0, 0)) for line in board.lines]
+    lost = [total - n for n, total in counts if n < total]
+    if not lost:
+        return ""
+    scored = "not in the mean" if board.is_of_answered else "scored 0"
+    if len(lost) > 1:
+        return f"! {_in_words(len(lost))} runs left topics unanswered, {scored}"
+    return f"! {_in_words(lost[0])} topic{'s' * (lost[0] != 1)} unanswered, {scored}"
+
+
+def _in_words(n: int) -> str:
+    return _WORDS[n] if n < len(_WORDS) else f"{n:,}"
+
+
+def _missing(board: Leaderboard) -> str:
+    """How many judgements of the first measure are missing, of all runs; "": it does not say."""
+    rows = _mean_rows(board, board.measures[0])
+    n_missing = sum(row.n_unjudged or 0 for row in rows)
+    n = sum(row.n or 0 for row in rows) + n_missing
+    if not n:
+        return ""
+    of = f"{n_missing:,} of {n:,} judgement{'s' * (n != 1)} missing"
+    return f"{of}; intervals are over the others" if n_missing else of
 
 
 def _mean_rows(board: Leaderboard, measure: str) -> list[ScoreRow]:
@@ -209,12 +235,6 @@ def _topics(board: Leaderboard) -> str:
     totals = {n for line in board.lines for _, n in line.answered.values()}
     n = max(totals, default=0)
     return f"{format_number(n, 0)} topic{'s' * (n != 1)}" if n else ""
-
-
-def _judgements(board: Leaderboard) -> str:
-    """How many judgements the first measure rests on, over all runs."""
-    n = sum(row.n or 0 for row in _mean_rows(board, board.measures[0]))
-    return f"{n:,} judgement{'s' * (n != 1)}" if n else ""
 
 
 def _kind_of(measure: str) -> tuple[Kind, str]:

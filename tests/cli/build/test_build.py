@@ -111,7 +111,7 @@ def test_a_dry_run_tells_the_cost_and_leaves_nothing(judge, coded, tmp_path):
         priced = ["--set", "models.default.price={input: 2.0, output: 8.0}"]
         ran = judge("build", "crux", coded, *model, *priced, "--dry-run", "--out", "c")
         assert ran.code == 0, ran.err
-        assert "Assumed" in ran.out
+        assert "Upper bound" in ran.out
         rows = judge("build", "crux", coded, *model, *priced, "--dry-run", "--json").rows
         assert not server.requests
     assert [row["judge"] for row in rows] == [
@@ -133,7 +133,7 @@ def test_a_topic_that_is_left_out_is_told_and_ends_with_3(judge, coded, tmp_path
         model += [f"models.default.api_base={server.base_url}"]
         ran = judge("build", "crux", coded, *model, "--out", "c")
         assert ran.code == 3
-        assert "kelp: requests not made (refused)" in ran.err
+        assert "kelp: requests failed (refused)" in ran.err
         assert "c/unjudged.jsonl" in ran.err
         server.faults = None
         assert judge("build", "crux", coded, *model, "--out", "c").code == 0

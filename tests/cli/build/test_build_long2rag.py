@@ -86,7 +86,7 @@ def test_a_dry_run_tells_the_cost_and_leaves_nothing(judge, seeds, documents, tm
         what = (seeds, "--documents", documents, "--evolve", 1, *priced)
         ran = build(judge, server, *what, "--out", "c")
         assert ran.code == 0, ran.err
-        assert "Assumed" in ran.out
+        assert "Upper bound" in ran.out
         rows = build(judge, server, *what, "--json").rows
         assert not server.requests
     assert [row["judge"] for row in rows] == [
@@ -106,7 +106,7 @@ def test_a_question_that_is_left_out_is_told_and_ends_with_3(judge, seeds, docum
     with MockServer(brain=fact_brain, faults=no_kelp) as server:
         ran = build(judge, server, seeds, "--documents", documents, "--out", "c")
         assert ran.code == 3
-        assert "kelp: extract not made (refused)" in ran.err
+        assert "kelp: extract failed (refused)" in ran.err
         assert "c/unjudged.jsonl" in ran.err
         server.faults = None
         assert build(judge, server, seeds, "--documents", documents, "--out", "c").code == 0

@@ -44,7 +44,7 @@ def test_only_what_changed_is_asked_again(watched, tide_server, capfd):
     printed = capfd.readouterr().out
     words = map(str.split, printed.splitlines())
     moved = next(line for line in words if line[:2] == ["one", "t1"])
-    assert moved[2:] == ["support_precision", "0.500", "0.667", "+0.167"]
+    assert moved[2:] == ["support_precision", ".500", ".667", "+.167"]
 
 
 def test_a_file_that_is_written_again_as_it_was_is_no_change(watched, tide_server):

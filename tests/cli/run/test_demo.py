@@ -1,6 +1,7 @@
 """The packaged collection through every command: the leaderboard, and what else is printed."""
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -101,14 +102,14 @@ def test_topics_of_a_score_are_those_that_runs_must_answer(judge, tmp_path):
 def test_the_leaderboard_names_the_runs_best_first_and_the_folder(judge, tmp_path):
     ran = judge("run", DEMO, *BANK)
     assert ran.code == 0, ran.err
-    nuggets, support, quotes = ran.out.split("\n\n")
+    nuggets, support, hints = ran.out.split("\n\n")
     runs = ["complete", "miscited", "factdump", "thin"]
     words = [[line.split()[1:2] for line in table.splitlines()] for table in (nuggets, support)]
     named = [[name for (name,) in filter(None, of) if name in runs] for of in words]
     assert named[0] == runs
     assert named[1][-1] == "miscited"
-    assert [line.split()[0] for line in quotes.splitlines()] == ["program", "nuggets", "support"]
-    assert "Results: results/demo" in ran.err
+    assert hints.split("  ")[0] == "why: judge show results/demo complete"  # the last on screen
+    assert re.fullmatch(r"done: \d+ judged, 0 missing, \$0\n", ran.err)
     assert {p.name for p in (tmp_path / "results" / "demo").iterdir()} == {
         "manifest.json", "nuggets.jsonl", "assignments.jsonl", "support.jsonl", "unjudged.jsonl",
         "problems.jsonl", "scores.jsonl", "scores.eval.txt", "journal",

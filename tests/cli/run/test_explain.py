@@ -25,10 +25,10 @@ def server():
 
 def test_explain_asks_every_judge_of_the_run_and_rows_say_why(judge, server, tmp_path):
     model = ["--model", "openai/mock", "--set", f"models.default.api_base={server.base_url}"]
-    ran = judge("run", "support", *DATA, *model, "--explain", "--out", "why", "--quiet")
+    ran = judge("run", "support", *DATA, *model, "--explain", "--out", "why", "--quiet", "-v")
     assert ran.code == 0, ran.err
     assert "quotes that do not stand in the judged text" in ran.err
-    assert ran.out.splitlines()[-1].split()[:4] == ["support", "thin", "demo-bridges", "0"]
+    assert ran.err.splitlines()[2].split()[:4] == ["support", "thin", "demo-bridges", "0"]
     lines = (tmp_path / "why" / "support.jsonl").read_text(encoding="utf-8").splitlines()
     cited = [row for row in map(json.loads, lines) if row["citation"]]
     assert all(row["rationale"] == "It \x1b[2J does." for row in cited)
@@ -58,7 +58,7 @@ def test_quoted_words_cannot_steer_a_terminal(judge, tmp_path):
     for name, row in rows.items():
         (tmp_path / name).write_text(json.dumps(row) + "\n")
     data = ["--topics", "topics.tsv", "--passages", "passages.jsonl", "--runs", "run.jsonl"]
-    ran = judge("run", "support", *data, "--model", "lexical", "--out", "out")
+    ran = judge("run", "support", *data, "--model", "lexical", "--out", "out", "-v")
     assert ran.code == 0, ran.err
-    assert r"The moon \x1b[2Jmakes\u202e the tides." in ran.out
-    assert "\x1b" not in ran.out
+    assert r"\x1b[2Jmakes\u202e" in ran.err
+    assert "\x1b" not in ran.out + ran.err

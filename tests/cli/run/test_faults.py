@@ -234,7 +234,7 @@ def test_a_server_that_fails_from_the_first_on_ends_the_run_and_one_that_dies_do
     ran = judge(*run)
     assert ran.code == 3, ran.err
     assert len(tide_server.requests) == 11
-    assert "39 unjudged (error 39)" in ran.err
+    assert "39 missing" in ran.err
 
 
 def assert_whole(ran, tmp_path, rows_of):

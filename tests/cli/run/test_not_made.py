@@ -64,7 +64,7 @@ def test_a_refused_answer_is_unjudged_and_what_may_be_missing_ends_with_0(loop, 
     with MockServer(brain, faults=no_answer_to_the_third) as server:
         ran = loop(server, "--allow-missing", "50%")
         assert ran.code == 0, ran.err
-        assert "4 judged, 1 unjudged (refused 1)" in ran.err
+        assert "4 judged, 1 missing" in ran.err
         assert bounds(means(ran)["V_strict"]) == (0.5, 0.3333, 0.6667)  # and no .3333
         assert bounds(means(ran)["support_recall"]) == (1.0, 0.6667, 1.0)
         scored = judge("score", "out", "--json")

@@ -1,4 +1,4 @@
-"""A run says of each reason what helps, and "asks again" only where asking can."""
+"""A run says of each reason what helps, and "to retry" only where retrying can."""
 
 import pytest
 from mock_server import Refusal, Status, Truncated
@@ -11,9 +11,11 @@ ONE_BY_ONE = ("--set", "run.concurrency=1", "--set", "models.default.retries=0",
 
 
 def helps(ran):
-    """What stands below `Unjudged ones are in`, by reason and number."""
+    """What stands below `Missing judgements are listed in`, by reason and number."""
     lines = ran.err.splitlines()
-    (first,) = (i for i, line in enumerate(lines) if line.startswith("Unjudged ones are in out"))
+    (first,) = (
+        i for i, line in enumerate(lines) if line.startswith("Missing judgements are listed in out")
+    )
     rest = [line for line in lines[first + 1 :] if line.startswith("  ")]
     return dict(line.strip().split(": ", 1) for line in rest)
 
@@ -26,33 +28,33 @@ def test_each_reason_has_what_helps_and_only_a_failed_call_is_simply_asked_again
     ran = run_tiny(tide_server, "support", *ONE_BY_ONE)
     assert ran.code == 3, ran.err
     help_of = helps(ran)
-    assert help_of["error 1"] == "the same command asks again"
-    assert help_of["refused 1"] == "the model or its filter declined: another model may answer"
+    assert help_of["error 1"] == "run the same command again to retry"
+    assert help_of["refused 1"] == "the model or its filter declined: use another model"
     assert "raise models.default.max_tokens (--set)" in help_of["truncated 2"]
     tide_server.faults = None
     again = run_tiny(tide_server, "support", *ONE_BY_ONE)
     assert again.code == 0, again.err
-    assert "Unjudged ones" not in again.err
+    assert "Missing judgements" not in again.err
 
 
 def test_a_missing_text_is_not_said_to_be_asked_for_again(tide_server, run_tiny, tiny):
     (tiny / "passages.jsonl").write_text('{"docid": "p2", "text": "Of nothing."}\n')
     ran = run_tiny(tide_server, "support", "--quiet")
     assert ran.code == 3, ran.err
-    expected = "asking again cannot help: their texts are missing (data.passages)"
+    expected = "retrying will not help: their texts are missing (data.passages)"
     assert helps(ran) == {"no_passage 6": expected}
-    assert "asks again" not in ran.err
+    assert "to retry" not in ran.err
 
 
 def test_the_same_command_does_go_on_where_a_limit_stopped_it(tide_server, run_tiny):
     ran = run_tiny(tide_server, "support", "--max-calls", 4, "--quiet")
-    assert helps(ran) == {"budget 2": "the same command goes on from here"}
+    assert helps(ran) == {"budget 2": "run the same command again to go on"}
     assert run_tiny(tide_server, "support", "--max-calls", 4, "--quiet").code == 0
 
 
 def test_what_the_cache_lacks_is_asked_for_without_offline(tide_server, run_tiny):
     ran = run_tiny(tide_server, "support", "--offline", "--quiet")
-    assert helps(ran) == {"error 6": "the same command without --offline asks for them"}
+    assert helps(ran) == {"error 6": "run the same command without --offline"}
     assert tide_server.requests == []
 
 
@@ -64,8 +66,8 @@ def test_what_does_not_fit_into_the_context_is_no_case_for_asking_again(
     tide_server.context_length = 1000
     ran = run_tiny(tide_server, "support", *ONE_BY_ONE)
     assert ran.code == 3, ran.err
-    assert "asks again" not in ran.err
-    expected = "longer than the context: a model with a larger one may answer"
+    assert "to retry" not in ran.err
+    expected = "longer than the context of the model: use a model with a larger one"
     assert helps(ran)["error 1"] == expected  # one sentence a call: no window is smaller
 
 
@@ -76,7 +78,7 @@ def test_a_smaller_window_is_advised_only_where_there_is_one(tide_server, run_ti
         tide_server.faults = lambda index, body: Truncated()
         ran = run_tiny(tide_server, "nuggets", *ONE_BY_ONE, *limits, "--force")
         assert ("smaller window" in ran.err) is (window > 1), ran.err
-        assert "asks again" not in ran.err
+        assert "to retry" not in ran.err
 
 
 @pytest.mark.parametrize(
