@@ -58,7 +58,7 @@ class LiteLLMTransport:
         spare_this_machine(url_of(config))
         self._config = config
         self._secrets = secrets_of(config)
-        self._litellm = _import()
+        self._litellm = import_litellm()
 
     async def send(self, body: bytes) -> Completion:
         """One request. Raises: EndpointError, EndpointUnusable."""
@@ -131,7 +131,8 @@ def _text_of(message: Any) -> str:
     return message.content or (f"{THINK}{thought}" if thought else "")
 
 
-def _import() -> Any:
+def import_litellm() -> Any:
+    """LiteLLM, kept quiet. Raises: InputError if it is not installed."""
     if (loaded := sys.modules.get("litellm")) is not None:
         return loaded  # the program's own, set up as it likes
     before = {name: os.environ.get(name) for name in _QUIET}

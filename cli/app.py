@@ -68,6 +68,7 @@ GROUPS = {
     "upkeep": {
         "models": ("views.models", "List open models that can judge, and their settings."),
         "doctor": ("upkeep.doctor", "Check a model's key, endpoint and features."),
+        "prompt": ("upkeep.prompt", "Print what a judge asks, with your item."),
         "cache": ("upkeep.cache", "Show or clear cached replies and vectors."),
         "schema": ("upkeep.configs", "Print the JSON Schema of config files."),
         "export-config": ("upkeep.configs", "Print the complete config of a run or a file."),
@@ -101,7 +102,6 @@ class Commands(TyperGroup):
             formatter.write("\n" if title in (MOST_USED, "judge") else "")
             for i, (name, (_, line)) in enumerate(group.items()):
                 formatter.write(f"  {'' if i else title:9}  {name:13}  {line}\n")
-        formatter.write("\n  judge COMMAND -h explains a command; --version shows the version.\n")
 
 
 def one_command(function: Any) -> typer.Typer:
@@ -141,7 +141,10 @@ def judge(
         ),
     ] = False,
 ) -> None:
-    """Score long RAG answers with LLM judges, and see how far to trust the scores."""
+    """\b
+    Score long RAG answers with LLM judges, and see how far to trust the scores.
+    judge COMMAND -h explains a command; --version shows the version.
+    """
 
 
 def main() -> None:

@@ -172,6 +172,14 @@ class Panel:
         assert isinstance(judge, OwnPlanner)
         return judge
 
+    def use_file(self, path: Path) -> None:
+        """Have `item` be the judge of this YAML file."""
+        self._own = str(path)
+
+    def change(self, name: JudgeName, settings: JudgeConfig) -> None:
+        """Have a judge that is not built yet made with other settings."""
+        self._config = self._config.with_judge(name, settings)
+
     def name_of(self, judge: Judge) -> JudgeName:
         """The name of a judge of this panel. Raises: ValueError if it is none."""
         for name, built in self._judges.items():

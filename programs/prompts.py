@@ -1,0 +1,398 @@
+"""The prompts of any judge as they are sent, with an item of the user's or an example of ours."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import orjson
+
+from ..backends.errors import JudgeError
+from ..backends.gateway import Backend, Reply
+from ..backends.loop import run_sync
+from ..backends.prompt import Prompt
+from ..backends.spending.counting import count_by_litellm
+from ..backends.spending.sizes import CHARS_PER_TOKEN
+from ..backends.wire import Wire
+from ..judges import ItemJudge
+from ..judges.base import Judge
+from ..judges.calls import calls, judge_calls
+from ..judges.finding.accepted_answer import question_with_answer
+from ..judges.fitted.files import JudgeFile, read_judge_file
+from ..judges.makers.question_evolver import Way
+from ..judges.planning.planner import KNOWN, Planner
+from ..judges.table import judge_names
+from ..records.labels.items import ItemRow
+from ..records.reading.nearest import did_you_mean
+from ..records.reading.problems import InputError, Problems
+from .analysis.probe.items import probe_items
+from .config.names import JudgeName
+from .config.sections import Config, JudgeConfig
+from .engine.rehearsal import Rehearsal
+
+ESTIMATED = f"estimate, {CHARS_PER_TOKEN} characters a token"
+_QUESTION = "Why does a lake freeze from the top?"
+_PASSAGE = (
+    "Water is densest at about 4 degrees Celsius. Colder water is lighter and stays at the "
+    "surface, so a lake freezes from the top."
+)
+_OTHER = "Ice slows the loss of heat, and the water below a thick cover stays liquid."
+_POINTS = ["water is densest at about 4 degrees Celsius", "ice protects the water below it"]
+# What stands in each field that the user does not give; a list where a judge takes several.
+_EXAMPLES: dict[str, str | list[str]] = {
+    "question": _QUESTION,
+    "passage": _PASSAGE,
+    "context": _PASSAGE,
+    "document": f"{_PASSAGE}\n\n{_OTHER}",
+    "documents": [_PASSAGE, _OTHER],
+    "passages": [_PASSAGE, _OTHER],
+    "report": f"{_PASSAGE} {_OTHER}",
+    "answer": "Cold water rises, so ice forms at the surface of the lake.",
+    "response": "Cold water rises, so ice forms at the surface of the lake.",
+    "answer_a": "Cold water rises, so ice forms at the surface of the lake.",
+    "answer_b": "Because the air is cold.",
+    "sentence": "A lake freezes from the top because cold water stays there.",
+    "nugget": _POINTS,
+    "nuggets": _POINTS,
+    "texts": [*_POINTS, "ice shields the water under it"],
+    "key_point": _POINTS,
+    "key_points": "\n".join(f"{i}. {text}" for i, text in enumerate(_POINTS, 1)),
+    "claim": ["cold water stays at the surface", "lakes freeze in winter"],
+    "criterion": ["Says at which temperature water is densest", "Mentions salt water"],
+    "sub_narratives": "1. why ice forms at the surface\n2. what happens below the ice",
+    "facet": _QUESTION,
+    "facets": ["what happens below the ice"],
+}
+_OF_JUDGE: dict[str, dict[str, str | list[str]]] = {
+    "accepted_answer": {
+        "answer": [
+            question_with_answer("At which temperature is water densest?", "4 degrees Celsius"),
+            question_with_answer("What happens below the ice?", ""),
+        ]
+    }
+}
+
+
+@dataclass(frozen=True)
+class RenderedPrompt:
+    """One question of a judge, as a model gets it.
+
+    Attributes:
+        judge, version: whose it is. question: its name in judge files and DSPy; of a jury or
+            cascade with the member before it.
+        schema: of the reply; None: the endpoint is told none.
+        tokens, counted_by: of all messages, without the schema.
+        n_more: further calls to the same question that the item takes.
+        from_example: fields that are not the user's.
+    """
+
+    judge: str
+    version: str
+    question: str
+    messages: list[dict[str, str]]
+    schema: dict[str, Any] | None
+    tokens: int
+    counted_by: str
+    n_more: int = 0
+    from_example: tuple[str, ...] = ()
+
+
+def judge_fields(config: Config, name: str) -> tuple[str, ...]:
+    """The fields of an item of a judge. Raises: InputError, see `render_prompts`."""
+    return tuple(_fields(_judge_of(_Capturing(config), config, name)))
+
+
+def known_judges() -> list[str]:
+    """Names of the judges that have a prompt; a YAML file or a judge file is taken, too."""
+    return [name for name in judge_names() if name not in ("item", "rankllm")]
+
+
+def render_prompts(
+    config: Config,
+    name: str,
+    given: Mapping[str, Sequence[str]] | None = None,
+    *,
+    items: Path | None = None,
+    n: int = 1,
+    counted_for: str | None = None,
+) -> list[RenderedPrompt]:
+    """What the judge asks a model about an item: one prompt for each of its questions.
+
+    Nothing is asked: what goes on after a first reply goes on as in a dry run.
+
+    Args:
+        name: of a judge, a YAML file of one, or a judge file.
+        given: field -> values, of which several make a list; the others are of an example.
+        items: a file of items, of which the first n are taken, for a judge that labels items.
+        counted_for: a model by whose tokenizer to count.
+
+    Raises: InputError for an unknown judge, field or model, or items that cannot be read.
+    """
+    panel = _Capturing(config)
+    judge = _judge_of(panel, config, name)
+    from_example: tuple[str, ...] = ()
+    if items is not None:
+        work: list[Awaitable[Any]] = [_ask_items(judge, config, name, items, n)]
+    else:
+        fields = _fields(judge)
+        _check_fields(judge, fields, given or {})
+        from_example = tuple(each for each in fields if each not in (given or {}) and fields[each])
+        work = _ask_one(judge, fields, given or {})
+    for each in work:
+        try:
+            run_sync(_awaited(each))
+        except JudgeError as error:  # after its prompt, or because it has nothing to ask
+            if not panel.sent:
+                raise InputError(f"{name}: {error.detail}") from None
+    return [_rendered(sent, judge, from_example, counted_for) for sent in panel.sent.values()]
+
+
+@dataclass
+class _Sent:
+    member: str
+    judge: Judge
+    prompt: str  # name of its signature
+    body: dict[str, Any]
+    n: int = 0
+
+
+class _Note:
+    """A backend that notes each request, and lets another one answer."""
+
+    def __init__(
+        self, inner: Backend, judge: Judge, member: str, sent: dict[tuple[str, str], _Sent]
+    ) -> None:
+        self.config, self.budget = inner.config, inner.budget
+        self.inner, self.judge, self.member, self.sent = inner, judge, member, sent
+
+    async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
+        """See Backend; the request is made as the gateway makes it."""
+        key = (self.member, prompt.name)
+        if key not in self.sent:
+            asked = prompt.of(inputs)
+            wire = Wire(self.config, asked, asked.shape(inputs))
+            body = orjson.loads(wire.body(asked.escaped(inputs)))
+            self.sent[key] = _Sent(self.member, self.judge, prompt.name, body)
+        self.sent[key].n += 1
+        return await self.inner.ask(prompt, inputs, replicate)
+
+    def varied(self, **settings: Any) -> _Note:
+        """See Backend."""
+        return _Note(self.inner.varied(**settings), self.judge, self.member, self.sent)
+
+    async def aclose(self) -> None:
+        """See Backend."""
+        await self.inner.aclose()
+
+
+class _Capturing(Rehearsal):
+    """Judges set up as for their models; what they would ask is kept in `sent`."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config)
+        self.sent: dict[tuple[str, str], _Sent] = {}
+
+    def _measure(
+        self, name: JudgeName, judge: Judge, settings: JudgeConfig, member: str = ""
+    ) -> None:
+        super()._measure(name, judge, settings, member)
+        assert judge.backend is not None
+        judge.backend = _Note(judge.backend, judge, member, self.sent)
+
+
+def _judge_of(panel: _Capturing, config: Config, name: str) -> Judge:
+    """The judge of a name, a YAML file or a judge file. Raises: InputError."""
+    path = Path(name)
+    if name in known_judges():
+        judge: Judge = panel[name]
+    elif path.suffix in (".yaml", ".yml"):
+        panel.use_file(path)
+        judge = panel["item"]
+    elif name == "item" and config.items.own is not None:
+        panel.use_file(config.items.own)
+        judge = panel["item"]
+    elif path.suffix == ".json" or path.is_file():
+        return _fitted(panel, config, read_judge_file(path), path)
+    else:
+        known = known_judges()
+        what = f"no judge {name!r}{did_you_mean(name, known)}"
+        raise InputError(
+            f"{what}; wanted a YAML file of a judge, a judge file, or one of {', '.join(known)}"
+        )
+    return judge
+
+
+def _fitted(panel: _Capturing, config: Config, state: JudgeFile, path: Path) -> Judge:
+    """The judge of a judge file, which decides what it is asked; cut-offs change no prompt."""
+    if state.judge not in known_judges():
+        what = f"it is of {state.judge!r}, a judge of your own: name its YAML file, and this file"
+        raise InputError(f"{path}: {what} by --set judges.item.state={path}")
+    if state.window is not None and state.window != config.judge(state.judge).window:
+        settings = config.judge(state.judge).model_copy(update={"window": state.window})
+        panel.change(state.judge, settings)
+    judge: Judge = panel[state.judge]
+    try:
+        return judge.fitted(state.model_copy(update={"correction": None, "words": None}))
+    except ValueError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def _fields(judge: Judge) -> dict[str, str | list[str]]:
+    """The fields of an item, with what stands there in the example; "": it may be lacking."""
+    own = _OF_JUDGE.get(judge.name, {})
+    if isinstance(judge, ItemJudge):
+        described = _descriptions(judge)
+        examples = {
+            name: own.get(name) or _EXAMPLES.get(name) or f"({described.get(name, name)})"
+            for name in judge.inputs
+        }
+        for name, example in examples.items():
+            if isinstance(example, list):
+                size = judge.window if name == judge.listed else 1
+                examples[name] = example[:size] if size > 1 else _first(example)
+        optional = ("sub_narratives",) if "sub_narratives" in judge.optional else ()
+        shown = {name: _EXAMPLES[name] for name in optional}
+        return examples | dict.fromkeys(judge.optional, "") | shown
+    fields: dict[str, str | list[str]] = {}
+    for name, parameter in inspect.signature(judge.decide).parameters.items():
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD and isinstance(judge, Planner):
+            described = _descriptions(judge)
+            texts = {
+                each: _first(_EXAMPLES.get(each)) or f"({described[each]})" for each in judge.inputs
+            }
+            fields |= {**texts, KNOWN: ["p1"]} if KNOWN in texts else texts
+        elif name == "way":
+            fields[name] = list(get_args(Way))
+        else:
+            is_needed = parameter.default is inspect.Parameter.empty
+            fields[name] = _EXAMPLES.get(name, f"({name})") if is_needed else ""
+    return fields
+
+
+def _first(example: str | list[str] | None) -> str:
+    return example[0] if isinstance(example, list) else example or ""
+
+
+def _descriptions(judge: Judge) -> dict[str, str]:
+    return {
+        name: str((input_field.json_schema_extra or {}).get("desc", name))
+        for predict in judge.predictors()  # of all members of a jury
+        for name, input_field in predict.signature.input_fields.items()
+    }
+
+
+def _check_fields(
+    judge: Judge, fields: Mapping[str, Any], given: Mapping[str, Sequence[str]]
+) -> None:
+    for name, values in given.items():
+        if name not in fields:
+            what = f"--item {name}: the {judge.name} judge has no such field; there is "
+            raise InputError(what + ", ".join(fields) + did_you_mean(name, fields))
+        is_listed = name == judge.listed if isinstance(judge, ItemJudge) else _is_list(judge, name)
+        if len(values) > 1 and not is_listed:
+            raise InputError(f"--item {name}: given {len(values)} times, wanted once")
+
+
+def _is_list(judge: Judge, name: str) -> bool:
+    parameter = inspect.signature(judge.decide).parameters.get(name)
+    kind = "" if parameter is None else str(parameter.annotation)
+    return name in (KNOWN, "way") or kind.startswith(("Sequence", "Mapping"))
+
+
+def _ask_one(
+    judge: Judge, fields: Mapping[str, Any], given: Mapping[str, Sequence[str]]
+) -> list[Awaitable[Any]]:
+    """What asks about one item, or about several things in one call."""
+    values = {name: text for name, text in fields.items() if text != ""} | {
+        name: list(texts) if len(texts) > 1 or not isinstance(fields[name], str) else texts[0]
+        for name, texts in given.items()
+    }
+    if isinstance(judge, ItemJudge):
+        listed = judge.listed
+        several = values.pop(listed) if listed is not None else [""]
+        several = [several] if isinstance(several, str) else several
+        rows = [
+            ItemRow(line=i, ids={}, inputs={**values, **({listed: text} if listed else {})})
+            for i, text in enumerate(several, 1)
+        ]
+        size = judge.window
+        windows = [list(range(i, min(i + size, len(rows)))) for i in range(0, len(rows), size)]
+        return [judge_calls(judge, rows, windows, concurrency=1)]
+    if isinstance(ways := values.get("way"), list):
+        return [judge.decide(**_typed(judge, {**values, "way": way})) for way in ways]
+    return [judge.decide(**_typed(judge, values))]
+
+
+def _typed(judge: Judge, values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values as the judge's `decide` takes them. Raises: InputError for what is no number."""
+    parameters = inspect.signature(judge.decide).parameters
+    typed: dict[str, Any] = {}
+    for name, value in values.items():
+        kind = str(parameters[name].annotation) if name in parameters else ""
+        texts = [value] if isinstance(value, str) else list(value)
+        if kind == "int":
+            if not value.isdigit():
+                raise InputError(f"--item {name}={value}: wanted a whole number")
+            typed[name] = int(value)
+        elif kind.startswith("Mapping"):
+            typed[name] = {f"p{i}": text for i, text in enumerate(texts, 1)}
+        elif kind == "Sequence[Turn]":
+            typed[name] = [_turn(text) for text in texts]
+        elif kind.startswith("Sequence") or name == KNOWN:
+            typed[name] = texts
+        else:
+            typed[name] = value
+    return typed
+
+
+def _turn(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        what = 'wanted JSON, as {"turn": 1, "action": {"tool": "search", "query": "..."}}'
+        raise InputError(f"--item turns={text}: {what}") from None
+
+
+async def _ask_items(judge: Judge, config: Config, name: str, path: Path, n: int) -> None:
+    if not isinstance(judge, ItemJudge):
+        raise InputError(f"--items {path}: the {judge.name} judge labels no items; use --item")
+    problems = Problems()
+    source = config.changed("items", judge=name if name in judge_names() else None)
+    if source.items.judge is None:
+        is_own = Path(name).suffix in (".yaml", ".yml")
+        source = config.changed("items", judge=name if is_own else judge.name)
+    rows = probe_items(path, judge, source, problems)[:n]
+    await judge_calls(judge, rows, calls(judge, rows), concurrency=1)
+
+
+async def _awaited(work: Awaitable[Any]) -> Any:
+    return await work
+
+
+def _rendered(
+    sent: _Sent, judge: Judge, from_example: tuple[str, ...], counted_for: str | None
+) -> RenderedPrompt:
+    names = {predict.signature.__name__: q for q, predict in sent.judge.questions().items()}
+    question = names.get(sent.prompt, sent.prompt)
+    messages = sent.body["messages"]
+    counted = count_by_litellm(counted_for, messages) if counted_for is not None else None
+    if counted is None:
+        tokens = sum(len(each["content"]) for each in messages) // CHARS_PER_TOKEN
+        has_none = f"; LiteLLM has no tokenizer for {counted_for}" if counted_for else ""
+        counted = tokens, ESTIMATED + has_none
+    form = sent.body.get("response_format", {}).get("json_schema")
+    return RenderedPrompt(
+        judge=judge.name,
+        version=judge.version,
+        question=f"{sent.member} {question}".strip(),
+        messages=messages,
+        schema=form["schema"] if form else None,
+        tokens=counted[0],
+        counted_by=counted[1],
+        n_more=sent.n - 1,
+        from_example=from_example,
+    )
