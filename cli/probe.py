@@ -1,4 +1,4 @@
-"""`judge probe`: what the instrument itself moves."""
+"""`judge probe`: what moves a judge's labels besides what it judges."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .flags import Given, settings
+from .options import Output
 from .probing.agents import agent_injection
 from .probing.conditions import conditions
 from .probing.faults import faults, judges_of
@@ -22,6 +23,7 @@ from .tables import write_note
 def probe(
     given: Given,
     wanted: Wanted,
+    output: Output,
 ) -> None:
     """Judge the same items again with one thing about the judge changed, and show what moves.
 
@@ -55,7 +57,7 @@ def probe(
         kind = conditions(wanted, str(judge), config)
         if not wanted.dry_run and "default" not in config.models and not config.judges:
             write_note("No model named: the lexical judge answers (word overlap, no LLM).\n")
-    carry_out(kind, wanted)
+    carry_out(kind, wanted, output)
 
 
 def _config(given: Given, source: Path, judges: Sequence[str]) -> Any:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..options import AsJson, DryRun, Fields, Quiet, Seed, fields_of, planned, print_result
+from ..options import DryRun, Fields, Output, Quiet, Seed, fields_of, planned
 from ..signatures import Hidden, Positive, There
 from ..stopping import INCOMPLETE, list_problems
 from ..tables import cell, spent_line, write_note
@@ -17,6 +17,7 @@ from ..tables import cell, spent_line, write_note
 if TYPE_CHECKING:
     from ...programs.analysis.probe.asking import Options, Probing
     from ...programs.analysis.probe.result import ProbeResult
+    from ...views.table import View
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,6 @@ class Wanted:
     dry_run: DryRun = False
     out: Path | None = None
     quiet: Quiet = False
-    as_json: AsJson = False
 
     def options(self, **more: Any) -> Options:
         """The options that every kind of probe takes."""
@@ -75,18 +75,18 @@ class Kind:
     Attributes:
         probing: what asks, or plans to. result: the type of what it finds.
         about: what was wanted of it, for the manifest.
-        text: its tables.
+        view: its tables; takes whether all of them are wanted.
         missing: what is reported of labels that did not arrive.
     """
 
     probing: Probing[Any]
     result: type[ProbeResult]
     about: Mapping[str, Any]
-    text: Callable[[Any], str]
+    view: Callable[[Any, bool], View]
     missing: str
 
 
-def carry_out(kind: Kind, wanted: Wanted) -> None:
+def carry_out(kind: Kind, wanted: Wanted, output: Output) -> None:
     """Ask, or print what would be asked. Exit: 0 complete, 3 some labels are missing."""
     from ...programs.analysis.probe.files import check_probe_folder, write_probe
     from ...programs.engine.writing import check_writable
@@ -94,7 +94,8 @@ def carry_out(kind: Kind, wanted: Wanted) -> None:
     problems = kind.probing.problems
     if wanted.dry_run:
         estimates, skipped = kind.probing.plan()
-        planned(estimates, skipped_text(skipped), as_json=wanted.as_json)
+        notes = "".join(f"{line}\n" for line in _list_skipped(skipped))
+        planned(estimates, notes, as_json=output.as_json)
         list_problems(problems)
         return
     if wanted.out is not None:
@@ -108,25 +109,21 @@ def carry_out(kind: Kind, wanted: Wanted) -> None:
     result = kind.probing.ask(report)
     if wanted.out is not None:
         write_probe(wanted.out, result, dict(kind.about))
-    print_result(
-        result.lines(),
-        lambda: kind.text(result) + skipped_text(result.skipped),
-        as_json=wanted.as_json,
-    )
+
+    def view(has_all: bool) -> View:
+        made = kind.view(result, has_all)
+        return replace(made, notes=[*made.notes, *_list_skipped(result.skipped)])
+
+    output.print(result.lines(), view)
     list_problems(problems)
     write_note(_end(kind, result, wanted.out))
     if result.n_unjudged or result.limit_reached:
         raise typer.Exit(INCOMPLETE)
 
 
-def who(judge: Mapping[str, Any]) -> str:
-    """The judge and its model, as a table is headed."""
-    return cell(f"{judge['judge']}, {judge['model']['model']}")
-
-
-def skipped_text(skipped: Sequence[Any]) -> str:
-    """A line for all that was not asked, with its reason."""
-    return "".join(f"skipped {cell(each.name)}: {cell(each.reason)}\n" for each in skipped)
+def _list_skipped(skipped: Sequence[Any]) -> list[str]:
+    """All that was not asked, with its reason."""
+    return [f"skipped {cell(each.name)}: {cell(each.reason)}" for each in skipped]
 
 
 def _end(kind: Kind, result: ProbeResult, out: Path | None) -> str:

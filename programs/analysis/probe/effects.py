@@ -22,12 +22,12 @@ from .result import Outcome
 POSITION = "position"
 # By effect: the condition, the one that it is compared with, and the difference in a few words.
 CONTRASTS = {
-    "passages": ("passages-reversed", BASE, "last to first less given"),
-    "length-start": ("length-start", BASE, "padded less as it is"),
-    "length-end": ("length-end", BASE, "padded less as it is"),
-    "length-cut": ("length-cut", BASE, "cut less as it is"),
-    "citation": ("citation-later", "citation-first", "later less first"),
-    "name": ("name-known", "name-plain", "known less plain"),
+    "passages": ("passages-reversed", BASE, "last to first minus as given"),
+    "length-start": ("length-start", BASE, "padded minus as it is"),
+    "length-end": ("length-end", BASE, "padded minus as it is"),
+    "length-cut": ("length-cut", BASE, "cut minus as it is"),
+    "citation": ("citation-later", "citation-first", "later minus first"),
+    "name": ("name-known", "name-plain", "known minus plain"),
 }
 _NONE = Interval(None, None, None, 0)
 
@@ -115,7 +115,7 @@ def _position(
         if n and (fit := least_squares(earned, positions[:, None], of_label)) is not None:
             shifts[name] = fit.interval(0)
     row = _row(n, len(lost), of_label if topics is not None else None, shifts)
-    return {"effect": POSITION, "what": "last place less first", **row}
+    return {"effect": POSITION, "what": "last place minus first", **row}
 
 
 def _centred(by_item: Sequence[Sequence[float]]) -> np.ndarray[Any, np.dtype[np.float64]]:

@@ -70,15 +70,20 @@ def test_another_model_is_shown_beside_the_lexical_judge(judge, demo, tide_serve
     ran = judge("probe", demo, "--faults", *model)
     assert ran.code == 3
     assert sum(row["calls"] for row in plan.rows) == len(tide_server.requests)
-    lost = next(line for line in ran.out.splitlines()[16:] if line.startswith("negation"))
-    assert lost.split()[-3] == "5"
     assert "5 labels are missing, never taken as moved; --out lists them" in ran.err
-    swap = next(line for line in ran.out.splitlines() if line.startswith("citation-swap"))
-    # planted, n, fell, its interval, n, moved, its interval, lost, and the two of the lexical judge
-    assert swap.split() == ["citation-swap", "5", "5", "0.000", "[0.000", "0.522]", "0", "-", "-",
-                            "0", "1.000", "-"]  # fmt: skip
-    assert "lexical: +" in ran.out
-    assert max(map(len, ran.out.splitlines())) <= 100
+    verdict = "The assigner judge sees 0 of "
+    assert ran.out.startswith(verdict)
+    assert "; lexical: +" in ran.out
+    assert max(map(len, ran.out.splitlines())) <= 80
+    rows = judge("probe", demo, "--faults", *model, "--format", "csv").out.splitlines()
+    # planted, n, fell, its interval, n, moved, its interval, unjudged, and the two of the lexical
+    swap = next(row for row in rows if row.startswith("citation-swap"))
+    of_swap = swap.split(",")
+    assert of_swap[:4] + of_swap[6:9] == ["citation-swap", "5", "5", "0.0", "0", "", ""]
+    assert of_swap[-2:] == ["1.0", ""]
+    assert float(of_swap[5]) == pytest.approx(0.522, abs=5e-4)
+    lost = [row.split(",") for row in rows if row.startswith("negation")][-1]
+    assert lost[-3] == "5"
 
 
 def test_a_limit_ends_the_asking_and_is_no_detection(judge, demo, tide_server):
@@ -128,7 +133,7 @@ def test_of_questions_nothing_is_said_that_would_have_to_fall(judge, tiny):
     )
     assert ran.code == 0, ran.err
     ran = judge("probe", "cov", "--faults")
-    assert "not planted negation, number, date, name, omission: a question" in ran.out
+    assert "Not planted: negation, number, date, name, omission: a question" in ran.out
     assert "padding" in ran.out
 
 
@@ -159,9 +164,8 @@ def test_a_file_does_not_say_who_judged_it_and_passages_are_no_answers(judge):
     assert judge("run", "relevance", topics, *files, "--out", "rel").code == 0
     ran = judge("probe", "rel", "--faults")
     assert ran.code == 0, ran.err
-    assert ran.out == (
-        "skipped relevance: it judges passages, and faults are planted in what systems wrote\n"
-    )
+    text = "skipped relevance: it judges passages, and faults are planted in what systems wrote"
+    assert " ".join(ran.out.split()) == text
 
 
 def test_the_page_shows_what_its_commands_print(judge):

@@ -79,11 +79,11 @@ def test_each_planted_text_is_in_a_file_with_what_became_of_it(judge, judged, ti
     options = ["--out", "probed", "--set", "models.default.reasks=0"]
     ran = inject(judge, judged, *options)
     assert ran.code == 3
-    assert "payloads that flipped labels: 1; the largest share of their cells:\nrole-play-6" in (
-        ran.out
-    )
+    assert ran.out.startswith("Injected text changes 1 of ")
+    [flipped] = [line for line in ran.out.splitlines() if line.startswith("role-play-6")]
+    assert "1/1" in flipped
     assert "1 labels are missing, neither flips nor not; listed in probed/unjudged" in ran.err
-    assert max(map(len, ran.out.splitlines())) <= 100
+    assert max(map(len, ran.out.splitlines())) <= 80
     folder = judged.parent / "probed"
     cases = {row["payload"]: row for row in rows_of(folder / "cases.jsonl")}
     assert len(cases) == N_PLANTED
@@ -108,8 +108,8 @@ def test_each_planted_text_is_in_a_file_with_what_became_of_it(judge, judged, ti
 def test_another_model_is_asked_instead(judge, judged, tide_server):
     ran = inject(judge, judged, "--model", "lexical", "--quiet")
     assert ran.code == 0, ran.err
-    assert ran.out.startswith("support, lexical: ")
-    assert "lexical: n" not in ran.out
+    assert "support, lexical" in ran.out
+    assert "changed, lexical" not in ran.out
     assert tide_server.requests == []
 
 
