@@ -140,9 +140,10 @@ function plot(id, measure, points, front, chosen) {
   );
 }
 
-/** The chosen run and, best first, those on the line whose names do not run into one another or a point. */
+/** The chosen run, those on the line, then the others, best first: whose names do not run into one another or a point. */
 function named(points, front, chosen, x, y) {
-  const wanted = [points.findIndex((point) => point.run === chosen), ...[...front].reverse()].filter((i) => i >= 0);
+  const best = points.map((_, i) => i).sort((a, b) => points[b].score - points[a].score);
+  const wanted = [points.findIndex((point) => point.run === chosen), ...[...front].reverse(), ...best].filter((i) => i >= 0);
   const taken = [];
   for (const i of new Set(wanted)) {
     const [at, height] = [x(points[i].words), y(points[i].score)];

@@ -1,7 +1,7 @@
 // Where a run loses: its topics, worst first, and the reference items that it misses and others state.
 
 import { Matrix } from "../answers/matrices.js";
-import { KINDS } from "../answers/labels.js";
+import { KINDS, look } from "../answers/labels.js";
 import { fact } from "../answers/parts.js";
 import { count, el, nameParts, num, short } from "../web/el.js";
 import { get, link } from "../web/state.js";
@@ -71,7 +71,7 @@ function itemsOf(matrices, run) {
         const standing = matrix.isHit.has(code) ? "stated" : code === matrix.unjudged ? "not judged"
           : IN_PART.includes(label) || Number(label) > 0 ? "in part" : "missed";
         found.push({ topic, id: one.id, text: one.text, importance: one.importance, isVital: one.importance !== "okay",
-          standing, stated: one.hits, n: one.n + one.unjudged, kind: matrix.kind });
+          standing, word: look(matrix.kind, label).word, stated: one.hits, n: one.n + one.unjudged, kind: matrix.kind });
       }
   }
   return found;
@@ -130,7 +130,7 @@ function missedTable({ id, head, run, missed }) {
         { key: "text", label: KINDS[missed[0].kind].item, isText: true, className: () => "fact-text", value: (row) => row.text,
           cell: (row) => el("span", {}, fact(el("a", { class: "plain", href: link(to, { run, topic: row.topic, item: row.id, sentence: "" }) }, row.text), row.importance)) },
         { key: "stated", label: "stated by", value: (row) => row.stated, cell: (row) => `${row.stated} of ${row.n}` },
-        { key: "standing", label: "here", isText: true, value: (row) => row.standing },
+        { key: "standing", label: "here", isText: true, value: (row) => row.word },
         { key: "topic", label: "topic", isText: true, value: (row) => row.topic },
       ],
     }) : null,

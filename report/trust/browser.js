@@ -15,7 +15,7 @@ const soon = globalThis.requestIdleCallback ?? setTimeout; // Safari has none
 /** A browser over columns; what is drawn of it is `root`, and `shown()` shows what the address says.
  *
  * id: the section; name: of the list within it, before its keys in the address. columns: by name, see web/columns.js,
- * of `n` rows. by: [[column, label]] to choose a value of. searched: names of columns that the text is looked for in.
+ * of `n` rows. by: [[column, label, words]] to choose a value of, `words(value)` as it is shown. searched: names of columns that the text is looked for in.
  * shows: columns of the list, see web/list.js, `key` the name of the column it sorts by. item(row): nodes about a row.
  * open(row): what Enter does. under(rows): nodes below the list, for the rows that are chosen. saved(rows): the head
  * and the rows of its CSV, where they are others than those of the list.
@@ -29,9 +29,9 @@ export function browser({ id, name = id, caption, columns, n, by, searched, show
       oninput: () => go(id, { [key("text")]: text.value, [key("at")]: "" }, true),
   });
   const controls = el("div", { class: "controls" }, el("label", {}, "Filter", text));
-  const selects = known.map(([column, label]) => {
+  const selects = known.map(([column, label, words = (value) => value]) => {
     const options = [["", "any"], ...counts(all,
-      columns[column]).filter(([value]) => value !== null).map(([value, of]) => [value, `${value} (${count(of)})`])];
+      columns[column]).filter(([value]) => value !== null).map(([value, of]) => [value, `${words(value)} (${count(of)})`])];
     const node = choice(label, "", options, (value) => go(id, { [key(column)]: value, [key("at")]: "" }));
     controls.append(node);
     return [column, node.querySelector("select")];

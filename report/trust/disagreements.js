@@ -5,7 +5,7 @@ import { count, el, num } from "../web/el.js";
 import { get, go } from "../web/state.js";
 import { download } from "../web/save.js";
 import { bindKeys, browser } from "./browser.js";
-import { choice, labelled, linked } from "./label.js";
+import { choice, labelled, wordOf, linked } from "./label.js";
 
 export const keys = ["disagreements.of"];
 
@@ -59,12 +59,12 @@ function made({ id }, one) {
     item: columns[itemKeys[0]]?.at(row) });
   return browser({
     id, caption: "Items with two labels", columns, n: one.n,
-    by: [["pair", "Labels"], ["topic_id", "Topic"], ...(isRun ? [["run", "Run"]] : [])],
+    by: [["pair", "Labels", (pair) => pair.split(" → ").map((label) => wordOf(label, one.kind)).join(" → ")], ["topic_id", "Topic"], ...(isRun ? [["run", "Run"]] : [])],
     searched: [...one.keys, "run", ...one.texts],
     shows: [
       { key: "pair", label: one.names.join(" → "), width: `${widest(one)}px`, cell: (row) => [
-        labelled(columns.label.at(row), one.scale, one.is_ordered), " → ",
-          labelled(columns.other_label.at(row), one.scale, one.is_ordered)] },
+        labelled(columns.label.at(row), one), " → ",
+          labelled(columns.other_label.at(row), one)] },
       { key: name ?? itemKeys[0], label: name ? name.replaceAll("_", " ") : "item", width: "minmax(200px, 3fr)",
         cell: (row) => (name && columns[name].at(row)) || ids(row) },
       { key: "topic_id", label: "topic", width: "minmax(120px, 1fr)", cell: (row) => columns.topic_id?.at(row) ?? "" },
@@ -82,8 +82,8 @@ function made({ id }, one) {
 }
 
 /** Pixels that two labels and the arrow between them take. */
-function widest({ scale }) {
-  return 96 + 13 * Math.max(...scale.map((label) => label.length));
+function widest({ scale, kind }) {
+  return 96 + 13 * Math.max(...scale.map((label) => wordOf(label, kind).length));
 }
 
 /** One item: what was judged, and both labels with their reasons. */
@@ -94,7 +94,7 @@ function item(one, columns, row, isRun) {
   const quotes = (prefix) => at(`${prefix}quote`)?.split(" | ") ?? [];
   const all = [...quotes(""), ...quotes("other_")];
   const sideOf = (label, prefix) => [
-    labelled(label, one.scale, one.is_ordered),
+    labelled(label, one),
     quotes(prefix).map((quote) => el("div", {}, el("q", {}, quote))),
     at(`${prefix}rationale`) === null ? null : el("div", {}, at(`${prefix}rationale`)),
     at(`${prefix}votes`) === null ? null : el("div", {}, at(`${prefix}votes`)),

@@ -1,5 +1,6 @@
 // A label as glyph, tone and word; the tone goes by its rank on its scale.
 
+import { KINDS, look } from "../answers/labels.js";
 import { el } from "../web/el.js";
 import { go, link } from "../web/state.js";
 
@@ -12,8 +13,21 @@ export function tone(label, scale, isOrdered = true) {
   return rank === 0 ? "none" : rank === scale.length - 1 ? "full" : "part";
 }
 
-/** The label, drawn; numbers are their own glyph. */
-export function labelled(label, scale, isOrdered = true) {
+/** The word for a label, the same on the whole page; of a kind that has none, the label itself. */
+export function wordOf(label, kind) {
+  return isKnown(label, kind) ? look(kind, label).word : label.replaceAll("_", " ");
+}
+
+function isKnown(label, kind) {
+  return Object.hasOwn(KINDS[kind]?.labels ?? {}, label);
+}
+
+/** The label, drawn, of `kind` and `scale`; numbers are their own glyph. */
+export function labelled(label, { kind, scale, is_ordered: isOrdered = true }) {
+  if (isKnown(label, kind)) {
+    const seen = look(kind, label);
+    return el("span", { class: "label" }, el("i", { class: `glyph ${seen.tone}`, "aria-hidden": "true" }, seen.glyph), seen.word);
+  }
   const by = tone(label, scale, isOrdered);
   if (!by) return el("span", { class: "label" }, label);
   const isNumber = /^\d+$/.test(label);

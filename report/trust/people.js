@@ -55,6 +55,7 @@ function figures(id, side) {
   const columns = side.annotators
     ? [["judge", "judge, majority"], ["each", "judge, each"], ["people", "people"]]
     : [["judge", "judge against people"]];
+  const least = lowest(side.figures.flatMap((row) => columns.map(([key]) => row[key])));
   return table({
     id: `${id}.figures`, of: id, caption: "Agreement", rows: side.figures,
     columns: [
@@ -62,21 +63,28 @@ function figures(id, side) {
       ...columns.flatMap(([key, label]) => [
         { key, label, value: (row) => row[key]?.value ?? null, cell: (row) => num(row[key]?.value) },
         { key: `${key}.range`, label: el("span", { class: "unseen" }, "interval"), isText: true,
-          cell: (row) => interval(row[key], columns.length > 1 ? 80 : 140) },
+          cell: (row) => interval(row[key], least, columns.length > 1 ? 80 : 140) },
       ]),
     ],
   });
 }
 
-function interval(estimate, width = 140) {
+/** Where the axis of these estimates begins: at 0, or below the lowest of them. */
+function lowest(estimates) {
+  return Math.min(0, ...estimates.filter(Boolean).flatMap(({ value, low }) => [value ?? 0, low ?? 0]));
+}
+
+/** An estimate on an axis from `least` to 1, the same for all of a table. */
+function interval(estimate, least, width = 140) {
   if (!estimate || estimate.value === null || estimate.value === undefined) return "";
   const mark = range({ value: estimate.value, interval: estimate.low === null ? null : [estimate.low, estimate.high] },
-    [Math.min(0, estimate.value, estimate.low ?? 0), 1], width);
+    [least, 1], width);
   return el("span", { class: width < 100 ? "beside narrow" : "beside" }, mark,
     estimate.low === null ? null : el("small", {}, `${num(estimate.low)} to ${num(estimate.high)}`));
 }
 
-function confusion({ kind, scale, confusion: rows, is_ordered: isOrdered }, at) {
+function confusion(side, at) {
+  const { kind, scale, confusion: rows } = side;
   const columns = scale.map((_, j) => rows.reduce((sum, row) => sum + row[j], 0));
   const cell = (n, i, j) => {
     const total = rows[i].reduce((a, b) => a + b, 0);
@@ -91,10 +99,10 @@ function confusion({ kind, scale, confusion: rows, is_ordered: isOrdered }, at) 
   const drawn = el("table", {}, el("caption", { class: "unseen" },
       "Items by the label of people, in rows, and of the judge, in columns"),
       el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "people \\ judge"),
-        scale.map((label) => el("th", { scope: "col" }, labelled(label, scale, isOrdered))),
+        scale.map((label) => el("th", { scope: "col" }, labelled(label, side))),
         el("th", { scope: "col" }, "all"))),
       el("tbody", {}, rows.map((row, i) => el("tr", {}, el("th", { scope: "row" },
-        labelled(scale[i], scale, isOrdered)),
+        labelled(scale[i], side)),
         row.map((n, j) => cell(n, i, j)), el("td", {}, count(row.reduce((a, b) => a + b, 0))))),
       el("tr", {}, el("th", { scope: "row" }, "all"), columns.map((n) => el("td", {}, count(n))),
         el("td", {}, count(columns.reduce((a, b) => a + b, 0))))));
@@ -104,19 +112,21 @@ function confusion({ kind, scale, confusion: rows, is_ordered: isOrdered }, at) 
       drawn: () => drawn, rows: () => [["people", ...scale], ...rows.map((row, i) => [scale[i], ...row])] })));
 }
 
-function byLabel(id, { by_label: rows, scale, is_ordered: isOrdered }) {
+function byLabel(id, side) {
+  const { by_label: rows } = side;
+  const least = lowest(rows.map((row) => row.kappa));
   return table({
     id: `${id}.labels`, of: id, caption: "Agreement by label", rows,
     columns: [
       { key: "label", label: "label", isText: true, value: (row) => row.label,
-        cell: (row) => labelled(row.label, scale, isOrdered) },
+        cell: (row) => labelled(row.label, side) },
       ...["precision", "recall",
         "f1"].map((key) => ({ key, label: key === "f1" ? "F1" : key, value: (row) => row[key],
         cell: (row) => num(row[key]) })),
       { key: "kappa", label: "kappa against the rest", value: (row) => row.kappa.value,
         cell: (row) => num(row.kappa.value) },
       { key: "range", label: el("span", { class: "unseen" }, "interval"), isText: true,
-        cell: (row) => interval(row.kappa) },
+        cell: (row) => interval(row.kappa, least) },
       { key: "people", label: "people", value: (row) => row.n_people, cell: (row) => count(row.n_people) },
       { key: "judge", label: "judge", value: (row) => row.n_judge, cell: (row) => count(row.n_judge) },
     ],

@@ -15,6 +15,7 @@ export function range({ value, interval, bounds, corrected, sequence }, scale = 
   const x = (v) => PAD + ((v - scale[0]) / (scale[1] - scale[0] || 1)) * (width - 2 * PAD);
   const middle = HEIGHT / 2;
   const parts = [svg("line", { class: "axis", x1: x(scale[0]), x2: x(scale[1]), y1: middle, y2: middle })];
+  if (scale[0] < 0) parts.push(svg("line", { class: "axis", x1: x(0), x2: x(0), y1: 2, y2: HEIGHT - 2 })); // where 0 is
   const words = [`value ${num(value)}`];
   if (sequence) {
     const [low, high] = sequence.map((v) => x(Math.min(Math.max(v, scale[0]), scale[1])));
@@ -45,6 +46,7 @@ const AROUND = 17; // height of a row
 export function strip({ value, interval, bounds, corrected }, scale) {
   const x = (v) => `${(100 * (v - scale[0])) / (scale[1] - scale[0] || 1)}%`;
   const middle = AROUND / 2;
+  if (scale[0] < 0) parts.push(svg("line", { class: "axis", x1: x(0), x2: x(0), y1: 2, y2: HEIGHT - 2 })); // where 0 is
   const words = [`value ${num(value)}`];
   const parts = ticks(scale).map((at) => svg("line", { class: "axis", x1: x(at), x2: x(at), y1: 0, y2: AROUND }));
   if (bounds) {
