@@ -69,15 +69,22 @@ def run(data, server, tmp_path):
     return judged
 
 
-@pytest.mark.parametrize(("program", "other"), [("support", "sentence"), ("relevance", "question")])
+@pytest.mark.parametrize(
+    ("program", "inputs"),
+    [
+        ("support", ["passage", "title", "sentence"]),
+        ("relevance", ["question", "passage", "title"]),
+    ],
+)
 def test_a_title_is_shown_where_there_is_one_and_nothing_is_said_of_it_elsewhere(
-    run, program, other
+    run, program, inputs
 ):
     asked = run(program)
+    untitled_inputs = [name for name in inputs if name != "title"]
     assert {text: list(input_of(body)) for text, body in asked.items()} == {
-        "It pulls the sea.": ["passage", "title", other],
-        "Kelp bends.": ["passage", other],
-        "Wind blows.": ["passage", other],
+        "It pulls the sea.": inputs,
+        "Kelp bends.": untitled_inputs,
+        "Wind blows.": untitled_inputs,
     }
     assert input_of(asked["It pulls the sea."])["title"] == WITH
     system = {text: body["messages"][0]["content"] for text, body in asked.items()}

@@ -79,7 +79,7 @@ def test_people_are_asked_for_grades_of_the_scale_with_the_parts_before_them(run
     task = task_of([out], "relevance", Problems())
     words = [one.word for one in shown_labels("relevance", task.scale)]
     assert words[-2:] == ["two or three parts", "four parts or more"]
-    assert "2: one part." in task.guidelines
+    assert "2: the passage answers one part in detail." in task.guidelines
     [parts] = [t.text for t in task.shown(("t1", "p1")) if t.of == "sub_narratives"]
     assert parts.splitlines() == [f"{i}. {part}" for i, part in enumerate(PARTS, 1)]
     sheet = next_labels([out], 2, Problems())
