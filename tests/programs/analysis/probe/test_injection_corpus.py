@@ -121,8 +121,8 @@ def test_no_payload_can_leave_its_fence_forge_a_field_or_change_another_text(nam
         inputs = judge.call_inputs([item.inputs for item in case.items])
         *fixed, last = prompt.messages(inputs)
         assert fixed == prompt.of(inputs).fixed
-        head, line, tail = last["content"].split("\n")
-        assert (head, tail) == ("<data>", "</data>")
+        head, line, tail, end = last["content"].split("\n")
+        assert (head, tail, end) == ("<data>", "</data>", "Return only the JSON object.")
         assert "<" not in line
         assert "[[" not in line
         assert json.loads(line) == inputs

@@ -237,7 +237,7 @@ def test_the_judge_without_a_model_is_the_same_under_every_condition(nuggets):
     )
     options = Options(kinds=("labels", "order", "batch", "input"))
     graded = probe(grades, "relevance", load_config(None, {}), Problems(), options)
-    assert [row["condition"] for row in graded.rows] == ["base", "input-question"]
+    assert [row["condition"] for row in graded.rows] == ["base", "input-passage"]
     assert {each.name for each in graded.skipped} == {"labels", "order", "batch"}
     assert graded.rows[1]["runs"] is None
 
