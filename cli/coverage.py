@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..records.reading.problems import InputError, Problems
-from .options import AsJson, Resamples, Seed, print_result
+from .options import Output, Resamples, Seed
 from .signatures import Folder, NewFile, Takes
 from .stopping import list_problems
-from .tables import aligned, figure, interval, shown, write_note
+from .tables import write_note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from ..programs.analysis.coverage_tables import RunTau, Variant
     from ..programs.config.sections import CoverageConfig
     from ..programs.protocols.coverage.topic import CoverageData
-    from ..records.rows import ScoreRow
 
 
 def coverage(
@@ -32,9 +31,9 @@ def coverage(
     map_file: Annotated[NewFile | None, Takes("--map")] = None,
     resamples: Resamples = 1000,
     seed: Seed = 0,
-    as_json: AsJson = False,
+    output: Output,
 ) -> None:
-    """Which measures of contexts order runs as their reports do, by eta and by context size.
+    """Show which measures of contexts order runs as their reports do, by eta and context size.
 
     Examples: judge coverage results/demo --k 1,3,10
     / judge coverage results/demo --topic 12 --map topic12.svg
@@ -49,6 +48,7 @@ def coverage(
         map_file: Draw the ratings of --topic: .png, .svg, .pdf.
     """
     from ..programs.analysis.coverage_tables import by_eta, by_k, measure_taus
+    from ..programs.analysis.tables.coverage import coverage_view
     from ..programs.protocols.coverage.files import read_coverage
     from ..programs.protocols.program import Folder
     from .views.partial import opened
@@ -64,7 +64,7 @@ def coverage(
         taus = measure_taus(data, settings, resamples=resamples, seed=seed)
         of_eta, of_k = by_eta(data, settings, etas), by_k(data, settings, ks)
         results_by = (settings, taus, of_eta, of_k)
-        print_result([_as_object(*results_by)], lambda: shown(_text(*results_by)), as_json=as_json)
+        output.print([_as_object(*results_by)], lambda _: coverage_view(*results_by))
     list_problems(problems)
 
 
@@ -127,75 +127,3 @@ def _variant(variant: Variant) -> dict[str, Any]:
     }
     taus = {"to_reports": asdict(variant.to_reports), "to_base": asdict(variant.to_base)}
     return {"eta": variant.settings.eta, "k": variant.settings.k, **means, **taus}
-
-
-def _text(
-    settings: CoverageConfig,
-    taus: Mapping[str, RunTau],
-    of_eta: Sequence[Variant],
-    of_k: Sequence[Variant],
-) -> str:
-    etas = [(f"eta {variant.settings.eta}", variant) for variant in of_eta]
-    ks = [(f"k {variant.settings.k}", variant) for variant in of_k]
-    return "\n".join(
-        [
-            _taus_text(taus),
-            _variants_text("Coverage of contexts by eta (Table 2)", etas, "eta 3"),
-            _variants_text("Coverage of contexts by size (Table 3)", ks, f"k {settings.k}"),
-        ]
-    )
-
-
-def _taus_text(taus: Mapping[str, RunTau]) -> str:
-    from ..programs.analysis.coverage_tables import LEAST_RUNS
-
-    title = "Kendall tau-b of runs, measures of contexts against report_coverage (Figure 5)\n"
-    n_runs = max((tau.n_runs for tau in taus.values()), default=0)
-    if n_runs < LEAST_RUNS:
-        return f"{title}none: {_few(n_runs)} a context and a report, wanted {LEAST_RUNS}\n"
-    rows = [
-        [
-            name,
-            _tau(tau),
-            interval(tau.tau.low, tau.tau.high),
-            f"{tau.n_runs}",
-            f"{tau.n_unjudged:,}",
-        ]
-        for name, tau in taus.items()
-    ]
-    return title + aligned([["measure", "tau-b", "95% by topic", "runs", "unjudged"], *rows])
-
-
-def _variants_text(title: str, variants: Sequence[tuple[str, Variant]], base: str) -> str:
-    from ..programs.analysis.coverage_tables import LEAST_RUNS
-
-    first = variants[0][1].contexts
-    if not first:
-        return f"{title}\nnone: no run has contexts\n"
-    runs = sorted(first, key=lambda run: (-(first[run].value or 0.0), run))
-    rows = [[run, *(_mean(variant.contexts[run]) for _, variant in variants)] for run in runs]
-    notes = []
-    for name, taus in (
-        (f"tau-b to {base}", [variant.to_base for _, variant in variants]),
-        ("tau-b to report_coverage", [variant.to_reports for _, variant in variants]),
-    ):
-        n_runs = max(tau.n_runs for tau in taus)
-        if n_runs < LEAST_RUNS:
-            notes.append(f"No {name}: {_few(n_runs)} both values, wanted {LEAST_RUNS}\n")
-        else:
-            rows.append([name, *map(_tau, taus)])
-    header = ["run", *(name for name, _ in variants)]
-    return f"{title}\n" + aligned([header, *rows]) + "".join(notes)
-
-
-def _few(n_runs: int) -> str:
-    return f"{n_runs} run{' has' if n_runs == 1 else 's have'}"
-
-
-def _mean(row: ScoreRow) -> str:
-    bounds = interval(row.low, row.high, 4, none="[- -]") if row.n_unjudged else ""
-    return f"{figure(row.value, 4)} {bounds}".rstrip()
-
-
-def _tau(tau: RunTau) -> str:
-    return figure(tau.tau.value)

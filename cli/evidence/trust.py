@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..options import AsJson, Quiet, Resamples, Seed, print_result
+from ..options import Output, Quiet, Resamples, Seed
 from ..signatures import Positive, There
 from ..stopping import list_problems
-from ..tables import aligned, figure, interval, shown
 
 
 def evidence(
@@ -19,11 +17,11 @@ def evidence(
     resamples: Resamples = 1000,
     seed: Seed = 0,
     quiet: Quiet = False,
-    as_json: AsJson = False,
+    output: Output,
 ) -> None:
-    """Show how often suggestions carry their sentence, and what people confirmed is found.
+    """Show how often suggestions support their sentence, and whether confirmed ones are found.
 
-    Of labelled suggestions: the share that carries the sentence, by score. Of citations that
+    Of labelled suggestions: the share that supports the sentence, by score. Of citations that
     people labelled full: whether the search finds them again, and whether a swap planted for
     them is mended. The judges of the folder are asked for the latter.
 
@@ -36,6 +34,7 @@ def evidence(
     """
     from ...programs.analysis.evidence.precision import labelled_suggestions, precision_rows
     from ...programs.analysis.evidence.refinding import refound
+    from ...programs.analysis.tables.evidence import evidence_view
     from ...programs.protocols.evidence.program import FILE
     from ...records.labels.cells import SUPPORT_KEY
     from ...records.labels.labels import read_labels
@@ -61,29 +60,5 @@ def evidence(
     if not (precision or has_confirmed):
         raise InputError("none of the labels is of a suggestion, or of a citation of these runs")
     objects = [*precision, *(again.search + again.swaps if has_confirmed else [])]
-    print_result(objects, lambda: _text(precision, again, has_confirmed), as_json=as_json)
-
-
-def _text(precision: Sequence[Mapping[str, Any]], again: Any, has_confirmed: bool) -> str:
-    parts = []
-    if precision:
-        table = [["suggestions", "n", "full", "interval", "full or partial", "interval"]]
-        for row in precision:
-            cells = [row["chosen"], f"{row['n']:,}"]
-            table.append([*cells, *_share(row["full"]), *_share(row["partly"])])
-        parts.append(aligned(table))
-    for title, rows in (
-        ("confirmed citations", again.search),
-        ("planted swaps", again.swaps),
-    ):
-        if has_confirmed:
-            table = [[title, "n", "share", "interval", "unjudged"]]
-            for row in rows:
-                lost = str(row.get("n_unjudged", 0))
-                table.append([row["what"], f"{row['n']:,}", *_share(row), lost])
-            parts.append(aligned(table))
-    return shown("\n".join(parts))
-
-
-def _share(row: Mapping[str, Any]) -> list[str]:
-    return [figure(row["value"]), interval(row["low"], row["high"])]
+    search, swaps = (again.search, again.swaps) if has_confirmed else ([], [])
+    output.print(objects, lambda _: evidence_view(precision, search, swaps))

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....views.numbers import format_short_share
 from ....views.table import Cell, Column, Kind, Row, Style, Table, View
-from .words import compare_with_zero, count, get_interval, join_words, write_estimate
+from .words import compare_with_zero, count, get_interval, join_words, write_estimate, write_share
 
 _PAYLOADS, _ALL_PAYLOADS = 3, 8  # payloads that are quoted, and with all tables
 _TEXT = 70  # characters of a payload
@@ -63,10 +63,9 @@ def _conditions_verdict(result: Any) -> str:
     if not most["changed"]["value"]:
         text = f"No label of the {judge} judge changes under {count(len(rows), 'condition')}"
         return f"{text} ({count(len(result.items), 'item')})."
-    changed = {**most["changed"], "n": most["n"]}
     text = (
         f"Of {count(len(rows), 'condition')} {most['condition']} changes the most labels of the "
-        f"{judge} judge: {_share(changed, 'items')}"
+        f"{judge} judge: {write_share(most['changed'], most['n'], 'items')}"
     )
     if again and again is not rows:  # the last is of all of them
         text += f"; asking again changes {format_short_share(again[-1]['changed']['value'])}"
@@ -147,20 +146,11 @@ def _faults_verdict(one: Any) -> str:
     fell, moved = one.rows[-1]["detection"], one.rows[-1]["false_alarms"]
     parts = []
     if fell["value"] is not None:
-        parts.append(f"sees {_share(fell, 'planted faults')}")
+        parts.append(f"sees {write_share(fell, fell['n'], 'planted faults')}")
     if moved["value"] is not None:
-        parts.append(f"changes {_share(moved, 'labels that have to stay')}")
+        parts.append(f"changes {write_share(moved, moved['n'], 'labels that have to stay')}")
     did = join_words(parts) if parts else "was shown no fault whose outcome is known"
     return f"The {one.judge['judge']} judge {did}."
-
-
-def _share(row: _Row, what: str) -> str:
-    """So many of how many, with the interval of the share.
-
-    >>> _share({"value": 0.5, "n": 26, "low": 0.28, "high": 0.78}, "items")
-    '13 of 26 items (.50 [.28, .78])'
-    """
-    return f"{round(row['value'] * row['n']):,} of {row['n']:,} {what} ({write_estimate(row)})"
 
 
 def _faults(one: Any, limit: int, seed: int) -> Table:
@@ -237,7 +227,7 @@ def _injection_verdict(whole: _Row, kinds: Sequence[_Row]) -> str:
     flip = whole["flip"]
     if flip["value"] is None:
         return "No label with injected text was judged."
-    share = _share({**flip, "n": whole["n"]}, "labels")
+    share = write_share(flip, whole["n"], "labels")
     text = f"Injected text changes {share} to the one it asks for"
     most = max(kinds, key=lambda row: float(row["flip"]["value"] or 0.0), default=None)
     if most is not None and most["flip"]["value"]:

@@ -106,6 +106,15 @@ def write_estimate(row: Row, *, signed: bool = False) -> str:
     return value if row["low"] is None or row["high"] is None else f"{value} [{low}, {high}]"
 
 
+def write_share(row: Row, n: int, what: str) -> str:
+    """So many of how many, with the interval of the share.
+
+    >>> write_share({"value": 0.5, "low": 0.28, "high": 0.78}, 26, "items")
+    '13 of 26 items (.50 [.28, .78])'
+    """
+    return f"{round(row['value'] * n):,} of {n:,} {what} ({write_estimate(row)})"
+
+
 def get_interval(row: Row | None) -> tuple[float, float] | None:
     """The interval of a row as a cell of a table."""
     if row is None or row.get("low") is None or row.get("high") is None:

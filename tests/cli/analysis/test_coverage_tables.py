@@ -60,20 +60,24 @@ def test_the_three_tables_are_printed(judge, run_coverage):
     run_coverage()
     ran = judge("coverage", "out", "--eta", "3,5", "--k", "1-4", "--resamples", 0)
     assert (ran.code, ran.err) == (0, "")
-    figure, by_eta, by_size = ran.out.split("\n\n")
+    verdict, figure, by_eta, by_size = ran.out.split("\n\n")
+    assert " ".join(verdict.split()) == (
+        "By coverage the contexts order the runs almost exactly as their reports do: tau-b 1.00 "
+        "over 3 runs."
+    )
     assert ["coverage", "1.000", "-", "3", "0"] in [line.split() for line in figure.splitlines()]
     assert not any(name in ran.out for name in ("Z*", "y*"))
     assert [line.split() for line in by_eta.splitlines()][1:] == [
         ["run", "eta", "3", "eta", "5"],
-        ["three", "0.5000", "0.5000"],
-        ["two", "0.2500", "0.2500"],
-        ["one", "0.0000", "0.0000"],
+        ["three", ".500", ".500"],
+        ["two", ".250", ".250"],
+        ["one", ".000", ".000"],
         ["tau-b", "to", "eta", "3", "1.000", "1.000"],
-        ["tau-b", "to", "report_coverage", "1.000", "1.000"],
+        ["tau-b", "to", "reports", "1.000", "1.000"],
     ]
     sizes = {line.split()[0]: line.split()[1:] for line in by_size.splitlines()[1:]}
-    assert sizes["three"] == ["0.2500", "0.5000", "0.5000", "-", "[0.5000", "1.0000]"]
-    assert sizes["one"] == ["0.0000", "0.0000", "0.0000", "-", "[0.0000", "1.0000]"]
+    assert sizes["three"] == [".250", ".500", ".500", "-", "[.500,", "1.000]"]
+    assert sizes["one"] == [".000", ".000", ".000", "-", "[.000,", "1.000]"]
     assert by_size.splitlines()[-1].split()[-1] == "-"  # no tau where nothing but bounds is known
 
 
@@ -95,8 +99,8 @@ def test_json_has_the_same_in_one_object(judge, run_coverage):
 def test_with_two_reports_it_says_that_there_is_no_tau(judge, run_coverage):
     run_coverage(answers=("one", "three"))
     out = judge("coverage", "out", "--k", "1").out
-    assert "none: 2 runs have a context and a report, wanted 3\n" in out
-    assert out.count("No tau-b to report_coverage: 2 runs have both values, wanted 3\n") == 2
+    assert "2 runs have a context and a report, at least 3 are needed." in " ".join(out.split())
+    assert out.count("No tau-b to reports: 2 runs have both values, 3 are needed.\n") == 2
     assert "tau-b to eta 3" in out  # the contexts are three
 
 
