@@ -50,7 +50,7 @@ class Relevance(Program):
     reads = ("question", "title", "passage")
     takes = "relevance"
     meanings: ClassVar[Meanings] = {
-        "nDCG": "How early the well graded passages stand, against the best order of them.",
+        "nDCG": "How early the well graded passages come, compared with their best order.",
         "P(rel=2)": "Share of the passages above the cut that are graded 2 or better.",
         "AP(rel=2)": "Average precision, where grades of 2 or better are relevant.",
     }

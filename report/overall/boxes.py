@@ -151,7 +151,8 @@ def _word(strength: Strength) -> str:
 
 def _kappa(strength: Strength) -> str:
     name = strength.kappa.replace("kappa", "κ")
-    return f"{name} {'undefined' if strength.value is None else format_short_share(strength.value)}"
+    value = "undefined" if strength.value is None else format_short_share(strength.value)
+    return f"{name}\N{NO-BREAK SPACE}{value}"
 
 
 def _missing(source: Source) -> Mapping[str, Any]:

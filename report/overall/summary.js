@@ -9,7 +9,7 @@ export const keys = [];
 export function draw({ data, head }) {
   const has = (section) => head.sections.some(({ id }) => id === section);
   return [
-    el("p", { class: "group" }, data.group, " ", el("span", { class: "about" }, data.about)),
+    el("p", { class: "leaders" }, data.group, " ", el("span", { class: "about" }, data.about)),
     el("div", { class: "boxes" }, data.boxes.map((one) => box(one, has))),
   ];
 }
@@ -21,9 +21,14 @@ function box({ question, section, verdict, is_warning: isWarning, lines, notes, 
     el("h2", {}, has(section) ? el("a", { href: link(section) }, question) : question),
     el("p", { class: isWarning ? "verdict warned" : "verdict" }, verdict),
     lines.map(({ text, is_warning: warns }) => el("p", { class: warns ? "warned" : null }, text)),
-    command ? el("pre", {}, el("code", {}, command)) : null,
+    command ? el("pre", {}, el("code", {}, whole(command))) : null,
     notes.length ? folded(notes, has) : null,
   );
+}
+
+/** A command whose options are not broken at their hyphens. */
+function whole(command) {
+  return command.split(/(?<=\s)/).map((word) => (word.startsWith("-") ? [el("b", {}, word.trim()), /\s*$/.exec(word)[0]] : word));
 }
 
 function folded(notes, has) {

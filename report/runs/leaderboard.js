@@ -87,7 +87,7 @@ function fewFigures({ board, measure, data, rows }) {
     ...words(data, measure, "extra"),
     ...answered(board, rows, "extra"),
     ...(rows.some((row) => row.n_unjudged) ? [unjudgedColumn("extra")] : []),
-    { key: "range", label: el("span", {}, el("span", { class: "unseen" }, "mean and interval"), axis(board.scale)), kind: "whiskers", cell: (row) => strip(drawn(row), board.scale) },
+    { key: "range", label: el("span", {}, el("span", { class: "unseen" }, "mean and interval"), axis(board.scale)), kind: "whiskers", cell: (row) => strip(drawn(row), board.scale, rows.length > FEW ? 17 : 22) },
     ...intervals(rows, digits).map((column) => ({ ...column, isUndrawn: true })),
   ];
 }

@@ -40,15 +40,14 @@ export function range({ value, interval, bounds, corrected, sequence }, scale = 
   return svg("svg", { class: "range", role: "img", "aria-label": words.join(", "), width, height: HEIGHT }, parts);
 }
 
-const AROUND = 17; // height of a row
+const AXIS = 17; // height of the axis of strips
 
 /** The same on a scale as wide as its cell, with a line at each tick; see `axis`. */
-export function strip({ value, interval, bounds, corrected }, scale) {
+export function strip({ value, interval, bounds, corrected }, scale, height) {
   const x = (v) => `${(100 * (v - scale[0])) / (scale[1] - scale[0] || 1)}%`;
-  const middle = AROUND / 2;
-  if (scale[0] < 0) parts.push(svg("line", { class: "axis", x1: x(0), x2: x(0), y1: 2, y2: HEIGHT - 2 })); // where 0 is
+  const middle = height / 2;
   const words = [`value ${num(value)}`];
-  const parts = ticks(scale).map((at) => svg("line", { class: "axis", x1: x(at), x2: x(at), y1: 0, y2: AROUND }));
+  const parts = ticks(scale).map((at) => svg("line", { class: "axis", x1: x(at), x2: x(at), y1: 0, y2: height }));
   if (bounds) {
     const [a, b] = bounds.map(x);
     parts.push(svg("line", { class: "bracket", x1: a, x2: b, y1: middle + 5, y2: middle + 5 }),
@@ -65,14 +64,14 @@ export function strip({ value, interval, bounds, corrected }, scale) {
       svg("path", { class: "diamond", d: `M0 ${middle - 5}l5 5-5 5-5-5z` })));
     words.push(`corrected with labels ${num(corrected)}`);
   }
-  return svg("svg", { class: "interval", role: "img", "aria-label": words.join(", "), width: "100%", height: AROUND, overflow: "visible" }, parts);
+  return svg("svg", { class: "interval", role: "img", "aria-label": words.join(", "), width: "100%", height, overflow: "visible" }, parts);
 }
 
 /** The numbers at the ticks of a scale. */
 export function axis(scale) {
   const x = (v) => `${(100 * (v - scale[0])) / (scale[1] - scale[0] || 1)}%`;
   const digits = scale[1] > 20 ? 0 : Math.max(...ticks(scale).map((at) => String(at).split(".")[1]?.length ?? 0));
-  return svg("svg", { class: "interval", "aria-hidden": "true", width: "100%", height: AROUND, overflow: "visible" },
+  return svg("svg", { class: "interval", "aria-hidden": "true", width: "100%", height: AXIS, overflow: "visible" },
     ticks(scale).map((at) => svg("text", { x: x(at), y: 12, "text-anchor": "middle" }, num(at, at === Math.round(at) ? 0 : digits))));
 }
 

@@ -73,6 +73,15 @@ export async function start(modules) {
     const isActedIn = current.root !== document.activeElement && current.root.contains(document.activeElement);
     if (isNew && section() && !isActedIn) bringUp(current.root);
   };
+  const folded = new Set(); // notes are not folded on paper
+  addEventListener("beforeprint", () => {
+    for (const one of main.querySelectorAll(".box details:not([open])")) folded.add(one);
+    for (const one of folded) one.open = true;
+  });
+  addEventListener("afterprint", () => {
+    for (const one of folded) one.open = false;
+    folded.clear();
+  });
   for (const kind of ["click", "auxclick", "contextmenu"]) addEventListener(kind, freshen, true);
   listen((changed, isNew) => {
     const about = (view) => [...changed].filter((key) => view.keys.has(key) || key.startsWith(`${view.id}.`));

@@ -15,9 +15,13 @@ def test_the_answer_three_verdicts_and_45_runs_are_on_the_first_screen(opened, r
     it = opened(reports("rag24_e2e"), viewport={"width": 1440, "height": 1180})
     assert it.text("h1") == "ldisnu.ldilab_gpt_4o scores highest: it states 68% of the vital facts."
     group = "34 other runs are not significantly worse (HSD, p ≥ .05); 10 runs are."
-    assert it.text("#summary .group").startswith(group)
+    assert it.text("#summary .leaders").startswith(group)
     verdicts = it.page.locator(".box .verdict").all_inner_texts()
-    assert verdicts == ["Only in part", "Moderately: linear κ .51", "1,580 of 10,775 judgements"]
+    assert verdicts == [
+        "Only in part",
+        "Moderately: linear κ\N{NO-BREAK SPACE}.51",
+        "1,580 of 10,775 judgements",
+    ]
     rows = it.page.locator(ROWS)
     assert rows.count() == 45
     assert rows.last.evaluate(BOTTOM) <= 1180
@@ -44,7 +48,7 @@ def test_a_narrow_screen_has_the_statement_and_the_verdicts_before_anything_else
     opened, reports, width
 ):
     it = opened(reports("rag24_e2e"), viewport={"width": width, "height": 844})
-    tops = it.page.locator("h1, .group, .box, #leaderboard h2, #leaderboard table").evaluate_all(
+    tops = it.page.locator("h1, .leaders, .box, #leaderboard h2, #leaderboard table").evaluate_all(
         TOPS
     )
     assert len(tops) == 7

@@ -140,6 +140,7 @@ def test_notes_beside_an_answer_are_readable_at_every_width(opened, large_report
 def test_print_is_light_and_has_the_heat_map_though_nobody_scrolled_to_it(opened, reports):
     it = opened(reports("demo"), color_scheme="dark")
     it.page.evaluate("() => dispatchEvent(new Event('beforeprint'))")
+    assert it.page.locator(".box details p").first.is_visible(), "a note is folded on paper"
     canvas = it.page.locator("#topics .map canvas")
     darkest, lightest, n = canvas.evaluate(ENDS)
     assert (darkest < 0.2, lightest > 0.97, n > 10_000) == (True, True, True)
@@ -149,5 +150,6 @@ def test_print_is_light_and_has_the_heat_map_though_nobody_scrolled_to_it(opened
     )
     assert it.page.locator("body").evaluate(colours) == ["rgb(28, 31, 35)", "rgb(255, 255, 255)"]
     it.page.evaluate("() => dispatchEvent(new Event('afterprint'))")
+    assert not it.page.locator(".box details p").first.is_visible()
     it.page.emulate_media(media="screen", color_scheme="dark")
     assert canvas.evaluate(ENDS)[1] < 0.95, "the screen is dark again"

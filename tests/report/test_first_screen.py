@@ -161,10 +161,10 @@ def test_the_verdict_on_the_judge_is_that_of_judge_agree(demo):
     trust = summary.data(of(demo, labels=[LABELS / "support.jsonl", LABELS / "nuggets.jsonl"]))
     trust = trust["boxes"][1]
     # As judge agree prints for the labels of nuggets: "substantially: linear kappa .71".
-    assert trust["verdict"] == "Substantially for nuggets: linear κ .71"
+    assert trust["verdict"] == "Substantially for nuggets: linear κ\N{NO-BREAK SPACE}.71"
     (overlap, counts) = trust["lines"]
     assert overlap["is_warning"]
-    assert "linear κ .78" in counts["text"]
+    assert "linear κ\N{NO-BREAK SPACE}.78" in counts["text"]
     assert "is not known" in counts["text"]
 
 

@@ -202,7 +202,7 @@ def test_labels_correct_scores_as_judge_score_does_and_agree_as_judge_agree_does
         row["corrected"] is None for row in leaderboard.data(source)["measures"]["V"]["rows"]
     )
     trust = summary.data(source)["boxes"][1]
-    assert trust["verdict"] == "Substantially: linear κ .78"
+    assert trust["verdict"] == "Substantially: linear κ\N{NO-BREAK SPACE}.78"
     assert trust["lines"][1]["text"].startswith("Support: 80% of 100 labels equal.")
     gaps = topics.data(source)["gaps"]
     assert "support_precision" in gaps

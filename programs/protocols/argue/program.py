@@ -65,7 +65,7 @@ class Argue(Program):
     stages = (STAGE, "support")
     notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: []}
     meanings: ClassVar[Meanings] = {
-        COVERAGE: "Share of the listed questions that sentences answer whose citations carry them.",
+        COVERAGE: "Share of the listed questions that sentences with supporting citations answer.",
         "question_coverage": (
             "Share of the listed questions that the report answers, whatever it cites."
         ),
@@ -79,7 +79,7 @@ class Argue(Program):
             True,
         ),
         WEIGHTED: "As question_coverage_supported, where a vital question counts twice.",
-        SENTENCES: "Share of the sentences that all their judged citations carry in full.",
+        SENTENCES: "Share of the sentences that all their judged citations support in full.",
         F1: "Harmonic mean of question_coverage_supported and sentence_support.",
         OVER_LENGTH: Meaning("Share of the reports that are longer than allowed.", True),
     }

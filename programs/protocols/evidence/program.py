@@ -65,22 +65,22 @@ class EvidenceSearch(Program):
     judges = (SUPPORT, "query_writer", "contradiction", "claim_extractor", PLANNER, RECHECK)
     kind, judged, files = "evidence", FILE, (FILE,)
     meanings: ClassVar[Meanings] = {
-        "cited_ok": "Share of the sentences whose citation carries them.",
+        "cited_ok": "Share of the sentences whose citation supports them.",
         "wrong_citation": Meaning(
-            "Share of the sentences whose citation does not carry them, but another passage does.",
+            "Share of the sentences that another passage supports, but not their citation.",
             True,
         ),
         "uncited_supported": Meaning(
-            "Share of the sentences without citation that a passage carries.", True
+            "Share of the sentences without citation that a passage supports.", True
         ),
         "partly_supported": Meaning(
-            "Share of the sentences that passages carry only in part.", True
+            "Share of the sentences that passages support only in part.", True
         ),
         "contradicted": Meaning("Share of the sentences that a passage contradicts.", True),
         "conflict": Meaning(
-            "Share of the sentences that one passage carries and another contradicts.", True
+            "Share of the sentences that one passage supports and another contradicts.", True
         ),
-        "not_found": Meaning("Share of the sentences that no passage found carries.", True),
+        "not_found": Meaning("Share of the sentences that no passage found supports.", True),
         **{
             f"{name}_repaired": (
                 f"What {name} would be with the suggested citations in place of the wrong ones."
