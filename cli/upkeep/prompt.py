@@ -101,7 +101,8 @@ def _text(prompt: RenderedPrompt, *, has_schema: bool) -> str:
     about = f"{prompt.judge} judge, version {prompt.version}, question {prompt.question}"
     parts = [f"{about}: {prompt.tokens:,} tokens ({prompt.counted_by})\n"]
     if prompt.n_more:
-        parts.append(f"This item takes {prompt.n_more:,} more calls like this one.\n")
+        calls = f"{prompt.n_more:,} more call{'s' * (prompt.n_more > 1)}"
+        parts.append(f"The item takes {calls} like this one.\n")
     for message in prompt.messages:
         parts.append(f"\n--- {message['role']} ---\n{message['content']}\n")
     if has_schema:

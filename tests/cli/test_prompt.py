@@ -121,6 +121,18 @@ def test_a_field_that_is_repeated_makes_a_window(judge, sent, flags, make, one, 
     assert row["messages"] == sent(make, **others, **{several: texts})["messages"]
 
 
+def test_further_calls_to_the_same_question_are_counted(judge):
+    flags = ["relevance", "--set", "judges.relevance.scale=rag2025"]
+    flags += ["--set", "judges.relevance.sub_narratives=each", "--item"]
+    one, two, three = (
+        judge("prompt", *flags, "sub_narratives=" + "\n".join(f"{i}. a" for i in range(1, n + 1)))
+        for n in (1, 2, 3)
+    )
+    assert "more call" not in one.out
+    assert "takes 1 more call like" in two.out
+    assert "takes 2 more calls like" in three.out
+
+
 def test_the_window_of_a_config_is_that_of_the_prompt(judge, tmp_path):
     (tmp_path / "judge.yaml").write_text(
         "program: coverage\njudges: {answerability: {window: 15}}\n"
