@@ -8,7 +8,7 @@ from enum import StrEnum
 import typer
 
 from ..records.reading.problems import InputError, Problems
-from .options import Level, Output, Resamples, Seed, Where, where_of
+from .options import Level, OutputOfMuch, Resamples, Seed, Where, where_of
 from .signatures import NewFolder, There
 from .stopping import list_problems
 from .tables import write_note
@@ -36,7 +36,7 @@ def agree(
     level: Level = 0.95,
     plots: NewFolder | None = None,
     plot_format: Form = Form.svg,
-    output: Output,
+    output: OutputOfMuch,
 ) -> None:
     """Compare two files of labels cell by cell, two files of scores by rank, or annotators.
 

@@ -13,7 +13,7 @@ from .flags import Given, settings
 from .options import (
     DryRun,
     Fields,
-    Output,
+    OutputOfMuch,
     Resamples,
     Seed,
     Where,
@@ -56,7 +56,7 @@ def calibrate(
     prompt_model: str | None = None,
     dry_run: DryRun = False,
     diff: bool = False,
-    output: Output,
+    output: OutputOfMuch,
 ) -> None:
     """Fit a judge to human labels on some topics and measure on others whether it helped.
 

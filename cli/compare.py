@@ -8,11 +8,10 @@ from typing import Annotated, Any
 import typer
 
 from ..records.reading.problems import InputError, Problems
-from ..views.printing import print_view
-from .options import AsJson, Kind, Seed
+from .options import Kind, Output, Seed
 from .signatures import Positive, Takes, There
 from .stopping import list_problems
-from .tables import write_note, write_objects
+from .tables import write_note
 
 
 def compare(
@@ -28,7 +27,7 @@ def compare(
     resamples: Positive = 10000,
     seed: Seed = 0,
     level: float = 0.95,
-    as_json: AsJson = False,
+    output: Output,
 ) -> None:
     """Test runs against each other by topic, or show where two judges differ.
 
@@ -76,11 +75,8 @@ def compare(
             raise InputError(f"--flips {flips}: runs are compared, wanted two judges")
         _write_flips(flips, comparison["flips"])
     is_of_judges = comparison["compared"] == "judges"
-    if as_json:
-        write_objects([comparison])
-    else:
-        judged_by = judges_of([one, *second])
-        print_view(comparison_view(comparison, judged_by, "" if flips is None else str(flips)))
+    judged_by, file = judges_of([one, *second]), "" if flips is None else str(flips)
+    output.print([comparison], lambda _: comparison_view(comparison, judged_by, file))
     list_problems(problems)
     notes = dependence_of([one, *second], named)
     if is_of_judges and kind is None:

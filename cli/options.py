@@ -101,14 +101,17 @@ class Output:
     """How a command prints what it found.
 
     Output:
-        has_all: Show all measures and tables, not only the main ones.
         format: How tables are written; json is what --json prints.
     """
 
     _: KW_ONLY
-    has_all: Annotated[bool, Takes("--all")] = False
     format: Format = Format.TABLE
     as_json: AsJson = False
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether everything is wanted, not only the main tables."""
+        return False
 
     @property
     def is_json(self) -> bool:
@@ -124,7 +127,25 @@ class Output:
         if self.is_json:
             write_objects(objects)
         else:
-            print_view(view(self.has_all), self.format)
+            print_view(view(self.shows_all), self.format)
+
+
+@dataclass(frozen=True)
+class OutputOfMuch(Output):
+    """How a command prints what it found, where it has more than its main tables.
+
+    Output:
+        has_all: Show all measures and tables, not only the main ones.
+        format: How tables are written; json is what --json prints.
+    """
+
+    _: KW_ONLY
+    has_all: Annotated[bool, Takes("--all")] = False
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether everything is wanted, not only the main tables."""
+        return self.has_all
 
 
 def choose_format(format: Format, *, as_json: bool) -> Format:

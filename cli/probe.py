@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from .flags import Given, settings
-from .options import Output
+from .options import OutputOfMuch
 from .probing.agents import agent_injection
 from .probing.conditions import conditions
 from .probing.faults import faults, judges_of
@@ -23,7 +23,7 @@ from .tables import write_note
 def probe(
     given: Given,
     wanted: Wanted,
-    output: Output,
+    output: OutputOfMuch,
 ) -> None:
     """Judge the same items again with one thing about the judge changed, and show what moves.
 

@@ -15,7 +15,7 @@ from ..programs.analysis.tables.comparisons import comparison_view, judges_of
 from ..programs.scoring.topic_scores import merged, topic_scores
 from ..records.reading.problems import Problems
 from ..views.table import View
-from .sources import Source, opened, warn_of
+from .sources import InOneLine, Source, opened, warn_of
 from .tables import InTables
 
 
@@ -90,7 +90,7 @@ def compare(
     """
     problems = Problems()
     by_topic: dict[str, dict[str, dict[str, float | None]]] = {}
-    with ExitStack() as stack:
+    with InOneLine(), ExitStack() as stack:
         paths = list(map(partial(opened, stack), [one] if other is None else [one, other]))
         comparison = compare_files(
             paths[0],

@@ -16,6 +16,7 @@ from ..programs.scoring.result import Result as StoredResult
 from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError, Problems
 from ..records.topics import read_topics
+from ..views.rows import Rows
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -58,33 +59,37 @@ class QuestionScore:
 def chosen(
     result: StoredResult, measures: str | Sequence[str], runs: str | Sequence[str]
 ) -> tuple[Sequence[str], Sequence[str]]:
-    """Measures and runs as they were named, all of which are there.
+    """Measures and runs as they were named, all of which are there; a run may be named first.
 
     Raises: InputError for one that is not, with those that are.
     """
     names_of = [[names] if isinstance(names, str) else list(names) for names in (measures, runs)]
+    run_ids = {row.run_id for row in result.scores}
+    if names_of[0] and not runs and {*names_of[0]} <= run_ids:
+        names_of.reverse()
     for what, names in zip(("measure", "run_id"), names_of, strict=True):
         there = dict.fromkeys(getattr(row, what) for row in result.scores) if names else {}
+        known = [*there, *(() if runs else run_ids)]
         for name in names:
             if name not in there:
                 kind = what.removesuffix("_id")
                 raise InputError(
                     f"{result.folder}: no {kind} {name!r}; there is "
-                    f"{', '.join(there)}{did_you_mean(name, there)}"
+                    f"{', '.join(there)}{did_you_mean(name, known)}"
                 )
     return names_of[0], names_of[1]
 
 
 def question_scores(
     result: StoredResult, measures: Sequence[str] = (), runs: Sequence[str] = ()
-) -> list[QuestionScore]:
+) -> Rows[QuestionScore]:
     """The scores of each question, in the order of scores.jsonl.
 
     Args:
         measures, runs: which; empty: all.
     """
     lost, others = _lost(result), cache(_of_others)
-    return [
+    return Rows(
         QuestionScore(
             topic_id=row.topic_id,
             run_id=row.run_id,
@@ -101,7 +106,7 @@ def question_scores(
         if row.topic_id != "all"
         and (not measures or row.measure in measures)
         and (not runs or row.run_id in runs)
-    ]
+    )
 
 
 _Lost: TypeAlias = Mapping[tuple[str | None, str | None], Counter[tuple[str, str]]]

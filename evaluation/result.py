@@ -7,6 +7,7 @@ import sys
 import webbrowser
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from tempfile import mkdtemp
@@ -16,16 +17,18 @@ from weakref import finalize
 from ..programs.analysis.answers.showing import show_answer, show_summary
 from ..programs.analysis.figures.paper import Kind, Width, write_figure
 from ..programs.analysis.leaderboards import leaderboards
-from ..programs.analysis.tables.leaderboards import leaderboard_table, name_judges
+from ..programs.analysis.tables.leaderboards import leader_sentence, leaderboard_table, name_judges
 from ..programs.scoring.result import Result as StoredResult
-from ..records.reading.problems import Problems
+from ..records.reading.nearest import did_you_mean
+from ..records.reading.problems import InputError, Problems
 from ..report.page import write_report
 from ..report.source import Source as ReportSource
+from ..views.rows import Rows
 from ..views.table import Table, View
 from .agreement import Agreement, agree
 from .comparing import Comparison, compare
 from .questions import QuestionScore, chosen, question_frame, question_scores
-from .sources import Source, chosen_rows, opened, warn_of
+from .sources import InOneLine, Source, chosen_rows, opened, warn_of
 from .tables import InTables, Text
 
 if TYPE_CHECKING:
@@ -74,19 +77,28 @@ class Result(InTables, StoredResult):
         judges = name_judges(self.judged_by)
         boards = leaderboards(self.scores, self.folder)
         tables = [leaderboard_table(board, judges) for board in boards]
-        return View(tables=tables or [Table(f"No scores in {self._named}", [], [])])
+        if not tables:
+            return View(tables=[Table(f"No scores in {self._named}", [], [])])
+        verdict = leader_sentence(boards[0])
+        notes = [note for note in tables[0].notes if note != verdict]
+        return View(
+            f"{verdict}." if verdict else "", [replace(tables[0], notes=notes), *tables[1:]]
+        )
 
     def rows(
         self, measures: str | Sequence[str] = (), runs: str | Sequence[str] = ()
-    ) -> list[QuestionScore]:
-        """What each question was worth, with what each value rests on; all measures and runs.
+    ) -> Rows[QuestionScore]:
+        """The score of each question, with what it rests on; all measures and runs.
 
         Args:
-            measures, runs: only these, or this one.
+            measures, runs: only these, or this one. A run may be named first.
 
         Raises: InputError for one that is not there.
+
+        Example: result.rows("complete")
         """
-        return question_scores(self, *chosen(self, measures, runs))
+        with InOneLine():
+            return question_scores(self, *chosen(self, measures, runs))
 
     def frame(
         self, measures: str | Sequence[str] = (), runs: str | Sequence[str] = ()
@@ -98,11 +110,12 @@ class Result(InTables, StoredResult):
         `reasons`, why, and `judge`, who judged. NaN: not judged, or 0/0.
 
         Args:
-            measures, runs: only these, or this one.
+            measures, runs: only these, or this one. A run may be named first.
 
         Raises: ModuleNotFoundError without pandas, InputError for one that is not there.
         """
-        return question_frame(self, *chosen(self, measures, runs))
+        with InOneLine():
+            return question_frame(self, *chosen(self, measures, runs))
 
     def report(
         self,
@@ -160,7 +173,7 @@ class Result(InTables, StoredResult):
         """
         problems = Problems()
         people = None if labels is None else Path(labels)
-        with ExitStack() as stack:
+        with InOneLine(), ExitStack() as stack:
             results = [self.folder, *([opened(stack, other)] if other is not None else [])]
             caption = write_figure(
                 kind, results, Path(out), problems, measure=measure, labels=people, width=width
@@ -194,36 +207,54 @@ class Result(InTables, StoredResult):
         Example: result.show("thin", "demo-bees")
         """
         problems = Problems()
-        if run is not None and topic is not None:
-            people = None if labels is None else Path(labels)
-            shown = show_answer(self.folder, run, topic, problems, labels=people, passages=passages)
-        elif labels is not None or passages:
-            raise ValueError("labels and passages are of one answer: name its run and topic")
-        else:
-            shown = show_summary(
-                self.folder, run, topic, problems, measure=measure, named=self._named
-            )
+        with InOneLine():
+            if run is not None and topic is not None:
+                people = None if labels is None else Path(labels)
+                shown = show_answer(
+                    self.folder, run, topic, problems, labels=people, passages=passages
+                )
+            elif labels is not None or passages:
+                raise ValueError("labels and passages are of one answer: name its run and topic")
+            else:
+                shown = show_summary(
+                    self.folder, run, topic, problems, measure=measure, named=self._named
+                )
         warn_of(problems)
         return Text(shown.text)
 
     def compare(
         self,
         other: Source | None = None,
+        run: str | None = None,
         *,
         runs: Sequence[str] = (),
         measures: Sequence[str] = (),
         **options: Any,
     ) -> Comparison:
-        """Test its runs against each other, or hold it against another result.
+        """Test its runs against each other, or compare it with another result.
 
         Args:
             other: another result, folder or file; None: the runs of this one are compared.
+            run: with it `other` is a run too, and these two are compared.
             runs, measures: which; see `nuggetjudge.compare`.
             options: `way`, `kind`, `resamples`, `seed`, `level` of `nuggetjudge.compare`.
 
-        Example: result.compare(runs=["complete", "thin"], measures=["V_strict"])
+        Raises: InputError for a run or measure that is not there.
+
+        Example: result.compare("complete", "thin")
         """
-        return compare(self, other, runs=runs, measures=measures, **options)
+        with InOneLine():
+            if run is not None:
+                if runs or not isinstance(other, str):
+                    raise InputError("compare: wanted two runs by name, or runs=, once")
+                return compare(self, runs=(other, run), measures=measures, **options)
+            if isinstance(other, str) and not Path(other).exists():
+                there = dict.fromkeys(row.run_id for row in self.scores)
+                if other in there:
+                    raise InputError(f"compare: {other} is one run; name the other one too")
+                what = f"neither a file or folder, nor a run here{did_you_mean(other, there)}"
+                raise InputError(f"{other}: {what}")
+            return compare(self, other, runs=runs, measures=measures, **options)
 
     def agree(
         self,
@@ -236,9 +267,11 @@ class Result(InTables, StoredResult):
 
         Args:
             labels: a file of people's labels. where: only rows with these values of its fields.
-            options: `kind`, `cut`, `resamples`, `seed`, `level` of `nuggetjudge.agree`.
+            options: `kind`, `cut`, `measures`, `by`, `resamples`, `seed`, `level` of
+                `nuggetjudge.agree`.
         """
-        return agree(labels, self, where=chosen_rows(where), **options)
+        with InOneLine():
+            return agree(labels, self, where=chosen_rows(where), **options)
 
 
 def _open(path: Path) -> None:

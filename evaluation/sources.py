@@ -5,15 +5,24 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import TypeAlias
 
 from ..programs.partial import results_at
 from ..programs.scoring.result import Result as StoredResult
-from ..records.reading.problems import Problems
+from ..records.reading.problems import InputError, Problems
 
 Source: TypeAlias = str | Path | StoredResult
+
+
+class InOneLine(AbstractContextManager[None]):
+    """Let an InputError from within be as if raised here: a typo needs no traceback of ours."""
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, InputError):
+            error.__traceback__ = error.__cause__ = None
+            error.__suppress_context__ = True
 
 
 def opened(stack: ExitStack, source: Source) -> Path:

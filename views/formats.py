@@ -178,8 +178,8 @@ def _table_html(table: Table) -> str:
     body = []
     for i, row in enumerate(table.rows):
         rule = ' style="border-top: 1px solid"' if table.rule_after == i and i else ""
-        cells = zip(table.columns, row.cells, strict=True)
-        body.append(f"<tr{rule}>{''.join(_cell_html(c, one, row) for c, one in cells)}</tr>")
+        cells = (_cell_html(table.columns, row, at) for at in range(len(table.columns)))
+        body.append(f"<tr{rule}>{''.join(cells)}</tr>")
     title = ", ".join(escape_html(text) for text in (table.title, table.aside) if text)
     caption = f'<caption style="text-align: left">{title}</caption>' if title else ""
     rows = "\n".join(body)
@@ -188,7 +188,8 @@ def _table_html(table: Table) -> str:
     return f"{start}<tbody>\n{rows}\n</tbody></table>{notes}"
 
 
-def _cell_html(column: Column, one: Any, row: Row) -> str:
+def _cell_html(columns: Sequence[Column], row: Row, at: int) -> str:
+    column, one = columns[at], row.cells[at]
     style = f"text-align: {_side(column)}"
     if set_off := _STYLES.get(style_of(one, row)):
         style += f"; {set_off}"
@@ -196,7 +197,24 @@ def _cell_html(column: Column, one: Any, row: Row) -> str:
     inner = escape_html(column.format(value))
     if column.kind is Kind.BAR and isinstance(value, Estimate):
         inner = bar_svg(column, value, inner)
+    elif column.kind is Kind.INTERVAL and (drawn := _whisker(columns, row, at)):
+        inner += f" {drawn}"
     return f'<td style="{style}">{inner}</td>'
+
+
+def _whisker(columns: Sequence[Column], row: Row, at: int) -> str:
+    """An interval as a picture, where the value that it is of stands before it."""
+    column, ends = columns[at], value_of(row.cells[at])
+    value = value_of(row.cells[at - 1]) if at else None
+    is_share = columns[at - 1].kind in (Kind.SHARE, Kind.DIFFERENCE)
+    if not (is_share and isinstance(ends, tuple) and isinstance(value, float)):
+        return ""
+    low, high = float(ends[0]), float(ends[1])
+    least = -1.0 if column.is_signed or min(low, value) < 0 else 0.0
+    if min(low, value) < least or max(high, value) > 1:  # of words, or points
+        return ""
+    shape = Column(column.key, Kind.BAR, axis=(least, 1.0))
+    return bar_svg(shape, Estimate(value, low, high), escape_html(column.format(ends)))
 
 
 def bar_svg(column: Column, value: Estimate, title: str) -> str:
@@ -211,10 +229,17 @@ def bar_svg(column: Column, value: Estimate, title: str) -> str:
     middle = _SVG_HEIGHT / 2
     return (
         f'<svg width="{_SVG_WIDTH}" height="{_SVG_HEIGHT}" role="img"><title>{title}</title>'
+        f"{_zero(place(0.0)) if low < 0 < high else ''}"
         f'<line x1="{place(value.low)}" x2="{place(value.high)}" y1="{middle}" y2="{middle}" '
         f'stroke="currentColor" stroke-width="1.5"/>'
         f'<circle cx="{place(value.value)}" cy="{middle}" r="3" fill="currentColor"/></svg>'
     )
+
+
+def _zero(x: float) -> str:
+    """A thin line at 0, by which a difference is read."""
+    ends = f'x1="{x}" x2="{x}" y1="0" y2="{_SVG_HEIGHT}"'
+    return f'<line {ends} stroke="currentColor" stroke-width="0.5"/>'
 
 
 def _side(column: Column) -> str:

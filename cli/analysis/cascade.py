@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ...views.printing import print_view
-from ..options import Kind, Level, Output, Resamples, Seed, Where, add, where_of
+from ..options import Kind, Level, Output, OutputOfMuch, Resamples, Seed, Where, add, where_of
 from ..signatures import Positive, Share, Takes, There
 from ..stopping import list_problems
 from ..tables import write_note
@@ -117,7 +117,7 @@ def curve(
     resamples: Resamples = 1000,
     seed: Seed = 0,
     level: Level = 0.95,
-    output: Output,
+    output: OutputOfMuch,
 ) -> None:
     """Show how good labels are as more of them go to the better judge, by confidence or at random.
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-from ..options import Kind, Level, Output, Resamples, Seed, Where, where_of
+from ..options import Kind, Level, OutputOfMuch, Resamples, Seed, Where, where_of
 from ..signatures import Positive, Takes, There
 from ..stopping import list_problems
 from ..tables import write_note
@@ -32,7 +32,7 @@ def jury(
     resamples: Resamples = 1000,
     seed: Seed = 0,
     level: Level = 0.95,
-    output: Output,
+    output: OutputOfMuch,
 ) -> None:
     """Compare a jury with its members: agreement with people, and how many judges it is worth.
 

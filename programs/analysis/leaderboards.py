@@ -9,6 +9,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 from ...metrics.bootstrap import LEVEL
+from ...records.reading.nearest import did_you_mean
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
 from ..protocols.program import Folder, Program
@@ -171,7 +172,8 @@ def leaderboards(
 def check_measures(names: Collection[str], wanted: Sequence[str], path: Path) -> None:
     """Raise InputError for a measure that is not known, with those that are."""
     if missing := [name for name in wanted if name not in names]:
-        raise InputError(f"{path}: no measure {missing[0]!r}; there is {', '.join(names)}")
+        there = f"there is {', '.join(names)}{did_you_mean(missing[0], names)}"
+        raise InputError(f"{path}: no measure {missing[0]!r}; {there}")
 
 
 def measure_groups(present: set[str]) -> list[tuple[Program | None, list[str]]]:

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...records.reading.lines import json_lines
+from ...records.reading.nearest import did_you_mean
 from ...records.reading.problems import Problems
 from ...records.rows import ScoreRow
 from ...records.scores import read_scores
+from ...views.rows import Rows, RowsByName
 from ..engine.manifest import read_manifest
 from ..protocols.table import chosen, judgement_files
 
@@ -32,31 +34,37 @@ class Result:
         return f"Result({str(self.folder)!r}, n={self.n_judged:,}, n_unjudged={self.n_unjudged:,})"
 
     @cached_property
-    def scores(self) -> list[ScoreRow]:
+    def scores(self) -> Rows[ScoreRow]:
         """All score rows; `topic_id` "all" holds the means."""
         problems = Problems()
         rows = read_scores(self.folder / "scores.jsonl", problems)
         problems.raise_errors()
-        return rows
+        return Rows(rows)
 
     def score(self, run_id: str, measure: str, topic_id: str = "all") -> float | None:
-        """One value. Raises: KeyError if there is no such row."""
+        """One value. Raises: KeyError if there is no such row, with the nearest name."""
         wanted = (run_id, topic_id, measure)
         for row in self.scores:
             if (row.run_id, row.topic_id, row.measure) == wanted:
                 return row.value
-        raise KeyError(wanted)
+        for kind, name in (("run", run_id), ("topic", topic_id), ("measure", measure)):
+            there = {
+                getattr(row, kind if kind == "measure" else f"{kind}_id") for row in self.scores
+            }
+            if name not in there:
+                raise KeyError(f"no {kind} {name!r}{did_you_mean(name, sorted(there))}")
+        raise KeyError(f"{run_id} has no {measure} on topic {topic_id}")
 
     @property
-    def judgements(self) -> dict[str, list[dict[str, Any]]]:
+    def judgements(self) -> RowsByName[dict[str, Any]]:
         """The rows of each judgement file that there is, by its name."""
         names = [name for name in judgement_files() if (self.folder / name).is_file()]
-        return {name.removesuffix(".jsonl"): list(self._rows(name)) for name in names}
+        return RowsByName({n.removesuffix(".jsonl"): Rows(self._rows(n)) for n in names})
 
     @property
-    def unjudged(self) -> list[dict[str, Any]]:
+    def unjudged(self) -> Rows[dict[str, Any]]:
         """What did not arrive, with its reason and raw reply."""
-        return list(self._rows("unjudged.jsonl"))
+        return Rows(self._rows("unjudged.jsonl"))
 
     @property
     def judged_by(self) -> list[str]:

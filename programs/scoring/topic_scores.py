@@ -54,6 +54,7 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
     topics: list[str] | None = None
     ran: list[Program] = []
     folder = Folder(path, problems)
+    rows: list[ScoreRow]
     if path.is_dir():
         rows, topics, ran = Result(path).scores, folder.topics, chosen(folder.programs)
     elif file_kind(path) == "scores":

@@ -10,6 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
+from ....records.reading.nearest import did_you_mean
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import ScoreRow
 from ....records.scores import score_rows
@@ -173,6 +174,8 @@ def measure_of(
     names = list(dict.fromkeys(name for of_run in means.values() for name in of_run))
     if wanted is not None and wanted not in names:
         what = f"wanted one of {', '.join(names)}" if names else "it has no scores"
-        raise InputError(f"{folder}: has no measure {wanted!r}; {what}")
+        raise InputError(
+            f"{folder}: has no measure {wanted!r}; {what}{did_you_mean(wanted, names)}"
+        )
     first = [wanted] if wanted is not None else [name for name in FIRST if name in names]
     return next(iter([*first, *names]), None)

@@ -1,0 +1,89 @@
+"""In a notebook: a verdict first, tables, short reprs, and a typo that is one line."""
+
+import json
+import traceback
+
+import pytest
+
+from nuggetjudge.records.reading.problems import InputError
+
+from .conftest import DEMO
+
+TYPOS = {
+    "show run": (lambda result: result.show("complte"), "complete"),
+    "show topic": (lambda result: result.show("complete", "demo-bee"), "demo-bees"),
+    "show measure": (lambda result: result.show("thin", measure="V_strit"), "V_strict"),
+    "compare runs": (lambda result: result.compare("complete", "thn"), "thin"),
+    "compare run": (lambda result: result.compare("complte"), "complete"),
+    "compare measure": (lambda result: result.compare(measures=["V_strit"]), "V_strict"),
+    "rows run": (lambda result: result.rows("complte"), "complete"),
+    "rows measure": (lambda result: result.rows("V_strit"), "V_strict"),
+    "frame": (lambda result: result.frame(runs="thn"), "thin"),
+    "agree": (lambda result: result.agree(DEMO / "labels/nuggets.jsonl", by="lenght"), "length"),
+    "figure": (lambda result: result.figure("topics", "x.svg", measure="V_strit"), "V_strict"),
+}
+
+
+@pytest.mark.parametrize("name", TYPOS)
+def test_a_typo_is_one_line_with_the_nearest_name_and_no_traceback_of_ours(result, name):
+    call, meant = TYPOS[name]
+    with pytest.raises(InputError) as raised:
+        call(result)
+    frames = traceback.extract_tb(raised.value.__traceback__)
+    assert "\n" not in str(raised.value)
+    assert meant in str(raised.value)
+    ours = [frame for frame in frames if "/tests/" not in frame.filename]
+    assert len(ours) <= 1, ours
+    assert raised.value.__cause__ is None
+    assert raised.value.__suppress_context__
+
+
+def test_a_score_that_is_not_there_is_named_with_the_nearest(result):
+    with pytest.raises(KeyError, match=r"no measure 'V_strit'; did you mean V_strict\?"):
+        result.score("complete", "V_strit")
+
+
+def test_two_runs_are_compared_by_name_and_a_runs_rows_are_had_by_it(result):
+    assert result.compare("complete", "thin") == result.compare(runs=["complete", "thin"])
+    with pytest.raises(InputError, match="complete is one run; name the other one too"):
+        result.compare("complete")
+    assert {row.run_id for row in result.rows("complete")} == {"complete"}
+    assert result.rows("complete") == result.rows(runs="complete")
+
+
+def test_reprs_are_short_however_much_there_is(result):
+    shown = repr(result.judgements)
+    assert shown.splitlines()[0] == 'nuggets: 5 rows; ["nuggets"] gives them'
+    for rows in (result.judgements["nuggets"], result.scores, result.rows()):
+        lines = repr(rows).splitlines()
+        assert lines[0].startswith(f"{len(rows):,} rows; a loop or list(...) gives all, the first")
+        assert len(lines) == 4
+        assert max(map(len, lines)) <= 170
+    assert isinstance(result.judgements["nuggets"], list)
+    assert repr(result.unjudged) == "0 rows"
+
+
+def test_what_is_printed_begins_with_the_verdict(result):
+    first, _, rest = str(result).partition("\n\n")
+    verdict = " ".join(first.split())
+    assert verdict == result.view().verdict
+    assert verdict.startswith("complete ")
+    assert verdict.removesuffix(".") not in " ".join(rest.split())
+    assert result._repr_html_().startswith(f"<p><strong>{verdict[:20]}")
+
+
+def test_people_are_held_against_a_result_by_what_is_known_of_items(result, judge):
+    labels = DEMO / "labels/nuggets.jsonl"
+    found = result.agree(labels, by=["length", "run"])
+    printed = judge("agree", labels, result.folder, "--by", "length,run", "--json")
+    assert dict(found) == json.loads(printed)
+    assert str(found).startswith(("No bias by length is shown", "The judge is biased to "))
+    assert "<table>" in found._repr_html_()
+
+
+def test_a_notebook_draws_intervals_beside_their_numbers(result):
+    for shown in (
+        result.compare("complete", "thin"),
+        result.agree(DEMO / "labels/nuggets.jsonl"),
+    ):
+        assert "<svg" in shown._repr_html_()
