@@ -53,6 +53,9 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
     version: str = "1"  # raised when a prompt, parser or default changes scores
     twins: Mapping[str, Twin] = {}  # lexical twin by the name of the predictor
     scorers: Mapping[str, Scorer] = {}  # and how sure it is
+    sampling: Mapping[
+        str, float
+    ] = {}  # of its requests, unless the model's entry has a temperature
     replicate: int = 0  # asks the same again, past the cache, for test-retest
     fitted_prompts: Mapping[str, FittedPrompt] = {}  # of the judge file it was made with,
     fitted_on: frozenset[str] = frozenset()  # and the topics whose labels or lists are in it
@@ -64,6 +67,11 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         if backend is None and model is not None:
             config = model if isinstance(model, ModelConfig) else ModelConfig(model=model)
             backend = open_backend(config)
+        if self.sampling and backend is not None:
+            chosen = backend.config.model_fields_set  # a user's temperature, also null, stays alone
+            if "temperature" not in chosen:
+                free = {name: n for name, n in self.sampling.items() if name not in chosen}
+                backend = backend.varied(**free)
         self.backend = backend
         self._prompts: dict[str, tuple[Prompt, type[dspy.Signature], list[Any]]] = {}
         self._varied: dict[str, tuple[Backend, Backend]] = {}

@@ -23,6 +23,7 @@ class Kind(NamedTuple):
         labels_items: gives items labels, so that labels of people can fit it.
         makes_lists: makes lists of texts, so that lists of people can.
         says_why: can be asked for evidence and reasons.
+        has_example: shows a worked example of its own, which a config can turn off.
         variants: other homes, by what settings choose them (`JudgeConfig.variant`).
     """
 
@@ -31,6 +32,7 @@ class Kind(NamedTuple):
     labels_items: bool = False
     makes_lists: bool = False
     says_why: bool = False
+    has_example: bool = False
     variants: Mapping[str, str] = {}
 
     @property
@@ -51,7 +53,9 @@ def _ours(home: str, variants: Mapping[str, str] | None = None, **what: bool) ->
 
 
 BUILT_IN = {
-    "nuggetizer": _ours("makers.nuggetizer:Nuggetizer", is_windowed=True, makes_lists=True),
+    "nuggetizer": _ours(
+        "makers.nuggetizer:Nuggetizer", is_windowed=True, makes_lists=True, has_example=True
+    ),
     "assigner": _ours("assigner:NuggetAssigner", is_windowed=True, labels_items=True),
     "support": _ours("support:SupportJudge", labels_items=True),
     "relevance": _ours(
@@ -63,14 +67,18 @@ BUILT_IN = {
         labels_items=True,
     ),
     "item": _ours("own:OwnJudge", says_why=True),
-    "subquestions": _ours("makers.subquestions:SubQuestionGenerator", makes_lists=True),
+    "subquestions": _ours(
+        "makers.subquestions:SubQuestionGenerator", makes_lists=True, has_example=True
+    ),
     "answerability": _ours(
         "answerability:AnswerabilityGrader", is_windowed=True, labels_items=True
     ),
-    "request": _ours("makers.request:RequestWriter"),
+    "request": _ours("makers.request:RequestWriter", has_example=True),
     "decontextualizer": _ours("makers.decontextualizer:Decontextualizer"),
-    "keypoint_extractor": _ours("makers.keypoint_extractor:KeyPointExtractor", makes_lists=True),
-    "keypoint_merger": _ours("makers.keypoint_merger:KeyPointMerger"),
+    "keypoint_extractor": _ours(
+        "makers.keypoint_extractor:KeyPointExtractor", makes_lists=True, has_example=True
+    ),
+    "keypoint_merger": _ours("makers.keypoint_merger:KeyPointMerger", has_example=True),
     "keypoint_filter": _ours("keypoint_filter:KeyPointFilter"),
     "entailment": _ours("entailment:EntailmentJudge", is_windowed=True, labels_items=True),
     "importance": _ours(

@@ -96,7 +96,7 @@ def turns_after(completion: Completion, complaint: str) -> list[dict[str, str]]:
     if len(answer) > MOST_REPEATED:
         answer = answer[:MOST_REPEATED] + " [...]"
     what = f"Your reply could not be used: {complaint}."
-    wanted = "Answer the same question again, in exactly the form that was asked for, no more."
+    wanted = "Answer again, in exactly the form that was asked for, and write nothing else."
     return [
         {"role": "assistant", "content": answer or _NOTHING},
         {"role": "user", "content": f"{what} {wanted}"},

@@ -85,15 +85,17 @@ def _amid(text: str) -> Written:
     if not spoken:
         if tags:
             detail = "there is nothing after what the model thought"
-            raise NoObjectError(detail, "there was no reply after your thoughts")
-        raise NoObjectError("wanted one JSON object, got other text", "it held no JSON object")
+            raise NoObjectError(detail, "it ended with your reasoning and had no answer")
+        raise NoObjectError("wanted one JSON object, got other text", "it contained no JSON object")
     if len({_canonical(each.row) for each in objects}) > 1:
         detail = f"{len(objects)} JSON objects that differ"
-        raise NoObjectError(detail, "it held several JSON objects that differ")
+        raise NoObjectError(detail, "it contained several different JSON objects")
     for each in objects:
         if not _stands_free(text, each):
             detail = "the JSON object is part of a sentence, of a quotation or of something larger"
-            raise NoObjectError(detail, "its JSON object did not stand by itself")
+            raise NoObjectError(
+                detail, "its JSON object was part of a sentence or of a larger text"
+            )
     first = spoken[0]
     return Written(text[first.start : first.end], first.row, is_alone=False)
 
@@ -124,7 +126,8 @@ def _check_keys(body: str, row: dict[str, Any]) -> None:
 def _broken(error: Exception) -> NoObjectError:
     is_twice = isinstance(error, _TwiceError)
     return NoObjectError(
-        f"broken JSON ({error})", "its JSON gave a key twice" if is_twice else "its JSON was broken"
+        f"broken JSON ({error})",
+        "its JSON had the same key twice" if is_twice else "its JSON was not valid",
     )
 
 

@@ -27,7 +27,7 @@ def with_reason(signature: Any, output: str) -> Any:
         output: the field that holds the label, or labels by number.
     """
     each, kind = _shape(signature, output, Annotated[str, MaxLen(REASON_CHARS)])
-    desc = f"{each}why, in one short sentence"
+    desc = f"{each}the reason for the {output.removesuffix('s')}, in one short sentence"
     return _prepended(signature, REASONING, desc, kind)
 
 
@@ -40,8 +40,8 @@ def with_quotes(signature: Any, output: str, names: Sequence[str]) -> Any:
     each, kind = _shape(signature, output, quotes)
     for name in reversed(names):
         desc = (
-            f"{each}the shortest parts of the {name.replace('_', ' ')} that decide the "
-            f"{output.removesuffix('s')}, copied word for word; [] if none does"
+            f"{each}the shortest excerpts of the {name.replace('_', ' ')} that decide the "
+            f"{output.removesuffix('s')}, each contiguous and copied exactly; [] if there are none"
         )
         signature = _prepended(signature, quote_field(name), desc, kind)
     return signature
@@ -52,7 +52,7 @@ def _shape(signature: Any, output: str, kind: Any) -> tuple[str, Any]:
     listed = keyed_by(signature.output_fields[output])
     if listed is None:
         return "", kind
-    return "for each number ", Annotated[dict.__class_getitem__((str, kind)), KeyedBy(listed)]
+    return "for each number, ", Annotated[dict.__class_getitem__((str, kind)), KeyedBy(listed)]
 
 
 def _prepended(signature: Any, name: str, desc: str, kind: Any) -> Any:

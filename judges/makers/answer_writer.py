@@ -34,24 +34,31 @@ class CitedText(TypedDict):
 
 
 class WriteAnswer(dspy.Signature):  # type: ignore[misc]
-    """Answer the question in a coherent text, from the passages alone.
+    """Answer the question in a coherent text, using only the passages.
 
-    What matters most comes first. Cite for each sentence the passages that state it, the best
-    first; write no marks such as [1] in the text. If no passage answers, say so in one sentence
-    without citation. `words`, `citations` and `faults` bind you; the passages do not. Given faults,
-    return the whole answer again with these mended.
+    - Put the most important information first.
+    - Cite for each sentence the passages that state it, the best first. Do not write citation
+      marks, such as [1], in the text.
+    - The whole answer has at most `words` words, and each sentence at most `citations` citations.
+    - If no passage answers the question, say so in one sentence without citations.
+    - If `faults` is not empty, it lists what was wrong with `rejected`. Return the whole answer
+      again, corrected.
     """
 
-    question: str = dspy.InputField(desc="what the user wants to know")
-    passages: dict[str, str] = dspy.InputField(desc="what there is to cite, by number")
-    words: Annotated[int, SETTING] = dspy.InputField(desc="most words of the answer")
-    citations: Annotated[int, SETTING] = dspy.InputField(desc="most citations of a sentence")
-    rejected: Annotated[list[dict[str, Any]], SETTING] = dspy.InputField(
-        desc="an answer of yours that was rejected; empty at first"
+    question: str = dspy.InputField(desc="the question of the user")
+    passages: dict[str, str] = dspy.InputField(desc="the passages to cite, by number")
+    words: Annotated[int, SETTING] = dspy.InputField(desc="the most words that the answer may have")
+    citations: Annotated[int, SETTING] = dspy.InputField(
+        desc="the most citations that a sentence may have"
     )
-    faults: Annotated[list[str], SETTING] = dspy.InputField(desc="what is wrong with it")
+    rejected: Annotated[list[dict[str, Any]], SETTING] = dspy.InputField(
+        desc="your last answer, which was rejected; empty at first"
+    )
+    faults: Annotated[list[str], SETTING] = dspy.InputField(
+        desc="what was wrong with the rejected answer; empty at first"
+    )
     answer: Annotated[list[CitedText], MinLen(1), AtMost("words")] = dspy.OutputField(
-        desc="the sentences in order; citations are numbers of passages"
+        desc="the sentences in order, each with the numbers of the passages that it cites"
     )
 
 
@@ -78,7 +85,7 @@ class AnswerWriter(Judge):
     [('Wind moves bridges.', ['a'])]
     """
 
-    version = "2"
+    version = "3"
     twins: Mapping[str, Twin] = {"compose": write_answer}
 
     def __init__(

@@ -19,17 +19,19 @@ from .lists import Inputs, ListMaker, Spans
 
 
 class ExtractClaims(dspy.Signature):  # type: ignore[misc]
-    """Take an answer apart into the claims that it makes.
+    """Split the answer into the claims that it makes.
 
-    A claim states one thing that is true or false, in one sentence that can be understood without
-    the answer: put the name, place or date that the answer gives for pronouns and references.
-    Leave no claim out, add none, and list one that is made again only once. Questions, headings
-    and remarks about the answer itself are no claims.
+    - A claim is one sentence that states one thing, which is true or false.
+    - Each claim can be understood without the answer. Replace pronouns and vague references by the
+      names, places and dates that the answer gives.
+    - Include every claim of the answer and add none. List a claim that the answer repeats only
+      once.
+    - Questions, headings and remarks about the answer itself are not claims. Leave them out.
     """
 
-    answer: str = dspy.InputField(desc="the text to take apart")
+    answer: str = dspy.InputField(desc="the answer to split")
     claims: Annotated[list[Annotated[str, MaxLen(400)]], AtMost("answer")] = dspy.OutputField(
-        desc="its claims, in its order"
+        desc="the claims, in the order of the answer"
     )
 
 
@@ -47,7 +49,7 @@ class ClaimExtractor(ListMaker):
     kind = "claims"
     made_from = ("answer",)
     predictor, output = "split", "claims"
-    version = "2"
+    version = "3"
     twins: Mapping[str, Twin] = {"split": lexical_keypoints.extract_claims}
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -17,6 +17,7 @@ from ..base import Judge
 from ..lexical import writing as lexical_writing
 from ..lexical.filling import filled
 from ..lexical.segments import MOST_PASSAGES, MOST_TOKENS, n_words, segments
+from .request import CRUX_SAMPLING
 
 
 def _a_few(passages: list[str]) -> list[str]:
@@ -30,15 +31,18 @@ PASSAGES, WORDS = 3, 200  # asked for: passages of a part, unless it has so few 
 
 
 class WritePassages(dspy.Signature):  # type: ignore[misc]
-    """Rewrite the part of a document as 2 or 3 passages of about 200 words that each stand alone.
+    """Rewrite the part of a document as 2 or 3 standalone passages of about 200 words each.
 
-    A reader of one passage sees nothing else: put the name, place or date, as the document gives
-    it, for pronouns and for references such as "the company" or "last week". Keep every fact of
-    the part, in its order, and add none. One passage is enough for a part of up to 200 words.
+    - A reader of one passage sees nothing else. Replace pronouns and vague references, such as
+      "the company" or "last week", by the names, places and dates that the document gives.
+    - Otherwise keep the original wording and phrasing. Keep every fact of the part, in its order,
+      and add none.
+    - Use `before` only to find out what a reference means. Do not rewrite it.
+    - Write only one passage if the part has up to 200 words.
     """
 
-    before: str = dspy.InputField(desc="what stands before the part, only to resolve references")
-    part: str = dspy.InputField(desc="the part to rewrite")
+    before: str = dspy.InputField(desc="the text before the part; empty at the start")
+    part: str = dspy.InputField(desc="the part of the document to rewrite")
     passages: Annotated[
         list[Annotated[str, MaxLen(8_000)]],
         MinLen(1),
@@ -63,7 +67,8 @@ class Decontextualizer(Judge):
     Source: arXiv:2506.20051, passages of 2 to 3 to a segment of at most 1,024 tokens.
     """
 
-    version = "2"
+    version = "3"
+    sampling: Mapping[str, float] = CRUX_SAMPLING
     twins: Mapping[str, Twin] = {"rewrite": lexical_writing.write_passages}
 
     def __init__(

@@ -16,19 +16,22 @@ from ..lexical import hunting as lexical_hunting
 
 
 class WriteGapQueries(dspy.Signature):  # type: ignore[misc]
-    """Write for each facet of the question a query that may find the facts still missing.
+    """Write one search query for each facet of the question, to find facts that are still missing.
 
-    A query is worded as one would type it into a search engine and can be understood alone: it
-    names the subject. Ask for nothing that the nuggets say already, and differ from the queries
-    that were tried.
+    - Word each query as one would type it into a search engine. It names the subject, so that it
+      can be understood on its own.
+    - Do not search for facts that the known nuggets cover.
+    - Each query differs from the queries that were tried before.
     """
 
-    question: str = dspy.InputField(desc="what the user wants to know")
-    nuggets: list[str] = dspy.InputField(desc="facts found so far")
-    tried: list[str] = dspy.InputField(desc="queries searched so far")
-    facets: dict[str, str] = dspy.InputField(desc="parts of the question that lack facts")
+    question: str = dspy.InputField(desc="the question of the user")
+    nuggets: list[str] = dspy.InputField(desc="the known nuggets: facts found so far")
+    tried: list[str] = dspy.InputField(desc="the queries that were tried before")
+    facets: dict[str, str] = dspy.InputField(
+        desc="the parts of the question that lack facts, by number"
+    )
     queries: Annotated[dict[str, Annotated[str, MaxLen(200)]], KeyedBy("facets")] = (
-        dspy.OutputField(desc="one query per facet number")
+        dspy.OutputField(desc="one query for each number of the facets")
     )
 
 
@@ -41,7 +44,7 @@ class GapWriter(Judge):
     """
 
     name = "gap_writer"
-    version = "2"
+    version = "3"
     twins: Mapping[str, Twin] = {"write": lexical_hunting.write_gap_queries}
 
     def __init__(self, *args: Any, **options: Any) -> None:

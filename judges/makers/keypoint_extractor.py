@@ -20,6 +20,7 @@ from ..lexical.entailment import judge_point
 from ..lexical.filling import filled
 from ..lexical.quotes import find_quote
 from ..lexical.segments import n_words, segments
+from .examples import KEY_POINTS, add_example
 from .lists import Inputs, ListMaker, Spans
 
 ROUNDS = 2  # calls about one window, at most
@@ -53,19 +54,24 @@ def _worded(points: list[QuotedPoint]) -> list[QuotedPoint]:
 
 
 class FindKeyPoints(dspy.Signature):  # type: ignore[misc]
-    """Find the key points: what a good answer to the question should take from the document.
+    """Find the key points: what in the document directly helps to answer the question.
 
-    A key point is one fact or argument that helps to answer. Write it in one sentence that can be
-    understood alone and says no more than the document does. Its spans are the words that state
-    it, copied from the document without any change. Return what the known points overlook, and
-    nothing if they hold all that helps.
+    - A key point is one fact or argument. Write it in one sentence, in the language of the
+      document. It can be understood on its own, may summarize, and says no more than the document
+      does.
+    - Give for each key point the spans that state it. A span is one contiguous excerpt of the
+      document, copied exactly, with no word changed, added or left out and without "...".
+    - If parts that are apart from each other state a key point together, give one span for each
+      part.
+    - Do not repeat what a known key point says. Return an empty list if nothing else in the
+      document helps to answer the question.
     """
 
-    question: str = dspy.InputField(desc="what the user wants to know")
+    question: str = dspy.InputField(desc="the question of the user")
     document: str = dspy.InputField(desc="a document or a part of one")
-    known: list[str] = dspy.InputField(desc="key points found in it before")
+    known: list[str] = dspy.InputField(desc="the key points found in it before")
     points: Annotated[list[QuotedPoint], MaxLen(40), AfterValidator(_worded)] = dspy.OutputField(
-        desc="the new key points, in the order of the document"
+        desc="the new key points, in the order of the document, each with 1 to 5 spans"
     )
 
 
@@ -83,6 +89,7 @@ class KeyPointExtractor(ListMaker):
         rounds: most calls for one window.
         most_tokens: in a window. overlap: of them, most that the window before ended with.
         count: the tokens of a text; words between white space if not given.
+        example: show one worked example, made up for the prompt.
 
     Raises: JudgeError, also where one window or round of several fails.
     Source: arXiv:2410.23000, key point extraction.
@@ -92,7 +99,7 @@ class KeyPointExtractor(ListMaker):
     kind = "key_points"
     made_from = ("question", "documents")
     predictor, output = "find", "points"
-    version = "2"
+    version = "3"
     twins: Mapping[str, Twin] = {"find": lexical_keypoints.find_key_points}
 
     def __init__(
@@ -102,6 +109,7 @@ class KeyPointExtractor(ListMaker):
         most_tokens: int = MOST_TOKENS,
         overlap: int = OVERLAP,
         count: Callable[[str], int] = n_words,
+        example: bool = True,
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
@@ -113,6 +121,8 @@ class KeyPointExtractor(ListMaker):
         self.overlap = overlap
         self.count = count
         self.find = dspy.Predict(FindKeyPoints)
+        if example:
+            add_example(self.find, KEY_POINTS)
 
     async def decide(self, *, question: str, document: str) -> dspy.Prediction:  # type: ignore[override]
         """All windows at once, and their rounds in turn."""

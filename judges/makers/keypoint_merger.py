@@ -21,6 +21,7 @@ from ...backends.reply import AtMost
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
 from ..lexical import keypoints as lexical_keypoints
+from .examples import MERGED_POINTS, add_example
 
 MOST_POINTS = 60  # in one call
 REPAIRS = 2  # further calls after a reply that is no partition
@@ -48,23 +49,29 @@ def _worded(groups: list[PointGroup]) -> list[PointGroup]:
 
 
 class MergeKeyPoints(dspy.Signature):  # type: ignore[misc]
-    """Join the key points that say the same, so that each thing is said once.
+    """Merge the key points that say the same, so that each fact or argument appears once.
 
-    Points belong together when they state the same fact or argument, or when one holds the other.
-    Points that contradict each other stay apart. A merged point says in one sentence all that its
-    members say, and no more. The number of each point stands in exactly one merged point; a point
-    like no other stays alone. Given faults, return the whole reply again with these mended.
+    - Merge points that state the same fact or argument, in any wording, and points of which one
+      contains the other.
+    - Do not merge points that contradict each other, or that are only about the same subject.
+    - Put the number of each point into exactly one merged point. A point that says the same as no
+      other is a merged point by itself.
+    - Write each merged point in one sentence that says all that its members say, and no more.
+    - If `faults` is not empty, it lists what was wrong with `rejected`. Return the whole reply
+      again, corrected.
     """
 
-    question: str = dspy.InputField(desc="what the user wants to know")
+    question: str = dspy.InputField(desc="the question of the user")
     points: dict[str, str] = dspy.InputField(desc="the key points, by number")
     rejected: Annotated[list[dict[str, Any]], SETTING] = dspy.InputField(
-        desc="a reply of yours that was rejected; empty at first"
+        desc="your last reply, which was rejected; empty at first"
     )
-    faults: Annotated[list[str], SETTING] = dspy.InputField(desc="what is wrong with it")
+    faults: Annotated[list[str], SETTING] = dspy.InputField(
+        desc="what was wrong with the rejected reply; empty at first"
+    )
     merged: Annotated[list[PointGroup], MinLen(1), AtMost("points"), AfterValidator(_worded)] = (
         dspy.OutputField(
-            desc="the merged points; members are the numbers of the points that each stands for"
+            desc="the merged points; `members` are the numbers of the points that it merges"
         )
     )
 
@@ -84,17 +91,23 @@ class KeyPointMerger(Judge):
     Args:
         most_points: in one call, >= 2.
         repairs: most further calls after a wrong reply.
+        example: show one worked example, made up for the prompt.
 
     Raises: JudgeError when the last repair is still wrong; its detail names the numbers: incomplete
         if the reply loses some, else unparseable.
     Source: arXiv:2410.23000, key point aggregation. Blocks and repairs are ours.
     """
 
-    version = "2"
+    version = "3"
     twins: Mapping[str, Twin] = {"join": lexical_keypoints.merge_points}
 
     def __init__(
-        self, *args: Any, most_points: int = MOST_POINTS, repairs: int = REPAIRS, **options: Any
+        self,
+        *args: Any,
+        most_points: int = MOST_POINTS,
+        repairs: int = REPAIRS,
+        example: bool = True,
+        **options: Any,
     ) -> None:
         super().__init__(*args, **options)
         if most_points < 2 or repairs < 0:
@@ -103,6 +116,8 @@ class KeyPointMerger(Judge):
         self.most_points = most_points
         self.repairs = repairs
         self.join = dspy.Predict(MergeKeyPoints)
+        if example:
+            add_example(self.join, MERGED_POINTS)
 
     async def decide(self, *, question: str, texts: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
         """One call, or one for every two blocks; and their repairs."""

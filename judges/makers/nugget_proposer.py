@@ -50,22 +50,26 @@ def _worded(nuggets: list[QuotedNugget]) -> list[QuotedNugget]:
 
 
 class ProposeNuggets(dspy.Signature):  # type: ignore[misc]
-    """Propose nuggets: facts of the passages that a good answer to the question has to state.
+    """Propose new nuggets: short facts from the passages that a comprehensive answer contains.
 
-    Look for what the passages say on the facet, a part of the question. A nugget is one fact in 1
-    to 12 words, understood alone, that one passage states in full. Name that passage by its number
-    and quote the words that state the fact, copied without any change. Leave out what the known
-    nuggets say in any words. Return at most `limit` nuggets, the most important first, and none if
-    the passages add nothing.
+    - Look for what the passages say about the facet, which is one part of the question. Propose
+      the essential facts and also those that are worthwhile but not essential.
+    - A nugget is one atomic fact of 1 to 12 words. It is a statement, not a question, and can be
+      understood without the passages and the other nuggets.
+    - One passage alone states the whole fact. Give its number and a quote: one contiguous excerpt
+      of that passage which states the fact, copied exactly.
+    - Do not repeat facts that the known nuggets cover, in any wording.
+    - Propose at most as many nuggets as `limit` says, the most important first. Return an empty
+      list if the passages add nothing.
     """
 
-    question: str = dspy.InputField(desc="what the user wants to know")
-    facet: str = dspy.InputField(desc="the part of it that is looked into")
-    passages: dict[str, str] = dspy.InputField(desc="by number")
-    known: list[str] = dspy.InputField(desc="nuggets found before")
-    limit: Annotated[int, SETTING] = dspy.InputField(desc="most nuggets")
+    question: str = dspy.InputField(desc="the question of the user")
+    facet: str = dspy.InputField(desc="the part of the question to look for")
+    passages: dict[str, str] = dspy.InputField(desc="the passages, by number")
+    known: list[str] = dspy.InputField(desc="the nuggets found before")
+    limit: Annotated[int, SETTING] = dspy.InputField(desc="the most nuggets to propose")
     proposed: Annotated[list[QuotedNugget], AtMost("limit"), AfterValidator(_worded)] = (
-        dspy.OutputField(desc="the new nuggets")
+        dspy.OutputField(desc="the new nuggets, each with its passage and the quote")
     )
 
 
@@ -83,7 +87,7 @@ class NuggetProposer(Judge):
     """
 
     name = "nugget_proposer"
-    version = "2"
+    version = "3"
     twins: Mapping[str, Twin] = {"find": lexical_hunting.propose_nuggets}
 
     def __init__(self, *args: Any, limit: int = LIMIT, **options: Any) -> None:

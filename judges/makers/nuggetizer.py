@@ -15,6 +15,7 @@ from ...backends.reply import AtMost
 from ...records.judgements import Provenance
 from ..lexical import nuggets_and_citations as lexical
 from ..lexical.filling import filled
+from .examples import NUGGETS, add_example
 from .lists import Inputs, ListMaker, Spans
 
 WINDOW = 10  # passages in one call
@@ -24,19 +25,27 @@ Nugget = Annotated[str, MinLen(1), MaxLen(160)]  # of 1 to 12 words
 
 
 class UpdateNuggets(dspy.Signature):  # type: ignore[misc]
-    """Keep a list of nuggets: facts that a good answer to the question has to state.
+    """Update the list of nuggets, short facts that a comprehensive answer to the question contains.
 
-    Update the list by the passages: add what is missing, join what says the same, drop what the
-    question does not need. A nugget is one fact in 1 to 12 words, understood alone, from the
-    passages or the list. Return the whole list, at most `limit` nuggets, the most important first.
+    - A nugget is one atomic fact of 1 to 12 words. It is a statement, not a question, and can be
+      understood without the passages and the other nuggets.
+    - Together the nuggets cover every aspect of the question that the passages say something
+      about. Include the essential facts and also those that are worthwhile but not essential.
+    - Add each relevant fact of the passages that the list lacks. Merge nuggets that say the same.
+      Remove a nugget only if it is irrelevant to the question.
+    - Take facts only from the passages and the list, not from your own knowledge.
+    - Return the whole list, even if nothing has changed, the most important nuggets first. If
+      there are more than `limit`, leave out the least important.
     """
 
-    question: str = dspy.InputField(desc="what the user wants to know")
-    passages: dict[str, str] = dspy.InputField(desc="by number")
-    asked: str = dspy.InputField(desc="the question again")
-    nuggets: list[str] = dspy.InputField(desc="the list so far")
-    limit: Annotated[int, SETTING] = dspy.InputField(desc="most nuggets")
-    updated: Annotated[list[Nugget], AtMost("limit")] = dspy.OutputField(desc="the whole list")
+    question: str = dspy.InputField(desc="the question of the user")
+    passages: dict[str, str] = dspy.InputField(desc="relevant passages, by number")
+    asked: str = dspy.InputField(desc="the same question again")
+    nuggets: list[str] = dspy.InputField(desc="the list so far; empty at first")
+    limit: Annotated[int, SETTING] = dspy.InputField(desc="the most nuggets that the list may have")
+    updated: Annotated[list[Nugget], AtMost("limit")] = dspy.OutputField(
+        desc="the whole updated list, the most important nuggets first"
+    )
 
 
 class Nuggetizer(ListMaker):
@@ -46,6 +55,7 @@ class Nuggetizer(ListMaker):
         window: passages per call; each call updates the list of the one before.
         limit: longest list; what a model returns beyond it is cut, since it is told to put the
             most important first, and `n_cut` says how many.
+        example: show one worked example, made up for the prompt.
 
     Source: arXiv:2411.09607, nugget creation.
     """
@@ -54,11 +64,16 @@ class Nuggetizer(ListMaker):
     kind = "nuggets"
     made_from = ("question", "passages")
     predictor, output = "update", "updated"
-    version = "3"
+    version = "4"
     twins: Mapping[str, Twin] = {"update": lexical.update_nuggets}
 
     def __init__(
-        self, *args: Any, window: int = WINDOW, limit: int = MOST_NUGGETS, **options: Any
+        self,
+        *args: Any,
+        window: int = WINDOW,
+        limit: int = MOST_NUGGETS,
+        example: bool = True,
+        **options: Any,
     ) -> None:
         super().__init__(*args, **options)
         if window < 1 or limit < 1:
@@ -66,6 +81,8 @@ class Nuggetizer(ListMaker):
         self.window = window
         self.limit = limit
         self.update = dspy.Predict(UpdateNuggets)
+        if example:
+            add_example(self.update, NUGGETS)
 
     async def decide(self, *, question: str, passages: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
         """All windows, each with the list that the one before left."""

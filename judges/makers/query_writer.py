@@ -19,16 +19,17 @@ from ..lexical.filling import filled
 
 
 class WriteQueries(dspy.Signature):  # type: ignore[misc]
-    """Write search queries that would find passages which say whether the sentence is true.
+    """Write search queries that find passages which show whether the sentence is true.
 
-    A search by the words of the sentence found nothing that states it. Take other words for the
-    same: synonyms, the full name of what is meant, what such a passage would be about. Each query
-    is a few words that can be understood alone, and no two look for the same.
+    - A search with the words of the sentence has found no passage that supports it. Rephrase the
+      sentence with synonyms, full names and the terms that such a passage would use.
+    - Each query is a few words that can be understood on their own.
+    - No two queries search for the same thing. Write at most as many queries as `wanted` says.
     """
 
-    question: str = dspy.InputField(desc="what the answer was to answer")
-    sentence: str = dspy.InputField(desc="the sentence of the answer")
-    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many queries, at most")
+    question: str = dspy.InputField(desc="the question that the answer responds to")
+    sentence: str = dspy.InputField(desc="the sentence of the answer to check")
+    wanted: Annotated[int, SETTING] = dspy.InputField(desc="the most queries to write")
     queries: Annotated[list[Annotated[str, MaxLen(200)]], AtMost("wanted")] = dspy.OutputField(
         desc="the queries, the best first"
     )
@@ -40,7 +41,7 @@ class QueryWriter(Judge):
     Blank and repeated ones are dropped, and those beyond `wanted`; there may be none.
     """
 
-    version = "2"
+    version = "3"
     twins: Mapping[str, Twin] = {"write": write_queries}
 
     def __init__(self, *args: Any, **options: Any) -> None:

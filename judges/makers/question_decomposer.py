@@ -33,16 +33,15 @@ def _some(texts: list[str]) -> list[str]:
 
 
 class DecomposeQuestion(dspy.Signature):  # type: ignore[misc]
-    """Say what kind of question this is, and which sub-questions to search for to answer it.
+    """Decide what kind of question this is, and write the sub-questions to search for to answer it.
 
-    simple: it asks for plain information, about one thing and in one step; it is its own only
-    sub-question. complex: it joins several things, steps or conditions, or speaks in images; split
-    it into short sub-questions, each with an aim of its own. vague: it leaves open what it is about
-    or after; write questions on the different sides of what it may mean.
-    Each can be understood alone and is worded as one would search for it.
+    - If the question is simple, return it as its only sub-question.
+    - If it is complex, split it into shorter sub-questions, each with one complete aim.
+    - If it is vague, write related questions that cover different aspects of what it may mean.
+    - Each sub-question can be understood on its own and is worded as one would search for it.
     """
 
-    question: str = dspy.InputField(desc="what the user wants to know")
+    question: str = dspy.InputField(desc="the question of the user")
     kind: SearchKind = dspy.OutputField(desc="the kind of the question")
     subquestions: Annotated[
         list[Annotated[str, MaxLen(400)]], MinLen(1), MaxLen(MOST), AfterValidator(_some)
@@ -60,8 +59,7 @@ class QuestionDecomposer(Judge):
         whole, split or widened by that.
     """
 
-    version = "2"
-    version = "2"
+    version = "3"
     twins: Mapping[str, Twin] = {"split": lexical_questions.split_question}
 
     def __init__(self, *args: Any, **options: Any) -> None:

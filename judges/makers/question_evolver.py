@@ -23,33 +23,40 @@ NewQuestions = Annotated[list[Annotated[str, MaxLen(600)]], MinLen(1), AtMost("w
 
 
 class DeepenQuestion(dspy.Signature):  # type: ignore[misc]
-    """Write harder questions on the subject of this one.
+    """Write more complex versions of the question.
 
-    Each asks for more than the question does: under a condition, for a concrete case, in
-    comparison, or for the reasons behind the reasons. It stays in the domain and of the category
-    where they are given, can be understood alone, is at most two sentences long, and documents can
-    answer it. No two ask the same.
+    - Make it more complex in one of these ways: ask for more depth, replace something general by a
+      concrete case, require one more step of reasoning, or add a condition.
+    - Each new question is 10 to 20 words longer than the given one.
+    - Each stays closely related to the target domain and is of the category, where they are given.
+      It asks about something specific in that domain.
+    - Each needs a long answer with several specific details, which documents can support. It is
+      neither common knowledge nor vague or ambiguous.
+    - Each can be understood on its own, and no two ask the same.
     """
 
-    question: str = dspy.InputField(desc="the question to start from")
-    domain: str = dspy.InputField(desc="the field it belongs to; may be empty")
-    category: str = dspy.InputField(desc="the kind of question it is; may be empty")
-    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many questions to write")
+    question: str = dspy.InputField(desc="the given question")
+    domain: str = dspy.InputField(desc="the target domain; empty: that of the question")
+    category: str = dspy.InputField(desc="the kind of question; empty: that of the question")
+    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many new questions to write")
     questions: NewQuestions = dspy.OutputField(desc="the new questions")
 
 
 class WidenQuestion(dspy.Signature):  # type: ignore[misc]
-    """Write questions on other subjects that stand beside this one.
+    """Write new questions on different subjects in the same field as the question.
 
-    Each is of the same domain and category where they are given, about as hard, and on a subject
-    that fewer people ask about. It can be understood alone without the first question, is at most
-    two sentences long, and documents can answer it at length. No two have the same subject.
+    - Each has a length, a difficulty and a style similar to those of the given question.
+    - Each is closely related to the target domain and of the category, where they are given. It
+      asks about something specific in that domain that few people ask about.
+    - Each needs a long answer with several specific details, which documents can support. It is
+      neither common knowledge nor vague or ambiguous.
+    - Each can be understood without the given question, and no two have the same subject.
     """
 
-    question: str = dspy.InputField(desc="the question to start from")
-    domain: str = dspy.InputField(desc="the field it belongs to; may be empty")
-    category: str = dspy.InputField(desc="the kind of question it is; may be empty")
-    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many questions to write")
+    question: str = dspy.InputField(desc="the given question")
+    domain: str = dspy.InputField(desc="the target domain; empty: that of the question")
+    category: str = dspy.InputField(desc="the kind of question; empty: that of the question")
+    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many new questions to write")
     questions: NewQuestions = dspy.OutputField(desc="the new questions")
 
 
@@ -64,7 +71,7 @@ class QuestionEvolver(Judge):
     Source: arXiv:2410.23000, in-depth and in-width evolution.
     """
 
-    version = "2"
+    version = "3"
     twins: Mapping[str, Twin] = {
         "depth": lexical_questions.deepen_question,
         "width": lexical_questions.widen_question,

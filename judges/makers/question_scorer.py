@@ -20,21 +20,22 @@ CRITERIA = ("uncommon", "clear", "unambiguous", "complex", "opinion")
 class ScoreQuestion(dspy.Signature):  # type: ignore[misc]
     """Decide for each of five criteria whether the question meets it.
 
-    Judge the question alone, and each criterion by itself. Do not answer the question.
+    - Judge the question as it is written, and each criterion separately.
+    - Do not answer the question.
     """
 
-    question: str = dspy.InputField(desc="the question to decide about")
+    question: str = dspy.InputField(desc="the question to judge")
     uncommon: YesNo = dspy.OutputField(
-        desc="neither common knowledge nor one simple search answers it"
+        desc="yes if neither common knowledge nor one simple search answers the question"
     )
-    clear: YesNo = dspy.OutputField(desc="one can tell what it is about and how far it goes")
-    unambiguous: YesNo = dspy.OutputField(desc="it has one reading, and refers to nothing unsaid")
+    clear: YesNo = dspy.OutputField(desc="yes if its topic and its scope are clear")
+    unambiguous: YesNo = dspy.OutputField(
+        desc="yes if it has only one interpretation and refers to nothing that it does not name"
+    )
     complex: YesNo = dspy.OutputField(
-        desc="it takes hard thought, reasoning in steps or a detailed explanation"
+        desc="yes if it needs deep thought, several steps of reasoning or a long explanation"
     )
-    opinion: YesNo = dspy.OutputField(
-        desc="it asks for a view of one's own, such as an informed opinion"
-    )
+    opinion: YesNo = dspy.OutputField(desc="yes if it asks for a personal view or a judgement")
 
 
 class QuestionScorer(Judge):
@@ -44,7 +45,7 @@ class QuestionScorer(Judge):
         least 4 of the 5 points. Differs: one label a criterion, where the paper asks for the sum.
     """
 
-    version = "2"
+    version = "3"
     twins: Mapping[str, Twin] = {"score": lexical_questions.score_question}
 
     def __init__(self, *args: Any, **options: Any) -> None:

@@ -16,28 +16,11 @@ from ...records.judgements import Provenance, Reason
 from ..base import Judge
 from ..lexical import writing as lexical_writing
 from ..lexical.filling import UNKNOWN
+from .examples import REQUEST, add_example
 
 FEWEST_WORDS, MOST_WORDS = 8, 120  # of a request; about 50 are asked for, arXiv:2506.20051
-
-# Made up for this prompt: the town, the ferry and the people are not real.
-_EXAMPLE = dspy.Example(
-    report=(
-        "The car ferry Marrin Star ran aground off Coldhaven on 3 February 2011 with 84 people "
-        "aboard. Lifeboats took all of them ashore within five hours; two passengers broke bones. "
-        "The inquiry found that the mate, alone on the bridge after a double shift, had fallen "
-        "asleep and that the watch alarm had been switched off for months. It blamed the owner, "
-        "Selwick Lines, for short crews and poor records. Selwick was fined 1.2 million, sold its "
-        "two oldest ships and hired 30 seamen. Coldhaven, which lives on visitors, lost a third "
-        "of its summer trade while the pier stayed closed. Since 2013 every ferry on that coast "
-        "must carry two officers on the bridge at night."
-    ),
-    request=(
-        "Write a report on the grounding of the ferry Marrin Star off Coldhaven in 2011. Describe "
-        "the accident and the rescue, what the inquiry said about its causes and about the "
-        "owner, Selwick Lines, and what followed for the company, for the town and its trade, and "
-        "for the safety rules of ferries."
-    ),
-).with_inputs("report")
+# Of the texts that CRUX generates (requests, questions, passages), appendix A.1.
+CRUX_SAMPLING = {"temperature": 0.7, "top_p": 0.95}
 
 
 def _of_fair_length(request: str) -> str:
@@ -48,36 +31,40 @@ def _of_fair_length(request: str) -> str:
 
 
 class WriteRequest(dspy.Signature):  # type: ignore[misc]
-    """Write the request that the report would be a good response to.
+    """Write the request for which the report is a good response.
 
-    In about 50 words ask for a report: name the topic, with people, place and time as far as one
-    must know them, and the aspects to cover. Keep it open-ended. What the report finds, its
-    figures, causes and outcomes, is for the writer to say: do not give it away.
+    - Ask for a report, in one paragraph of about 50 words.
+    - Name the topic, with the people, places and dates that identify it, and the aspects to cover.
+    - Keep the request open-ended. Do not reveal what the report finds, such as its figures, the
+      causes and the outcomes.
     """
 
-    report: str = dspy.InputField(desc="the report that will be written")
+    report: str = dspy.InputField(desc="the report that the request asks for")
     request: Annotated[str, MinLen(1), MaxLen(1_500), AfterValidator(_of_fair_length)] = (
-        dspy.OutputField(desc="the request, one paragraph")
+        dspy.OutputField(desc="the request, in one paragraph")
     )
 
 
 class RequestWriter(Judge):
     """Makes an open-ended request from a report: `judge(report=).request`, one line of text.
 
-    One worked example goes with it, as a demo of the predictor.
+    Args:
+        example: show one worked example, made up for the prompt.
 
     Raises: JudgeError, also for a request below 8 or above 120 words (unparseable), or a blank
         report (not asked).
     Source: arXiv:2506.20051, report requests.
     """
 
-    version = "2"
+    version = "3"
+    sampling: Mapping[str, float] = CRUX_SAMPLING
     twins: Mapping[str, Twin] = {"compose": lexical_writing.write_request}
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, *args: Any, example: bool = True, **options: Any) -> None:
         super().__init__(*args, **options)
         self.compose = dspy.Predict(WriteRequest)
-        self.compose.demos = [_EXAMPLE]
+        if example:
+            add_example(self.compose, REQUEST)
 
     async def decide(self, *, report: str) -> dspy.Prediction:  # type: ignore[override]
         """One call."""

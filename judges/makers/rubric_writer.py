@@ -47,19 +47,24 @@ def _sound(criteria: list[WrittenCriterion]) -> list[WrittenCriterion]:
 class WriteCriteria(dspy.Signature):  # type: ignore[misc]
     """Write criteria by which answers to the question will be graded.
 
-    Each asks for one thing that a reader can see is in an answer or not (a fact with its name or
-    number, a comparison, a caveat), rests on the documents, is clear without them, and is covered
-    by no known one. weight: 5 where no good answer lacks it, down to 1; -1 to -5 for a serious
-    fault that answers may have, worded so that the fault meets it. kind: binary where there is no
-    middle, else three_way.
+    - Each criterion asks for one thing that a reader can check in an answer, such as a fact with
+      its name or number, a comparison or a caveat.
+    - Take each criterion from the documents, and word it so that it is clear without them.
+    - Do not ask for anything that a known criterion covers.
+    - Set `weight` from 5, for what every good answer contains, down to 1, for what is useful but
+      not needed. For a serious fault that an answer may have, set -1 to -5 and describe the fault
+      itself, so that an answer with the fault meets the criterion.
+    - Set `kind` to binary if the criterion can only be met or not met, and to three_way if an
+      answer can meet it in part.
+    - Write at most as many criteria as `wanted` says.
     """
 
-    question: str = dspy.InputField(desc="what answers respond to")
-    documents: list[str] = dspy.InputField(desc="what a good answer can be made from")
-    known: list[str] = dspy.InputField(desc="criteria there are already")
-    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many more to write, at most")
+    question: str = dspy.InputField(desc="the question that the answers respond to")
+    documents: list[str] = dspy.InputField(desc="the documents that a good answer is based on")
+    known: list[str] = dspy.InputField(desc="the criteria that exist already")
+    wanted: Annotated[int, SETTING] = dspy.InputField(desc="the most new criteria to write")
     criteria: Annotated[list[WrittenCriterion], AtMost("wanted"), AfterValidator(_sound)] = (
-        dspy.OutputField(desc="the new criteria, most important first")
+        dspy.OutputField(desc="the new criteria, the most important first")
     )
 
 
@@ -81,7 +86,7 @@ class RubricWriter(Judge):
     """
 
     name = "rubric_writer"
-    version = "2"
+    version = "3"
     twins: Mapping[str, Twin] = {"write": lexical.write_criteria}
 
     def __init__(self, *args: Any, **options: Any) -> None:

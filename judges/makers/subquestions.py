@@ -16,26 +16,29 @@ from ...backends.reply import AtMost
 from ...records.judgements import Provenance, Reason
 from ..lexical import writing as lexical_writing
 from ..lexical.filling import filled
+from .examples import SUBQUESTIONS, add_example
 from .lists import Inputs, ListMaker, Spans
+from .request import CRUX_SAMPLING
 
 QUESTIONS = 15  # of one report; arXiv:2506.20051 has 15 for DUC'04 and 10 for Multi-News
 ROUNDS = 3  # most calls about one report
 
 
 class WriteSubQuestions(dspy.Signature):  # type: ignore[misc]
-    """Write questions that the report answers and that together cover all it says.
+    """Write questions that the report answers and that together cover the information in it.
 
-    Each question asks for one fact or one aspect. Someone who never saw the report must understand
-    it alone: use names, places and dates instead of "he", "the company" or "in the report". Ask
-    nothing twice, nor what a known question asks in other words. Return fewer questions than
-    wanted only if the report answers no more.
+    - Write diverse questions. Each asks about another fact or aspect of the report.
+    - Each question is self-contained: a reader who has never seen the report understands it. Use
+      names, places and dates instead of words such as "he", "the company" or "in the report".
+    - Do not repeat or paraphrase a known question.
+    - Write as many questions as `wanted` says, and fewer only if the report answers no more.
     """
 
-    report: str = dspy.InputField(desc="the text to cover")
-    known: list[str] = dspy.InputField(desc="questions there are already")
-    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many more to write")
+    report: str = dspy.InputField(desc="the report to cover")
+    known: list[str] = dspy.InputField(desc="the questions that exist already")
+    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many new questions to write")
     questions: Annotated[list[Annotated[str, MaxLen(400)]], AtMost("wanted")] = dspy.OutputField(
-        desc="the new questions"
+        desc="the new questions, without the known ones"
     )
 
 
@@ -49,6 +52,7 @@ class SubQuestionGenerator(ListMaker):
 
     Args:
         rounds: most calls for one report.
+        example: show one worked example, made up for the prompt.
 
     Raises: JudgeError, also when no question came at all, or the report is blank (not asked).
     Source: arXiv:2506.20051, sub-question generation.
@@ -58,15 +62,20 @@ class SubQuestionGenerator(ListMaker):
     kind = "questions"
     made_from = ("report", "n")
     predictor, output = "write", "questions"
-    version = "2"
+    version = "3"
+    sampling: Mapping[str, float] = CRUX_SAMPLING
     twins: Mapping[str, Twin] = {"write": lexical_writing.write_questions}
 
-    def __init__(self, *args: Any, rounds: int = ROUNDS, **options: Any) -> None:
+    def __init__(
+        self, *args: Any, rounds: int = ROUNDS, example: bool = True, **options: Any
+    ) -> None:
         super().__init__(*args, **options)
         if rounds < 1:
             raise ValueError(f"rounds must be 1 or more, got {rounds}")
         self.rounds = rounds
         self.write = dspy.Predict(WriteSubQuestions)
+        if example:
+            add_example(self.write, SUBQUESTIONS)
 
     async def decide(self, *, report: str, n: int = QUESTIONS) -> dspy.Prediction:  # type: ignore[override]
         """One call, or up to `rounds`."""

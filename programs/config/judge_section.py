@@ -149,6 +149,9 @@ class JudgeConfig(Section):
     demonstrations: InputPath | None = Field(
         default=None, description="JSONL of worked examples that its questions are asked with"
     )
+    example: bool = Field(
+        default=True, description="show the worked example of a judge that makes lists or requests"
+    )
     titles: bool = Field(default=True, description="show support and relevance titles of passages")
     scale: Literal["umbrela", "rag2025"] = Field(
         default="umbrela", description="grades of relevance: 0-3, or 0-4 by parts of a narrative"
@@ -206,6 +209,9 @@ class JudgeConfig(Section):
             raise ValueError(f"judges.{name}.demonstrations: it asks by prompts of its own")
         if self.demonstrations is not None and self.state is not None:
             raise ValueError(f"judges.{name}.demonstrations: state has its own; take one")
+        if not self.example and not kind.has_example:
+            with_one = ", ".join(each for each, kind in BUILT_IN.items() if kind.has_example)
+            raise ValueError(f"judges.{name}.example: only {with_one} have one")
         if not self.titles and name not in ("support", "relevance"):
             raise ValueError(f"judges.{name}.titles: only support and relevance are shown some")
         self._check_scale(name)

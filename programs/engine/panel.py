@@ -247,7 +247,11 @@ class Panel:
             "window": getattr(judge, "window", None),
             "limit": getattr(judge, "limit", None),
             "state": _hash(settings.state),
-            "model": {**model.identity(), "recording": _hash(model.recording)},
+            "model": {
+                **model.identity(),
+                **_sampling_of(judge),
+                "recording": _hash(model.recording),
+            },
             **self._about.get(id(judge), {}),
             **_why_of(judge),
         }
@@ -310,6 +314,8 @@ class Panel:
         kind = kind_of(name)
         assert kind is not None  # the config names no other
         options, about = _setup(name, config, self._own)
+        if not config.judge(name).example:
+            options["example"] = False
         if (window := window_of(name, config)) is not None:
             options["window"] = window
         judge: Judge = _made_by(kind, options, config.judge(name).variant)(
@@ -395,6 +401,12 @@ def _explaining(judge: ItemJudge, name: JudgeName, config: Config) -> ItemJudge:
         evidence = True
     with refused(f"judges.{name}"):
         return judge.explaining(evidence=evidence, reasoning=settings.reasoning)
+
+
+def _sampling_of(judge: Judge) -> dict[str, Any]:
+    """The temperature and top-p of a judge that has its own, as they are sent."""
+    config = judge.backend and judge.backend.config
+    return {name: getattr(config, name) for name in judge.sampling} if config else {}
 
 
 def _why_of(judge: Judge) -> dict[str, Any]:

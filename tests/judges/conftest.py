@@ -427,7 +427,7 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
     if "citations" in asked:
         return lexical_answer_writing.write_answer(asked)
     if "domain" in asked:
-        is_deep = "harder" in system
+        is_deep = "more complex" in system
         twin = lexical_questions.deepen_question if is_deep else lexical_questions.widen_question
         return twin(asked)
     if "criteria" in asked:

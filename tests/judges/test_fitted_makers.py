@@ -35,6 +35,7 @@ def file_of(maker, **changes):
 @pytest.mark.parametrize("kind", MADE_FROM)
 def test_a_list_of_people_is_a_worked_example_that_the_judge_can_be_shown(kind):
     judge = kind("lexical")
+    before = list(getattr(judge, judge.predictor).demos)
     example = judge.example(MADE_FROM[kind], ["A dam broke."], {})
     fields = getattr(judge, judge.predictor).signature.fields
     assert example.keys() == fields.keys()
@@ -44,7 +45,7 @@ def test_a_list_of_people_is_a_worked_example_that_the_judge_can_be_shown(kind):
     assert "List it all." in messages[0]["content"]
     assert [message["role"] for message in messages[1:]] == ["user", "assistant"]
     assert "A dam broke." in messages[-1]["content"]
-    assert getattr(judge, judge.predictor).demos == []  # the judge itself is as it was
+    assert getattr(judge, judge.predictor).demos == before  # the judge itself is as it was
 
 
 def test_a_worked_example_of_key_points_is_the_document_that_states_most_with_words_that_do():

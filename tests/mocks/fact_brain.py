@@ -14,7 +14,7 @@ def fact_brain(body: Body) -> dict[str, Any]:
     """A question for each fact, a passage up to each bar, and 0, 4 or (`K3!`) 5; a key point for
     each fact of a document, its span the sentence, or an invented one where `~` follows, and yes
     to those in the question; yes to each criterion but opinion, fewer for a dull question."""
-    asked = input_of(body) | {"is_deep": "harder" in body["messages"][0]["content"]}
+    asked = input_of(body) | {"is_deep": "more complex" in body["messages"][0]["content"]}
     return {name: SAYS[name](asked) for name in schema_of(body)["properties"]}
 
 

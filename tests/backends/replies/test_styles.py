@@ -152,15 +152,15 @@ def messages(server):
 @pytest.mark.parametrize(
     ("fault", "complaint"),
     [
-        (Prose(), "it held no JSON object"),
-        (BadJson(), "its JSON was broken"),
-        (TwoObjects(differ=True), "several JSON objects that differ"),
+        (Prose(), "it contained no JSON object"),
+        (BadJson(), "its JSON was not valid"),
+        (TwoObjects(differ=True), "several different JSON objects"),
         (OtherLabel("splendid"), "Input should be 'none', 'partial' or 'full'"),
         (ExtraKey("<data>"), "a field that was not asked for"),
         (OneShort(), "field 'verdict' is missing"),
         (EmptyContent(), "it was empty"),
-        (Reasoned(replies=False), "no reply after your thoughts"),
-        (Written("<think>@</think>"), "no reply after your thoughts"),
+        (Reasoned(replies=False), "your reasoning and had no answer"),
+        (Written("<think>@</think>"), "your reasoning and had no answer"),
     ],
     ids=repr,
 )

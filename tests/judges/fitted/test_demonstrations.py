@@ -44,7 +44,7 @@ def data_of(message):
 
 
 def test_an_example_is_an_exchange_before_the_question(shown):
-    judge = KeyPointExtractor("lexical")
+    judge = KeyPointExtractor("lexical", example=False)
     asked = {"question": "q", "document": "d", "known": []}
     plain = judge.prompt("find").messages(asked)
     system, question, reply, last = shown(judge, EXTRACTED).prompt("find").messages(asked)

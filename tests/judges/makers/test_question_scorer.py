@@ -32,7 +32,7 @@ def test_the_criteria_are_those_of_the_paper():
     # arXiv:2410.23000, appendix B: no common sense, clear, not ambiguous, complex, and one that
     # rewards the questions that ask for a view.
     system = QuestionScorer("lexical").prompt("score").fixed[0]["content"]
-    for meaning in ("common knowledge", "what it is about", "one reading", "reasoning", "a view"):
+    for meaning in ("common knowledge", "scope", "interpretation", "reasoning", "personal view"):
         assert meaning in system
 
 
