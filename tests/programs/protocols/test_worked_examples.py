@@ -1,5 +1,7 @@
 """`judges.NAME.example` turns a worked example off, and a run's identity says what was sent."""
 
+import asyncio
+
 import pytest
 
 from nuggetjudge.programs.config.reading import load_config
@@ -12,6 +14,7 @@ def judge_of(name, **settings):
     config = load_config(None, {"models.default.model": "openai/mock", **settings})
     panel = Panel(config, cache=None, budget=budget_of(config), asks=False)
     judge = panel[name]
+    asyncio.run(panel.aclose())
     return judge, panel.identities()[name]
 
 
