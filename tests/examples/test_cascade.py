@@ -33,7 +33,7 @@ def test_what_the_lexical_judge_is_not_sure_of_is_left_to_people(tmp_path):
     result = nj.run(load_config(folder / "cascade.yaml", {"run.out": tmp_path / "cascade"}))
     lines = (result.folder / "unjudged.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["reason"] for line in lines} == {"abstained"}
-    assert 20 <= len(lines) <= 35
+    assert 20 <= len(lines) <= 60
     sheet = people_sheet(result.folder, Problems(), n_kept=20)
     assert sheet.n_by == {"cascade": len(lines), "random": 20}
     write_sheet(tmp_path / "people.csv", sheet.rows, Problems())

@@ -1,15 +1,18 @@
 """What `judge compare` prints of two runs, of a leaderboard and of two judges."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+COLLECTION = Path(__file__).resolve().parents[2] / "collection"
+
 
 @pytest.fixture
 def judged(judge, tmp_path):
-    """The demo collection with its own nuggets, judged without a model."""
-    assert judge("init", "demo", "--demo").code == 0
+    """Five topics of the demo with its own nuggets, judged without a model."""
+    shutil.copytree(COLLECTION, tmp_path / "demo")
     data = ["--nuggets", "demo/nuggets.jsonl", "--out", "judged", "--quiet"]
     ran = judge("run", "demo/judge.yaml", *data)
     assert ran.code == 0, ran.err
@@ -130,7 +133,9 @@ def test_what_cannot_be_compared_ends_with_2_and_the_reason(judge, judged):
         assert (ran.code, reason in ran.err) == (2, True), ran.err
 
 
-def test_the_page_shows_what_is_printed(judge, judged):
+def test_the_page_shows_what_is_printed(judge):
+    judge("init", "demo", "--demo")
+    judge("run", "demo/judge.yaml", "--out", "judged", "--quiet")
     page = (Path(__file__).parents[3] / "docs" / "trust" / "compare.md").read_text(encoding="utf-8")
     for runs in ([], ["complete", "thin"]):
         command = " ".join(["$ judge compare results/lexical", *runs, "--measure V_strict"])

@@ -8,8 +8,7 @@ WARNED = "Made with this judge: thin. These scores are not independent of the ju
 
 def test_what_was_compared_and_on_whom_the_judge_leans_is_said(judge, tmp_path):
     assert judge("init", "demo", "--demo").code == 0
-    data = ["--nuggets", "demo/nuggets.jsonl", "--out", "judged", "--quiet"]
-    assert judge("run", "demo/judge.yaml", *data).code == 0
+    assert judge("run", "demo/judge.yaml", "--out", "judged", "--quiet").code == 0
     path = tmp_path / "judged" / "manifest.json"
     manifest = json.loads(path.read_text("utf-8"))
     path.write_text(json.dumps(manifest | {"independence": {"thin": ["judge"]}}), "utf-8")

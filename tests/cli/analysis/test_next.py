@@ -2,15 +2,18 @@
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
 
+COLLECTION = Path(__file__).resolve().parents[2] / "collection"
+
 
 @pytest.fixture
 def demo(judge, tmp_path):
-    """The demo collection, judged without a model; `next` is run from where `run` was."""
-    assert judge("init", "demo", "--demo").code == 0
+    """Five topics of the demo, judged without a model; `next` is run from where `run` was."""
+    shutil.copytree(COLLECTION, tmp_path / "demo")
     ran = judge("run", "demo/judge.yaml", "--out", "judged", "--quiet")
     assert ran.code == 0, ran.err
     return tmp_path
@@ -91,7 +94,7 @@ def test_labels_are_shown_on_request_under_the_judges_name(judge, demo):
 
 def test_the_page_shows_what_is_printed(judge, tmp_path):
     judge("init", "demo", "--demo")
-    judge("run", "demo/judge.yaml", "--nuggets", "demo/nuggets.jsonl", "--out", "judged", "-q")
+    judge("run", "demo/judge.yaml", "--out", "judged", "-q")
     page = (Path(__file__).parents[3] / "docs" / "trust" / "next.md").read_text(encoding="utf-8")
     shown = page.split("```\n")[3]
     printed = judge("next", "judged", "--kind", "support", "--n", 12, "--out", "to-label.csv").out
