@@ -21,7 +21,7 @@ from ..study import sets
 from ..study.sets import Item, lines
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "keypoints"
-ITEMS, CALLS, FEW = 60, 20, 6  # of a judge; of a maker; of a maker with long replies
+ITEMS, CALLS, FEW = 60, 20, 4  # of a judge; of a maker; of a maker with long replies
 SLOW_ITEMS = 20  # of a judge with long replies, because it quotes and gives reasons
 # Of a text, and of the answer that a window of items is about: for the time that they take.
 MOST_CHARACTERS, MOST_OF_ANSWER = 800, 1200
@@ -234,7 +234,7 @@ def _contradiction(name: str, data: Path) -> Case:
 
 def _narrative(name: str, data: Path, *, by_parts: bool = False) -> Case:
     """Passages of a topic one after the other, as a run asks; its sub-questions are the parts."""
-    n_topics, n_passages, n_parts = (3, 4, 5) if by_parts else (6, 10, 8)
+    n_topics, n_passages, n_parts = (2, 3, 5) if by_parts else (3, 10, 8)
     passages: dict[str, list[dict[str, Any]]] = {}
     for row in lines(data / "crux_duc" / "passages.jsonl"):
         passages.setdefault(row["qid"], []).append(row)
@@ -338,7 +338,7 @@ _MAKERS: dict[str, Callable[[str, Path], Case]] = {
             },
             CALLS,
         ),
-        ("request_writer", judges.RequestWriter, lambda q, p, k, r: {"report": r}, CALLS),
+        ("request_writer", judges.RequestWriter, lambda q, p, k, r: {"report": r}, FEW),
         (
             "question_evolver depth",
             judges.QuestionEvolver,
