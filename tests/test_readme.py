@@ -29,14 +29,21 @@ def printed(*command: str, cwd: Path) -> str:
     return run(*command, cwd=cwd, env=home, check=True).stdout.strip("\n")
 
 
-def test_the_python_example_prints_what_stands_below_it(tmp_path):
-    program = block_after("rests on.")
+def test_the_python_example_prints_what_is_shown_below_it(tmp_path):
+    program = block_after("## Judge your own function")
     shown = block_after(program[-30:] + "\n```\n")
     assert printed("-c", program, cwd=tmp_path) == shown
 
 
+def test_make_demo_prints_the_leaderboard_that_is_shown(tmp_path):
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    [command] = re.findall(r"^demo:.*\n\t\$\(BIN\)/judge (.*)$", makefile, re.MULTILINE)
+    out = printed("-m", "nuggetjudge", *command.split(), cwd=tmp_path)
+    assert out.startswith(block_after("The first:") + "\n")
+
+
 def test_the_readme_is_short():
-    assert len(README.splitlines()) < 150
+    assert len(README.splitlines()) <= 120
 
 
 def test_the_trace_shown_is_what_the_search_for_evidence_leaves(tmp_path):
@@ -69,7 +76,7 @@ def test_the_kappa_of_the_lexical_assigner_is_that_of_the_commands(shared_data, 
     figures = agree(labels, tmp_path / "nist", Problems())
     assert figures["n"] == 7149
     assert figures["one_vs_rest"]["support"] == pytest.approx(0.536, abs=5e-4)
-    assert "kappa .536, n 7,149" in README
+    assert "kappa .536, n 7,149" in (ROOT / "docs" / "lexical.md").read_text("utf-8")
     figures = judge_errors(labels, tmp_path / "nist", ["length"], Problems())
     page = (ROOT / "docs" / "trust" / "bias.md").read_text(encoding="utf-8")
     for row in (figures["by"][0]["alone"], figures["error"]):

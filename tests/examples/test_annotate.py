@@ -30,7 +30,7 @@ def commands(page=PAGE, title="## The loop"):
 
 def test_the_readme_shows_the_same_loop():
     readme = (ROOT / "README.md").read_text("utf-8")
-    assert commands(readme, "## People in the loop")[1:] == commands()
+    assert commands(readme, "## Check the judge you already have")[1:] == commands()
 
 
 class Page:
