@@ -159,11 +159,18 @@ def _laid_out(table: Table, width: int) -> tuple[list[int], list[int]]:
     for kind, least_of_kind in _LAST.items():  # narrower than their least, bars not at all
         for i in [i for i in at if table.columns[i].kind is kind]:
             over = _total(list(widths.values())) - width
-            widths[i] = max(widths[i] - max(over, 0), min(widths[i], least_of_kind))
+            least_here = max(least_of_kind, _longest_word(table, i) if kind is Kind.TEXT else 0)
+            widths[i] = max(widths[i] - max(over, 0), min(widths[i], least_here))
             if _total(list(widths.values())) > width and kind is Kind.BAR:
                 at.remove(i)
                 del widths[i]
     return at, [widths[i] for i in at]
+
+
+def _longest_word(table: Table, i: int) -> int:
+    """Of a column of words, which are whole as long as they are no longer than its least width."""
+    words = [word for row in table.rows for word in _cell_text(table.columns[i], row, i).split()]
+    return min(max(map(cell_len, words), default=0), _LEAST[Kind.TEXT])
 
 
 def _total(widths: Sequence[int]) -> int:

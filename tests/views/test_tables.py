@@ -58,6 +58,18 @@ def test_a_narrow_window_leaves_out_the_most_optional_column_and_names_it():
     assert "1,147" in narrow  # less optional
 
 
+def test_words_of_a_column_are_whole_and_optional_columns_go_first():
+    columns = [
+        Column("measure", Kind.TEXT),
+        *(Column(f"first {n}", Kind.SHARE, optional=n) for n in range(6)),
+    ]
+    table = Table("", columns, [Row(["support_precision", *[0.5] * 6])])
+    for width in (40, 60, 80):
+        text = table_text(table, Terminal(width))
+        assert "support_precision" in text
+        assert max(map(len, text.splitlines())) <= width
+
+
 def test_a_bar_grows_with_the_window_up_to_sixty_columns():
     lengths = []
     for width in (60, 80, 200):

@@ -54,7 +54,7 @@ def _runs(row: _Audited, n_of: int) -> Table:
         Column("other_interval", Kind.INTERVAL, "interval", optional=2),
         Column("labels", Kind.COUNT, optional=1),
         Column("alike", Kind.SHARE, "labels alike"),
-        Column("kappa", Kind.SHARE),
+        Column("kappa", Kind.SHARE, optional=1),
     ]
     rows = []
     for run in row["runs"]:

@@ -143,13 +143,13 @@ def _pairs(measures: Mapping[str, Mapping[str, Any]], level: float) -> Table:
     names = [*main, *(name for name in measures if name not in main)]
     columns = [
         Column("measure", Kind.TEXT),
-        Column("first", Kind.SHARE),
-        Column("second", Kind.SHARE),
+        Column("first", Kind.SHARE, optional=1),
+        Column("second", Kind.SHARE, optional=1),
         Column("difference", Kind.DIFFERENCE),
         Column("interval", Kind.INTERVAL, f"{level:.0%} interval", is_signed=True),
         Column("p", Kind.P),
-        Column("won", Kind.TEXT, "won, tied, lost"),
-        Column("effect", Kind.DIFFERENCE, "effect size", optional=1),
+        Column("won", Kind.TEXT, "won, tied, lost", optional=2),
+        Column("effect", Kind.DIFFERENCE, "effect size", optional=3),
     ]
     rows = []
     for name in names:

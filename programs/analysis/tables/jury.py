@@ -98,12 +98,12 @@ def _members(report: _Report) -> Table:
     columns = {
         "member": Column("member", Kind.NAME),
         "n": Column("judged", Kind.COUNT),
-        "n_unjudged": Column("unjudged", Kind.COUNT),
-        "kappa": Column("kappa", Kind.SHARE),
+        "n_unjudged": Column("unjudged", Kind.COUNT, optional=1),
+        "kappa": Column("kappa", Kind.SHARE, optional=2 * has_objective),
         "value": Column("value", Kind.SHARE, name_figure(report["objective"])),
         "differs": Column("differs", Kind.SHARE, "differs from jury"),
         "changes": Column("changes", Kind.SHARE, "changes jury"),
-        "cost": Column("cost", Kind.MONEY, optional=1),
+        "cost": Column("cost", Kind.MONEY, optional=3),
     }
     used = [name for name in columns if any(row[name] for row in members)]
     if not has_objective and "value" in used:

@@ -121,9 +121,9 @@ def _costs(rows: Sequence[_Row]) -> Table:
     columns = [
         Column("condition", Kind.NAME),
         Column("calls", Kind.COUNT),
-        Column("calls_of_base", Kind.NUMBER, "times base", digits=2),
+        Column("calls_of_base", Kind.NUMBER, "times base", optional=1, digits=2),
         Column("tokens", Kind.COUNT),
-        Column("tokens_of_base", Kind.NUMBER, "times base", digits=2),
+        Column("tokens_of_base", Kind.NUMBER, "times base", optional=2, digits=2),
         Column("what", Kind.TEXT),
     ]
     names = ("calls", "calls_of_base", "tokens", "tokens_of_base")
@@ -157,16 +157,16 @@ def _faults(one: Any, limit: int, seed: int) -> Table:
     has_other = "lexical" in one.rows[-1]
     columns = [
         Column("fault", Kind.NAME),
-        Column("planted", Kind.COUNT, optional=2),
+        Column("planted", Kind.COUNT, optional=3),
         Column("n", Kind.COUNT, "have to fall"),
         Column("fell", Kind.SHARE),
         Column("fell_interval", Kind.INTERVAL, "interval"),
-        Column("n_stay", Kind.COUNT, "have to stay"),
+        Column("n_stay", Kind.COUNT, "have to stay", optional=1),
         Column("moved", Kind.SHARE),
         Column("moved_interval", Kind.INTERVAL, "interval", optional=4),
         Column("unjudged", Kind.COUNT),
-        *[Column("lexical_fell", Kind.SHARE, "fell, lexical", optional=1)] * has_other,
-        *[Column("lexical_moved", Kind.SHARE, "moved, lexical", optional=1)] * has_other,
+        *[Column("lexical_fell", Kind.SHARE, "fell, lexical", optional=2)] * has_other,
+        *[Column("lexical_moved", Kind.SHARE, "moved, lexical", optional=2)] * has_other,
     ]
     rows = []
     for row in one.rows:
