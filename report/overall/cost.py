@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...programs.analysis.answers.wording import counted
 from ...programs.engine.folders.spending import Spent, cost_in_all, read_spending
 from ...programs.scoring.result import Result
 from ..source import Source
@@ -62,20 +61,12 @@ def spent_by_stage(rows: Iterable[Spent]) -> dict[str, dict[str, Any]]:
     return by_stage
 
 
-def totals(source: Source) -> dict[str, str]:
-    """What all of it cost, in words, and what that leaves out."""
+def total_cost(source: Source) -> float | None:
+    """Dollars that all results cost, over all starts; None: not known."""
     dollars: list[float | None] = []
-    is_whole = True
     for result in source.results:
         if rows := read_spending(result.folder):
             dollars.append(cost_in_all(rows))
         else:  # nothing was asked of a model, or the folder is older than the file
             dollars.append(result.manifest.get("this_time", {}).get("cost"))
-            is_whole &= "made_in" in result.manifest
-    n = sum(sum(result.manifest.get("calls", {}).values()) for result in source.results)
-    amounts = [one for one in dollars if one is not None]
-    text = f"$ {sum(amounts):,.2f}" if len(amounts) == len(dollars) else "not known"
-    if amounts and not sum(amounts):
-        text = "nothing"
-    note = f"{counted(n, 'question')} asked of judges"
-    return {"text": text, "note": note if is_whole else f"{note}; money of the last start alone"}
+    return None if None in dollars else sum(one for one in dollars if one is not None)

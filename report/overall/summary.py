@@ -7,10 +7,11 @@ from typing import Any
 
 from ...programs.analysis.answers.wording import counted
 from ...programs.analysis.tables.leaderboards import name_judges
+from ...views.numbers import format_money
 from ..runs.leaderboard import main_measure
 from ..source import Source
 from .boxes import make_boxes
-from .cost import totals
+from .cost import total_cost
 from .statements import state_group, state_result
 
 
@@ -35,6 +36,5 @@ def _describe(source: Source) -> str:
     judges = f"judged by {name_judges(list(models))}" if models else "not judged yet"
     names = [source.named(path).name for path in source.paths]
     of = f"{', '.join(names)}: " if len(names) > 1 else ""
-    spent = totals(source)["text"]
-    cost = f", cost {spent}" if spent.startswith("$") else ""
+    cost = f", cost {format_money(spent)}" if (spent := total_cost(source)) else ""
     return f"{of}{', '.join(parts)}; {judges}{cost}."

@@ -24,7 +24,9 @@ def data(source: Source) -> Mapping[str, Any]:
     """By measure: mean, interval over topics, bounds for the unjudged, corrected value.
 
     Of measures by which pairs are tested `apart` has which: a character for each pair in the
-    order of the rows (first with second, first with third, ...): 1 told apart, 0 not, ? unknown.
+    order of the rows (first with second, first with third, ...): 1 they differ significantly,
+    0 not, ? not tested. `leading`: the first run and those that are not significantly worse;
+    `leaders` says so.
     """
     corrected = corrected_rows(source)
     return {

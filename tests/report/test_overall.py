@@ -264,13 +264,6 @@ def test_the_config_can_be_run_again_and_the_commands_name_the_folder(key_points
     )
 
 
-def test_one_question_and_one_judgement_are_written_as_one(demo, tmp_path):
-    folder = edited(demo, tmp_path / "one", calls={"nuggets": 1})
-    assert cost.totals(of(folder))["note"].startswith("1 question asked of judges")
-    several = edited(demo, tmp_path / "two", calls={"nuggets": 1, "support": 1})
-    assert cost.totals(of(several))["note"].startswith("2 questions asked")
-
-
 def test_spending_is_added_up_over_starts_and_an_unknown_price_is_no_zero(demo, tmp_path):
     folder = edited(demo, tmp_path / "spent")
     row = {"requests": 2, "cache_hits": 1, "prompt_tokens": 10, "cached_tokens": 0}
@@ -289,7 +282,10 @@ def test_spending_is_added_up_over_starts_and_an_unknown_price_is_no_zero(demo, 
         0.75,
         2,
     )
-    assert cost.totals(of(folder))["text"] == "$ 1.75"
+    assert cost.total_cost(of(folder)) == 1.75
+    assert summary.data(of(folder))["about"].endswith(
+        "judged by lexical (word overlap), cost $1.75."
+    )
     rows[0]["cost"] = None
     (folder / "spend.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
-    assert cost.totals(of(folder))["text"] == "not known"
+    assert cost.total_cost(of(folder)) is None
