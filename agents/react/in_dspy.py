@@ -111,7 +111,7 @@ class _Work:
     async def use(self, action: dict[str, Any]) -> Any:
         """What a tool finds; an argument that is not possible is answered with a sentence."""
         if fault := fault_in(action, self.done.turns, self.references):
-            return f"This cannot be done: {fault}."
+            return f"This action is not possible: {fault}."
         try:
             await self.agent.take(self.tools, action, self.item, self.done)
         except JudgeError as error:
@@ -125,17 +125,17 @@ _WORK: ContextVar[_Work] = ContextVar("work")
 
 def _tools() -> list[Callable[..., Any]]:
     async def search(query: str) -> list[str]:
-        """Ids of the passages for a query, best first."""
+        """Find passages for a query. Returns their ids, the best first."""
         ids: list[str] = await _WORK.get().use({"tool": "search", "query": query})
         return ids
 
     async def read(passage: str, start: int = 0) -> str:
-        """The text of a passage that was found, from a character on."""
+        """Read the text of a passage that a search found, from the character at `start`."""
         action = {"tool": "read", "passage": passage, "start": start}
         return str(await _WORK.get().use(action))
 
     async def judge(passages: list[str], statement: str = "") -> Any:
-        """How far passages that were found back up a statement: full, partial or none."""
+        """Judge how far passages that a search found support a statement: full, partial or none."""
         action = {"tool": "judge", "passages": passages}
         return await _WORK.get().use(action | ({"statement": statement} if statement else {}))
 

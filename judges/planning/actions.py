@@ -72,17 +72,17 @@ def fault_in(action: Action, turns: Sequence[Turn], known: Sequence[str] = ()) -
         case "read":
             if action["passage"] not in {*passages_found(turns), *known}:
                 return "it reads a passage that no search found"
-            return "" if action["start"] >= 0 else "it reads from before the first character"
+            return "" if action["start"] >= 0 else "start must be 0 or more"
         case "judge":
             passages = action["passages"]
             if not 1 <= len(passages) <= MOST_JUDGED or len({*passages}) < len(passages):
                 return f"wanted 1 to {MOST_JUDGED} passages, each once"
             if not {*passages_found(turns), *known}.issuperset(passages):
-                return "it has a passage judged that no search found"
+                return "it judges a passage that no search found"
             return "" if action.get("statement", "-").strip() else "the statement is blank"
     steps = range(1, len(turns) + 1)
     if any(number not in steps for number in action.get("because", ())):
-        return "it rests on a turn that was not made"
+        return "it refers to a turn that does not exist"
     return ""
 
 

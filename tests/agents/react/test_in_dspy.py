@@ -84,7 +84,7 @@ def test_a_search_that_fails_is_no_answer_though_react_extracts_one() -> None:
 
 def test_a_passage_that_no_search_found_is_not_judged() -> None:
     prediction = outcome(react(), JUDGE, FINISH)
-    assert prediction.trajectory["observation_0"].startswith("This cannot be done")
+    assert prediction.trajectory["observation_0"].startswith("This action is not possible")
 
 
 def test_a_reply_that_is_no_turn_is_no_answer() -> None:
