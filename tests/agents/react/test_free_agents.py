@@ -133,7 +133,7 @@ def test_used_up_turns_are_no_label_and_say_what_was_judged_until_then() -> None
         (judge("deck", "ship"), "no search found"),
         (judge(), "wanted 1 to 20 passages"),
         (finish("maybe"), "action.finish.label"),
-        (finish("yes", 2), "a turn that was not made"),
+        (finish("yes", 2), "a turn that does not exist"),
     ],
 )
 def test_a_tool_or_argument_that_is_none_is_asked_again_and_else_no_judgement(
