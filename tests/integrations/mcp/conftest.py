@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("mcp")
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "demo"
+COLLECTION = Path(__file__).resolve().parents[2] / "collection"
 JUDGE = [sys.executable, "-m", "nuggetjudge", "mcp"]
 
 
@@ -18,7 +18,7 @@ JUDGE = [sys.executable, "-m", "nuggetjudge", "mcp"]
 def project(tmp_path):
     """What a developer has: a config and its files, and something beside it that is not shown."""
     folder = tmp_path / "project"
-    shutil.copytree(DEMO, folder, ignore=shutil.ignore_patterns("results", "*.py", "__pycache__"))
+    shutil.copytree(COLLECTION, folder)
     (tmp_path / "secret.jsonl").write_text('{"docid": "s", "text": "the secret"}\n')
     return folder
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import anyio
@@ -10,6 +11,12 @@ import pytest
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "howto" / "mcp.md"
 CALL = re.compile(r"^Call `(\w+)`:\n```json\n(.*?)```\ngives\n```json\n(.*?)```$", re.M | re.S)
 MORE = "..."
+
+
+@pytest.fixture
+def project(tmp_path):
+    """The demo, which the page serves."""
+    return shutil.copytree(PAGE.parents[2] / "examples" / "demo", tmp_path / "project")
 
 
 def stands_in(part, whole):

@@ -62,7 +62,7 @@ def test_each_system_is_a_run_with_its_scores_intervals_and_judges(store, demo):
         interval = metrics["V_strict.low"], metrics["V_strict.high"]
         assert interval == (of_run["low"], of_run["high"])
     thin = there["thin"].data
-    assert (thin.metrics["V_strict.n"], thin.metrics["V_strict.n_unjudged"]) == (52, 0)
+    assert (thin.metrics["V_strict.n"], thin.metrics["V_strict.n_unjudged"]) == (73, 0)
     assert "V_strict.worst" not in thin.metrics
     assert thin.params["program"] == "nuggets, support"
     assert thin.params["judges.assigner.model.model"] == "lexical"
