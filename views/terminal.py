@@ -47,7 +47,7 @@ class Terminal:
             width = shutil.get_terminal_size((WIDTH, 24)).columns
         has_colour = is_window and not os.environ.get("NO_COLOR")
         has_colour = has_colour and os.environ.get("TERM") != "dumb"
-        return cls(max(width, 20), has_colour, _takes("├●┤─…", stream.encoding))
+        return cls(max(width, 20), has_colour, _takes("├●┤─…≥≤", stream.encoding))
 
 
 def _takes(characters: str, encoding: str | None) -> bool:
@@ -110,6 +110,8 @@ def _rest(table: Table, left: Sequence[int]) -> Table:
 
 
 def _wrapped(text: str, terminal: Terminal) -> str:
+    if terminal.has_unicode:
+        text = text.replace(" >= ", " ≥ ").replace(" <= ", " ≤ ")
     return wrapped(shown(text).removesuffix("\n"), terminal.width, breaks_words=True) + "\n"
 
 
