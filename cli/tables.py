@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from ..records.writing.printed import aligned as aligned
 from ..records.writing.printed import cell as cell
-from ..records.writing.printed import estimate as estimate
 from ..records.writing.printed import figure as figure
 from ..records.writing.printed import interval as interval
 from ..records.writing.printed import shown as shown
@@ -63,18 +62,3 @@ def _harmless(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in text)
-
-
-def bounds(row: Mapping[str, Any], sign: str = "") -> str:
-    """The interval of a figure with `low` and `high`; - where it has none."""
-    return interval(row.get("low"), row.get("high"), sign=sign)
-
-
-def percent(share: float | None) -> str:
-    """A share; - where it is not known."""
-    return "-" if share is None else f"{share:.1%}"
-
-
-def money(cost: float | None) -> str:
-    """Dollars; None: not known."""
-    return "unknown" if cost is None else f"${cost:.4f}"

@@ -12,8 +12,8 @@ from ..programs.analysis.agree import agree as agree_files
 from ..programs.analysis.bias.errors import judge_errors
 from ..programs.analysis.tables.agreement import agreement_view
 from ..programs.analysis.tables.bias import bias_view
+from ..programs.analysis.tables.words import write_estimate
 from ..records.reading.problems import InputError, Problems
-from ..records.writing.printed import estimate
 from ..views.table import View
 from .sources import InOneLine, Source, chosen_rows, opened, warn_of
 from .tables import InTables
@@ -34,7 +34,7 @@ class Agreement(InTables, dict[str, Any]):
             return f"Agreement({self['kind']}, n={self['n']:,}, by {names})"
         if "confusion" not in self:
             return f"Agreement({self['kind']})"
-        share = estimate(self["intervals"]["accuracy"])
+        share = write_estimate(self["intervals"]["accuracy"])
         return f"Agreement({self['kind']}, n={self['n']:,}, share of equal labels {share})"
 
     __str__ = InTables.__str__

@@ -71,7 +71,7 @@ def test_people_are_held_against_a_result_as_by_the_command(result, tmp_path, ju
     assert "<td" in agreement._repr_html_()
     assert str(agreement).startswith("The judge agrees with people almost perfectly: ")
     n = agreement["n"]
-    assert repr(agreement).startswith(f"Agreement(nuggets, n={n}, share of equal labels 1.000")
+    assert repr(agreement).startswith(f"Agreement(nuggets, n={n}, share of equal labels 1.00 [")
 
 
 def test_rows_of_people_are_chosen_by_one_value_or_several(result, tmp_path):

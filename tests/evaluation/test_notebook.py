@@ -20,6 +20,7 @@ TYPOS = {
     "rows measure": (lambda result: result.rows("V_strit"), "V_strict"),
     "frame": (lambda result: result.frame(runs="thn"), "thin"),
     "agree": (lambda result: result.agree(DEMO / "labels/nuggets.jsonl", by="lenght"), "length"),
+    "figure kind": (lambda result: result.figure("leaderboad", "x.svg"), "leaderboard"),
     "figure": (lambda result: result.figure("topics", "x.svg", measure="V_strit"), "V_strict"),
 }
 

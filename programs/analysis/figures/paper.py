@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -61,6 +61,9 @@ def write_figure(
     Raises: InputError for another ending, a measure that is not there, what has nothing to draw,
         or if matplotlib is not installed.
     """
+    if kind not in (kinds := get_args(Kind)):
+        wanted = f"wanted {', '.join(kinds)}{did_you_mean(kind, kinds)}"
+        raise InputError(f"figure {kind!r}: {wanted}")
     form = format_of(out)
     if labels is not None and kind not in ("leaderboard", "tau"):
         raise InputError(f"--labels {labels}: judge figure {kind} takes none")

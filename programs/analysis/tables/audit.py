@@ -48,12 +48,12 @@ def _runs(row: _Audited, n_of: int) -> Table:
         Column("rank", Kind.COUNT),
         Column("other_rank", Kind.COUNT, "other rank"),
         *[Column("moved", Kind.TEXT)] * has_moved,
-        Column("mean", Kind.SHARE, row["measure"]),
-        Column("interval", Kind.INTERVAL, optional=2),
+        Column("mean", Kind.SHARE, row["measure"].replace("_", " ")),
+        Column("interval", Kind.INTERVAL, optional=3),
         Column("other_mean", Kind.SHARE, "by other judge"),
-        Column("other_interval", Kind.INTERVAL, "interval", optional=2),
-        Column("labels", Kind.COUNT, optional=1),
-        Column("alike", Kind.SHARE, "labels alike"),
+        Column("other_interval", Kind.INTERVAL, "interval", optional=3),
+        Column("labels", Kind.COUNT, optional=2),
+        Column("alike", Kind.SHARE, "labels alike", optional=1),
         Column("kappa", Kind.SHARE, optional=1),
     ]
     rows = []

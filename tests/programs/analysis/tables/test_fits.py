@@ -1,0 +1,111 @@
+"""`judge calibrate`, `jury` and `audit` fit every window, and begin with a sentence."""
+
+from nuggetjudge.programs.analysis.tables.audit import audit_view
+from nuggetjudge.programs.analysis.tables.calibration import agent_view, fit_view
+from nuggetjudge.programs.analysis.tables.jury import jury_view
+
+
+def row(value, low=None, high=None):
+    return {"value": value, "low": low, "high": high}
+
+
+def figures(*names, difference=(0.1, 0.02, 0.18)):
+    sides = {"before": row(0.5, 0.4, 0.6), "after": row(0.6, 0.5, 0.7)}
+    return {name: {**sides, "difference": row(*difference)} for name in names}
+
+
+def fit_report(**more):
+    return {
+        "judge": "support", "model": "openai/some-long-model-name", "method": "threshold",
+        "objective": "linear", "main_figure": "linear", "verdict": "better", "n_labels": 72,
+        "n_test": 24, "n_test_topics": 6, "n_unjudged": 0,
+        "figures": figures("linear", "kappa", "accuracy", "best_vs_rest"),
+        "scale": ["none", "partial", "full"],
+        "topics": [{"train": ["a", "b"], "dev": ["c"], "test": ["d"]}], **more,
+    }  # fmt: skip
+
+
+def test_a_fit_that_helped_says_by_how_much(check_fits):
+    view = fit_view(fit_report(), has_all=True, may_fold=True, missing="labels without")
+    assert view.verdict == (
+        "The fit helped: linear kappa rose from .50 to .60 on topics that the fit never saw: "
+        "+.10 [+.02, +.18]."
+    )
+    check_fits(view)
+
+
+def test_without_a_value_before_the_verdict_claims_nothing(check_fits):
+    report = fit_report()
+    report["figures"]["linear"] |= {"before": None, "difference": None}
+    view = fit_view(report, has_all=False, may_fold=True, missing="")
+    assert view.verdict.startswith("After the fit linear kappa is .60 [.50, .70] on topics")
+    check_fits(view)
+
+
+def test_the_judges_of_an_agent_fit_too(check_fits):
+    judge = {
+        "n_train": 20, "n_candidates": 9, "calls": 1200, "dev_gain_before": 0.5,
+        "dev_gain_after": 0.6, "n_failed_before": 1, "n_failed_after": 0, "stopped_by": "",
+    }  # fmt: skip
+    report = {
+        "agent": "finding", "method": "gepa", "call_price": 0.005, "n_examples": 60, "n_test": 24,
+        "n_test_topics": 4, "verdict": "worse", "unjudged": {"before": {"refused": 2}, "after": {}},
+        "figures": figures("accuracy", "calls", difference=(-0.1, -0.2, -0.05)),
+        "judges": {"question_decomposer": judge, "never": {**judge, "n_train": 0}},
+        "topics": [{"train": ["a"], "dev": ["b"], "test": ["c"]}],
+    }  # fmt: skip
+    view = agent_view(report, {"question_decomposer": "x"})
+    assert view.verdict.startswith("The fit did harm: share of right outcomes fell from .50 to ")
+    check_fits(view)
+
+
+def jury_report(**difference):
+    way = {"uses": "none", "n_unlabelled": 0, "kappa": 0.4, "why_not": ""}
+    member = {
+        "member": "a-team-with-a-long-name-1", "n": 1200, "n_unjudged": 3, "kappa": 0.4,
+        "value": 0.46, "differs": 0.2, "changes": 0.01, "cost": 1.25,
+    }  # fmt: skip
+    chosen = {"name": "single, chosen on other topics", "value": row(0.46, 0.4, 0.5)}
+    return {
+        "worth": {"value": 1.4, "correlation": 0.6}, "by_people": True, "families": None,
+        "members": [member, {**member, "member": "a-team-with-a-long-name-2"}],
+        "n_items": 1200, "n_topics": 15, "n_labelled": 1200, "n_off_scale": 0, "n_adjudicated": 0,
+        "how": "median", "objective": "quadratic",
+        "ways": [
+            {**way, **chosen, "less_chosen": None},
+            {**way, "name": "median", "value": row(0.45, 0.41, 0.49), "less_chosen": difference},
+        ],
+    }  # fmt: skip
+
+
+def test_a_jury_is_better_or_worse_than_its_best_member_only_where_the_interval_says_so(
+    check_fits,
+):
+    for low, high, word in ((-0.02, 0.01, "as well as"), (0.01, 0.05, "better than"),
+                            (-0.1, -0.01, "worse than")):  # fmt: skip
+        view = jury_view(jury_report(value=0.0, low=low, high=high), has_all=True)
+        assert view.verdict == (
+            f"The jury agrees with people {word} its best member: quadratic kappa .45 [.41, .49] "
+            "against .46; its 2 members are worth 1.4 independent judges (errors correlate .60)."
+        )
+        check_fits(view)
+
+
+def test_an_audit_says_how_alike_the_orders_are(check_fits):
+    run = {
+        "run_id": "a-run-with-a-long-name", "rank": 1, "other_rank": 3, "mean": 0.5, "low": 0.4,
+        "high": 0.6, "other_mean": 0.4, "other_low": None, "other_high": None, "n": 40,
+        "accuracy": 0.8, "kappa": 0.5,
+    }  # fmt: skip
+    top = {"k": 2, "leave": [], "most_places": 2, "n_pairs": 1, "n_swapped": 1,
+           "n_beyond_chance": 1, "beyond_chance": [["a", "b"]]}  # fmt: skip
+    agreed = {"n": 80, "accuracy": 0.9,
+              "intervals": {"cohen_kappa": {"unweighted": row(0.6, 0.5, 0.7)}}}  # fmt: skip
+    audited = {"program": "support", "measure": "support_precision", "tau_b": 0.67, "n_topics": 5,
+               "runs": [run], "top": [top], "agreement": agreed, "cost": None}  # fmt: skip
+    view = audit_view([audited], (["Qwen"], ["Llama"]), 12, 0.95)
+    assert view.verdict == (
+        "The other judge (Llama) orders the runs by support_precision partly as the first does: "
+        "tau-b .67 over 1 run; 1 of 1 pair change order, 1 significantly."
+    )
+    check_fits(view)
