@@ -43,7 +43,8 @@ ACT = """async ([act, what, where, wanted]) => {
 
 def chromium_path() -> str | None:
     """Where Debian's Chromium is; None: it is not installed."""
-    return shutil.which("chromium") or shutil.which("chromium-browser")
+    names = ("chromium-headless-shell", "chromium", "chromium-browser")
+    return next(filter(None, map(shutil.which, names)), None)
 
 
 def chromium_flags() -> list[str]:
