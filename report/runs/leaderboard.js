@@ -331,6 +331,7 @@ function picker(id, head, picked) {
 
 function linksTo(head, run, measure) {
   const known = [
+    ["profile", "where it loses"],
     ["answer", "its answers"],
     ["matrix", "its facts"],
     ["topics", "its topics"],

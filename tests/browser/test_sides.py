@@ -112,3 +112,7 @@ def test_the_name_of_a_run_leads_to_its_profile(opened, reports):
     it.settled()
     assert it.view.startswith("profile?")
     assert it.text("#profile h3") == "thin"
+    it.goes("leaderboard?run=miscited")
+    it.page.locator("#leaderboard a", has_text="where it loses").click()
+    it.settled()
+    assert it.text("#profile h3") == "miscited"
