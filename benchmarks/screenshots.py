@@ -12,14 +12,17 @@ from __future__ import annotations
 import io
 import os
 import pty
+import struct
 import subprocess
 import sys
 import tempfile
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from rich.console import Console
 from rich.terminal_theme import TerminalTheme
 from rich.text import Text
@@ -35,7 +38,7 @@ MOST_BYTES = 150_000
 VIEWS = {
     "report": ("summary", (1280, 600), True),
     "hero": ("matrix?topic=demo-bees", (1280, 720), False),
-    "sides": ("sides?topic=demo-bridges&run=complete&other=miscited", (1180, 960), False),
+    "sides": ("sides?topic=demo-bridges&run=complete&other=miscited", (1180, 1250), False),
     "topics": ("topics", (1280, 640), False),
     "answer": ("answer?topic=demo-bridges&run=miscited", (1280, 640), False),
     "people": ("people", (1280, 640), False),
@@ -79,6 +82,8 @@ def main() -> None:
                 take(browser, f"{page.as_uri()}#{view}", size, folder / f"{picture}.png", is_whole)
             take_labelling(browser, home, results, folder / "annotate.png")
     for path in sorted(folder.iterdir()):
+        if path.stem in {*VIEWS, "annotate"}:
+            path.write_bytes(shrunk(path.read_bytes()))
         n_bytes = path.stat().st_size
         sys.stdout.write(f"{path.name}: {n_bytes / 1000:.0f} kB\n")
         if n_bytes > MOST_BYTES:
@@ -178,6 +183,52 @@ def take_labelling(browser: Any, home: Path, results: Path, out: Path) -> None:
     finally:
         process.terminate()
         process.wait()
+
+
+def shrunk(png: bytes) -> bytes:
+    """An RGB picture without filters, which suit photographs: a fourth smaller for text."""
+    width, height, depth, kind = struct.unpack(">IIBB", png[16:26])
+    if (depth, kind) != (8, 2):
+        return png
+    packed, at = b"", 8
+    while at < len(png):
+        (length,) = struct.unpack(">I", png[at : at + 4])
+        if png[at + 4 : at + 8] == b"IDAT":
+            packed += png[at + 8 : at + 8 + length]
+        at += length + 12
+    size = 3 * width
+    rows = np.frombuffer(zlib.decompress(packed), np.uint8).reshape(height, size + 1)
+    above = np.zeros(size, np.uint8)
+    lines = []
+    for row in rows:
+        above = _unfiltered(int(row[0]), row[1:], above)
+        lines.append(b"\0" + above.tobytes())
+    parts = [(b"IHDR", png[16:29]), (b"IDAT", zlib.compress(b"".join(lines), 9)), (b"IEND", b"")]
+    chunks = [
+        struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+        for name, data in parts
+    ]
+    return png[:8] + b"".join(chunks)
+
+
+def _unfiltered(how: int, row: Any, above: Any) -> Any:
+    """A row of a PNG as it was before its filter (PNG specification, 9.2)."""
+    if how == 0:
+        return row.copy()
+    if how == 2:
+        return row + above
+    line = bytearray(row.tobytes())
+    for i in range(len(line)):
+        left, corner = (line[i - 3], int(above[i - 3])) if i >= 3 else (0, 0)
+        up = int(above[i])
+        if how == 1:
+            by = left
+        elif how == 3:
+            by = (left + up) // 2
+        else:
+            by = min((left, up, corner), key=lambda one: abs(left + up - corner - one))
+        line[i] = (line[i] + by) & 255
+    return np.frombuffer(bytes(line), np.uint8)
 
 
 if __name__ == "__main__":
