@@ -38,7 +38,7 @@ MOST_BYTES = 150_000
 VIEWS = {
     "report": ("summary", (1280, 600), True),
     "hero": ("matrix?topic=demo-bees", (1280, 720), False),
-    "sides": ("sides?topic=demo-bridges&run=complete&other=miscited", (1180, 1250), False),
+    "sides": ("sides?topic=demo-bridges&run=complete&other=miscited", (1180, 1150), False),
     "topics": ("topics", (1280, 640), False),
     "answer": ("answer?topic=demo-bridges&run=miscited", (1280, 640), False),
     "people": ("people", (1280, 640), False),
