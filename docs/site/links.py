@@ -28,7 +28,7 @@ _HOMES = {page: file for file, page in BESIDE.items()}
 _FENCE = re.compile(r"^ *```")
 _STARTS = re.compile(r"^([-*] |1\. |\|)")  # what begins a list or a table
 _GOES_ON = re.compile(r"^([-*] |\d+\. |\||  |$)")
-_LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?\)")
+_LINK = re.compile(r"\[((?:[^\[\]]|\[[^\]]*\])*)\]\((?![a-z]+:|#)([^)\s#]+)(#[^)\s]*)?\)")
 
 
 def on_files(files: Files, config: Any) -> Files:
