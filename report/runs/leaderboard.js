@@ -284,7 +284,7 @@ function sentence(board, measure, data, chosen, first) {
   if (board.rows.some((row) => row.bounds)) parts.push(", ⎵ if all that is missing were the worst or the best");
   if (board.rows.some((row) => row.corrected)) parts.push(`, ◇ corrected with people's labels (${data.labels})`);
   parts.push(".");
-  if (chosen && board.apart) parts.push(` Dimmed: significantly different from ${chosen}.`);
+  if (chosen && board.apart && !board.least_topics) parts.push(` Dimmed: significantly different from ${chosen}.`);
   else if (board.leaders && measure !== first) parts.push(` ${board.leaders[0].toUpperCase()}${board.leaders.slice(1)}.`);
   return parts.join("");
 }

@@ -131,12 +131,14 @@ def test_a_penalty_is_marked_and_counts_as_bad_where_it_applies_alone(opened, re
     assert it.misdeeds() == []
 
 
-NAMES = """(all) => all.map((a) => [a.textContent, a.title, a.getBoundingClientRect().height])"""
+NAMES = """(all) => all.map((a) => [a.textContent, a.title, a.getBoundingClientRect().height,
+  a.getBoundingClientRect().right + 1 > a.querySelector(".end").getBoundingClientRect().right])"""
 
 
 def test_names_of_runs_are_one_line_with_the_full_name_to_read(opened, reports):
     it = opened(reports("rag24_e2e"), "leaderboard", viewport={"width": 390, "height": 800})
     names = it.page.locator("#leaderboard a.run").evaluate_all(NAMES)
     assert len(names) == 45
-    assert all(text == title for text, title, _ in names)
-    assert max(height for *_, height in names) <= 24
+    assert all(text == title for text, title, *_ in names)
+    assert max(height for _, _, height, _ in names) <= 24
+    assert all(has_end for *_, has_end in names), "the end of a name is cut"
