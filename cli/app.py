@@ -7,6 +7,7 @@ import importlib
 import os
 import signal
 import sys
+import textwrap
 import traceback
 import warnings
 from pathlib import Path
@@ -101,7 +102,9 @@ class Commands(TyperGroup):
         for title, group in GROUPS.items():
             formatter.write("\n" if title in (MOST_USED, "judge") else "")
             for i, (name, (_, line)) in enumerate(group.items()):
-                formatter.write(f"  {'' if i else title:9}  {name:13}  {line}\n")
+                start = f"  {'' if i else title:9}  {name:13}  "
+                text = textwrap.wrap(line, max(formatter.width + 2 - len(start), 20))
+                formatter.write(start + f"\n{'':{len(start)}}".join(text) + "\n")
 
 
 def one_command(function: Any) -> typer.Typer:
@@ -141,8 +144,7 @@ def judge(
         ),
     ] = False,
 ) -> None:
-    """\b
-    Score long RAG answers with LLM judges, and see how far to trust the scores.
+    """Score long RAG answers with LLM judges, and see how far to trust the scores.
     judge COMMAND -h explains a command; --version shows the version.
     """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import typer
@@ -10,7 +9,7 @@ import typer
 from .options import Kind, Seed
 from .signatures import Positive, There
 from .stopping import list_problems
-from .tables import cell, shown
+from .tables import cell, write_text
 
 
 def next(
@@ -64,7 +63,7 @@ def next(
     ]
     if kind is None and (others := _other_kinds(results[0], sheet.kind)):
         lines.append(f"Also judged there: {', '.join(others)} (--kind).")
-    sys.stdout.write(shown("\n".join(lines) + "\n"))
+    write_text("\n".join(lines) + "\n")
     list_problems(problems)
 
 

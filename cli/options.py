@@ -156,6 +156,7 @@ def choose_format(format: Format, *, as_json: bool) -> Format:
 
 
 _KIND = re.compile(r"<(?:list\[(\w+)\]|(\w+) range)>")  # typer's names of types
+_LONG_CHOICE = re.compile(r"<([\w-]+(?:[|][\w-]+){4,})>")  # that a narrow window has no room for
 _NO_CHOICE = re.compile(r"(?:Value error, )?'(.*)' is not one of ('.*')\.?", re.DOTALL)
 _QUOTED = re.compile(r"'([^']*)'")
 
@@ -172,10 +173,17 @@ class Command(TyperCommand):
             if record := parameter.get_help_record(ctx):
                 panel = "Help" if parameter.name == "help" else panel
                 names, text = record
+                if match := _LONG_CHOICE.search(names):
+                    names = names.replace(match[0], "<name>")
+                    text = f"{text} One of {', '.join(match[1].split('|'))}."
                 panels.setdefault(panel, []).append((_plain_type(names), text))
         for panel in sorted(panels, key=lambda name: PANELS.index(name if name in PANELS else "")):
             with formatter.section(panel):
                 formatter.write_dl(panels[panel])
+
+    def get_short_help_str(self, limit: int = 45) -> str:
+        """See click; the whole first sentence, which the list of a group wraps."""
+        return super().get_short_help_str(1000)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """See click. Raises: its usage error, with a hint where a shell made files of a pattern."""

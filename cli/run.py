@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError, Problems
 from ..views.numbers import format_money
 from ..views.printing import Format, print_view
-from ..views.table import Column, Kind, Row, Table, View
+from ..views.table import View
 from .flags import Given, settings
 from .hints import fit_hint
 from .options import DryRun, Quiet, Verbose, planned
@@ -174,10 +174,8 @@ def _report(result: Any, *, is_verbose: bool) -> None:
 
     manifest, details = result.manifest, []
     if is_verbose:
-        quotes = _quotes(result.folder)
-        if quotes is not None:
-            print_view(View(tables=[quotes]), stream=sys.stderr)
-        details = [*hunt_lines(result.folder), *worked_lines(manifest), *detail_lines(manifest)]
+        details = [*_quotes(result.folder), *hunt_lines(result.folder)]
+        details += [*worked_lines(manifest), *detail_lines(manifest)]
     notes = [f"No topic has {what}, so there is no score by them" for what in result.missing_points]
     notes += [*constant_judges(manifest), *_other_topics(result)]
     notes += [f"{n:,} {name}" for name, n in manifest["counts"].items() if name in WARNED]
@@ -217,19 +215,13 @@ def _other_topics(result: Any) -> list[str]:
     return [*lines, *([f"... and {more:,} more of this kind in problems.jsonl"] if more else [])]
 
 
-def _quotes(folder: Path) -> Table | None:
-    """What a judge quoted for a label, once of each program; None if nothing was."""
+def _quotes(folder: Path) -> Iterator[str]:
+    """What a judge quoted for a label, once of each task."""
     from ..programs.scoring.quotes import first_quoted
 
-    names = [Column(name, Kind.NAME) for name in ("task", "run", "topic", "item", "label")]
-    rows = [
-        Row([
-            name, each.run_id, each.topic_id, each.item, each.label,
-            cell(each.quoted[0].quote, QUOTE_CHARS),
-        ])
-        for name, each in first_quoted(folder)
-    ]  # fmt: skip
-    return Table("", [*names, Column("quoted words", Kind.TEXT)], rows) if rows else None
+    for name, each in first_quoted(folder):
+        ids = ", ".join(one for one in (name, each.run_id, each.topic_id, each.item) if one)
+        yield f'{ids}: {each.label}, for "{cell(each.quoted[0].quote, QUOTE_CHARS)}"'
 
 
 def _first_reason(folder: Path) -> str:

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..views.printing import Format
-from .options import Level, print_result, where_of
+from ..views.numbers import format_given, format_short_share
+from ..views.printing import Format, print_view
+from ..views.table import Cell, Column, Kind, Row, Table, View
+from .options import Level, where_of
 from .signatures import There
 from .stopping import list_problems
-from .tables import aligned, cell, figure, interval, write_objects, write_rows
+from .tables import write_objects, write_rows
 from .views.leaderboards import Printed, print_leaderboards
 
 if TYPE_CHECKING:
+    from ..metrics.bootstrap import Interval
     from ..programs.scoring.corrected_rows import (
         CorrectedDifference,
         CorrectedScore,
@@ -97,7 +101,10 @@ def score(
             raise InputError(f"--counts {counts}: wanted no --labels and no --topics")
         counted = label_counts(path, counts, problems, where_of(where or ()))
         objects = (count.as_dict() for count in counted)
-        print_result(objects, lambda: _counts_text(counted, counts), as_json=way is Format.JSON)
+        if way is Format.JSON:
+            write_objects(objects)
+        else:
+            print_view(View(tables=list(_count_tables(counted, counts))))
     elif labels is None:
         rows = score_path(path, problems, topics=topics, where=where_of(where or ()))
         print_leaderboards(
@@ -134,22 +141,27 @@ def score(
             else:
                 if corrected.plain:
                     print_leaderboards(corrected.plain, path, way, topics=topic_ids)
-                sys.stdout.write("\n" * bool(corrected.plain or n) + _corrected_text(corrected))
+                sys.stdout.write("\n" * bool(corrected.plain or n))
+                print_view(View(tables=list(_corrected_tables(corrected))))
     list_problems(problems)
 
 
-def _counts_text(counted: Sequence[LabelCounts], by: str) -> str:
+def _count_tables(counted: Sequence[LabelCounts], by: str) -> Iterator[Table]:
     """A table for each thing that is labelled."""
-    blocks = []
     for of, group in groupby(counted, key=lambda one: one.of):
         rows = [one.as_dict() for one in group]
-        table = [[f"{of} by {cell(by)}", "topics", "runs", "n", *rows[0]["labels"], "unjudged"]]
-        for row in rows:
-            numbers = [row["n_topics"], row["n_runs"], row["n"], *row["labels"].values()]
-            name = "all" if row["value"] is None else cell(row["value"], 60)
-            table.append([name, *(f"{n:,}" for n in (*numbers, row["n_unjudged"]))])
-        blocks.append(aligned(table))
-    return "\n".join(blocks)
+        heads = ["topics", "runs", "n", *rows[0]["labels"], "unjudged"]
+        columns = [Column("value", Kind.NAME, by), *(Column(head, Kind.COUNT) for head in heads)]
+        cells = [
+            [
+                "all" if row["value"] is None else row["value"],
+                *(row["n_topics"], row["n_runs"], row["n"]),
+                *row["labels"].values(),
+                row["n_unjudged"],
+            ]
+            for row in rows
+        ]
+        yield Table(f"Labels of {of}", columns, [Row(each) for each in cells])
 
 
 def _corrected_rows(corrected: CorrectedScores, by: str | None) -> Iterator[dict[str, Any]]:
@@ -161,78 +173,93 @@ def _corrected_rows(corrected: CorrectedScores, by: str | None) -> Iterator[dict
         yield {"row": "difference", **common, **minus.as_dict()}
 
 
-def _corrected_text(corrected: CorrectedScores) -> str:
+def _corrected_tables(corrected: CorrectedScores) -> Iterator[Table]:
     """A table of scores and one of differences for each measure, with what to beware of."""
-    blocks = []
     for measure, group in groupby(corrected.scores, key=lambda score: score.measure):
         scores = sorted(group, key=_best_first)
-        blocks.append(_scores(measure, scores, corrected))
-        minus = [row for row in corrected.differences if row.measure == measure]
-        if minus:
-            blocks.append(_differences(minus))
         notes = [
-            cell(f"{score.run_id}: {note}")
+            f"{score.run_id}: {note}"
             for score in scores
             for note in (*([score.reason] if score.reason else []), *score.warnings)
         ]
-        if notes:
-            blocks.append("".join(f"  {note}\n" for note in notes))
-    return "\n".join(blocks)
+        minus = [row for row in corrected.differences if row.measure == measure]
+        table = _scores(measure, scores, corrected)
+        yield table if minus else replace(table, notes=notes)
+        if minus:
+            yield replace(_differences(minus), notes=notes)
 
 
 def _best_first(score: CorrectedScore) -> tuple[float, str]:
     return (1.0 if score.corrected is None else -score.corrected.value, score.run_id)
 
 
-def _scores(measure: str, scores: list[CorrectedScore], corrected: CorrectedScores) -> str:
+def _scores(measure: str, scores: list[CorrectedScore], corrected: CorrectedScores) -> Table:
     first = scores[0]
-    title = f"{cell(measure)}, {corrected.level:.0%} intervals"
+    aside = f"{corrected.level:.0%} intervals"
     if first.rho is not None and first.lam is not None and first.label_saving is not None:
-        title += f"; judge and people correlate {first.rho:.2f}, the judge weighs {first.lam:.2f}"
-        title += f" and saves {first.label_saving:.0%} of the labels"
-    header = ["run", "judged", "corrected", *_HEADER, "error rates", "labels alone", *_HEADER]
-    header += ["labels", "items", "topics"]
-    if corrected.half_width is not None:
-        header += [f"labels for +-{corrected.half_width:g}: {_HEADER[0]}", _HEADER[1]]
-    if any(score.expected is not None for score in scores):
-        header.insert(2, "expected")
-    table = [header]
-    for score in scores:
-        row = [
-            score.run_id,
-            figure(score.judged),
-            *_estimate(score.corrected),
-            figure(score.plug_in),
+        rho, lam = format_short_share(first.rho), format_short_share(first.lam)
+        aside += f"; judge and people correlate {rho}, the judge weighs {lam}"
+        aside += f" and saves {first.label_saving:.0%} of the labels"
+    columns = [
+        Column("run", Kind.NAME), Column("judged", Kind.SHARE), *_estimate_columns("corrected"),
+        Column("labels", Kind.COUNT, optional=1), Column("items", Kind.COUNT, optional=1),
+        Column("topics", Kind.RATIO, optional=1),
+        Column("error rates", Kind.SHARE, optional=3),
+        *_estimate_columns("labels alone", optional=2),
+    ]  # fmt: skip
+    rows = [
+        [
+            score.run_id, score.judged, *_estimate(score.corrected), score.n_labels, score.n_items,
+            (score.n_labelled_topics, score.n_topics), score.plug_in,
+            *_estimate(score.human_only),
         ]
-        row += [*_estimate(score.human_only), f"{score.n_labels:,}", f"{score.n_items:,}"]
-        row.append(f"{score.n_labelled_topics} of {score.n_topics}")
-        if corrected.half_width is not None:
+        for score in scores
+    ]  # fmt: skip
+    if any(score.expected is not None for score in scores):
+        columns.insert(2, Column("expected", Kind.SHARE))
+        for row, score in zip(rows, scores, strict=True):
+            row.insert(2, score.expected)
+    if corrected.half_width is not None:
+        wanted = f"labels for +-{format_given(corrected.half_width)}"
+        columns += [Column(f"{wanted}: {each}", Kind.COUNT, optional=1) for each in _HEADER]
+        for row, score in zip(rows, scores, strict=True):
             row += _needed(score)
-        if "expected" in header:
-            row.insert(2, figure(score.expected))
-        table.append(row)
-    return f"{title}\n{aligned(table)}"
+    return Table(f"Corrected {measure}", columns, [Row(row) for row in rows], aside, has_all=True)
 
 
-def _differences(rows: list[CorrectedDifference]) -> str:
-    first = rows[0]
-    header = [f"minus {first.against}", "judged", "corrected", *_HEADER]
-    table = [[row.run_id, figure(row.judged), *_estimate(row.corrected)] for row in rows]
-    return aligned([header, *table])
+def _differences(rows: list[CorrectedDifference]) -> Table:
+    columns = [Column("run", Kind.NAME, f"minus {rows[0].against}")]
+    columns += [Column("judged", Kind.DIFFERENCE), *_estimate_columns("corrected", is_signed=True)]
+    cells = [[row.run_id, row.judged, *_estimate(row.corrected)] for row in rows]
+    return Table("", columns, [Row(each) for each in cells], has_all=True)
 
 
-def _needed(score: CorrectedScore) -> list[str]:
+def _estimate_columns(name: str, *, optional: int = 0, is_signed: bool = False) -> list[Column]:
+    """A value, and its intervals for topics like these and for these topics."""
+    kind = Kind.DIFFERENCE if is_signed else Kind.SHARE
+    return [
+        Column(name, kind, optional=optional),
+        Column(f"{name}, {_HEADER[0]}", Kind.INTERVAL, _HEADER[0], optional, is_signed=is_signed),
+        Column(f"{name}, {_HEADER[1]}", Kind.INTERVAL, _HEADER[1], max(optional, 1),
+               is_signed=is_signed),
+    ]  # fmt: skip
+
+
+def _needed(score: CorrectedScore) -> list[Cell]:
     if score.needed is None:
-        return ["-", "-"]
+        return [None, None]
     if score.needed.like_these is None:
-        like = f"none: the topics alone +-{score.needed.least_half_width:.3f}"
-    else:
-        like = f"{score.needed.like_these:,}"
-    return [like, f"{score.needed.of_these:,}"]
+        width = format_short_share(score.needed.least_half_width)
+        return [f"none: the topics alone +-{width}", score.needed.of_these]
+    return [score.needed.like_these, score.needed.of_these]
 
 
-def _estimate(estimate: Figure | None) -> list[str]:
+def _estimate(estimate: Figure | None) -> list[Cell]:
     if estimate is None:
-        return ["-", "-", "-"]
+        return [None, None, None]
     bounds = (estimate.like_these, estimate.of_these)
-    return [figure(estimate.value), *(interval(each.low, each.high) for each in bounds)]
+    return [estimate.value, *map(_bounds, bounds)]
+
+
+def _bounds(interval: Interval) -> Cell:
+    return None if interval.low is None or interval.high is None else (interval.low, interval.high)

@@ -13,6 +13,7 @@ from ..records.writing.printed import figure as figure
 from ..records.writing.printed import interval as interval
 from ..records.writing.printed import shown as shown
 from ..records.writing.printed import write_note as write_note
+from ..records.writing.printed import write_text as write_text
 from ..views.numbers import format_money
 
 if TYPE_CHECKING:

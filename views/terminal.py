@@ -71,7 +71,8 @@ def table_text(table: Table, terminal: Terminal) -> str:
     """A table with its title above and its notes below.
 
     Where the window is too narrow for all columns, bars and names shrink first, then optional
-    columns are left out and named below. Names that are cut stay different from each other.
+    columns are left out and named below, and at last other columns follow in a table below. Names
+    that are cut stay different from each other.
     """
     at, widths = _laid_out(table, terminal.width)
     columns = [table.columns[i] for i in at]
@@ -91,11 +92,12 @@ def table_text(table: Table, terminal: Terminal) -> str:
         lines += row_lines
     left = [i for i in range(len(table.columns)) if i not in at]
     notes = list(table.notes)
-    if left and table.names_left_out and not table.has_all:
+    is_below = table.has_all or any(not table.columns[i].optional for i in left)
+    if left and table.names_left_out and not is_below:
         titles = ", ".join(dict.fromkeys(table.columns[i].title for i in left))
         notes.append(f"not shown for lack of room: {titles}")
     text = "".join(f"{line}\n" for line in lines)
-    if left and table.has_all:
+    if left and is_below:
         text += "\n" + table_text(_rest(table, left), terminal)
     return text + _notes_text(notes, terminal)
 
@@ -152,6 +154,10 @@ def _laid_out(table: Table, width: int) -> tuple[list[int], list[int]]:
         if not optional:
             break
         at.remove(max(optional, key=lambda i: (table.columns[i].optional, i)))
+    words = {i: _longest_word(table, i) for i in at if table.columns[i].kind is Kind.TEXT}
+    plain = [i for i in at if table.columns[i].kind not in _LEAST]
+    while plain and _least_total(table, at, least, words) > width:
+        at.remove(plain.pop())
     widths = {i: least[i] for i in at}
     for kind in (Kind.NAME, Kind.TEXT, Kind.BAR):  # in the order in which they get what is left
         for i in at:
@@ -161,18 +167,27 @@ def _laid_out(table: Table, width: int) -> tuple[list[int], list[int]]:
     for kind, least_of_kind in _LAST.items():  # narrower than their least, bars not at all
         for i in [i for i in at if table.columns[i].kind is kind]:
             over = _total(list(widths.values())) - width
-            least_here = max(least_of_kind, _longest_word(table, i) if kind is Kind.TEXT else 0)
-            widths[i] = max(widths[i] - max(over, 0), min(widths[i], least_here))
+            last = max(least_of_kind, words.get(i, 0))
+            if _least_total(table, at, least, words) > width:  # words have to be broken
+                last = least_of_kind
+            widths[i] = max(widths[i] - max(over, 0), min(widths[i], last))
             if _total(list(widths.values())) > width and kind is Kind.BAR:
                 at.remove(i)
                 del widths[i]
     return at, [widths[i] for i in at]
 
 
+def _least_total(
+    table: Table, at: Sequence[int], least: Sequence[int], words: Mapping[int, int]
+) -> int:
+    """How wide the columns are at least, without bars, if no word is broken."""
+    kept = [i for i in at if table.columns[i].kind is not Kind.BAR]
+    return _total([min(least[i], words.get(i, least[i])) for i in kept])
+
+
 def _longest_word(table: Table, i: int) -> int:
-    """Of a column of words, which are whole as long as they are no longer than its least width."""
-    words = [word for row in table.rows for word in _cell_text(table.columns[i], row, i).split()]
-    return min(max(map(cell_len, words), default=0), _LEAST[Kind.TEXT])
+    texts = [table.columns[i].title, *(_cell_text(table.columns[i], row, i) for row in table.rows)]
+    return max((cell_len(word) for text in texts for word in cell(text).split()), default=1)
 
 
 def _total(widths: Sequence[int]) -> int:

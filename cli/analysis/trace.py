@@ -10,17 +10,20 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ...views.printing import print_view
+from ...views.table import Column, Kind, Row, Table, View
+from ...views.terminal import Terminal
 from ..options import AsJson
 from ..signatures import There
 from ..stopping import GATE_FAILED
-from ..tables import aligned, cell, shown, write_objects
+from ..tables import cell, write_objects, write_text
 
 if TYPE_CHECKING:
     from ...programs.analysis.traces.reading import Prices
     from ...records.agentic.traces import ItemTrace, Step
 
-_WIDTH = 100
-_BEFORE = 78  # of a step with what was spent until then behind it
+_WIDTH = 100  # in a pipe
+_SPENT = 22  # behind a step, for what was spent until then
 _TEXT = 40  # of a text in it
 _MOST = 5  # passages of a search that are named
 
@@ -70,9 +73,9 @@ def trace(
         prices, ends = Prices(results), Counter[str]()
         for one in traces_of(results, wanted):
             ends[f"{one.outcome} ({one.reason})" if one.reason else one.outcome] += 1
-            sys.stdout.write(shown(_tree(one, prices)))
+            write_text(_tree(one, prices))
         counted = ", ".join(f"{name} {n:,}" for name, n in ends.most_common())
-        sys.stdout.write(shown(f"{_items(ends.total())}{': ' * bool(ends)}{counted}\n"))
+        write_text(f"{_items(ends.total())}{': ' * bool(ends)}{counted}\n")
 
 
 def _items(n: int) -> str:
@@ -96,13 +99,18 @@ def _tree(one: ItemTrace, prices: Prices) -> str:
         cost += price or 0.0
         depth = step["path"].count(".")
         text, has_spent = f"{'  ' * depth}{step['path']} {_line(step)}", any(step.get("tokens", ()))
-        text = cell(text, _BEFORE if has_spent else _WIDTH)
+        before = _width() - _SPENT * has_spent
+        text = cell(text, before)
         if has_spent:
-            text = f"{text:<{_BEFORE}} {tokens:>10,}" + (f" ${cost:.4f}" if has_prices else "")
+            text = f"{text:<{before}} {tokens:>10,}" + (f" ${cost:.4f}" if has_prices else "")
         lines.append(text)
     n_calls = sum(len(step.get("replies", ())) for step in one.steps)
     head = f"{one.name}  {one.steps[0]['name']}: {one.outcome}, {n_calls:,} replies"
     return "\n".join([cell(head), *lines]) + "\n\n"
+
+
+def _width() -> int:
+    return Terminal.of(sys.stdout).width if sys.stdout.isatty() else _WIDTH
 
 
 def _line(step: Step) -> str:
@@ -158,11 +166,11 @@ def _diff(results: Path, other: Path, wanted: Any, *, as_json: bool) -> None:
         return
     for one in different:
         outcomes = " | ".join(name or "not there" for name in one.outcomes)
-        sys.stdout.write(cell(f"{one.item}  {one.stage}: {outcomes}") + "\n")
+        write_text(cell(f"{one.item}  {one.stage}: {outcomes}") + "\n")
         for sign, step in zip("<>", one.steps, strict=True):
             line = "no further step" if step is None else f"{step['path']} {_line(step)}"
-            sys.stdout.write(cell(f"  {sign} {line}") + "\n")
-    sys.stdout.write(f"{_items(n)}, {len(different):,} with another step\n")
+            write_text(cell(f"  {sign} {line}") + "\n")
+    write_text(f"{_items(n)}, {len(different):,} with another step\n")
 
 
 def _check(results: Path, *, as_json: bool) -> None:
@@ -174,16 +182,18 @@ def _check(results: Path, *, as_json: bool) -> None:
         about = {name: getattr(replayed, name) for name in ("is_same", "replies", "other")}
         write_objects([{**about, "files": [file.as_dict() for file in replayed.files]}])
     else:
-        table = [["file", "lines", "not the same", "the same but for why it failed"]]
-        table += [
-            [f.name, *(f"{n:,}" for n in (f.lines, f.differ, f.failed))] for f in replayed.files
+        columns = [Column("file", Kind.NAME)]
+        columns += [
+            Column(name, Kind.COUNT)
+            for name in ("lines", "not the same", "the same but for why it failed")
         ]
-        sys.stdout.write(aligned(table))
+        rows = [Row([file.name, file.lines, file.differ, file.failed]) for file in replayed.files]
+        print_view(View(tables=[Table("", columns, rows)]))
         for file in replayed.files:
             if file.first:
-                sys.stdout.write(shown(f"{file.name}, {file.first}\n"))
-        sys.stdout.write(shown("".join(f"{line}\n" for line in replayed.other)))
+                write_text(f"{file.name}, {file.first}\n")
+        write_text("".join(f"{line}\n" for line in replayed.other))
         how = "follow" if replayed.is_same else "do not follow"
-        sys.stdout.write(f"The results {how} from {replayed.replies:,} kept replies.\n")
+        write_text(f"The results {how} from {replayed.replies:,} kept replies.\n")
     if not replayed.is_same:
         raise typer.Exit(GATE_FAILED)

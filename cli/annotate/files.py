@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -11,7 +10,7 @@ import typer
 from ...records.reading.problems import Problems
 from ..signatures import File, Folder, NewFolder, Takes, There
 from ..stopping import list_problems
-from ..tables import shown
+from ..tables import write_text
 from .names import Conditions, Kinds, stored
 
 _Kind = Annotated[Kinds | None, typer.Option(help="What was labelled; default: the only one.")]
@@ -56,7 +55,7 @@ def export(
         annotator=annotator,
     )
     list_problems(problems)
-    sys.stdout.write(shown("\n".join(summary(done, labels_as)) + "\n"))
+    write_text("\n".join(summary(done, labels_as)) + "\n")
 
 
 def take_in(
@@ -81,4 +80,4 @@ def take_in(
     imported = import_labels(files, folder, problems, kind=kind, condition=stored(condition))
     list_problems(problems)
     lines = [f"{one.n:>8,}  {one.kind} of {one.name}, {one.n_new:,} new" for one in imported]
-    sys.stdout.write(shown("\n".join(lines) + "\n"))
+    write_text("\n".join(lines) + "\n")

@@ -15,7 +15,7 @@ from typing import Annotated, Literal
 from ..options import Seed
 from ..signatures import File, NewFolder, Positive, Share, Takes, There
 from ..stopping import list_problems, unless_stopped
-from ..tables import shown, write_note
+from ..tables import write_note, write_text
 from .names import Conditions, Kinds, stored
 
 _NEEDS = ("starlette", "uvicorn")
@@ -146,7 +146,7 @@ def _say(links: Mapping[str, str], opens: bool) -> None:
     """Print the links, and open the annotator's if there is one of them."""
     width = max(map(len, links))
     lines = [f"{name:<{width}}  {link}" for name, link in links.items()]
-    sys.stdout.write(shown("\n".join(lines) + "\n"))
+    write_text("\n".join(lines) + "\n")
     sys.stdout.flush()
     write_note("Each link is for one person, in a browser of this machine. Ctrl-C ends.\n")
     if opens:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 from ..signatures import Folder
-from ..tables import shown, write_note
+from ..tables import write_note, write_text
 
 
 def mlflow(
@@ -41,5 +39,5 @@ def mlflow(
     }
     below = {name: run_id for name, run_id in logged.systems.items() if run_id != logged.run_id}
     lines = [f"{logged.run_id}  {results}", *(f"{run}  {name}" for name, run in below.items())]
-    sys.stdout.write(shown("".join(f"{line}\n" for line in lines)))
+    write_text("".join(f"{line}\n" for line in lines))
     write_note(f"{messages[logged.how]}.\n")

@@ -30,8 +30,8 @@ class Wanted:
             --faults all of a results folder by default.
         faults: Plant faults instead, and show which are seen.
         injection: Plant texts that talk to the judge, and show what they decide.
-        conditions: Of batch,order,labels,input,replicates,schema,passages,length,citation,name;
-            else all.
+        conditions: Of batch, order, labels, input, replicates, schema, passages, length, citation,
+            name; else all.
         sample: Items at most, or cases of each fault, by topic; default: 200, 30, and with
             --injection as many items as 30 calls hold.
         repeats: Orders of items, orders of labels, and replicates; calls that each text of

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
-from ..tables import cell, shown
+from ..tables import cell, write_text
 
 
 def cache(*, clear: bool = False, model: str | None = None, folder: Path | None = None) -> None:
@@ -27,19 +26,19 @@ def _replies(folder: Path | None, *, clear: bool, model: str | None) -> None:
 
     where = folder or default_folder(FOLDER)
     if not where.is_dir():
-        sys.stdout.write(shown(f"{where}: no replies kept yet\n"))
+        write_text(f"{where}: no replies kept yet\n")
         return
     replies = ReplyCache(where)
     try:
         if clear:
-            sys.stdout.write(f"{replies.clear(model):,} replies forgotten\n")
+            write_text(f"{replies.clear(model):,} replies forgotten\n")
             return
         counts = replies.counts()
         chosen = {name: n for name, n in counts.items() if model in (None, name)}
         for name, n in chosen.items():
-            sys.stdout.write(f"{n:>10,}  {cell(name)}\n")
+            write_text(f"{n:>10,}  {cell(name)}\n")
         total, size = sum(chosen.values()), replies.volume() / 1e6
-        sys.stdout.write(shown(f"{total:>10,}  replies, {size:.1f} MB in {where}\n"))
+        write_text(f"{total:>10,}  replies, {size:.1f} MB in {where}\n")
     finally:
         replies.close()
 
@@ -53,6 +52,6 @@ def _vectors(folder: Path | None, *, clear: bool) -> None:
     n, size = stored_vectors(where)
     if clear and n:
         clear_vectors(where)
-        sys.stdout.write(f"{n:,} vectors forgotten\n")
+        write_text(f"{n:,} vectors forgotten\n")
     elif n:
-        sys.stdout.write(shown(f"{n:>10,}  vectors, {size / 1e6:.1f} MB in {where}\n"))
+        write_text(f"{n:>10,}  vectors, {size / 1e6:.1f} MB in {where}\n")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Literal
 
@@ -10,7 +9,7 @@ import typer
 
 from ..signatures import There
 from ..stopping import list_problems
-from ..tables import shown
+from ..tables import write_text
 
 
 def figure(
@@ -50,4 +49,4 @@ def figure(
         what, folders, out, problems, measure=measure, labels=labels, width=width
     )
     list_problems(problems)
-    sys.stdout.write(f"{shown(str(out))}\n{shown(caption)}\n")
+    write_text(f"{out}\n{caption}\n")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
@@ -75,4 +76,7 @@ def _lines(name: str) -> str:
     notes.append(preset.note)
     entry = {"api_base": SERVED, **preset.entry()}
     text = yaml.safe_dump({"models": {"default": entry}}, sort_keys=False)
-    return "".join(f"# {line}\n" for line in notes) + text
+    comment = textwrap.TextWrapper(
+        60, initial_indent="# ", subsequent_indent="# ", break_long_words=False
+    )
+    return "".join(f"{comment.fill(line)}\n" for line in notes) + text

@@ -6,7 +6,7 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 
 def shown(text: str) -> str:
@@ -25,10 +25,19 @@ def write_note(text: str) -> None:
 
     A terminal gets lines that are broken between words.
     """
+    _write(text, sys.stderr)
+
+
+def write_text(text: str) -> None:
+    """Write to stdout, as `write_note` does to stderr."""
+    _write(text, sys.stdout)
+
+
+def _write(text: str, stream: TextIO) -> None:
     plain = shown(text)
-    if sys.stderr.isatty():
+    if stream.isatty():
         plain = wrapped(plain, shutil.get_terminal_size().columns)
-    sys.stderr.write(plain)
+    stream.write(plain)
 
 
 def wrapped(text: str, width: int, *, breaks_words: bool = False) -> str:
@@ -51,13 +60,17 @@ def wrapped(text: str, width: int, *, breaks_words: bool = False) -> str:
 
 
 def cell(text: str, most: int | None = None) -> str:
-    """As `shown`, on one line, of at most so many characters.
+    """As `shown`, on one line, of at most so many characters, cut between words if possible.
 
-    >>> cell("one\\ntwo"), cell("abcdef", 5)
-    ('one\\\\ntwo', 'ab...')
+    >>> cell("one\\ntwo"), cell("abcdef", 5), cell("three short words", 14)
+    ('one\\\\ntwo', 'ab...', 'three short...')
     """
     plain = shown(text).replace("\n", "\\n")
-    return plain if most is None or len(plain) <= most else plain[: most - 3] + "..."
+    if most is None or len(plain) <= most:
+        return plain
+    kept = plain[: most - 3]
+    words = kept[: kept.rstrip().rfind(" ") + 1]
+    return (kept if plain[most - 3] == " " or not words.strip() else words) + "..."
 
 
 def _escaped(character: str) -> str:

@@ -57,7 +57,7 @@ def test_it_draws_the_steps_with_tokens_and_cost_until_then(results, trace):
     code, out = trace(results / "one", "demo-sourdough")
     head, *steps, _, count, _ = out.split("\n")
     assert (code, head) == (0, "demo-sourdough  seeker: found, 7 replies")
-    assert steps[0].startswith('  0.0 search "how does a sourdough starter make br...')
+    assert steps[0].startswith('  0.0 search "how does a sourdough starter make ...')
     assert "hits=3 -> sourdough-03 " in steps[0]
     assert steps[2].split() == [
         "0.2",

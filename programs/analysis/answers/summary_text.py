@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ....records.writing.printed import cell
-from .wording import command, counted, number, one_line, overlap_note, plural, width, wrapped
+from ....views.table import Column, Kind, Row, Table
+from ....views.terminal import Terminal, table_text
+from .wording import command, counted, number, overlap_note, plural, width, wrapped
 
 MOST = 20  # rows of a list that may be long; --json has all
 MARKS = {"stated": "+", "partly": "~", "missed": ".", "unjudged": "?", None: " "}
@@ -20,13 +22,13 @@ _JUDGED = {
     "rubric": "faults",
     "evidence": "sentences",
 }
-Row = Mapping[str, Any]
+Summary = Mapping[str, Any]
 
 
 _NOT_REACHED = {"budget": "not asked"}  # a limit was reached, or the run was stopped
 
 
-def folder_text(summary: Row, folder: Path) -> str:
+def folder_text(summary: Summary, folder: Path) -> str:
     """What is in a folder, and what to ask next."""
     by = summary["measure"] or ""
     n_wanted = summary["n_runs"] * summary["n_topics"]
@@ -57,7 +59,7 @@ def folder_text(summary: Row, folder: Path) -> str:
         ]
         for row in topics
     ]
-    parts.append(_table(head, rows, left=(3,), is_cut=True))
+    parts.append(_table(head, rows, left=(3,)))
     parts.append(_more(len(summary["topics"])))
     parts += _missed_by_all(summary["missed_by_all"])
     best, worst = (
@@ -74,10 +76,10 @@ def folder_text(summary: Row, folder: Path) -> str:
     return "".join([*parts, *_next(asks)])
 
 
-def run_text(summary: Row, folder: Path) -> str:
+def run_text(summary: Summary, folder: Path) -> str:
     """Where a run loses."""
     by, run = summary["measure"] or "", summary["run_id"]
-    mean: Row = next((row for row in summary["means"] if row["measure"] == by), {})
+    mean: Summary = next((row for row in summary["means"] if row["measure"] == by), {})
     score = f"{by} {_value(mean, by)}, {_rests(mean)}" if mean else "no scores"
     done = f"{summary['n_answered']} of {counted(summary['n_topics'], 'topic')} answered"
     parts = [wrapped(f"{run}: {done}; {score}."), _beware(summary)]
@@ -99,7 +101,7 @@ def run_text(summary: Row, folder: Path) -> str:
     return "".join(parts)
 
 
-def topic_text(summary: Row, folder: Path) -> str:
+def topic_text(summary: Summary, folder: Path) -> str:
     """What the runs miss of a topic."""
     by, topic = summary["measure"] or "", summary["topic_id"]
     parts = [
@@ -110,7 +112,9 @@ def topic_text(summary: Row, folder: Path) -> str:
     if points := summary["points"]:
         unit = plural(points[0]["unit"])
         vital = "vital ones first, " if any(p["importance"] for p in points) else ""
-        parts.append(f"\n{unit.capitalize()}: {vital}most missed first; in how many answers\n")
+        parts.append(
+            "\n" + wrapped(f"{unit.capitalize()}: {vital}most missed first; in how many answers")
+        )
         head = ["no.", "missed", "in part", "stated", "not judged", points[0]["unit"]]
         counted_as = ("missed", "partly", "stated", "unjudged")
         rows = [
@@ -119,8 +123,9 @@ def topic_text(summary: Row, folder: Path) -> str:
         ]
         parts.append(_table(head, rows))
         marks = f"{MARKS['stated']} stated  {MARKS['partly']} in part  {MARKS['missed']} missed"
-        parts.append(f"\nRuns, best first by {by}; {unit} 1 to {len(points)} in that order:\n")
-        parts.append(f"{marks}  {MARKS['unjudged']} not judged\n")
+        runs = f"Runs, best first by {by}; {unit} 1 to {len(points)} in that order:"
+        parts.append("\n" + wrapped(runs))
+        parts.append(wrapped(f"{marks}  {MARKS['unjudged']} not judged"))
     else:
         parts.append(f"\nRuns, best first by {by}\n")
     parts.append(_runs_of_topic(summary["runs"], by, len(points)))
@@ -131,12 +136,12 @@ def topic_text(summary: Row, folder: Path) -> str:
     return "".join(parts)
 
 
-def _beware(summary: Row) -> str:
+def _beware(summary: Summary) -> str:
     """What labels by words, and systems that were made with the judge, mean for all below."""
     return overlap_note(summary["word_overlap"]) + "".join(map(wrapped, summary["dependence"]))
 
 
-def _judged(summary: Row) -> str:
+def _judged(summary: Summary) -> str:
     text = f"{counted(summary['n_judged'], 'judgement')}"
     if summary["n_unjudged"]:
         by_reason = summary["unjudged_by_reason"].items()
@@ -145,7 +150,7 @@ def _judged(summary: Row) -> str:
     return text + "."
 
 
-def _legend(summary: Row) -> str:
+def _legend(summary: Summary) -> str:
     """What the columns of a run's topics count."""
     topics, parts = summary["topics"], [f"rank: among {counted(summary['n_runs'], 'run')}"]
     if any(sum(row["vital"].values()) for row in topics):
@@ -158,11 +163,11 @@ def _legend(summary: Row) -> str:
     return wrapped("; ".join(parts), "  ")
 
 
-def _programs(topics: Sequence[Row]) -> list[str]:
+def _programs(topics: Sequence[Summary]) -> list[str]:
     return list(dict.fromkeys(name for row in topics for name in row["labels"]))
 
 
-def _topics_of_run(topics: Sequence[Row], by: str) -> str:
+def _topics_of_run(topics: Sequence[Summary], by: str) -> str:
     has_points = any(sum(row["vital"].values()) for row in topics)
     has_missing = any(row["vital"]["unjudged"] for row in topics)
     standings = ["missed", "partly", "stated", *(["unjudged"] if has_missing else [])]
@@ -180,10 +185,10 @@ def _topics_of_run(topics: Sequence[Row], by: str) -> str:
             cells += [str(row["vital"][name]) if answered else "-" for name in standings]
         cells += [_in_order(_names(topics, p), row["labels"].get(p, {})) for p in programs]
         rows.append([*cells, row["topic_id"], _state(row) + row["question"]])
-    return _table(head, rows, left=(len(head) - 2,), is_cut=True)
+    return _table(head, rows, left=(len(head) - 2,))
 
 
-def _runs_of_topic(runs: Sequence[Row], by: str, n_points: int) -> str:
+def _runs_of_topic(runs: Sequence[Summary], by: str, n_points: int) -> str:
     rows = []
     for row in runs:
         marks = "".join(MARKS[stand] for stand in row["points"])
@@ -193,7 +198,7 @@ def _runs_of_topic(runs: Sequence[Row], by: str, n_points: int) -> str:
     return _table([by, "" if n_points else "labels", "run"], rows, left=(1,))
 
 
-def _missed(summary: Row) -> Iterator[str]:
+def _missed(summary: Summary) -> Iterator[str]:
     missed = summary["missed"]
     if not missed:
         return
@@ -203,7 +208,7 @@ def _missed(summary: Row) -> Iterator[str]:
     vital = "vital ones first, " if any(row["importance"] for row in missed) else ""
     verb = _verb(missed[0])
     title = f"{unit.capitalize()} that it misses and others {verb}: {vital}"
-    yield f"\n{title}those first that most {verb}\n"
+    yield "\n" + wrapped(f"{title}those first that most {verb}")
     stands = {"partly": "in part", "missed": "missed"}
     rows = [
         [_of(row), stands[row["standing"]], row["topic_id"], _point(row)]
@@ -216,38 +221,40 @@ def _missed(summary: Row) -> Iterator[str]:
         yield wrapped(f"{n_none:,} more that it misses, no run {verb}s in full.", "  ")
 
 
-def _missed_by_all(points: Sequence[Row]) -> Iterator[str]:
+def _missed_by_all(points: Sequence[Summary]) -> Iterator[str]:
     if not points:
         return
     unit = plural(points[0]["unit"])
     verb = _verb(points[0])
     vital = ", vital ones first" if any(p["importance"] for p in points) else ""
-    yield f"\n{unit.capitalize()} that no run {verb}s, not even in part{vital}: {len(points):,}\n"
+    yield "\n" + wrapped(
+        f"{unit.capitalize()} that no run {verb}s, not even in part{vital}: {len(points):,}"
+    )
     rows = [[point["topic_id"], _point(point)] for point in points[:MOST]]
     yield _table(["topic", points[0]["unit"]], rows, left=(0,))
     yield _more(len(points))
 
 
-def _verb(point: Row, *, is_past: bool = False) -> str:
+def _verb(point: Summary, *, is_past: bool = False) -> str:
     return _VERBS.get(point["unit"], ("state", "stated"))[is_past]
 
 
-def _of(row: Row) -> str:
+def _of(row: Summary) -> str:
     return f"{row['n']['stated']} of {sum(row['n'].values())}"
 
 
-def _point(point: Row) -> str:
+def _point(point: Summary) -> str:
     importance = f"({point['importance']}) " if point["importance"] == "okay" else ""
     return importance + str(point["text"] or point["item"])
 
 
-def _state(row: Row) -> str:
+def _state(row: Summary) -> str:
     if row["not_made"]:
         return f"(not made: {row['not_made']}) "
     return "" if row["is_answered"] else "(no answer) "
 
 
-def _value(row: Row, by: str) -> str:
+def _value(row: Summary, by: str) -> str:
     value = row.get("value")
     if not row.get("n_unjudged"):
         return number(value, by)
@@ -258,19 +265,19 @@ def _value(row: Row, by: str) -> str:
     return f"{number(value, by)} (could be {number(low, by)} to {number(high, by)})"
 
 
-def _rests(row: Row) -> str:
+def _rests(row: Summary) -> str:
     missing = f", {row['n_unjudged']:,} not judged" if row.get("n_unjudged") else ""
     return f"on {counted(row.get('n') or 0, 'judgement')}{missing}"
 
 
-def _names(topics: Sequence[Row], program: str) -> list[str]:
+def _names(topics: Sequence[Summary], program: str) -> list[str]:
     """The labels that a program gave, the best first where their order is known."""
     names = {name for row in topics for name in row["labels"].get(program, {})}
     in_order = [name for name in _LABELS if name in names]
     return in_order + sorted(names - {*in_order})
 
 
-def _label_head(topics: Sequence[Row], program: str) -> str:
+def _label_head(topics: Sequence[Summary], program: str) -> str:
     return "/".join("?" if name == "unjudged" else name for name in _names(topics, program))
 
 
@@ -282,30 +289,15 @@ def _labels(counts: Mapping[str, int]) -> str:
     return " ".join(f"{n} {label}" for label, n in sorted(counts.items())) or "-"
 
 
-def _table(
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    *,
-    left: Iterable[int] = (),
-    is_cut: bool = False,
-) -> str:
-    """Columns of numbers, and in the rest of the line a text, cut or wrapped below itself."""
-    table = [list(head[:-1]), *(list(map(cell, row[:-1])) for row in rows)]
-    sizes = [max(map(len, column)) for column in zip(*table, strict=True)]
-    lines = []
-    for row, (*_, text) in zip(table, [head, *rows], strict=True):
-        cells = [
-            each.ljust(size) if i in left else each.rjust(size)
-            for i, (each, size) in enumerate(zip(row, sizes, strict=True))
-        ]
-        start = "  " + "  ".join(cells) + "  "
-        if is_cut:
-            lines.append(start + one_line(text, width() - len(start)) + "\n")
-        elif len(start) > width() - 20:
-            lines.append(f"{start.rstrip()}\n" + wrapped(text, "      "))
-        else:
-            lines.append(wrapped(text, " " * len(start), start))
-    return "".join(lines)
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Iterable[int] = ()) -> str:
+    """Columns of numbers, and in the rest of the line a text."""
+    names, last = {*left}, len(head) - 1
+    columns = [
+        Column(name, Kind.TEXT if i == last else Kind.NAME if i in names else Kind.COUNT)
+        for i, name in enumerate(head)
+    ]
+    table = Table("", columns, [Row(row) for row in rows])
+    return textwrap.indent(table_text(table, Terminal(width() - 2)), "  ")
 
 
 def _more(n: int) -> str:

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ....records.writing.printed import cell, shown
+from ....records.writing.printed import shown
 
 NO_TERMINAL = 100  # columns where nothing says how wide the terminal is
 _LEAST = 40
@@ -33,11 +33,6 @@ def wrapped(text: str, indent: str = "", first: str | None = None) -> str:
         break_on_hyphens=False,
     )
     return "\n".join(lines or [(indent if first is None else first).rstrip()]) + "\n"
-
-
-def one_line(text: str, room: int) -> str:
-    """A text on one line of so many columns, cut where it is longer."""
-    return cell(" ".join(text.split()), max(room, 12))
 
 
 def number(value: float | None, measure: str = "") -> str:

@@ -1,0 +1,357 @@
+"""Every command in windows of 60, 80 and 120 columns: no line is longer, and no word is cut.
+
+The commands come from the app: one without a case here fails. Each runs in this process, with a
+window for its output, in one of 60 columns and one of 200; the tables that it shows are drawn in
+80 and 120 columns too.
+"""
+
+import contextlib
+import fcntl
+import io
+import os
+import pty
+import re
+import shlex
+import signal
+import struct
+import sys
+import termios
+import threading
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+import typer
+from rich.cells import cell_len
+
+from nuggetjudge.cli import app
+from nuggetjudge.cli.loop.watched import Watched
+from nuggetjudge.views import printing
+from nuggetjudge.views.table import View
+from nuggetjudge.views.terminal import Terminal, view_text
+
+ROOT = Path(__file__).resolve().parents[2]
+DEMO = "examples/demo"
+WIDTHS = (60, 80, 120)
+FULL = 200
+CASES = {
+    "run": [f"run {DEMO}/judge.yaml --out NEW -v", f"run {DEMO}/judge.yaml --dry-run",
+            f"run {DEMO}/evidence.yaml --out NEW -v", f"run {DEMO}/evidence.yaml --dry-run",
+            f"run arena --topics {DEMO}/topics.tsv --runs {DEMO}/runs --model lexical --out NEW"],
+    "report": ["report demo --out NEW.html"],
+    "show": ["show demo", "show demo thin", "show demo thin demo-bees --passages",
+             "show demo --topic demo-bees"],
+    "compare": ["compare demo", "compare demo other", "compare demo --runs complete,miscited"],
+    "agree": [f"agree {DEMO}/labels/support.jsonl demo --all",
+              f"agree {DEMO}/labels/support.jsonl demo --by length"],
+    "calibrate": [f"calibrate {DEMO}/labels/grounded.jsonl --judge {DEMO}/grounded.yaml "
+                  "--method threshold --folds 5 --out NEW.json"],
+    "gate": ["gate demo --min V_strict=0.4 --baseline other"],
+    "init": ["init NEW"],
+    "score": ["score demo", "score demo --measures all",
+              f"score {DEMO}/labels/nuggets.jsonl --counts run_id",
+              f"score demo --labels {DEMO}/labels/support.jsonl --half-width 0.05"],
+    "cascade fit": [f"cascade fit {DEMO}/labels/support.jsonl demo --to-people --share 0.25 "
+                    "--kind support --out NEW.json"],
+    "cascade curve": [f"cascade curve {DEMO}/labels/support.jsonl demo other --kind support"],
+    "cascade people": ["cascade people cascade --out NEW.csv"],
+    "watch": [f"watch {DEMO}/judge.yaml --out NEW"],
+    "build crux": ["build crux examples/summaries/summaries.jsonl --out NEW"],
+    "build long2rag": ["build long2rag examples/long2rag/seeds.jsonl --out NEW"],
+    "index": [f"index --passages {DEMO}/passages.jsonl --out NEW"],
+    "retrieve": [f"retrieve --topics {DEMO}/topics.tsv --passages {DEMO}/passages.jsonl "
+                 "--pipeline 'bm25 5' --out NEW.run -v"],
+    "generate": [f"generate --topics {DEMO}/topics.tsv --retrieval bm25.run --passages "
+                 f"{DEMO}/passages.jsonl --k 5 --words 150 --out NEW -v"],
+    "figure": ["figure leaderboard demo --out NEW.svg"],
+    "coverage": ["coverage news"],
+    "trace": ["trace evidence", "trace evidence demo-bees/miscited/1", "trace evidence --check"],
+    "audit": ["audit demo --model lexical"],
+    "probe": ["probe demo --judge support --conditions replicates --sample 4",
+              "probe demo --faults --sample 2", "probe demo --judge support --dry-run"],
+    "jury": [f"jury demo other --labels {DEMO}/labels/support.jsonl --kind support"],
+    "drift": ["drift other demo"],
+    "evidence": [f"evidence evidence --labels {DEMO}/labels/support.jsonl --sample 4"],
+    "annotate import": [f"annotate import {DEMO}/labels/support.jsonl --dir people"],
+    "annotate export": ["annotate export people --out NEW.csv"],
+    "next": ["next demo --out NEW.csv"],
+    "export parquet": ["export parquet demo --out NEW"],
+    "export huggingface": ["export huggingface demo --out NEW"],
+    "export mlflow": ["export mlflow demo --tracking-uri sqlite:///NEW.db"],
+    "export wandb": ["export wandb demo --project rag"],
+    "export repaired": ["export repaired evidence --out NEW"],
+    "export ragdoll": ["export ragdoll demo NEW"],
+    "export nuggetizer": ["export nuggetizer demo NEW"],
+    "export researchrubrics": ["export researchrubrics rubric NEW"],
+    "export autojudge": ["export autojudge demo NEW"],
+    "export qrels": ["export qrels grades --out NEW"],
+    "verify": ["verify submission"],
+    "models": ["models", "models qwen3-8b"],
+    "prompt": ["prompt"],
+    "doctor": ["doctor --model lexical", "doctor --model openai/none"],
+    "cache": ["cache"],
+}  # fmt: skip
+MADE = [
+    f"run {DEMO}/judge.yaml --out demo -q",
+    f"run {DEMO}/judge.yaml --out other -q",
+    f"run {DEMO}/evidence.yaml --out evidence -q",
+    f"run relevance --topics {DEMO}/topics.tsv --passages {DEMO}/passages.jsonl --candidates "
+    f"{DEMO}/candidates.jsonl --model lexical --out grades -q",
+    "build crux examples/summaries/summaries.jsonl --out crux",
+    "run coverage --topics crux/topics.jsonl --questions crux/questions.jsonl --reference "
+    "crux/reports.jsonl --passages crux/passages.jsonl --ratings crux/ratings.jsonl --retrieval "
+    "examples/summaries/runs --runs examples/summaries/answers --k 4 --out news -q",
+    f"retrieve --topics {DEMO}/topics.tsv --passages {DEMO}/passages.jsonl --pipeline 'bm25 5' "
+    "--out bm25.run",
+    "export autojudge grades submission",
+    f"annotate import {DEMO}/labels/support.jsonl --dir people",
+    f"cascade fit {DEMO}/labels/support.jsonl demo --to-people --share 0.25 --out cascade.json",
+    f"run support --topics {DEMO}/topics.tsv --passages {DEMO}/passages.jsonl --runs {DEMO}/runs "
+    "--set 'judges.support.cascade={stages: [default, people], state: cascade.json}' "
+    "--model lexical --out cascade -q",
+    "run rubric --topics examples/keypoints/topics.jsonl --rubrics "
+    "examples/keypoints/rubrics.jsonl --runs examples/keypoints/answers --model lexical "
+    "--out rubric -q",
+]
+CODES = {  # of those that do not end with 0
+    "gate demo --min V_strict=0.4 --baseline other": (1,),
+    f"watch {DEMO}/judge.yaml --out NEW": (130,),
+    "doctor --model openai/none": (2,),
+}
+EXTRAS = {"export parquet", "export huggingface", "export mlflow", "export wandb"}  # not installed
+FOR_PROGRAMS = {
+    "annotate serve": "a page; what is around it is tested in tests/annotation",
+    "mcp": "speaks JSON with a program",
+    "schema": "JSON for editors",
+    "export-config": "YAML to be saved",
+}
+
+
+class Window(io.StringIO):
+    """A terminal; how wide it is stands in COLUMNS."""
+
+    encoding = "utf-8"
+
+    def isatty(self):
+        return True
+
+
+def commands(command=None, name=()):
+    """The name of every command of the app."""
+    command = typer.main.get_command(app.app) if command is None else command
+    if not hasattr(command, "list_commands"):
+        return [" ".join(name)]
+    context = typer.Context(command)
+    names = command.list_commands(context)
+    return [
+        each for one in names for each in commands(command.get_command(context, one), (*name, one))
+    ]
+
+
+class Shown(NamedTuple):
+    """What a window got."""
+
+    out: str
+    err: str
+    views: list[View]
+    code: int
+
+    @property
+    def lines(self):
+        """Without what moves the cursor; a line that is rewritten counts each time."""
+        return re.split(r"[\r\n]+", ESCAPE.sub("", self.err + self.out))
+
+
+ESCAPE = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+
+
+def show(line, width, folder, patched, stream=Window):
+    """What a command shows in a window, by stdout and stderr, the views that it made, its code."""
+    views = []
+
+    def keep_view(view, terminal):
+        views.append(view)
+        return view_text(view, terminal)
+
+    number = len(list(folder.glob("new*")))
+    (folder / f"new{number}-started").touch()
+    words = shlex.split(line.replace("NEW", f"new{number}"))
+    patched.setenv("COLUMNS", str(width))
+    patched.setattr(sys, "argv", ["judge", *words])
+    out, err = stream(), stream()
+    patched.setattr(sys, "stdout", out)
+    patched.setattr(sys, "stderr", err)
+    patched.setattr(warnings, "showwarning", warnings.showwarning)
+    patched.setattr(printing, "view_text", keep_view)
+    before = signal.getsignal(signal.SIGTERM)
+    code = 0
+    try:
+        app.main()
+    except SystemExit as end:
+        code = end.code
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    texts = (each.getvalue() if isinstance(each, io.StringIO) else "" for each in (out, err))
+    return Shown(*texts, views, code)
+
+
+NAMES = commands()  # before another test gives the app a command of its own
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with the examples and results of several commands."""
+    folder = tmp_path_factory.mktemp("windows")
+    (folder / "examples").symlink_to(ROOT / "examples")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.chdir(folder)
+        patched.setenv("HOME", str(folder))
+        patched.setenv("XDG_CACHE_HOME", str(folder / "cache"))
+        patched.setattr(sys, "stdout", io.StringIO())
+        patched.setattr(sys, "stderr", io.StringIO())
+        for line in MADE:
+            shown = show(line, 80, folder, patched)
+            assert shown.code in (0, 3), shown
+        yield folder
+
+
+@pytest.fixture
+def window(place, monkeypatch):
+    """`window("show demo", 60)`: what a command shows there."""
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("HOME", str(place))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(place / "cache"))
+    monkeypatch.setattr(Watched, "wait", JudgedOnce().wait)
+    return lambda line, width, **stream: show(line, width, place, monkeypatch, **stream)
+
+
+class JudgedOnce:
+    """Files that nobody changes: they are judged once, then somebody presses Ctrl-C."""
+
+    is_judged = False
+
+    def wait(self, *_):
+        if self.is_judged:
+            raise KeyboardInterrupt
+        self.is_judged = True
+        return []
+
+
+def check_fit(lines, width):
+    """No line is longer than the window, but for a single word such as a path."""
+    long = [line for line in lines if cell_len(line) > width and " " in line.strip()]
+    assert not long, f"wider than {width}:\n" + "\n".join(long[:5])
+
+
+def check_words(lines, full):
+    """Words of a window are words of a wide one, or names that were cut in their middle."""
+    whole = words_in(full) | parts_of(words_in(full)) | KNOWN
+    names = [word for word in whole if len(word) > 6]
+    for word in words_in(lines) - whole:
+        start, dots, end = word.partition("…" if "…" in word else "...")
+        assert dots or parts_of([word]) <= whole, f"{word!r} is no word of the whole text"
+        cut = [name for name in names if name.startswith(start) and name.endswith(end)]
+        assert cut or not end, f"{word!r} is no name of the whole text"
+
+
+def words_in(lines):
+    """Without punctuation, bars and the numbers of new files."""
+    text = re.sub(r"new\d+", "new", re.sub("[├─●┤]", " ", " ".join(lines)))
+    return {word.strip(",;:.()") for word in text.split()}
+
+
+def parts_of(words):
+    """What is between hyphens, commas and slashes, behind which a line may end."""
+    return {part for word in words for part in re.split("[-,/:]", word)}
+
+
+KNOWN = words_in(["not shown for lack of room", "0 .25 .5 .75 1 -1 -.5"])
+
+
+@pytest.mark.parametrize("name", [each for each in NAMES if each not in FOR_PROGRAMS])
+def test_what_a_command_shows_fits_the_window_and_cuts_no_word(name, window):
+    for line in CASES[name]:
+        narrow, full = window(line, WIDTHS[0]), window(line, FULL)
+        wanted = (2,) if name in EXTRAS else CODES.get(line, (0,))
+        assert narrow.code in wanted, narrow.err
+        check_fit(narrow.lines, WIDTHS[0])
+        for width in WIDTHS:
+            for view in narrow.views:
+                lines = view_text(view, Terminal(width)).splitlines()
+                check_fit(lines, width)
+                check_words(lines, view_text(view, Terminal(FULL)).splitlines())
+        if not narrow.views:
+            check_words(narrow.lines, full.lines)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_help_fits_the_window_and_cuts_no_word(width, window):
+    for name in ["", *NAMES]:
+        lines = window(f"{name} --help", width).lines
+        check_fit(lines, width)
+        check_words(lines, window(f"{name} --help", FULL).lines)
+
+
+def test_every_command_has_a_case():
+    assert {*CASES} | {*FOR_PROGRAMS} == {*NAMES}
+
+
+@pytest.mark.parametrize("way", ["piped", "NO_COLOR"])
+def test_colours_are_for_terminals_that_want_them(way, window, monkeypatch):
+    assert "\x1b[1m" in window("score demo", 80).out
+    if way == "NO_COLOR":
+        monkeypatch.setenv("NO_COLOR", "1")
+    shown = window("score demo", 80, stream=Window if way == "NO_COLOR" else io.StringIO)
+    assert "\x1b" not in shown.out + shown.err
+    assert "complete" in shown.out
+
+
+def test_a_run_in_a_terminal_of_60_columns_ends_with_its_leaderboard(window, monkeypatch):
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
+    parts = []
+    reader = threading.Thread(target=_read, args=(ours, parts))
+    reader.start()
+    with open(theirs, "w", encoding="utf-8") as terminal:
+        monkeypatch.setattr(sys, "__stdout__", terminal)  # whose width is asked for
+        line = f"run {DEMO}/judge.yaml --out in-a-terminal"
+        ran = window(line, "", stream=lambda: terminal)
+    reader.join(timeout=30)
+    os.close(ours)
+    assert ran.code == 0
+    lines = re.split(r"[\r\n]+", ESCAPE.sub("", b"".join(parts).decode()))
+    check_fit(lines, 60)
+    last = [line for line in lines if line][-2:]
+    assert last == ["why: judge show in-a-terminal complete", "all measures: --measures all"]
+    assert sum(line.startswith("done: ") for line in lines) == 1
+
+
+def _read(file, parts):
+    with contextlib.suppress(OSError):  # the other end is closed
+        while part := os.read(file, 65_536):
+            parts.append(part)
+
+
+@pytest.mark.slow
+def test_45_runs_of_the_track_fit_the_window(shared_data, tmp_path, monkeypatch):
+    data = shared_data / "rag24_e2e"
+    labels = shared_data / "rag24_nuggets" / "nugget_assignments.jsonl"
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "data").symlink_to(data)
+    (tmp_path / "labels.jsonl").symlink_to(labels)
+    inputs = "--topics data/topics.tsv --passages data/passages.jsonl --runs data/runs"
+    judged = f"run nuggets,support {inputs} --nuggets data/nuggets_nist.jsonl --model lexical -v"
+    lines = [f"{judged} --out e2e", "score e2e --measures all", "show e2e", "compare e2e",
+             "agree labels.jsonl e2e", "next e2e --out next.csv"]  # fmt: skip
+    for line in lines:
+        shown = show(line, 60, tmp_path, monkeypatch)
+        assert shown.code in (0, 3), shown.err
+        check_fit(shown.lines, 60)
+        for view in shown.views:
+            full = view_text(view, Terminal(FULL)).splitlines()
+            for width in WIDTHS:
+                drawn = view_text(view, Terminal(width)).splitlines()
+                check_fit(drawn, width)
+                check_words(drawn, full)
