@@ -183,7 +183,7 @@ def test_the_command_prints_whether_it_helped_and_needs_to_know_whom_to_fit(
     assert (tmp_path / "fits" / "question_decomposer.log.jsonl").is_file()
     planned = CliRunner().invoke(app, [*command, "--dry-run"])
     assert planned.exit_code == 0, planned.output
-    assert "search, at most" in planned.stdout
+    assert "counted at the most that it may ask" in " ".join(planned.stdout.split())
     for wrong, what in (
         (["calibrate", str(labels), "--method", "gepa"], "'--judge', or --agent"),
         (["calibrate", str(labels), "--judge", "support"], "'--method'"),
