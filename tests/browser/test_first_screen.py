@@ -55,6 +55,8 @@ def test_a_narrow_screen_has_the_statement_and_the_verdicts_before_anything_else
     assert tops == sorted(tops)
     if width == 390:
         assert it.page.locator(".box").last.evaluate(BOTTOM) <= 844
+        overhang = "(table) => table.scrollWidth - table.closest('.scroll').clientWidth"
+        assert it.page.locator("#leaderboard table").evaluate(overhang) <= 0  # the axis to its end
 
 
 def test_a_measure_that_is_chosen_resets_the_order(opened, reports):
