@@ -97,9 +97,17 @@ export function short(name, most = 26) {
 /** A number without a leading zero; `–` where there is none. */
 export function num(value, digits = 3, sign = false) {
   if (value === null || value === undefined) return "–";
-  const text = Math.abs(value).toFixed(digits).replace(/^0\./, ".");
+  const text = rounded(Math.abs(value), digits).replace(/^0\./, ".");
   const isNull = Number(text) === 0;
   return (value < 0 && !isNull ? "−" : sign && !isNull ? "+" : "") + text;
+}
+
+/** As Python and the terminal round: halves to the even digit. */
+function rounded(value, digits) {
+  const halves = value * 2 ** (digits + 1); // odd where the value lies between two numbers of so many digits
+  if (halves % 2 !== 1) return value.toFixed(digits);
+  const below = (halves * 5 ** digits - 1) / 2;
+  return ((below + (below % 2)) / 10 ** digits).toFixed(digits);
 }
 
 /** A count with thousands apart; the plural of `noun`, if given, as English has it. */
