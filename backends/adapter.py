@@ -73,7 +73,7 @@ def data_line(inputs: dict[str, Any], default: Callable[[Any], Any] | None = Non
 
 
 def data_of(message: str) -> dict[str, Any]:
-    """The settings and the data of a user message that the adapter wrote.
+    r"""The settings and the data of a user message that the adapter wrote.
 
     >>> data_of('<settings>\n{"limit":3}\n</settings>\n<data>\n{"text":"a"}\n</data>\nReply.')
     {'limit': 3, 'text': 'a'}
