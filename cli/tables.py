@@ -7,7 +7,6 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..records.writing.printed import aligned as aligned
 from ..records.writing.printed import cell as cell
 from ..records.writing.printed import figure as figure
 from ..records.writing.printed import interval as interval

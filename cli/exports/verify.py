@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import sys
-
 import typer
 
-from ..options import AsJson
+from ...views.printing import print_view
+from ...views.table import View
+from ..options import AsJson, text_table
 from ..signatures import Folder
 from ..stopping import GATE_FAILED
-from ..tables import aligned, shown, write_objects
+from ..tables import write_objects, write_text
 
 
 def verify(folder: Folder, *, as_json: AsJson = False) -> None:
@@ -28,13 +28,12 @@ def verify(folder: Folder, *, as_json: AsJson = False) -> None:
     else:
         table = [["file", "lines", "not the same"]]
         table += [[f.name, f"{f.lines:,}", f"{f.differ + f.failed:,}"] for f in replayed.files]
-        sys.stdout.write(aligned(table) if replayed.files else "")
+        if replayed.files:
+            print_view(View(tables=[text_table(table)]))
         firsts = [f"{file.name}, {file.first}" for file in replayed.files if file.first]
-        sys.stdout.write(shown("".join(f"{line}\n" for line in (*firsts, *replayed.wrong))))
+        write_text("".join(f"{line}\n" for line in (*firsts, *replayed.wrong)))
         unused = f" ({replayed.unused:,} were not used)" if replayed.unused else ""
         how = "The same bytes" if replayed.is_same else "Not the same"
-        sys.stdout.write(
-            f"{how}, from {replayed.replies:,} held replies{unused}, with no network.\n"
-        )
+        write_text(f"{how}, from {replayed.replies:,} held replies{unused}, with no network.\n")
     if not replayed.is_same:
         raise typer.Exit(GATE_FAILED)

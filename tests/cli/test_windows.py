@@ -37,7 +37,7 @@ WIDTHS = (60, 80, 120)
 FULL = 200
 CASES = {
     "run": [f"run {DEMO}/judge.yaml --out NEW -v", f"run {DEMO}/judge.yaml --dry-run",
-            f"run {DEMO}/evidence.yaml --out NEW -v", f"run {DEMO}/evidence.yaml --dry-run",
+            f"run {DEMO}/evidence.yaml --limit 2 --dry-run",
             f"run arena --topics {DEMO}/topics.tsv --runs {DEMO}/runs --model lexical --out NEW"],
     "report": ["report demo --out NEW.html"],
     "show": ["show demo", "show demo thin", "show demo thin demo-bees --passages",
@@ -66,11 +66,12 @@ CASES = {
                  f"{DEMO}/passages.jsonl --k 5 --words 150 --out NEW -v"],
     "figure": ["figure leaderboard demo --out NEW.svg"],
     "coverage": ["coverage news"],
-    "trace": ["trace evidence", "trace evidence demo-bees/miscited/1", "trace evidence --check"],
-    "audit": ["audit demo --model lexical"],
+    "trace": ["trace evidence demo-bees/miscited", "trace evidence --check"],
+    "audit": ["audit demo --model lexical --sample 3 --resamples 100"],
     "probe": ["probe demo --judge support --conditions replicates --sample 4",
               "probe demo --faults --sample 2", "probe demo --judge support --dry-run"],
-    "jury": [f"jury demo other --labels {DEMO}/labels/support.jsonl --kind support"],
+    "jury": [f"jury demo other --labels {DEMO}/labels/support.jsonl --kind support --resamples 20 "
+             "--draws 1"],
     "drift": ["drift other demo"],
     "evidence": [f"evidence evidence --labels {DEMO}/labels/support.jsonl --sample 4"],
     "annotate import": [f"annotate import {DEMO}/labels/support.jsonl --dir people"],
