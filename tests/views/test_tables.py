@@ -8,6 +8,7 @@ import re
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from nuggetjudge.views.formats import view_html
 from nuggetjudge.views.printing import Format, render
@@ -42,7 +43,7 @@ def test_no_line_is_longer_than_the_window_and_names_stay_apart(runs, text, widt
             for i, run in enumerate(runs)]  # fmt: skip
     table = Table(text, COLUMNS, rows, aside=text, rule_after=1, notes=[text])
     lines = table_text(table, Terminal(width, has_unicode=has_unicode)).splitlines()
-    assert max(map(len, lines)) <= width or any(len(run) > 40 for run in runs)
+    assert max(map(cell_len, lines)) <= width or any(len(run) > 40 for run in runs)
     start = next(n for n, line in enumerate(lines) if line.startswith("#  run")) + 1
     body = [line for line in lines[start : start + len(runs) + 1] if line[:1].isdigit()]
     found = [line.split()[1] for line in body[: len(runs)]]

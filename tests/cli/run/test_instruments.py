@@ -123,7 +123,7 @@ judges: {{support: {{instructions: {given}}}}}
     ran = judge("run", config, "--out", "out", "--quiet")
     assert ran.code == 0, ran.err
     for received in server.requests:
-        assert received.body["messages"][0]["content"].startswith("Be strict.\n\nJSON between")
+        assert received.body["messages"][0]["content"].startswith("Be strict.\n\nLabels:")
         assert "sentence" in input_of(received.body)
     recorded = manifest(files.parent / "out")
     assert (str(files / "strict.txt") in recorded["inputs"]) == (given == "strict.txt")

@@ -13,7 +13,6 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import CriterionJudge, EntailmentJudge, NuggetAssigner, SupportJudge
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts" / "explaining"
-LONGEST_SYSTEM_MESSAGE = 1_250  # characters: 350 more than a judge that gives labels alone
 TEXTS = {"question": "why", "answer": "a", "passage": "p", "sentence": "s", "response": "r"}
 LISTED = {"nuggets": {"1": "n"}, "key_points": {"1": "k"}, "criteria": {"1": "c"}}
 
@@ -40,4 +39,3 @@ def test_the_prompt_of_a_judge_that_says_why_is_the_approved_one(name, kind, opt
         path.write_text(rendered, encoding="utf-8")
         pytest.skip(f"{path.name} written; read the difference before you commit it")
     assert rendered == path.read_text(encoding="utf-8")
-    assert len(prompt.fixed[0]["content"]) <= LONGEST_SYSTEM_MESSAGE

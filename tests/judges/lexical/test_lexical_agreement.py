@@ -64,17 +64,16 @@ def test_importance_is_better_than_chance(shared_data, name):
     assert measure.kappa > 0.0
 
 
-def test_the_page_and_the_readme_show_these_figures(shared_data, capsys):
+def test_the_page_shows_these_figures(shared_data, capsys):
     table.main([str(shared_data)])
     printed = capsys.readouterr()
     if printed.err:
         pytest.skip("some of the data is absent")
     page = (ROOT / "docs" / "lexical.md").read_text(encoding="utf-8")
     assert with_tables(page, printed.out) == (page, 16)
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
     for name in ("rag24_support", "rag24_relevance", "crux_duc", "ikat24_nugget_match"):
         measures = measured(shared_data, name)
-        assert any(f"kappa {x.kappa:.3f}, n {x.n:,}".replace("0.", ".") in readme for x in measures)
+        assert any(f"kappa {x.kappa:.3f}, n {x.n:,}".replace("0.", ".") in page for x in measures)
 
 
 def test_missing_data_is_named_and_left_out(tmp_path, capsys):

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from nuggetjudge.backends.config import ModelConfig, Speed
 from nuggetjudge.backends.spending.sizes import CHARS_PER_TOKEN
-from nuggetjudge.cli.tables import plan_table
+from nuggetjudge.cli.views.plan import plan_view
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.engine.estimates import (
@@ -18,6 +18,7 @@ from nuggetjudge.programs.engine.estimates import (
     estimated,
     with_speed,
 )
+from nuggetjudge.views.terminal import Terminal, table_text
 
 PROMPT = SupportJudge(model="lexical").prompt("judge")
 LONG, OTHER = "The tide rises twice a day. " * 40, "Some granite is pink. " * 40
@@ -134,18 +135,25 @@ def row(name, **more):
     return Estimate(name, "m", 10, 2_000, 100, 0.5, **more)
 
 
+def printed(rows, gpus=None):
+    """The cells of each row, as a terminal has them."""
+    text = table_text(plan_view(rows, gpus).tables[0], Terminal(120))
+    lines = text.splitlines()
+    start = next(n for n, line in enumerate(lines) if line.startswith("judge")) + 1
+    return [line.split() for line in lines[start:]]
+
+
 def test_hours_of_one_and_of_several_gpus_stand_beside_each_other():
-    text = plan_table([row("a", gpu_hours=6.0, cached_tokens=500), row("b", gpu_hours=2.0)], 4)
-    head, first, _, total = text.splitlines()
-    assert head.split("cost")[1].split("  ")[1:] == ["hours, 1 GPU", "hours, 4 GPUs"]
-    assert first.split() == ["a", "m", "10", "2,000", "500", "100", "$0.5000", "6", "1.5"]
-    assert total.split() == ["all", "20", "4,000", "500", "200", "$1.0000", "8", "2"]
+    rows = [row("a", gpu_hours=6.0, cached_tokens=500), row("b", gpu_hours=2.0)]
+    (table,) = plan_view(rows, 4).tables
+    assert [column.title for column in table.columns[-2:]] == ["hours, 1 GPU", "hours, 4 GPUs"]
+    first, _, total = printed(rows, 4)
+    assert first == ["a", "m", "10", "2,000", "500", "100", "$0.50", "6", "1.5"]
+    assert total == ["all", "20", "4,000", "500", "200", "$1.00", "8", "2"]
 
 
 def test_a_speed_that_nobody_measured_is_unknown_and_makes_the_total_unknown():
     half = [row("a", gpu_hours=6.0), row("b")]
-    assert [line.split()[-1] for line in plan_table(half).splitlines()[1:]] == [
-        "6", "unknown", "unknown",
-    ]  # fmt: skip
-    assert "hours" not in plan_table([row("a")])
-    assert plan_table([row("a")], gpus=2).splitlines()[-1].split()[-2:] == ["unknown", "unknown"]
+    assert [cells[-1] for cells in printed(half)] == ["6", "unknown", "unknown"]
+    assert len(printed([row("a")])[0]) == 7  # without hours
+    assert printed([row("a")], 2)[0][-2:] == ["unknown", "unknown"]

@@ -237,8 +237,8 @@ def test_a_step_tells_how_many_topics_it_has_done(folder, monkeypatch, capsys):
     monkeypatch.setattr("nuggetjudge.programs.engine.progress.LOG_S", 0.0)
     (folder / "topics.tsv").write_text("t\tdam\nu\tclay\n", encoding="utf-8")
     retrieve(config_of(folder, "bm25, mmr"), folder / "a.run", quiet=False)
-    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mmr: ")]
-    assert [line.partition(",")[0] for line in lines] == ["mmr: 1 of 2", "mmr: 2 of 2"]
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mmr  ")]
+    assert [line.partition(",")[0] for line in lines] == ["mmr  1 / 2", "mmr  2 / 2"]
 
 
 def test_a_ranking_with_a_passage_without_text_names_it(folder):
