@@ -24,8 +24,10 @@ class GradeAnswer(dspy.Signature):  # type: ignore[misc]
     __doc__ = f"Grade how well the text answers the question.\n\n{_RULES}"
 
     context: str = dspy.InputField(desc="the text that may contain the answer")
-    question: str = dspy.InputField(desc="the question")
-    grade: Annotated[int, Ge(0), Le(5), Graded(AnswerGrade)] = dspy.OutputField(desc="the grade")
+    question: str = dspy.InputField(desc="the question that the text may answer")
+    grade: Annotated[int, Ge(0), Le(5), Graded(AnswerGrade)] = dspy.OutputField(
+        desc="how well the text answers the question, from 0 to 5"
+    )
 
 
 class GradeAnswers(dspy.Signature):  # type: ignore[misc]

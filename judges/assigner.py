@@ -22,7 +22,8 @@ class AssignNuggets(dspy.Signature):  # type: ignore[misc]
     """Decide for each nugget, a short fact, how much of it the answer states.
 
     - Judge each nugget by itself. The wording of the answer may differ from that of the nugget.
-    - A fact is clearly implied if a careful reader of the answer cannot doubt it.
+    - A fact is clearly implied if a careful reader of the answer cannot doubt it. A part of a fact
+      is important if the fact would mean something else without it.
     - Use only the text of the answer, not your own knowledge.
     """
 
@@ -38,7 +39,8 @@ class MatchNuggets(dspy.Signature):  # type: ignore[misc]
     """Decide for each nugget, a short fact, whether the answer states it.
 
     - Judge each nugget by itself. The wording of the answer may differ from that of the nugget.
-    - A fact is clearly implied if a careful reader of the answer cannot doubt it.
+    - A fact is clearly implied if a careful reader of the answer cannot doubt it. A part of a fact
+      is important if the fact would mean something else without it.
     - Use only the text of the answer, not your own knowledge.
     """
 

@@ -23,7 +23,8 @@ class FindContradiction(dspy.Signature):  # type: ignore[misc]
     """Decide whether the passage contradicts the sentence.
 
     - Compare the claims of the sentence with the passage one by one.
-    - A contradiction needs words in both texts that cannot both be true.
+    - If the two statements could both be true, the label is neither.
+    - Use only the two texts, not your own knowledge.
     """
 
     passage: str = dspy.InputField(desc="the passage to compare with the sentence")

@@ -41,13 +41,13 @@ class RelevanceGrade(Label):
     """How well a passage answers a question (arXiv:2406.06519); its values are the grades."""
 
     UNRELATED = "0", "the passage has nothing to do with the question"
-    RELATED = "1", "the passage is about the topic of the question but does not answer it"
+    RELATED = "1", "the passage is related to the question but does not answer it"
     PARTLY = (
         "2",
-        "the passage contains an answer, but the answer is incomplete, unclear or mixed with "
-        "much unrelated content",
+        "the passage answers the question, but the answer is incomplete, unclear or hard to find "
+        "among unrelated content",
     )
-    FULLY = "3", "the passage is devoted to the question and contains a complete answer"
+    FULLY = "3", "the passage is mainly about the question and contains a clear and complete answer"
 
 
 class NarrativeGrade(Label):
@@ -66,7 +66,10 @@ class AnswerGrade(Label):
     NONE = "0", "the text does not answer the question at all"
     HARDLY = "1", "the text answers almost nothing of the question"
     LITTLE = "2", "the text answers a small part; most of the answer is missing or unclear"
-    PART = "3", "the text answers a good part, but the gaps or errors are easy to notice"
+    PART = (
+        "3",
+        "the text answers a substantial part, but there are noticeable gaps or unclear statements",
+    )
     MOST = "4", "the text answers most of the question; only minor details are missing or imprecise"
     ALL = "5", "the text answers the question completely and precisely"
 
@@ -80,34 +83,39 @@ class AnswerGrade(Label):
 class CitationSupport(Label):
     """How much of a sentence its cited passage supports (arXiv:2504.15205)."""
 
-    NONE = "none", "the passage supports no claim of the sentence"
+    NONE = "none", "the passage supports no claim of the sentence, or the sentence makes no claim"
     PARTIAL = (
         "partial",
         "the passage supports at least one claim of the sentence, and at least one claim is "
         "missing from the passage or contradicted by it",
     )
-    FULL = "full", "the passage supports every claim of the sentence"
+    FULL = "full", "the sentence makes a claim, and the passage supports every claim of it"
 
 
 class PointEntailment(Label):
     """Whether a response states a key point, contradicts it or neither (arXiv:2410.23000)."""
 
-    NO = "no", "the text contradicts the key point: the two cannot both be true"
+    NO = "no", "the response contradicts the key point: the two cannot both be true"
     NEUTRAL = (
         "neutral",
-        "the text neither entails nor contradicts the key point; this includes a text "
-        "that states only a part of it",
+        "the response neither entails nor contradicts the key point; this includes a response "
+        "that states only a part of it or is more general",
     )
-    YES = "yes", "the text entails the key point: it states all of it, in any wording"
+    YES = (
+        "yes",
+        "the response entails the key point: all of it is stated in any wording, or clearly "
+        "follows from the response",
+    )
 
 
 class PartAnswer(Label):
     """How a passage answers one part of a narrative."""
 
-    NONE = "none", "the passage has nothing to do with the part"
+    NONE = "none", "the passage has nothing to do with the part or the topic of the narrative"
     RELATED = (
         "related",
-        "the passage is about the subject of the part, but only mentions the answer or lacks it",
+        "the passage is about the subject of the part or the topic of the narrative, but does not "
+        "answer the part in detail",
     )
     DETAILED = (
         "detailed",
@@ -120,19 +128,23 @@ class CriterionMatch(Label):
 
     NOT_MET = (
         "not_met",
-        "nothing that the criterion asks for is there, or what is there is incorrect",
+        "the response gives nothing that the criterion asks for, or all of it incorrectly",
     )
     PARTLY = (
         "partly",
-        "some of what the criterion asks for is there; the rest is missing, incorrect or too vague",
+        "the response gives at least some of what the criterion asks for, but some of it is "
+        "missing, incorrect or too vague",
     )
-    MET = "met", "everything that the criterion asks for is there, in any wording"
+    MET = "met", "the response gives correctly all that the criterion asks for, in any wording"
 
 
 class BinaryCriterionMatch(Label):
     """The two-grade form: a criterion is met or it is not."""
 
-    NOT_MET = "not_met", "at least some of what the criterion asks for is missing or incorrect"
+    NOT_MET = (
+        "not_met",
+        "the response lacks some of what the criterion asks for, or gives it incorrectly",
+    )
     MET = CriterionMatch.MET.value, CriterionMatch.MET.meaning
 
 
@@ -141,23 +153,23 @@ class Contradiction(Label):
 
     NEITHER = (
         "neither",
-        "the passage supports the sentence, or leaves open whether it is true: it says nothing "
-        "about the claim, is less exact, or is about another case or time",
+        "the passage contradicts no claim of the sentence; this includes a passage that supports "
+        "it, does not mention its claims, is less exact, or is about another case or time",
     )
     CONTRADICTS = (
         "contradicts",
-        "the passage makes a claim of the sentence impossible: it denies the claim, or gives "
-        "another number, date, name or order for the same thing",
+        "at least one claim of the sentence cannot be true if the passage is true; the passage "
+        "denies the claim, or gives another number, date, name or order for the same thing",
     )
 
 
 class Preference(Label):
     """Which of two answers serves the user better."""
 
-    A = "a", "answer A is better, by a difference that would matter to the user"
-    B = "b", "answer B is better, by a difference that would matter to the user"
+    A = "a", "answer A helps the user, and is better by a difference that would matter to the user"
+    B = "b", "answer B helps the user, and is better by a difference that would matter to the user"
     TIE = "tie", "both answers help the user, and no difference between them would matter"
-    BOTH_BAD = "both_bad", "neither answer gives the user what they asked for"
+    BOTH_BAD = "both_bad", "neither answer helps the user"
 
 
 class PointUse(Label):
@@ -170,7 +182,11 @@ class PointUse(Label):
 class ClaimMatch(Label):
     """Whether a claim expresses a key point (arXiv:2410.23000, precision)."""
 
-    NO = "no", "the claim expresses no key point and no needed part of one"
+    NO = (
+        "no",
+        "the claim expresses no key point, and no needed part of a key point that the listed "
+        "claims express together",
+    )
     YES = (
         "yes",
         "the claim expresses at least one key point, with or without further detail, or a needed "

@@ -28,8 +28,13 @@ class JudgeRelevance(dspy.Signature):  # type: ignore[misc]
 
     question: str = dspy.InputField(desc="what the user wants to know")
     passage: str = dspy.InputField(desc="a retrieved passage")
-    title: str = dspy.InputField(desc="the title of the page that the passage is from", default="")
-    grade: Annotated[int, Ge(0), Le(3), Graded(RelevanceGrade)] = dspy.OutputField(desc="the grade")
+    title: str = dspy.InputField(
+        desc="the title of the page that the passage is from; it only helps to understand it",
+        default="",
+    )
+    grade: Annotated[int, Ge(0), Le(3), Graded(RelevanceGrade)] = dspy.OutputField(
+        desc="how well the passage answers the question, from 0 to 3"
+    )
 
 
 class RelevanceJudge(ItemJudge):

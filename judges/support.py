@@ -20,15 +20,20 @@ from .lexical.overlap import weighted_overlap
 class JudgeSupport(dspy.Signature):  # type: ignore[misc]
     """Decide how far the passage supports the sentence that cites it.
 
-    - Check every claim of the sentence against the passage. A claim is supported if the passage
-      states it or it clearly follows from the passage.
+    - Check every claim of the sentence against the passage. A claim is one piece of information,
+      such as who did something, when, where or why. A sentence often makes several.
+    - A claim is supported if the passage states it or it clearly follows from the passage. A
+      passage on the same theme that supports no claim is none.
     - A fluent sentence can differ from its passage in a detail, such as a number, a name, a date
       or a cause. Such a claim is not supported.
     - Use only the passage, not your own knowledge. A true sentence may be unsupported.
     """
 
     passage: str = dspy.InputField(desc="the cited passage")
-    title: str = dspy.InputField(desc="the title of the page that the passage is from", default="")
+    title: str = dspy.InputField(
+        desc="the title of the passage's page; it may show who or what the passage is about",
+        default="",
+    )
     sentence: str = dspy.InputField(desc="a sentence of an answer, which cites the passage")
     verdict: CitationSupport = dspy.OutputField(desc="how far the passage supports the sentence")
 

@@ -196,8 +196,8 @@ class Label(StrEnum):
 class Importance(Label):
     """How much a good answer needs a nugget (arXiv:2411.09607)."""
 
-    OKAY = "okay", "worth including, but an answer can be good without it"
-    VITAL = "vital", "an answer must contain it to be good"
+    OKAY = "okay", "the answer may include the fact, but it can be good without it"
+    VITAL = "vital", "the answer must contain the fact to be good"
 
 
 class NuggetSource(Row):

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import dspy
 
+from ...backends.adapter import SETTING
 from ...backends.prompt import Scorer, Twin
 from ...records.instruments.battles import BATTLE_KEY
 from ..items import ItemJudge
@@ -18,13 +19,14 @@ class JudgeBattle(dspy.Signature):  # type: ignore[misc]
     """Decide which of two answers better serves the user who asked the question.
 
     - Prefer the answer that covers more of what the user needs, with correct and useful facts.
+    - An answer helps if it gives at least some of what the user asked for.
     - Count errors, inventions and filler against an answer.
     - Do not reward position, length, confidence or formatting.
     """
 
     question: str = dspy.InputField(desc="what the user wants to know")
-    criteria: str = dspy.InputField(
-        desc="what makes an answer better here; these criteria come first", default=""
+    criteria: Annotated[str, SETTING] = dspy.InputField(
+        desc="what makes an answer better; follow it where it differs from the rules", default=""
     )
     answer_a: str = dspy.InputField(desc="answer A")
     answer_b: str = dspy.InputField(desc="answer B")

@@ -27,7 +27,7 @@ class FindAnswers(dspy.Signature):  # type: ignore[misc]
 
     question: str = dspy.InputField(desc="the question that the whole report answers")
     answers: dict[str, str] = dspy.InputField(
-        desc="questions, each with one accepted answer, by number"
+        desc="pairs of a question and its accepted answer, by number"
     )
     sentence: str = dspy.InputField(desc="a sentence of the report")
     verdicts: Annotated[dict[str, AnswerStated], KeyedBy("answers")] = dspy.OutputField(

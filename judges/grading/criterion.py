@@ -22,8 +22,8 @@ _RULES = """\
 - Judge each criterion by itself, exactly as it is worded.
 - A criterion may describe a fault. It is met if the response has that fault.
 - Ignore length and style unless the criterion mentions them.
-- Use only the response. Use your own knowledge only where the criterion asks whether something is
-  correct."""
+- Something is incorrect if the response states it differently from the criterion. Use your own
+  knowledge only if the criterion itself asks whether something is correct."""
 
 
 class GradeCriteria(dspy.Signature):  # type: ignore[misc]

@@ -51,8 +51,8 @@ class WriteAnswer(dspy.Signature):  # type: ignore[misc]
     citations: Annotated[int, SETTING] = dspy.InputField(
         desc="the most citations that a sentence may have"
     )
-    rejected: Annotated[list[dict[str, Any]], SETTING] = dspy.InputField(
-        desc="your last answer, which was rejected; empty at first"
+    rejected: list[dict[str, Any]] = dspy.InputField(
+        desc="your last answer, which must be corrected; empty at first"
     )
     faults: Annotated[list[str], SETTING] = dspy.InputField(
         desc="what was wrong with the rejected answer; empty at first"

@@ -38,7 +38,8 @@ class WritePassages(dspy.Signature):  # type: ignore[misc]
     - Otherwise keep the original wording and phrasing. Keep every fact of the part, in its order,
       and add none.
     - Use `before` only to find out what a reference means. Do not rewrite it.
-    - Write only one passage if the part has up to 200 words.
+    - Write only one passage if the part has up to 200 words. If the part is too long for 3
+      passages of 200 words, write 3 longer ones rather than leave out a fact.
     """
 
     before: str = dspy.InputField(desc="the text before the part; empty at the start")

@@ -38,7 +38,7 @@ NUGGETS: dict[str, Any] = {
         "The dry northern half of the Ostrel Canal is a cycle path",
         "Rowing clubs train on the southern half of the Ostrel Canal",
         "Barges last used the Ostrel Canal in 1987",
-        "The Ostrel Canal is 14 kilometres long",
+        "The southern half of the Ostrel Canal still holds water",
     ],
 }
 

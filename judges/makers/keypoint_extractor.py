@@ -44,7 +44,7 @@ class QuotedPoint(TypedDict):
     """A key point as a reply gives it."""
 
     text: Annotated[str, MinLen(1), MaxLen(400)]
-    spans: Annotated[list[Annotated[str, MaxLen(400)]], MaxLen(5)]
+    spans: Annotated[list[Annotated[str, MaxLen(400)]], MinLen(1), MaxLen(5)]
 
 
 def _worded(points: list[QuotedPoint]) -> list[QuotedPoint]:

@@ -49,22 +49,22 @@ def _worded(groups: list[PointGroup]) -> list[PointGroup]:
 
 
 class MergeKeyPoints(dspy.Signature):  # type: ignore[misc]
-    """Merge the key points that say the same, so that each fact or argument appears once.
+    """Merge key points that state the same fact or argument, so that each appears only once.
 
     - Merge points that state the same fact or argument, in any wording, and points of which one
       contains the other.
     - Do not merge points that contradict each other, or that are only about the same subject.
-    - Put the number of each point into exactly one merged point. A point that says the same as no
-      other is a merged point by itself.
-    - Write each merged point in one sentence that says all that its members say, and no more.
+    - Put the number of each point into exactly one merged point. A point that matches
+      no other point becomes a merged point of its own.
+    - Write each merged point as one sentence that contains all that its members say, and no more.
     - If `faults` is not empty, it lists what was wrong with `rejected`. Return the whole reply
       again, corrected.
     """
 
     question: str = dspy.InputField(desc="the question of the user")
     points: dict[str, str] = dspy.InputField(desc="the key points, by number")
-    rejected: Annotated[list[dict[str, Any]], SETTING] = dspy.InputField(
-        desc="your last reply, which was rejected; empty at first"
+    rejected: list[dict[str, Any]] = dspy.InputField(
+        desc="your last reply, which must be corrected; empty at first"
     )
     faults: Annotated[list[str], SETTING] = dspy.InputField(
         desc="what was wrong with the rejected reply; empty at first"

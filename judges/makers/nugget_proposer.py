@@ -56,8 +56,8 @@ class ProposeNuggets(dspy.Signature):  # type: ignore[misc]
       the essential facts and also those that are worthwhile but not essential.
     - A nugget is one atomic fact of 1 to 12 words. It is a statement, not a question, and can be
       understood without the passages and the other nuggets.
-    - One passage alone states the whole fact. Give its number and a quote: one contiguous excerpt
-      of that passage which states the fact, copied exactly.
+    - Propose a fact only if a single passage states all of it. Give the number of that passage
+      and a quote: one contiguous excerpt that states the fact, copied exactly.
     - Do not repeat facts that the known nuggets cover, in any wording.
     - Propose at most as many nuggets as `limit` says, the most important first. Return an empty
       list if the passages add nothing.

@@ -31,8 +31,8 @@ class UpdateNuggets(dspy.Signature):  # type: ignore[misc]
       understood without the passages and the other nuggets.
     - Together the nuggets cover every aspect of the question that the passages say something
       about. Include the essential facts and also those that are worthwhile but not essential.
-    - Add each relevant fact of the passages that the list lacks. Merge nuggets that say the same.
-      Remove a nugget only if it is irrelevant to the question.
+    - Add each relevant fact of the passages that the list lacks. Merge nuggets that state the
+      same fact. Remove a nugget only if it is irrelevant to the question.
     - Take facts only from the passages and the list, not from your own knowledge.
     - Return the whole list, even if nothing has changed, the most important nuggets first. If
       there are more than `limit`, leave out the least important.

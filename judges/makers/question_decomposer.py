@@ -33,10 +33,11 @@ def _some(texts: list[str]) -> list[str]:
 
 
 class DecomposeQuestion(dspy.Signature):  # type: ignore[misc]
-    """Decide what kind of question this is, and write the sub-questions to search for to answer it.
+    """Decide what kind of question this is, and write sub-questions to search for.
 
+    - Together, the answers to the sub-questions answer the question. Write at most 6.
     - If the question is simple, return it as its only sub-question.
-    - If it is complex, split it into shorter sub-questions, each with one complete aim.
+    - If it is complex, split it into shorter sub-questions, each complete and easy to search for.
     - If it is vague, write related questions that cover different aspects of what it may mean.
     - Each sub-question can be understood on its own and is worded as one would search for it.
     """
@@ -45,7 +46,7 @@ class DecomposeQuestion(dspy.Signature):  # type: ignore[misc]
     kind: SearchKind = dspy.OutputField(desc="the kind of the question")
     subquestions: Annotated[
         list[Annotated[str, MaxLen(400)]], MinLen(1), MaxLen(MOST), AfterValidator(_some)
-    ] = dspy.OutputField(desc="the sub-questions, at most 6")
+    ] = dspy.OutputField(desc="the sub-questions")
 
 
 class QuestionDecomposer(Judge):

@@ -28,16 +28,20 @@ class DeepenQuestion(dspy.Signature):  # type: ignore[misc]
     - Make it more complex in one of these ways: ask for more depth, replace something general by a
       concrete case, require one more step of reasoning, or add a condition.
     - Each new question is 10 to 20 words longer than the given one.
-    - Each stays closely related to the target domain and is of the category, where they are given.
-      It asks about something specific in that domain.
+    - Each stays closely related to the domain, belongs to the category and has the style of the
+      given question. It asks about something specific in the domain that few people ask about.
     - Each needs a long answer with several specific details, which documents can support. It is
       neither common knowledge nor vague or ambiguous.
-    - Each can be understood on its own, and no two ask the same.
+    - Each can be understood on its own, and no two ask the same thing.
     """
 
     question: str = dspy.InputField(desc="the given question")
-    domain: str = dspy.InputField(desc="the target domain; empty: that of the question")
-    category: str = dspy.InputField(desc="the kind of question; empty: that of the question")
+    domain: Annotated[str, SETTING] = dspy.InputField(
+        desc="the field that the new questions are about; if empty, that of the given question"
+    )
+    category: Annotated[str, SETTING] = dspy.InputField(
+        desc="the kind of question to write; if empty, that of the given question"
+    )
     wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many new questions to write")
     questions: NewQuestions = dspy.OutputField(desc="the new questions")
 
@@ -46,16 +50,21 @@ class WidenQuestion(dspy.Signature):  # type: ignore[misc]
     """Write new questions on different subjects in the same field as the question.
 
     - Each has a length, a difficulty and a style similar to those of the given question.
-    - Each is closely related to the target domain and of the category, where they are given. It
-      asks about something specific in that domain that few people ask about.
+    - Each is closely related to the domain and belongs to the category. It asks about something
+      specific in the domain that few people ask about. Prefer questions that need deep thought,
+      a detailed explanation or several steps of reasoning.
     - Each needs a long answer with several specific details, which documents can support. It is
       neither common knowledge nor vague or ambiguous.
     - Each can be understood without the given question, and no two have the same subject.
     """
 
     question: str = dspy.InputField(desc="the given question")
-    domain: str = dspy.InputField(desc="the target domain; empty: that of the question")
-    category: str = dspy.InputField(desc="the kind of question; empty: that of the question")
+    domain: Annotated[str, SETTING] = dspy.InputField(
+        desc="the field that the new questions are about; if empty, that of the given question"
+    )
+    category: Annotated[str, SETTING] = dspy.InputField(
+        desc="the kind of question to write; if empty, that of the given question"
+    )
     wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many new questions to write")
     questions: NewQuestions = dspy.OutputField(desc="the new questions")
 

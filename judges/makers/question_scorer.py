@@ -28,14 +28,16 @@ class ScoreQuestion(dspy.Signature):  # type: ignore[misc]
     uncommon: YesNo = dspy.OutputField(
         desc="yes if neither common knowledge nor one simple search answers the question"
     )
-    clear: YesNo = dspy.OutputField(desc="yes if its topic and its scope are clear")
+    clear: YesNo = dspy.OutputField(desc="yes if the question's topic and its scope are clear")
     unambiguous: YesNo = dspy.OutputField(
-        desc="yes if it has only one interpretation and refers to nothing that it does not name"
+        desc="yes if the question has only one interpretation and every reference in it is clear"
     )
     complex: YesNo = dspy.OutputField(
-        desc="yes if it needs deep thought, several steps of reasoning or a long explanation"
+        desc="yes if the question needs deep thought, several reasoning steps or a long explanation"
     )
-    opinion: YesNo = dspy.OutputField(desc="yes if it asks for a personal view or a judgement")
+    opinion: YesNo = dspy.OutputField(
+        desc="yes if the question asks for a personal view or judgement"
+    )
 
 
 class QuestionScorer(Judge):

@@ -27,14 +27,18 @@ _HALF_RELATED = 1 / (2 * BEST_GRADE)  # score of a passage that answers no part,
 class JudgePart(dspy.Signature):  # type: ignore[misc]
     """Decide how the passage answers one part of a narrative.
 
-    - Judge only the part. The narrative shows what the part means.
+    - Judge only the answer to this part. Use the narrative to understand the part and to know the
+      topic.
     - A mere mention is not an answer in detail.
     - Other content in the passage does not change the label.
     """
 
     question: str = dspy.InputField(desc="the narrative: all that the user wants to know")
     passage: str = dspy.InputField(desc="a retrieved passage")
-    title: str = dspy.InputField(desc="the title of the page that the passage is from", default="")
+    title: str = dspy.InputField(
+        desc="the title of the page that the passage is from; it only helps to understand it",
+        default="",
+    )
     sub_narrative: str = dspy.InputField(desc="the part of the narrative to judge")
     answer: PartAnswer = dspy.OutputField(desc="how the passage answers the part")
 

@@ -32,8 +32,13 @@ class JudgeNarrative(dspy.Signature):  # type: ignore[misc]
         desc="the parts of the narrative, numbered, one a line", default=""
     )
     passage: str = dspy.InputField(desc="a retrieved passage")
-    title: str = dspy.InputField(desc="the title of the page that the passage is from", default="")
-    grade: Annotated[int, Ge(0), Le(4), Graded(NarrativeGrade)] = dspy.OutputField(desc="the grade")
+    title: str = dspy.InputField(
+        desc="the title of the page that the passage is from; it only helps to understand it",
+        default="",
+    )
+    grade: Annotated[int, Ge(0), Le(4), Graded(NarrativeGrade)] = dspy.OutputField(
+        desc="how many parts the passage answers in detail, as a grade from 0 to 4"
+    )
 
 
 class NarrativeRelevanceJudge(RelevanceJudge):

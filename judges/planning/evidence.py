@@ -12,9 +12,11 @@ from .planner import KNOWN, TURNS, Planner, by_rule
 
 TASK = """Find a passage that supports the whole sentence.
 
-- Search for what the sentence claims, then in other words, then for a part of it.
-- Judge every passage that might support the sentence.
-- Finish once a passage is judged full, or when no further query is likely to help."""
+- Judge the references first, if there are any. After a search, judge every passage found that is
+  not judged yet, at most 20 in one turn.
+- Search first with the words of the sentence, then with synonyms, and then for one part of it.
+- Finish when a search was made, all passages found are judged, and one of them is full or no
+  further query is likely to help."""
 
 
 class EvidencePlanner(Planner):

@@ -19,7 +19,7 @@ _GRADES = (1, 2, 3, 3, BEST_GRADE)  # by how many parts are answered, from 0 on
 def narrative_grade(n_answered: int, n_related: int) -> int:
     """The grade of a passage, 0-4, from how many parts of a narrative it answers in detail.
 
-    4: four or more; 3: two or three; 2: one; 1: none, but it is about the matter of one; 0: none.
+    4: four or more; 3: two or three; 2: one; 1: none, but it is on the topic; 0: none.
 
     Args:
         n_answered: parts that it answers in detail, >= 0.

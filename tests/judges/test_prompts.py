@@ -162,7 +162,8 @@ def test_no_reply_may_hold_a_text_or_a_list_without_an_end(case):
     assert not list(open_parts(schema))
 
 
-BINDING = {"limit", "wanted", "words", "citations", "faults", "rejected", "turns_left", "max_turns"}
+BINDING = {"limit", "wanted", "words", "citations", "faults", "max_turns"}
+BINDING |= {"criteria of a battle", "domain", "category"}
 
 
 def test_a_prompt_is_a_task_and_a_list_of_rules_with_a_meaning_for_each_label(case):
@@ -177,6 +178,8 @@ def test_a_prompt_is_a_task_and_a_list_of_rules_with_a_meaning_for_each_label(ca
     for field in signature.fields.values():
         assert len(field.json_schema_extra["desc"].split()) > 1, field
     settings, data = split_settings(signature)
+    if case.name.startswith("battle"):  # of a rubric they are what is judged
+        settings = tuple(name.replace("criteria", "criteria of a battle") for name in settings)
     assert not BINDING & {*data}
     assert {*settings} <= BINDING
     for name, field in signature.output_fields.items():

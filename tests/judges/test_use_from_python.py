@@ -3,6 +3,7 @@
 import asyncio
 import subprocess
 import sys
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import dspy
@@ -34,10 +35,22 @@ def test_a_plain_call_where_an_event_loop_is_running(case, model, expected):
 
 def test_many_awaited_calls_at_once_in_one_loop(case, model, expected, twin_server):
     judge = case.make(model)
-    twin_server.latency_s = 0.6  # so that all eight are under way before the reply
+    are_under_way = threading.Event()
+
+    def answer(body):
+        assert are_under_way.wait(30)
+        return brain(body)
+
+    brain, twin_server.brain = twin_server.brain, answer
 
     async def gathered():
-        return await asyncio.gather(*(judge.acall(**case.asked) for _ in range(8)))
+        tasks = [asyncio.create_task(judge.acall(**case.asked)) for _ in range(8)]
+        while not twin_server.requests:
+            await asyncio.sleep(0.01)
+        for _ in range(10):  # the others have asked by then, however slow the machine is
+            await asyncio.sleep(0.01)
+        are_under_way.set()
+        return await asyncio.gather(*tasks)
 
     assert [prediction[case.field] for prediction in asyncio.run(gathered())] == [expected] * 8
     assert len(twin_server.requests) == 1  # the same question in flight is asked once
