@@ -65,7 +65,7 @@ def test_it_prints_what_a_local_run_prints_and_leaves_the_key_nowhere(start, ray
         again, _ = start(server.base_url, "--executor", "local").communicate(timeout=LONGEST_S)
     assert any(line.startswith("#   run ") for line in out.splitlines())
     assert out == again
-    assert "judged, 0 unjudged" in errors
+    assert "judged, 0 missing" in errors
     assert "ray" not in errors.lower().replace(str(tmp_path), "")
     logs = [path for path in ray_folder.rglob("*") if path.is_file()]
     assert any(path.name.startswith("worker-") for path in logs)
