@@ -73,7 +73,7 @@ def test_nuggets_are_made_of_passages(judge, work):
     config = {
         "program": "nuggets",
         "data": DATA,
-        # With its worked example, a model this small returns an empty list (docs/decisions/prompts.md).
+        # With the example, a model this small returns an empty list (docs/decisions/prompts.md).
         "judges": {
             "nuggetizer": {"window": 4, "example": False},
             "importance": {"model": "words"},
