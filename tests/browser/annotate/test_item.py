@@ -157,7 +157,7 @@ def test_guidelines_open_beside_the_item_and_labelling_goes_on(site, open_site):
     drawer = it.page.locator(".drawer")
     assert not drawer.is_visible()
     it.presses("g")
-    assert "everything in the fact can be read in the answer" in drawer.inner_text()
+    assert "states or clearly implies every important part of the fact" in drawer.inner_text()
     it.presses("3")
     assert (len(site.labels()), drawer.is_visible()) == (1, True)
     it.presses("g")

@@ -90,7 +90,7 @@ def until(page, what):
 def test_the_link_opens_the_start_page_and_leaves_no_token(context, server):
     page = entered(context, server.links["ann"])
     assert page.url == f"{server.origin}/#start"
-    assert page.locator("h1").inner_text() == "How much of the sentence does the passage carry?"
+    assert page.locator("h1").inner_text() == "How far does the passage support the sentence?"
     assert page.evaluate("() => document.cookie") == ""
     assert page.evaluate("() => performance.getEntriesByType('navigation')[0].name").count(
         "token"

@@ -61,7 +61,7 @@ class Desk:
             "is_coordinator": self.view == "progress",
             "scale": YES_NO if self.view == "verify" else self.scale,
             "cannot_tell": "0",
-            "question": "How much of the sentence does the passage carry?",
+            "question": "How far does the passage support the sentence?",
             "inputs": [],
             "guidelines": "",
             "practice": [],
