@@ -40,6 +40,7 @@ def test_every_change_is_made_by_keyboard_and_is_one_event(opened, desk):
     it.page.keyboard.insert_text("Wind tunnels test them.")
     it.press("Enter")
     it.until(lambda: len(desk.texts()) == 5)
+    it.until(lambda: len(facts(it)) == 5, "the page has it too, before the next key")
     it.press("k", "k", "k", "k", "x", "j", "x", "m")
     it.press("Control+a")
     it.page.keyboard.insert_text("Light decks sway in the wind.")
