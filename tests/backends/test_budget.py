@@ -243,7 +243,7 @@ def test_an_endpoint_that_reports_no_tokens_is_bounded_by_the_estimate(
     model_server, open_gateway, support
 ):
     model_server.supports = Supports(usage=False)
-    budget = Budget(max_tokens=3000)
+    budget = Budget(max_tokens=4000)
     outcomes = ask_many(open_gateway(budget=budget, max_tokens=50, concurrency=1), support, 60)
     assert reasons(outcomes) == {Reason.BUDGET}
     assert 3 <= len(model_server.requests) <= 12

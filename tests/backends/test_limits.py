@@ -78,7 +78,7 @@ def test_requests_a_minute_hold_through_a_gateway(model_server, open_gateway, su
 
     run_sync(many())
     first, *_, last = [received.started_s for received in model_server.requests]
-    assert last - first >= 0.38
+    assert last - first >= 0.3  # four gaps of .1 s; the first may arrive late on a busy machine
 
 
 def test_tokens_a_minute_hold_after_the_first_burst():

@@ -222,7 +222,7 @@ def test_the_reply_is_kept_under_the_question_itself(model_server, open_gateway,
 def test_a_conversation_beyond_the_context_is_not_begun(model_server, open_gateway, ask):
     model_server.faults = lambda index, body: Says("word " * 400)
     with pytest.raises(JudgeOutputError, match="wanted one JSON object"):
-        ask(open_gateway(reasks=1, schema="none", context_length=350))
+        ask(open_gateway(reasks=1, schema="none", context_length=450))
     assert len(model_server.requests) == 1
 
 

@@ -76,11 +76,13 @@ def asks_for_an_order(body):
 
 
 def answers(body):
-    """Orders two passages, writes answers, and says something to everything else."""
+    """Orders two passages, writes answers, calls all supported, and says something to the rest."""
     if asks_for_an_order(body):
         return {"order": [1, 2]}
     if "answer" in schema_of(body)["properties"]:
         return {"answer": [{"text": "Tides rise.", "citations": [1]}]}
+    if "verdict" in schema_of(body)["properties"]:
+        return {"verdict": "full"}
     return default_brain(body)
 
 
