@@ -39,7 +39,7 @@ _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 
 
 class Setting:
-    """Marks an input that binds the model, and is no text to work on.
+    """Marks an input that the model must follow, such as a limit; all other inputs are data.
 
     Use: `limit: Annotated[int, SETTING] = dspy.InputField(...)`.
     """

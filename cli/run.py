@@ -176,7 +176,7 @@ def _report(result: Any, *, is_verbose: bool) -> None:
     if is_verbose:
         details = [*_quotes(result.folder), *hunt_lines(result.folder)]
         details += [*worked_lines(manifest), *detail_lines(manifest)]
-    notes = [f"No topic has {what}, so there is no score by them" for what in result.missing_points]
+    notes = [f"No topic has {what}, so they are not scored" for what in result.missing_points]
     notes += [*constant_judges(manifest), *_other_topics(result)]
     notes += [f"{n:,} {name}" for name, n in manifest["counts"].items() if name in WARNED]
     if result.n_unjudged:

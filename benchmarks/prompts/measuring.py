@@ -43,7 +43,7 @@ class Asked:
         text: all messages as they were sent; "": it was not sent.
         n: things it was about.
         labels: field or key -> label. without_probabilities: of these, those without any.
-        fault: reason, detail and reply where there is no judgement.
+        fault: reason, detail and reply of a failed judgement.
     """
 
     n: int

@@ -78,7 +78,7 @@ def audit(
     output.print(rows, lambda _: audit_view(audited, (before, now), n_of, level))
     list_problems(problems)
     missing = sum(manifest["unjudged"].values())
-    lost = f"{missing:,} judgements are missing and are no score\n" if missing else ""
+    lost = f"{missing:,} judgements are missing; they are not counted\n" if missing else ""
     write_note(f"{lost}{spent_line(manifest['this_time'])}\nResults: {out}\n")
     if not is_whole(manifest, config.run.allow_missing):
         raise typer.Exit(INCOMPLETE)

@@ -45,7 +45,7 @@ _EXPONENT = re.compile(  # the text before an exponent
     re.I,
 )
 _ROUND = re.compile(r"\(\s*\d{1,3}(?:\s*[,;–-]\s*\d{1,3})*\s*\)")
-_COUNTED = re.compile(  # the text before a number in round brackets that is no citation
+_COUNTED = re.compile(  # the text before a number in round brackets that does not cite
     r"(?:^[\W\d_]*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|equations?|eqs?"
     r"|figures?|figs?|tables?|sections?|secs?|steps?|items?|points?|options?|parts?|numbers?|nos?"
     r"|types?|phases?|stages?|levels?|grades?|class|chapters?|versions?|rules?|questions?)\.?\s*)$",

@@ -28,7 +28,7 @@ def bias_view(errors: _Errors) -> View:
 
 
 def bias_verdict(errors: _Errors) -> str:
-    """What the judge is biased to, each beside the others, and how far it is off on the whole."""
+    """What the judge is biased to, adjusted for the others, and its mean error."""
     found, others = [], []
     for row in errors["by"]:
         slope = row["together"] or row["alone"]
