@@ -229,18 +229,19 @@ def fields_of(texts: Sequence[str]) -> dict[str, str]:
 
 
 def where_of(texts: Sequence[str]) -> dict[str, list[str]]:
-    """`--where FIELD=VALUE`, repeated, as the values wanted of each field.
+    """`--where FIELD=VALUE`, repeated, as the values wanted of each field. Raises: InputError."""
+    return read_pairs("--where", texts)
 
-    Raises: InputError for another form.
-    """
 
-    wanted: dict[str, list[str]] = {}
+def read_pairs(option: str, texts: Sequence[str]) -> dict[str, list[str]]:
+    """The values of each field in repeated FIELD=VALUE. Raises: InputError for another form."""
+    values: dict[str, list[str]] = {}
     for text in texts:
         name, equals, value = text.partition("=")
         if not (name and equals):
-            raise InputError(f"--where {text}: wanted FIELD=VALUE")
-        wanted.setdefault(name, []).append(value)
-    return wanted
+            raise InputError(f"{option} {text}: wanted FIELD=VALUE, such as topic=t1")
+        values.setdefault(name, []).append(value)
+    return values
 
 
 def printed(

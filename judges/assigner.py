@@ -17,15 +17,15 @@ from .lexical.overlap import weighted_overlap
 
 WINDOW = 10  # nuggets in one call, arXiv:2411.09607
 
+_RULES = """\
+- Judge each nugget by itself. The wording of the answer may differ from that of the nugget.
+- A fact is clearly implied if a careful reader of the answer cannot doubt it. A part of a fact
+  is important if the fact would mean something else without it.
+- Use only the text of the answer, not your own knowledge."""
+
 
 class AssignNuggets(dspy.Signature):  # type: ignore[misc]
-    """Decide for each nugget, a short fact, how much of it the answer states.
-
-    - Judge each nugget by itself. The wording of the answer may differ from that of the nugget.
-    - A fact is clearly implied if a careful reader of the answer cannot doubt it. A part of a fact
-      is important if the fact would mean something else without it.
-    - Use only the text of the answer, not your own knowledge.
-    """
+    __doc__ = f"Decide for each nugget, a short fact, how much of it the answer states.\n\n{_RULES}"
 
     question: str = dspy.InputField(desc="the question that the answer responds to")
     answer: str = dspy.InputField(desc="the answer to judge")
@@ -36,13 +36,7 @@ class AssignNuggets(dspy.Signature):  # type: ignore[misc]
 
 
 class MatchNuggets(dspy.Signature):  # type: ignore[misc]
-    """Decide for each nugget, a short fact, whether the answer states it.
-
-    - Judge each nugget by itself. The wording of the answer may differ from that of the nugget.
-    - A fact is clearly implied if a careful reader of the answer cannot doubt it. A part of a fact
-      is important if the fact would mean something else without it.
-    - Use only the text of the answer, not your own knowledge.
-    """
+    __doc__ = f"Decide for each nugget, a short fact, whether the answer states it.\n\n{_RULES}"
 
     question: str = dspy.InputField(desc="the question that the answer responds to")
     answer: str = dspy.InputField(desc="the answer to judge")

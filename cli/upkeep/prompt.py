@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from ..flags import Given, settings
-from ..options import AsJson
+from ..options import AsJson, read_pairs
 from ..signatures import Takes
 from ..tables import shown, write_note, write_objects
 
@@ -55,7 +54,7 @@ def prompt(
     if items is not None and item:
         raise InputError("--items and --item: wanted one of them")
     prompts = render_prompts(
-        config, name, _fields_of(item or ()), items=items, n=n, counted_for=for_model
+        config, name, read_pairs("--item", item or ()), items=items, n=n, counted_for=for_model
     )
     if as_json:
         write_objects(asdict(each) for each in prompts)
@@ -81,19 +80,6 @@ def _list_judges(given: Given, *, as_json: bool) -> None:
     rows = [Row([name, ", ".join(each)]) for name, each in fields.items()]
     print_view(View(tables=[Table("", columns, rows)]))
     write_note("Print one: judge prompt NAME. Your judge's YAML file and judge files work too.\n")
-
-
-def _fields_of(texts: Sequence[str]) -> dict[str, list[str]]:
-    """`--item FIELD=VALUE`, repeated. Raises: InputError for another form."""
-    from ...records.reading.problems import InputError
-
-    fields: dict[str, list[str]] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not (name and equals):
-            raise InputError(f"--item {text}: wanted FIELD=VALUE, such as question='Why?'")
-        fields.setdefault(name, []).append(value)
-    return fields
 
 
 def _text(prompt: RenderedPrompt, *, has_schema: bool) -> str:
