@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import dspy
@@ -32,15 +31,11 @@ class Agent(dspy.Module):  # type: ignore[misc]
         inputs: the names of what it is given, in the order of an item's payload. Of these,
             `topic_id` says whose strictness fitted judges take into account, and `references`
             lists passages that may be read without a search.
-        input_types: of the inputs that are no texts, as pydantic checks types.
-        outcomes: what it can come to, where it makes an `outcome`; (): anything.
     """
 
     name: str
     version: str = "1"
     inputs: tuple[str, ...]
-    input_types: Mapping[str, Any] = {}
-    outcomes: tuple[str, ...] = ()
     default_limits: ClassVar[Limits] = Limits()
 
     def __init__(self, corpus: Corpus | None = None, limits: Limits | None = None) -> None:

@@ -13,7 +13,6 @@ from ..judges.makers.claim_extractor import ClaimExtractor
 from ..judges.makers.query_writer import QueryWriter
 from ..judges.verdicts import Verdict
 from ..records.judgements import Reason, Unjudged
-from ..records.labels.suggestions import OUTCOMES
 from ..records.rows import Passage
 from .agent import Agent
 from .corpus import Corpus
@@ -82,11 +81,6 @@ class EvidenceAgent(Agent):
 
     name = "evidence"
     inputs = ("topic_id", "question", "sentence", "cited", "label", "references", "documents")
-    input_types: Mapping[str, Any] = {
-        "references": list[str],
-        "documents": dict[str, tuple[str, str]],
-    }
-    outcomes = OUTCOMES
 
     def __init__(
         self,

@@ -33,7 +33,6 @@ class Settings:
             topics' texts.
         match: who says what of two lists is stated in the other, of judges that make lists:
             lexical, or a judge of items.
-        call_price: of agents, what a call of a judge takes from the gain of a right outcome, 1.
         options: of the optimiser.
     """
 
@@ -44,7 +43,6 @@ class Settings:
     topic_labels: int = 10
     weigh_words: bool = True
     match: str = "lexical"
-    call_price: float = 0.005
     seed: int = 0
     resamples: int = RESAMPLES
     level: float = LEVEL

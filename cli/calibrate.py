@@ -8,7 +8,6 @@ from typing import Annotated
 import typer
 
 from .analysis.fits import made_and_printed
-from .analysis.fitted_agents import fit_agent
 from .flags import Given, settings
 from .options import (
     DryRun,
@@ -34,10 +33,8 @@ def calibrate(
     given: Given,
     labels: File,
     *,
-    judge: str | None = None,
-    method: str | None = None,
-    agent: str | None = None,
-    call_price: Annotated[float, Takes(min=0)] = 0.005,
+    judge: str,
+    method: str,
     out: Path | None = None,
     field: Fields = None,
     where: Where = None,
@@ -62,7 +59,6 @@ def calibrate(
 
     Example: judge calibrate labels.jsonl --judge support --model lexical --method threshold
     --passages passages.jsonl --out fitted/support.json
-    / judge calibrate outcomes.jsonl --agent evidence --passages passages.jsonl --out fitted
 
     Exit: 0 fitted, 2 usage or input, 3 some items were not judged or the budget allowed no new
     prompt, 130 interrupted.
@@ -73,8 +69,6 @@ def calibrate(
             file; lists: nuggetizer, subquestions, keypoint_extractor, claim_extractor.
         method: threshold, topic, platt, ordinal, isotonic; few-shot, bootstrap, mipro, simba, gepa
             (prompts).
-        agent: Fit the judges of this program's agent, or of them --judge, by its outcomes.
-        call_price: With --agent: cost of a call; a right outcome is 1.
         scale: Labels of people, worst to best, e.g. 0=none,1=none,2=full.
         objective: kappa, linear, quadratic, macro_f1, accuracy or one_vs_rest:LABEL; default:
             linear, or kappa for 2 labels.
@@ -87,7 +81,7 @@ def calibrate(
         option (NAME=VALUE): Of the prompt method.
 
     Output:
-        out: Judge file to write, for judges.NAME.state; with --agent a folder for them.
+        out: Judge file to write, for judges.NAME.state.
         diff: Show the new prompt against the default.
 
     Models:
@@ -98,16 +92,10 @@ def calibrate(
     from ..calibration.settings import Settings
     from ..judges.verdicts import NO_PROBABILITIES
     from ..programs.analysis.tables.calibration import fit_view
-    from ..records.reading.problems import InputError
 
     config = given.config()
-    if judge is None and agent is None:
-        raise InputError("Missing option '--judge', or --agent to fit those of an agent")
-    if method is None and agent is None:
-        raise InputError("Missing option '--method', such as threshold")
     how = Settings(
-        method=method or "gepa",
-        call_price=call_price,
+        method=method,
         objective=objective,
         folds=folds,
         topic_labels=topic_labels,
@@ -119,24 +107,6 @@ def calibrate(
         concurrency=config.run.concurrency,
         options=options_of(option or ()),
     )
-    if agent is not None:
-        if field or where or scale:
-            raise InputError("--field, --where and --scale are about labels of a judge")
-        fit_agent(
-            labels,
-            agent,
-            config,
-            how,
-            judges=judge.split(",") if judge else (),
-            out=out,
-            prompt_model=prompt_model,
-            limit=sample or limit,
-            dry_run=dry_run,
-            diff=diff,
-            output=output,
-        )
-        return
-    assert judge is not None
     fitting = Fitting(
         *(labels, judge, config, how),
         fields=fields_of(field or ()),

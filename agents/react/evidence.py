@@ -11,7 +11,6 @@ from ...judges.planning.actions import Action, Turn, labels_in, passages_found
 from ...judges.planning.planner import Planner
 from ...judges.verdicts import Verdict
 from ...records.judgements import Reason
-from ...records.labels.suggestions import OUTCOMES
 from ...records.rows import Passage
 from ...retrieval.scored import Ranked
 from ..corpus import Corpus
@@ -50,8 +49,6 @@ class EvidenceByReact(FreeAgent):
 
     name = "evidence_react"
     inputs = EvidenceAgent.inputs
-    input_types = EvidenceAgent.input_types
-    outcomes = OUTCOMES
     default_limits = Limits(steps=6, hits=8)
 
     def __init__(

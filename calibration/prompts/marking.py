@@ -19,11 +19,8 @@ class Marks(Protocol):
         solved: gain from which nothing about an example is wrong.
         by_chance, if_perfect: mean gain on dev of answers that do not look at the example (None:
             not known), and of answers that are all right.
-        are_failed_left_out: whether what has no judgement is left out of the mean of a prompt,
-            of which those with the fewest such are then the best; else it counts as 0.
     """
 
-    are_failed_left_out: bool = False
     solved: float
     by_chance: float | None
     if_perfect: float

@@ -149,7 +149,7 @@ class Search:
     """What a prompt is looked for with: a judge, what it is asked about, what answers are worth.
 
     Attributes:
-        train, dev: calls of the judge, lists that it makes, or items of an agent that asks it.
+        train, dev: calls of the judge, or lists that it makes.
         n_dev: items, or lists, of dev.
         way: how one of them is asked about; None: by one call.
     """

@@ -31,17 +31,16 @@ class Candidate:
         self.number = number
         self.gain: float | None = None
         self.n_failed = 0  # of dev without a judgement, whatever it was that came
-        self.n_left_out = 0  # of these, where they do not count as a gain of 0
         self.train_gains: dict[str, float] = {}  # by inputs
         self.dev_gains: dict[int, Sequence[float | None]] = {}  # by index in dev
         self.failures: dict[str, Answer] = {}
 
     @property
-    def rank(self) -> tuple[int, float, bool, int, str]:
+    def rank(self) -> tuple[float, bool, int, str]:
         """Sorts the best first; among equals the prompt as it was, then the shortest."""
         assert self.gain is not None
         text = self.prompt.model_dump_json()
-        return self.n_left_out, -self.gain, self.number > 0, len(text), text
+        return -self.gain, self.number > 0, len(text), text
 
 
 class Trials:
@@ -212,9 +211,6 @@ class Trials:
         task_gains = [gain for i in range(len(self.dev)) for gain in candidate.dev_gains[i]]
         candidate.n_failed = task_gains.count(None)
         gains = [gain or 0.0 for gain in task_gains]
-        if self.marks.are_failed_left_out:
-            candidate.n_left_out = candidate.n_failed
-            gains = [gain for gain in task_gains if gain is not None] or [0.0]
         candidate.gain = sum(gains) / len(gains)
         if self._log_path is not None:
             log = self._log = self._log or NewFile(self._log_path)

@@ -18,7 +18,7 @@ from ..config.steps import AnyStep
 from ..engine.acting import acts
 from ..engine.outcomes import Count, object_of
 from ..engine.stage import Item
-from .program import Run, Workplace
+from .program import Run
 
 if TYPE_CHECKING:
     from ...agents import OwnAgent
@@ -46,7 +46,7 @@ def steps_of(path: Path) -> Sequence[AnyStep]:
         raise InputError(f"{path}: {'.'.join(('pipeline', *at))}: {what}") from None
 
 
-def agent_of(at: Workplace, path: Path) -> OwnAgent:
+def agent_of(at: Run, path: Path) -> OwnAgent:
     """The agent of a file, with the judges and passages at hand. Raises: InputError."""
     from ...agents import OwnAgent
 

@@ -8,7 +8,7 @@ from collections.abc import Collection as Names
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from ...records.labels.cells import Cell
 from ...records.labels.kinds import FileKind
@@ -26,7 +26,7 @@ from .scoreboard import Scoreboard
 from .tool_files import ToolFiles
 
 if TYPE_CHECKING:
-    from ...agents import Agent, Corpus
+    from ...agents import Corpus
     from ..config.steps import AnyStep
     from ..engine.panel import Panel
     from ..engine.session import Session
@@ -37,16 +37,6 @@ CellTexts = Iterator[tuple[Cell, Texts]]
 
 def _no_passages(steps: Sequence[AnyStep]) -> Corpus:
     raise InputError("there are no passages here for an agent to search")
-
-
-class Workplace(Protocol):
-    """What an agent is made with; a Run is one."""
-
-    @property
-    def config(self) -> Config: ...
-    @property
-    def panel(self) -> Panel: ...
-    def corpus(self, steps: Sequence[AnyStep], /) -> Corpus: ...
 
 
 @dataclass
@@ -224,13 +214,6 @@ class Program(ABC):
     def has_agents(self, config: Config) -> bool:
         """Whether agents work in a run with this config, whose cost is forecast beforehand."""
         return False
-
-    def agent(self, at: Workplace) -> Agent:
-        """The agent that works in it, with judges of the panel; `judge calibrate` fits those.
-
-        Raises: InputError where there is none.
-        """
-        raise InputError(f"no agent works in {self.name}")
 
     def load(self, config: Config) -> Collection:
         """The data that is judged. Raises: InputError with all that is wrong with it."""

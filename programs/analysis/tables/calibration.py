@@ -1,8 +1,8 @@
-"""What fitting a judge, or those of an agent, did on topics not fitted to: the verdict first."""
+"""What fitting a judge did on topics not fitted to: the verdict first."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ....views.numbers import format_share, format_short_share
@@ -11,7 +11,6 @@ from .words import FEW_TOPICS, count, get_interval, name_figure, write_estimate
 
 _MAIN = ("kappa", "accuracy", "f1")  # shown beside the figure that was fitted for
 _NEW = "on topics that the fit never saw"
-_AGENT_FIGURES = {"accuracy": "share of right outcomes", "calls": "calls an item"}
 _DROPPED = (
     "The correction of the judge's state is dropped: it was fitted to scores of the old prompt. "
     "Fit another to those of the new one, with this file as state."
@@ -166,61 +165,3 @@ def _missing(report: _Report, without: str) -> Iterator[str]:
 
 def _reasons(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{reason} {n:,}" for reason, n in counts.items())
-
-
-# Agents
-
-
-def agent_view(report: _Report, fitted: Collection[str]) -> View:
-    """What `judge calibrate --agent` shows of the report of a fit.
-
-    Args:
-        fitted: judges that have a new prompt.
-    """
-    main = report["figures"]["accuracy"]
-    verdict = _write_verdict(report, _AGENT_FIGURES["accuracy"], main)
-    figures = _figures(_describe_test(report), report["figures"], _AGENT_FIGURES, "accuracy", True)
-    return View(verdict, [figures, _judges(report, fitted)], [*_agent_notes(report)])
-
-
-def _judges(report: _Report, fitted: Collection[str]) -> Table:
-    columns = [
-        Column("judge", Kind.NAME),
-        Column("items", Kind.COUNT),
-        Column("candidates", Kind.COUNT, optional=1),
-        Column("calls", Kind.COUNT),
-        Column("gain_before", Kind.SHARE, "gain before"),
-        Column("gain_after", Kind.SHARE, "gain after"),
-        Column("failed_before", Kind.COUNT, "failed before", optional=2),
-        Column("failed_after", Kind.COUNT, "failed after", optional=2),
-        Column("prompt", Kind.TEXT),
-    ]
-    rows = []
-    for name, of in report["judges"].items():
-        if not of["n_train"]:
-            rows.append(Row([name, 0, *[None] * 6, "never asked"]))
-            continue
-        stopped = f", stopped by the {of['stopped_by']}" if of["stopped_by"] else ""
-        cells = [of[key] for key in _JUDGE_KEYS]
-        rows.append(Row([name, *cells, ("new" if name in fitted else "as it was") + stopped]))
-    return Table("Judges of the agent, gain on dev", columns, rows)
-
-
-_JUDGE_KEYS = (
-    "n_train", "n_candidates", "calls", "dev_gain_before", "dev_gain_after", "n_failed_before",
-    "n_failed_after",
-)  # fmt: skip
-
-
-def _agent_notes(report: _Report) -> Iterator[str]:
-    [split] = report["topics"]
-    parts = ", ".join(f"{name} {len(split[name])}" for name in ("train", "dev", "test"))
-    yield (
-        f"Agent {report['agent']}, method {report['method']}; a call costs "
-        f"{report['call_price']:g} of a right outcome."
-    )
-    yield f"{count(report['n_examples'], 'item')}; topics: {parts}."
-    for side, reasons in report["unjudged"].items():
-        if reasons:
-            n = sum(reasons.values())
-            yield f"{count(n, 'item')} had no outcome {side} and are left out: {_reasons(reasons)}."

@@ -24,7 +24,7 @@ from ...engine.outcomes import object_of
 from ...engine.stage import Item
 from ...inputs.collection import Collection
 from ..pieces import FileLines, Piece, explanation
-from ..program import Folder, Meaning, Meanings, Program, Run, Workplace, need_answers
+from ..program import Folder, Meaning, Meanings, Program, Run, need_answers
 from ..scoreboard import Scoreboard
 from ..support import FILE as SUPPORT_FILE
 from ..support import Labels, Support, labels_in
@@ -103,10 +103,6 @@ class EvidenceSearch(Program):
     def has_agents(self, config: Config) -> bool:
         """See Program."""
         return True
-
-    def agent(self, at: Workplace) -> Agent:
-        """See Program."""
-        return evidence_agent(at.config, at.panel, at.corpus(at.config.evidence.pipeline))
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""

@@ -1,7 +1,7 @@
 """`judge calibrate`, `jury` and `audit` fit every window, and begin with a sentence."""
 
 from nuggetjudge.programs.analysis.tables.audit import audit_view
-from nuggetjudge.programs.analysis.tables.calibration import agent_view, fit_view
+from nuggetjudge.programs.analysis.tables.calibration import fit_view
 from nuggetjudge.programs.analysis.tables.jury import jury_view
 
 
@@ -39,23 +39,6 @@ def test_without_a_value_before_the_verdict_claims_nothing(check_fits):
     report["figures"]["linear"] |= {"before": None, "difference": None}
     view = fit_view(report, has_all=False, may_fold=True, missing="")
     assert view.verdict.startswith("After the fit linear kappa is .60 [.50, .70] on topics")
-    check_fits(view)
-
-
-def test_the_judges_of_an_agent_fit_too(check_fits):
-    judge = {
-        "n_train": 20, "n_candidates": 9, "calls": 1200, "dev_gain_before": 0.5,
-        "dev_gain_after": 0.6, "n_failed_before": 1, "n_failed_after": 0, "stopped_by": "",
-    }  # fmt: skip
-    report = {
-        "agent": "finding", "method": "gepa", "call_price": 0.005, "n_examples": 60, "n_test": 24,
-        "n_test_topics": 4, "verdict": "worse", "unjudged": {"before": {"refused": 2}, "after": {}},
-        "figures": figures("accuracy", "calls", difference=(-0.1, -0.2, -0.05)),
-        "judges": {"question_decomposer": judge, "never": {**judge, "n_train": 0}},
-        "topics": [{"train": ["a"], "dev": ["b"], "test": ["c"]}],
-    }  # fmt: skip
-    view = agent_view(report, {"question_decomposer": "x"})
-    assert view.verdict.startswith("The fit did harm: share of right outcomes fell from .50 to ")
     check_fits(view)
 
 
