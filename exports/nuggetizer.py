@@ -20,7 +20,6 @@ from ..records.scores import score_row
 from ..records.tools import nuggetizer as rows
 from ..records.tools.metric_rows import NUGGET_COLUMNS
 from ..records.writing.files import NewFile, own_folder
-from .tables import check_elsewhere
 
 Values = dict[tuple[str, str], dict[str, float | None]]  # by run and topic: by measure
 
@@ -58,6 +57,12 @@ def write_folder(folder: Path, out: Path) -> dict[str, int]:
         "metrics": write_lines(out / "metrics.jsonl", _metrics(folder, assignments)),
     }
     return counts | {"failed": sum(map(n_failed, assignments))}
+
+
+def check_elsewhere(folder: Path, out: Path) -> None:
+    """Raise InputError if an export would be written among the results that it is of."""
+    if out.resolve() == folder.resolve():
+        raise InputError(f"{out}: is the results folder; name another --out")
 
 
 def banks_of(folder: Path) -> list[NuggetBank]:

@@ -31,9 +31,16 @@ from ..records.tools.battles import read_battles
 from ..records.tools.metric_rows import NUGGET_COLUMNS, SUPPORT_COLUMNS
 from ..records.tools.ragdoll_battles import write_ragdoll_arena
 from ..records.writing.files import own_folder, write_file
-from .nuggetizer import Values, assignments_of, banks_of, n_failed, values_of, write_lines
+from .nuggetizer import (
+    Values,
+    assignments_of,
+    banks_of,
+    check_elsewhere,
+    n_failed,
+    values_of,
+    write_lines,
+)
 from .rubrics import ragdoll_files
-from .tables import check_elsewhere
 
 # What `ragdoll support metric-rows` takes by default.
 _METRIC_ROWS = tuple(name for name in SUPPORT_COLUMNS.values() if not name.startswith("hard"))

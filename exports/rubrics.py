@@ -16,8 +16,7 @@ from ..records.reading.problems import InputError, Problems
 from ..records.tools import ragdoll_rubrics, researchrubrics
 from ..records.tools.rubric_verdicts import read_verdicts
 from ..records.writing.files import own_folder
-from .nuggetizer import write_lines
-from .tables import check_elsewhere
+from .nuggetizer import check_elsewhere, write_lines
 
 _RESULTS = "results"  # folder of ResearchRubrics' results, a file a run
 

@@ -7,12 +7,10 @@ import typer
 
 from ..options import add
 from .autojudge import autojudge
-from .folders import huggingface, parquet
 from .mlflow import mlflow
 from .qrels import qrels
 from .repaired import repaired
 from .tools import nuggetizer, ragdoll, researchrubrics
-from .wandb import wandb
 
 export = typer.Typer(
     help="Write results for other tools, and answers with suggested citations.",
@@ -27,9 +25,5 @@ def _export() -> None:
     """Write results for other tools, and answers with suggested citations."""
 
 
-_COMMANDS = (
-    *(parquet, huggingface, mlflow, wandb, repaired),
-    *(ragdoll, nuggetizer, researchrubrics, autojudge, qrels),
-)
-for command in _COMMANDS:
+for command in (mlflow, repaired, ragdoll, nuggetizer, researchrubrics, autojudge, qrels):
     add(export, command)

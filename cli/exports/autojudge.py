@@ -9,7 +9,7 @@ import typer
 from ..signatures import NewFile
 from ..tables import write_note
 from ..views.partial import opened
-from .folders import Results
+from .results import Results
 
 _MOST = 5  # names left that are shown
 

@@ -9,7 +9,7 @@ import typer
 
 from ..stopping import list_problems
 from ..views.partial import opened
-from .folders import Results, say
+from .results import Results, say
 
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="Folder for the files.")]
 

@@ -7,8 +7,8 @@ import pytest
     ("arguments", "message"),
     [
         (
-            ("export", "wandb", ".", "--project", "p", "--mode", "offlin"),
-            "'offlin' is not one of offline, online; did you mean offline?",
+            ("figure", "leaderbord", ".", "--out", "x.svg"),
+            "'leaderbord' is not one of leaderboard, tau, topics, length; did you mean",
         ),
         (("annotate", ".", "--kind", "nugget"), "bank, verify; did you mean nuggets?"),
         (

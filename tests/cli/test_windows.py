@@ -77,10 +77,7 @@ CASES = {
     "annotate import": [f"annotate import {DEMO}/labels/support.jsonl --dir people"],
     "annotate export": ["annotate export people --out NEW.csv"],
     "next": ["next demo --out NEW.csv"],
-    "export parquet": ["export parquet demo --out NEW"],
-    "export huggingface": ["export huggingface demo --out NEW"],
     "export mlflow": ["export mlflow demo --tracking-uri sqlite:///NEW.db"],
-    "export wandb": ["export wandb demo --project rag"],
     "export repaired": ["export repaired evidence --out NEW"],
     "export ragdoll": ["export ragdoll demo NEW"],
     "export nuggetizer": ["export nuggetizer demo NEW"],
@@ -120,7 +117,7 @@ CODES = {  # of those that do not end with 0
     f"watch {DEMO}/judge.yaml --out NEW": (130,),
     "doctor --model openai/none": (2,),
 }
-EXTRAS = {"export parquet", "export huggingface", "export mlflow", "export wandb"}  # not installed
+EXTRAS = {"export mlflow"}  # not installed
 FOR_PROGRAMS = {
     "annotate serve": "a page; what is around it is tested in tests/annotation",
     "mcp": "speaks JSON with a program",

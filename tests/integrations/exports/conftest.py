@@ -8,14 +8,7 @@ from mock_server import MockServer
 
 import nuggetjudge as nj
 
-os.environ |= {
-    "DO_NOT_TRACK": "1",
-    "HF_HUB_OFFLINE": "1",
-    "HF_DATASETS_OFFLINE": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "WANDB_ERROR_REPORTING": "false",
-    "WANDB_MODE": "offline",
-}
+os.environ["DO_NOT_TRACK"] = "1"
 
 ROOT = Path(__file__).resolve().parents[3]
 KEY = "sk-tide-7f3a9c55e1"
@@ -38,14 +31,3 @@ def evaluated(tmp_path, monkeypatch):
         return nj.evaluate(samples, program, model=model, **known | settings)
 
     return go
-
-
-@pytest.fixture(scope="session")
-def folders(tmp_path_factory):
-    """A result of each kind, by its name."""
-    from .results import KINDS
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("TIDE_KEY", KEY)
-        made = {kind.__name__: tmp_path_factory.mktemp("results") for kind in KINDS}
-        return {kind.__name__: kind(made[kind.__name__] / "out") for kind in KINDS}

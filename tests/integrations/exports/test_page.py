@@ -2,17 +2,19 @@
 
 import os
 import re
-import shlex
 import subprocess
 import sys
-from pathlib import Path
 
+import pandas
 import pytest
 
 pytest.importorskip("datasets")
 pytest.importorskip("opentelemetry.sdk")
-pytest.importorskip("polars")
-pytest.importorskip("wandb")
+pytest.importorskip("pyarrow")
+
+from datasets import load_from_disk
+
+import nuggetjudge as nj
 
 from .conftest import ROOT
 
@@ -21,33 +23,26 @@ BLOCKS = re.findall(r"^```(\w*)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)
 
 
 @pytest.mark.slow
-def test_commands_print_what_the_page_says_and_code_runs(tmp_path):
+def test_the_code_of_the_page_runs(tmp_path):
     (tmp_path / "examples").symlink_to(ROOT / "examples")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("WANDB_")}
-    env = kept | {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    env["WANDB_ERROR_REPORTING"] = "false"
-
-    def run(*command):
-        ran = subprocess.run(
-            command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120
-        )
-        assert ran.returncode == 0, ran.stderr
-        return ran
-
-    judge = Path(sys.executable).with_name("judge")
-    output_by_code = {}
+    env = os.environ | {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    env |= {"HF_HUB_OFFLINE": "1", "HF_DATASETS_OFFLINE": "1"}
+    printed = {}
     for language, text in BLOCKS:
-        if language == "python":
-            output_by_code[text] = run(sys.executable, "-c", text).stdout
-        elif text.startswith(("$ judge", "judge export")):
-            for part in re.split(r"^[$] ", text, flags=re.MULTILINE):
-                command, _, shown = part.partition("\n")
-                if command:
-                    ran = run(judge, *shlex.split(command)[1:])
-                    assert shown in ran.stderr
-    assert len(output_by_code) == 4
-    spans = next(out for text, out in output_by_code.items() if "ConsoleSpanExporter" in text)
+        if language == "python" and "import wandb" not in text:  # not installed for the tests
+            ran = subprocess.run(
+                [sys.executable, "-c", text],
+                cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120,
+            )  # fmt: skip
+            assert ran.returncode == 0, ran.stderr
+            printed[text] = ran.stdout
+    assert len(printed) == 4
+    result = nj.Result(tmp_path / "results" / "demo")
+    frame = pandas.read_parquet(tmp_path / "questions.parquet")
+    assert frame.V_strict.to_list() == result.frame().V_strict.to_list()
+    assert pandas.read_parquet(tmp_path / "scores.parquet").value.size == len(result.scores)
+    assert load_from_disk(tmp_path / "dataset").num_rows == len(frame)
+    assert any("0 not judged" in out for out in printed.values())
+    spans = next(out for text, out in printed.items() if "ConsoleSpanExporter" in text)
     for name in ("my experiment", "invoke_workflow nuggets, support", "judge support"):
         assert f'"name": "{name}"' in spans
-    assert any("0 not judged" in out for out in output_by_code.values())
-    assert list((tmp_path / "wandb").glob("offline-run-*"))
