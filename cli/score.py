@@ -118,7 +118,7 @@ def score(
             has_standings=not where,
         )
     else:
-        from ..programs.analysis.bias.slices import slicer
+        from ..programs.analysis.slices import slicer
         from ..programs.scoring.corrected import corrected_scores
 
         for n, name in enumerate(by.split(",") if by is not None else [None]):

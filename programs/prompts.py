@@ -29,7 +29,7 @@ from ..judges.table import judge_names
 from ..records.labels.items import ItemRow
 from ..records.reading.nearest import did_you_mean
 from ..records.reading.problems import InputError, Problems
-from .analysis.probe.items import probe_items
+from .analysis.judge_items import read_judge_items
 from .config.names import JudgeName
 from .config.sections import Config, JudgeConfig
 from .engine.rehearsal import Rehearsal
@@ -365,7 +365,7 @@ async def _ask_items(judge: Judge, config: Config, name: str, path: Path, n: int
     if source.items.judge is None:
         is_own = Path(name).suffix in (".yaml", ".yml")
         source = config.changed("items", judge=name if is_own else judge.name)
-    rows = probe_items(path, judge, source, problems)[:n]
+    rows = read_judge_items(path, judge, source, problems)[:n]
     await judge_calls(judge, rows, calls(judge, rows), concurrency=1)
 
 

@@ -15,7 +15,7 @@ from ....metrics.bootstrap import LEVEL
 from ....records.reading.problems import InputError, Problems
 from ...protocols.judged_files import are_ordered, judged_file, kind_of_folder
 from ...scoring.human_labels import human_labels
-from .covariates import Covariate, covariates
+from ..slices import Covariate, covariates
 
 Floats = NDArray[np.float64]
 

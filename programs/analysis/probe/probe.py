@@ -14,11 +14,12 @@ from ....judges.table import item_judges
 from ....records.reading.problems import InputError, Problems
 from ...config.sections import Config
 from ...engine.results import MANIFEST
+from ..judge_items import read_judge_items
 from .asking import Asking, Options, Probing
 from .conditions import Condition, backend_of, conditions_of
 from .effects import probe_effects
 from .figures import probe_rows, scale_of
-from .items import probe_items, sample_items
+from .items import sample_items
 from .result import LABELS, UNJUDGED, Outcome, ProbeResult, Row, Skipped
 
 LIMIT = 200  # items
@@ -88,7 +89,7 @@ def probing_conditions(
     """Judge a sample of items under a base condition and then under others, one after the other.
 
     Args:
-        source: what holds the items, see `probe_items`.
+        source: what holds the items, see `read_judge_items`.
         judge: assigner, support or relevance, or the YAML file of a judge of one's own.
         config: its judge and models are asked; `run` says what may be spent, and the cache.
 
@@ -98,7 +99,7 @@ def probing_conditions(
 
     async def work(now: Asking) -> Probed:
         judge = now.item_judge(str(now.session.config.items.judge))
-        every = probe_items(source, judge, now.session.config, now.problems)
+        every = read_judge_items(source, judge, now.session.config, now.problems)
         items = sample_items(every, judge, options.limit or LIMIT, options.seed)
         conditions, skipped = conditions_of(judge, items, options)
         outcomes_of: dict[str, list[Outcome]] = {}

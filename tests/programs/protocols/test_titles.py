@@ -12,8 +12,8 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.calibration.examples import read_examples
 from nuggetjudge.calibration.prompts.student import tasks
 from nuggetjudge.judges import RelevanceJudge, SupportJudge
+from nuggetjudge.programs.analysis.judge_items import read_judge_items
 from nuggetjudge.programs.analysis.next_labels import next_labels
-from nuggetjudge.programs.analysis.probe.items import probe_items
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.sections import DataConfig
 from nuggetjudge.records.reading.problems import InputError, Problems
@@ -180,7 +180,7 @@ def test_a_sheet_for_people_shows_titles_where_there_are_some(run, data):
 def test_a_probe_asks_with_the_titles_of_the_run(run, data):
     run("support")
     judge = SupportJudge("lexical")
-    items = probe_items(data["out"], judge, load_config(None, {}), Problems())
+    items = read_judge_items(data["out"], judge, load_config(None, {}), Problems())
     assert [item.inputs.get("title") for item in items] == [WITH, None, None]
     asyncio.run(judge.verdicts([items[0].inputs]))
 

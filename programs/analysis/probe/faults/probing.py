@@ -165,7 +165,7 @@ def self_testing(
     """Plant faults in judged texts and ask about them, judge by judge, with faults and without.
 
     Args:
-        source: what holds the items, see `probe_items`.
+        source: what holds the items, see `read_judge_items`.
         judges: names of judges of items, or YAML files of judges of one's own.
         config: says who answers and what may be spent, as for `probe`.
 

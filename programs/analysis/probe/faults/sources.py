@@ -15,7 +15,7 @@ from ....engine.manifest import config_of
 from ....protocols.item_scores import ITEMS
 from ....protocols.judged_files import kinds_in
 from ....scoring.judged_items import read_items
-from ..items import probe_items
+from ...judge_items import read_judge_items
 from .cases import Form, SourceLabels
 
 _REPORT = ":report:"  # in the id of an answer that is rated; see `answer_id`
@@ -40,8 +40,8 @@ def judges_in(source: Path) -> list[str]:
 def fault_items(
     source: Path, judge: ItemJudge, form: Form, config: Config, problems: Problems
 ) -> list[ItemRow]:
-    """As `probe_items`; of texts that are rated only the answers, where there are any."""
-    items = probe_items(source, judge, config, problems)
+    """As `read_judge_items`; of texts that are rated only the answers, where there are any."""
+    items = read_judge_items(source, judge, config, problems)
     if judge.name == "answerability":
         reports = [item for item in items if _REPORT in item.ids.get("passage_id", "")]
         return reports or items

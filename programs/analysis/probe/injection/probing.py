@@ -16,10 +16,11 @@ from .....records.labels.items import ItemRow
 from .....records.reading.problems import InputError, Problems
 from ....config.sections import Config
 from ....engine.results import MANIFEST
+from ...judge_items import read_judge_items
 from ..asking import Asking, Options, Probing
 from ..conditions import BASE
 from ..figures import scale_of
-from ..items import probe_items, sample_items
+from ..items import sample_items
 from ..probe import identity, judged_by
 from ..result import CASES, LABELS, UNJUDGED, Outcome, ProbeResult, Row, Skipped, why_unjudged
 from .corpus import read_corpus
@@ -208,7 +209,7 @@ def _drawn(
     source: Path, judge: ItemJudge, config: Config, problems: Problems, options: Options
 ) -> list[ItemRow]:
     """A sample of the items in whose texts nothing addresses a judge already."""
-    every = probe_items(source, judge, config, problems)
+    every = read_judge_items(source, judge, config, problems)
     honest = honest_items(every)
     if n_other := len(every) - len(honest):
         what = f"{n_other} of {len(every)} items hold what looks like an instruction already"

@@ -11,7 +11,7 @@ from mock_server import MockServer, Refusal, input_of
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.agree_scores import agree_scores
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
-from nuggetjudge.programs.analysis.probe.items import probe_items
+from nuggetjudge.programs.analysis.judge_items import read_judge_items
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.protocols.coverage.files import read_coverage
@@ -380,7 +380,7 @@ def test_a_fitted_judge_that_can_answer_nothing_is_refused(files, tmp_path):
 def test_a_probe_asks_the_sub_question_and_not_the_request(files):
     result = judged(files(), "topics", "questions", "passages", "retrieval")
     judge = nj.judges.AnswerabilityGrader(model="lexical")
-    items = probe_items(result.folder, judge, Config(), Problems())
+    items = read_judge_items(result.folder, judge, Config(), Problems())
     assert {item.inputs["question"] for item in items} <= set(QUESTIONS)
 
 

@@ -8,7 +8,7 @@ import pytest
 from truescore.correct import gold_only_estimate, ppi_estimate
 from truescore.slices import estimate_slices
 
-from nuggetjudge.programs.analysis.bias.slices import slicer
+from nuggetjudge.programs.analysis.slices import slicer
 from nuggetjudge.programs.scoring.corrected import corrected_scores
 from nuggetjudge.records.reading.problems import InputError, Problems
 
