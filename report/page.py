@@ -12,7 +12,6 @@ import html
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from ..records.reading.problems import InputError
 from ..records.writing.files import NewFile, remove, rename
@@ -45,7 +44,7 @@ def write_report(source: Source, out: Path, wanted: Wanted | None = None) -> Non
     _check_replaceable(out)
     data_of = {one.id: data for one in SECTIONS if (data := one.data(source)) is not None}
     head = _head(source, data_of)
-    texts = _texts(source, head, data_of, out, wanted or Wanted()) if "answer" in data_of else ()
+    texts = _texts(source, out, wanted or Wanted()) if "answer" in data_of else ()
     _write(out, page(head, data_of, texts))
 
 
@@ -116,35 +115,16 @@ def _island(name: str, text: str) -> str:
     return f'<script type="application/json" id="{html.escape(name)}">{text}</script>\n'
 
 
-def _texts(
-    source: Source,
-    head: Mapping[str, Any],
-    data_of: Mapping[str, Mapping[str, Any]],
-    out: Path,
-    wanted: Wanted,
-) -> Iterator[str]:
-    """Islands with the texts of a topic each, or pages with one each; then where they are."""
-    folder = out.with_name(f"{out.stem}-topics")
+def _texts(source: Source, out: Path, wanted: Wanted) -> Iterator[str]:
+    """Islands with the texts of a topic each; then where they are."""
     topics: dict[str, list[int]] = {}
-    pages: dict[str, list[str]] = {}
     left_out = LeftOut()
     for number, one in enumerate(packed_texts(source, wanted, left_out)):
-        text = f'<script type="text/plain" id="texts-{number}">{one.packed}</script>\n'
-        if not wanted.is_split:
-            topics.setdefault(one.topic, []).append(number)
-            yield text
-            continue
-        own: dict[str, Any] = {"topics": {one.topic: [number]}, "pages": {}, "left": {}}
-        own["main"] = f"../{quote(out.name)}"
-        about = {**head, "title": f"Answers to topic {one.topic}", "cells": {}}
-        about["topics"] = [one.topic]
-        texts_data = {name: data_of[name] for name in ("answer", "sides") if name in data_of}
-        parts = page(about, texts_data, [text, island("texts", own)])
-        _write(folder / f"{number}.html", parts)
-        pages.setdefault(one.topic, []).append(f"{quote(folder.name)}/{number}.html")
+        topics.setdefault(one.topic, []).append(number)
+        yield f'<script type="text/plain" id="texts-{number}">{one.packed}</script>\n'
     if left_out.is_short:
         source.problems.skip(out, 0, "texts_left_out", str(left_out))
-    yield island("texts", {"topics": topics, "pages": pages, "left": left_out.as_json()})
+    yield island("texts", {"topics": topics, "left": left_out.as_json()})
 
 
 def _check_replaceable(out: Path) -> None:

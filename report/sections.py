@@ -47,7 +47,7 @@ class Section:
 SECTIONS = (
     Section("overall/summary", "Summary"),
     Section("runs/leaderboard", "Leaderboard"),
-    Section("runs/pairs", "Pairs"),
+    Section("runs/pairs", "Two runs"),
     Section("runs/arena", "Battles"),
     Section("runs/length", "Score and length"),
     Section("runs/topics", "Topics"),

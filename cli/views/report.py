@@ -21,7 +21,6 @@ def report(
     out: Path = Path("report.html"),
     texts: Literal["all", "evidence", "none"] = "all",
     max_mb: Annotated[float, Takes(min=0)] = 25.0,
-    split: bool = False,
 ) -> None:
     """Write a page that shows results: one HTML file, which needs no network.
 
@@ -35,7 +34,6 @@ def report(
         out: The file to write.
         texts: Answers: all of them, the sentences that judgements are about, or none.
         max_mb: Megabytes of texts; above that they are cut.
-        split: A page beside for each topic.
     """
     from ...records.reading.problems import Problems
     from ...report.answers.texts import Wanted
@@ -46,6 +44,6 @@ def report(
     problems = Problems()
     folders = opened(context, results)
     source = Source(folders, problems, labels=labels or [], named=results)
-    write_report(source, out, Wanted(texts, max_mb, split))
+    write_report(source, out, Wanted(texts, max_mb))
     list_problems(problems)
     sys.stdout.write(f"{shown(str(out)) if sys.stdout.isatty() else out}\n")

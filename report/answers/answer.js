@@ -50,12 +50,12 @@ export function bound(view) {
 async function filled(view) {
   const { id, head } = view;
   const index = await textIndex();
-  const topics = head.topics.filter((topic) => Object.hasOwn(index.topics, topic) || Object.hasOwn(index.pages, topic));
+  const topics = head.topics.filter((topic) => Object.hasOwn(index.topics, topic));
   const topic = get("topic") || topics[0] || "";
   const texts = await answersTo(topic);
   view.shown = null;
   const choose = finder(id, "topic", "topic", topics.map((one) => [one, view.data.questions?.[one] ?? ""]), topic);
-  if (!texts) return [el("div", { class: "controls" }, choose), elsewhere(index, topic), left(index)];
+  if (!texts) return [el("div", { class: "controls" }, choose), absent(index, topic), left(index)];
   const measure = get("measure", head.measures[0]);
   const worth = (run) => texts.answers.get(run).scores.find(([name]) => name === measure)?.[1] ?? -1;
   const order = [...texts.answers.keys()].sort((a, b) => worth(b) - worth(a));
@@ -90,22 +90,17 @@ export function summary(answer, measure) {
   ].filter(Boolean).join(" · ");
 }
 
-/** Where the texts of a topic are, when they are not here; `to` is the section that shows them. */
-export function elsewhere(index, topic, to = "answer") {
-  if (Object.hasOwn(index.pages, topic)) {
-    const addresses = index.pages[topic].map((page) => page + link(to, { topic }));
-    return el("p", {}, "The texts of this topic are on a page of their own: ", addresses.map((href) => [el("a", { href }, topic), " "]));
-  }
+/** What to do where the texts of a topic are not here. */
+export function absent(index, topic) {
   const why = Object.keys(index.topics).length ? `There are no texts of topic ${topic} here.` : "There are no texts of answers here.";
   return [el("p", { class: "nothing" }, why), el("pre", {}, el("code", {}, "judge report RESULTS --texts all --max-mb 100"))];
 }
 
 /** What was left out of the page. */
-export function left({ left: out, main }) {
+export function left({ left: out }) {
   const of = `of ${count(out?.answers ?? 0, "answer")}`;
   return [
     out?.evidence ? el("p", { class: "nothing" }, `${count(out.evidence)} ${of} are cut to the sentences that judgements are about.`) : null,
     out?.none ? el("p", { class: "nothing" }, `The texts ${count(out.none)} ${of} are left out (judge report --max-mb, --texts).`) : null,
-    main ? el("p", {}, el("a", { href: main }, "All results")) : null,
   ];
 }

@@ -5,7 +5,7 @@ import { snapshot } from "../web/snapshot.js";
 import { saves } from "../web/save.js";
 import { scroller } from "../web/scroller.js";
 import { get, go, link } from "../web/state.js";
-import { elsewhere, left, summary } from "./answer.js";
+import { absent, left, summary } from "./answer.js";
 import { kindOf, KINDS, look } from "./labels.js";
 import { fact, finder, mark, worth } from "./parts.js";
 import { named, plainText } from "./reading.js";
@@ -35,11 +35,11 @@ export function draw(view) {
 
 async function filled({ id, head, data }) {
   const index = await textIndex();
-  const topics = head.topics.filter((topic) => Object.hasOwn(index.topics, topic) || Object.hasOwn(index.pages, topic));
+  const topics = head.topics.filter((topic) => Object.hasOwn(index.topics, topic));
   const topic = get("topic") || topics[0] || "";
   const texts = await answersTo(topic);
   const choose = finder(id, "topic", "topic", topics.map((one) => [one, data.questions?.[one] ?? ""]), topic);
-  if (!texts) return [el("div", { class: "controls" }, choose), elsewhere(index, topic, id), left(index)];
+  if (!texts) return [el("div", { class: "controls" }, choose), absent(index, topic), left(index)];
   const measure = get("measure", head.measures[0]);
   const valueOf = (run) => texts.answers.get(run)?.scores.find(([name]) => name === measure)?.[1] ?? null;
   const order = [...head.runs].sort((a, b) => (valueOf(b) ?? -1) - (valueOf(a) ?? -1));

@@ -1,16 +1,16 @@
-// Texts of answers: packed by topic in the page, or on a page of their own; opened when they are wanted.
+// Texts of answers, packed by topic, opened when they are wanted.
 
 import { inflated } from "../web/inflate.js";
 
 let index = null;
 const opened = new Map();
 
-/** Where texts are: { topics: by topic, numbers of islands, pages: by topic, an address, left, main }. */
+/** Where texts are: { topics: by topic, numbers of islands, left }. */
 export async function textIndex() {
   if (document.readyState === "loading")
     await new Promise((resolve) => document.addEventListener("DOMContentLoaded", resolve, { once: true }));
   const island = document.getElementById("texts");
-  index ??= island ? JSON.parse(island.textContent) : { topics: {}, pages: {}, left: {} };
+  index ??= island ? JSON.parse(island.textContent) : { topics: {}, left: {} };
   return index;
 }
 

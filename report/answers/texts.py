@@ -40,15 +40,13 @@ class Wanted:
 
     Attributes:
         how: at most this much of them.
-        max_mb: megabytes for them, packed, in one file. A topic gets an equal part of what the
+        max_mb: megabytes for them, packed. A topic gets an equal part of what the
             ones before it left; if that is not enough, its texts are cut to their evidence, then
             left out.
-        is_split: each topic has a page of its own, and all of the room.
     """
 
     how: HowMuch = "all"
     max_mb: float = 25.0
-    is_split: bool = False
 
 
 @dataclass
@@ -95,12 +93,11 @@ def packed_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[
         answers = answers_of(path, source.problems, labels=people)
         for topic, group in groupby(answers, key=lambda answer: answer.topic_id):
             of_topic = list(group)
-            part = room if wanted.is_split else room / max(n_left, 1)
-            one = _fitting(topic, of_topic, wanted.how, part, name_of)
+            one = _fitting(topic, of_topic, wanted.how, room / max(n_left, 1), name_of)
             n_left -= 1
             left_out.count(one.how if one is not None else "none", len(of_topic), wanted.how)
             if one is not None:
-                room -= 0 if wanted.is_split else len(one.packed)
+                room -= len(one.packed)
                 yield one
 
 

@@ -33,8 +33,7 @@ function covered(id, folder, part) {
     el("div", { class: "controls" },
       choice("Topic", topic, topics, (value) => go(id, { topic: value })),
       runs.length ? choice("Run", run, [["", "none marked"], ...runs], (value) => go(id, { run: value })) : null),
-    runs.length ? el("div", { class: "charts" }, ranks(id, folder, topic, run, "coverage", "Coverage by rank"),
-      ranks(id, folder, topic, run, "redundancy", "Redundancy by rank: the share that was answered before")) : null,
+    runs.length ? ranks(id, folder, topic, run) : null,
     ...questions(id, folder, topic, part),
     ...matrix(folder, topic, run),
   ].flat(2);
@@ -74,12 +73,12 @@ function known(value) {
   return value !== null && value !== undefined;
 }
 
-function ranks(id, { runs }, topic, own, measure, title) {
+function ranks(id, { runs }, topic, own) {
   const lines = Object.entries(runs).filter(([, of]) => of[topic])
-    .map(([name, of]) => ({ name, values: of[topic][measure], isOwn: name === own }));
-  return el("figure", { class: "chart" }, el("figcaption", {}, title),
-    curves({ id: `${id}.${measure}-${topic}`, lines, y: [0, 1], xLabel: "rank", yLabel: measure,
-      label: `${title}, a line a run of ${lines.length}${own ? `; ${own} is marked` : ""}` }));
+    .map(([name, of]) => ({ name, values: of[topic].coverage, isOwn: name === own }));
+  return el("figure", { class: "chart" }, el("figcaption", {}, "Coverage by rank"),
+    curves({ id: `${id}.coverage-${topic}`, lines, y: [0, 1], xLabel: "rank", yLabel: "coverage",
+      label: `Coverage by rank, a line a run of ${lines.length}${own ? `; ${own} is marked` : ""}` }));
 }
 
 function questions(id, { topics }, topic, part) {

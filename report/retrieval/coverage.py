@@ -19,7 +19,6 @@ from ...programs.scoring.result import Result
 from ..source import Source
 
 _UNKNOWN = "?"  # a rating that is missing
-_STEPS = ("n_new", "coverage", "redundancy")
 
 
 def data(source: Source) -> Mapping[str, Any] | None:
@@ -80,9 +79,7 @@ def _topic(coverage: CoverageData, view: TopicView) -> dict[str, Any]:
         "passages": list(view.judged),
         "ratings": ["".join(map(_character, row)) for row in ratings],
         "required": list(view.required),
-        "pool": list(view.pool),
         "n_missing": int(np.isnan(ratings).sum()),
-        "tokens": [coverage.tokens.get(name) for name in view.judged],
     }
 
 
@@ -92,8 +89,8 @@ def _character(rating: np.float64) -> str:
 
 def _steps(view: TopicView, ranked: tuple[str, ...]) -> dict[str, Any]:
     steps = list(view.steps(ranked))
-    figures: dict[str, Any] = {name: [_rounded(step[name]) for step in steps] for name in _STEPS}
-    return {**figures, "passages": [step["passage_id"] for step in steps]}
+    coverage = [_rounded(step["coverage"]) for step in steps]
+    return {"coverage": coverage, "passages": [step["passage_id"] for step in steps]}
 
 
 def _rounded(value: Any) -> Any:

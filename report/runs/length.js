@@ -3,7 +3,6 @@
 import { count, el, num, svg } from "../web/el.js";
 import { saves } from "../web/save.js";
 import { link } from "../web/state.js";
-import { table } from "../web/table.js";
 import { choice, measureOf, nameOf, unknown } from "./chosen.js";
 
 export const keys = ["measure", "run"];
@@ -20,8 +19,6 @@ export function draw({ id, data, head }) {
     "run",
     points.map((point) => point.run),
   );
-  const isOn = new Set(front);
-  const rows = points.map((point, i) => ({ ...point, isOn: isOn.has(i) ? "yes" : "no" }));
   const rank = spearman === null ? "undefined" : num(spearman, 2);
   const drawing = plot(id, measure, points, front, chosen);
   return [
@@ -46,25 +43,6 @@ export function draw({ id, data, head }) {
         rows: (isPrinted) => [
           ["run", "words", measure],
           ...points.map(({ run, words, score }) => [run, ...(isPrinted ? [num(words, 0), num(score)] : [words, score])]),
-        ],
-      }),
-    ),
-    el(
-      "details",
-      {},
-      el("summary", {}, "The same as a table"),
-      table({
-        id,
-        of: id,
-        measure,
-        caption: `${measure} and words by run`,
-        rows,
-        order: "words",
-        columns: [
-          { key: "run", label: "run", isText: true, value: (row) => row.run },
-          { key: "words", label: "words", value: (row) => row.words, cell: (row) => num(row.words, 0) },
-          { key: "score", label: measure, value: (row) => row.score, cell: (row) => num(row.score) },
-          { key: "on", label: "on the line", isText: true, value: (row) => row.isOn },
         ],
       }),
     ),

@@ -1,31 +1,21 @@
-// Is one run better than another.
+// Is one run better than another, topic by topic. `judge compare` prints all pairs.
 
-import { count, el, nameParts, num } from "../web/el.js";
-import { saves } from "../web/save.js";
-import { scroller } from "../web/scroller.js";
-import { get, link } from "../web/state.js";
+import { count, el, num, svg } from "../web/el.js";
+import { get, go, link } from "../web/state.js";
 import { table } from "../web/table.js";
-import { choice, measureOf, nameOf, unknown } from "./chosen.js";
-import { chance, detail, figures, pairOf } from "./pair.js";
+import { cellsOf, counted, reasonText } from "./cells.js";
+import { choice, has, measureOf, nameOf, unknown } from "./chosen.js";
 
 export const keys = ["measure", "run", "other"];
 
-const MOST = 60; // runs, up to which all pairs stand in a table
-
 /** See page.js. */
-export function draw({ id, data, head, once }) {
+export function draw({ id, data, head }) {
   const available = Object.keys(data.measures);
   const measure = measureOf(head, available);
   const given = data.measures[measure];
   const { runs } = given;
   const first = nameOf("run", runs) || runs.find((run) => run !== get("other")) || runs[0];
   const second = [nameOf("other", runs), ...runs].find((run) => run && run !== first);
-  const all = () =>
-    chosen(
-      once("matrix", measure, () => matrix(id, given, measure)),
-      runs.indexOf(first),
-      runs.indexOf(second),
-    );
   const notTested = (name) =>
     `Pairs are not tested by ${name} here: judge compare RESULTS --measure ${name} does. Below by ${measure}.`;
   return [
@@ -43,171 +33,130 @@ export function draw({ id, data, head, once }) {
       ),
     ),
     ...unknown(head, available, notTested),
-    el("p", { class: "lead" }, sentence(given, measure)),
-    runs.length > MOST ? neighbours(id, given, measure) : all(),
-    ...detail(id, head, given, measure, first, second),
+    el("h3", {}, `${first} against ${second}`),
+    el(
+      "p",
+      { class: "lead" },
+      verdict(given, measure, tests(given, runs.indexOf(first), runs.indexOf(second))),
+      el(
+        "button",
+        { type: "button", class: "quiet", onclick: () => go(id, { run: second, other: first }) },
+        "Turn round",
+      ),
+    ),
+    byTopic(id, head, measure, first, second),
   ];
 }
 
-function sentence({ runs, n_topics, n_topics_all_judged, test, least_topics, is_told_apart }, measure) {
-  const apart = is_told_apart.replaceAll(/[^1]/g, "").length;
-  const of = test === "HSD" ? "Tukey HSD" : test;
-  const part =
-    test === "HSD" && n_topics_all_judged < n_topics
-      ? ` HSD uses the ${n_topics_all_judged} of ${n_topics} topics on which every run has a score.`
-      : "";
-  const few = least_topics
-    ? ` Too few shared topics to find differences between ${runs.length} runs: at least ${least_topics} are needed.`
+/** The tests of the first of two runs, by their indices, minus the second. */
+function tests(given, i, j) {
+  const [a, b, sign] = i < j ? [i, j, 1] : [j, i, -1];
+  const index = (a * (2 * given.runs.length - a - 1)) / 2 + (b - a - 1);
+  const [low, high] = [given.low[index], given.high[index]]
+    .map((x) => (x === null ? null : sign * x))
+    .sort((x, y) => x - y);
+  const [wins, losses] = [given.wins[index], given.losses[index]];
+  return {
+    difference: given.difference[index] === null ? null : sign * given.difference[index],
+    low,
+    high,
+    p: given.p[index],
+    corrected: (given.test === "HSD" ? given.p_hsd : given.p_holm)[index],
+    wins: sign > 0 ? wins : losses,
+    ties: given.ties[index],
+    losses: sign > 0 ? losses : wins,
+    apart: given.is_told_apart[index],
+  };
+}
+
+function verdict({ runs, n_topics: n, n_topics_all_judged: nAll, test, least_topics: least }, measure, of) {
+  const corrected = runs.length > 2 ? `, ${test === "HSD" ? "HSD" : "Holm"} ${chance(of.corrected)}` : "";
+  const interval =
+    of.low === null ? "no interval" : `95% interval ${num(of.low, 3, true)} to ${num(of.high, 3, true)}`;
+  const found = { 1: "significantly different", 0: "no significant difference" }[of.apart] ?? "no topic that both have";
+  const part = test === "HSD" && nAll < n ? `HSD uses the ${nAll} of ${n} topics on which every run has a score. ` : "";
+  const few = least
+    ? `Too few shared topics to find differences between ${runs.length} runs: at least ${least} are needed. `
     : "";
   return (
-    `Difference of mean ${measure}, the run of the row minus that of the column; ` +
-    `bold with ▲ or ▼: significantly different (${of}, p < .05), ` +
-    `${count(apart)} of ${count(is_told_apart.length, "pair")}.${part}${few} Choose a cell for the topics behind it.`
+    `${num(of.difference, 3, true)} ${measure}, ${interval}; p ${chance(of.p)}${corrected}: ${found}. ` +
+    `Higher on ${count(of.wins, "topic")}, equal on ${count(of.ties)}, lower on ${count(of.losses)}. ${part}${few}`
   );
 }
 
-function matrix(id, given, measure) {
-  const { runs } = given;
-  const head = runs.map((run, j) => el("th", { scope: "col", title: run, "aria-label": run }, String(j + 1)));
-  const cell = (i, j) => {
-    if (i === j) return el("td", { class: "itself" }, "");
-    const { index, sign } = pairOf(runs.length, i, j);
-    const difference = given.difference[index];
-    const value = difference === null ? null : sign * difference;
-    const isApart = given.is_told_apart[index] === "1";
-    const mark = isApart ? (value > 0 ? "▲" : "▼") : "";
-    const name = `${runs[i]} minus ${runs[j]}: ${num(value, 3, true)}${isApart ? ", significant" : ""}`;
-    return el(
-      "td",
-      { class: isApart ? (value > 0 ? "more" : "less") : null },
-      el(
-        "a",
-        {
-          href: link(id, { run: runs[i], other: runs[j], measure }),
-          title: name,
-          "aria-label": name,
-          tabindex: "-1",
-        },
-        mark,
-        num(value, 2, true),
-      ),
-    );
-  };
-  const body = runs.map((run, i) =>
-    el(
-      "tr",
-      {},
-      el(
-        "th",
-        { scope: "row", title: run },
-        el("small", {}, `${i + 1} `),
-        el("a", { class: "plain", href: link("profile", { run, measure }) }, nameParts(run)),
-      ),
-      runs.map((_, j) => cell(i, j)),
-    ),
-  );
-  const title = `Differences of ${measure} between all pairs of runs`;
-  const drawn = el(
-    "table",
-    {},
-    el("caption", { class: "unseen" }, title),
-    el("thead", {}, el("tr", {}, el("th", { scope: "col" }, "run"), head)),
-    el("tbody", {}, body),
-  );
-  const value = (i, j, isPrinted) => {
-    if (i === j) return "";
-    const { index, sign } = pairOf(runs.length, i, j);
-    const difference = given.difference[index];
-    if (difference === null) return null;
-    return isPrinted ? num(sign * difference, 2, true) : sign * difference;
-  };
-  return el(
-    "figure",
-    { class: "grid", onkeydown: move },
-    scroller(`Pairs by ${measure}`, { tabindex: "-1" }, drawn),
-    el(
-      "p",
-      { class: "under" },
-      saves({
-        id: `${id}.all`,
-        measure,
-        title,
-        drawn: () => drawn,
-        rows: (isPrinted) => [
-          ["run", ...(isPrinted ? runs.map((_, j) => j + 1) : runs)],
-          ...runs.map((run, i) => [
-            isPrinted ? `${i + 1} ${run}` : run,
-            ...runs.map((_, j) => value(i, j, isPrinted)),
-          ]),
-        ],
-      }),
-    ),
-  );
+/** A p-value as text. */
+function chance(p) {
+  return p === null ? "–" : p < 0.0001 ? "< .0001" : num(p, 4);
 }
 
-/** The table of all pairs with one of them chosen. */
-function chosen(figure, i, j) {
-  for (const link of figure.querySelectorAll('[aria-current], [tabindex="0"]')) {
-    link.removeAttribute("aria-current");
-    link.setAttribute("tabindex", "-1");
-  }
-  const link = figure.querySelector("tbody").rows[i].cells[j + 1].firstElementChild;
-  link.setAttribute("aria-current", "true");
-  link.setAttribute("tabindex", "0");
-  return figure;
-}
-
-/** Arrow keys go from cell to cell, past those on the diagonal. */
-function move(event) {
-  const by = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
-  const from = event.target.closest("td");
-  if (!by || !from) return;
-  event.preventDefault();
-  const rows = [...event.currentTarget.querySelectorAll("tbody tr")];
-  let [i, j] = [rows.indexOf(from.parentElement), from.cellIndex];
-  do [i, j] = [i + by[0], j + by[1]];
-  while (rows[i]?.cells[j] && j > 0 && !rows[i].cells[j].firstElementChild);
-  const to = j > 0 ? rows[i]?.cells[j]?.firstElementChild : null;
-  if (!to) return;
-  from.firstElementChild.setAttribute("tabindex", "-1");
-  to.setAttribute("tabindex", "0");
-  to.focus();
-}
-
-function neighbours(id, given, measure) {
-  const { runs } = given;
-  const rows = runs.slice(1).map((run, i) => ({ i, run: runs[i], other: run, ...figures(given, i, i + 1) }));
+function byTopic(id, head, measure, first, second) {
+  const cells = cellsOf(head, measure);
+  const [a, b] = [head.runs.indexOf(first), head.runs.indexOf(second)];
+  const rows = cells.topics.map((topic) => {
+    const [one, other] = [counted(cells, a, topic), counted(cells, b, topic)];
+    return {
+      topic: head.topics[topic],
+      one,
+      other,
+      by: one === null || other === null ? null : one - other,
+      why: [cells.why(a, topic), cells.why(b, topic)],
+    };
+  });
+  const widest = Math.max(0.001, ...rows.map((row) => Math.abs(row.by ?? 0)));
+  const why = (row, side) => (row.why[side] ? reasonText(row.why[side]) : "");
+  const shown = (value, words) => (value === null ? words || "–" : words ? `${num(value)} (${words})` : num(value));
+  const to = has(head, "sides") ? "sides" : has(head, "matrix") ? "matrix" : has(head, "answer") ? "answer" : id;
   return table({
-    id: `${id}.steps`,
+    id: `${id}.by`,
     of: id,
     measure,
-    caption: `Each run against the next by ${measure}`,
+    caption: `${first} and ${second} by topic`,
     rows,
-    order: "rank",
+    order: "-by",
     columns: [
       {
-        key: "run",
-        label: "run",
+        key: "topic",
+        label: "topic",
         isText: true,
-        value: (row) => row.run,
-        cell: (row) => el("a", { href: link(id, { run: row.run, other: row.other }) }, nameParts(row.run)),
+        value: (row) => row.topic,
+        cell: (row) =>
+          el("a", { href: link(to, { run: first, other: second, topic: row.topic, measure, item: "" }) }, row.topic),
       },
-      { key: "other", label: "the next", isText: true, value: (row) => row.other },
-      { key: "rank", label: "rank", value: (row) => row.i + 1 },
       {
-        key: "difference",
-        label: "difference",
-        value: (row) => row.difference,
-        cell: (row) => num(row.difference, 3, true),
+        key: "one",
+        label: "the first",
+        title: first,
+        value: (row) => row.one,
+        cell: (row) => shown(row.one, why(row, 0)),
       },
-      { key: "p", label: "p", value: (row) => row.p, cell: (row) => chance(row.p) },
       {
-        key: "corrected",
-        label: given.test === "HSD" ? "p, HSD" : "p, Holm",
-        value: (row) => row.corrected,
-        cell: (row) => chance(row.corrected),
+        key: "other",
+        label: "the second",
+        title: second,
+        value: (row) => row.other,
+        cell: (row) => shown(row.other, why(row, 1)),
       },
-      { key: "apart", label: "significant", isText: true, value: (row) => row.apart },
+      { key: "by", label: "difference", value: (row) => row.by, cell: (row) => num(row.by, 3, true) },
+      { key: "bar", label: "lower | higher", isText: true, cell: (row) => bar(row.by, widest) },
     ],
   });
+}
+
+function bar(by, widest) {
+  const [width, middle] = [200, 100];
+  const length = by === null ? 0 : (Math.abs(by) / widest) * (middle - 4);
+  return svg(
+    "svg",
+    { class: "bar", width, height: 14, role: "img", "aria-label": num(by, 3, true) },
+    svg("line", { class: "axis", x1: middle, x2: middle, y1: 0, y2: 14 }),
+    by
+      ? svg("rect", {
+          class: by > 0 ? "up" : "down",
+          x: by > 0 ? middle : middle - length,
+          y: 3,
+          width: length,
+          height: 8,
+        })
+      : null,
+  );
 }

@@ -1,4 +1,4 @@
-"""Is one run better than another: all pairs, tested by topic."""
+"""Is one run better than another, tested by topic."""
 
 from __future__ import annotations
 

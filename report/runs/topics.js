@@ -17,12 +17,10 @@ export function draw(view) {
   const { id, data, head } = view;
   const measure = measureOf(head, head.measures);
   const cells = cellsOf(head, measure);
-  const gaps = data.gaps[measure];
   const { runs, topics } = view.once("means", measure, () => described(head, data, cells, measure));
-  const orders = gaps ? { ...ORDERS, gap: "by judge less people" } : ORDERS;
-  const by = Object.hasOwn(orders, get(`${id}.by`)) ? get(`${id}.by`) : "mean";
+  const by = Object.hasOwn(ORDERS, get(`${id}.by`)) ? get(`${id}.by`) : "mean";
   const sorted = {
-    runs: inOrder(runs, by === "gap" ? "mean" : by),
+    runs: inOrder(runs, by),
     topics: inOrder(topics, by),
   };
   const digits = (cells.values.at(-1) ?? 1) > 20 ? 0 : 3;
@@ -53,7 +51,7 @@ export function draw(view) {
         el(
           "select",
           { name: "order", onchange: (event) => go(id, { [`${id}.by`]: event.target.value }) },
-          Object.entries(orders).map(([key, words]) => el("option", { value: key, selected: key === by }, words)),
+          Object.entries(ORDERS).map(([key, words]) => el("option", { value: key, selected: key === by }, words)),
         ),
       ),
     ),
@@ -62,7 +60,7 @@ export function draw(view) {
       "p",
       { class: "lead" },
       `A row is a run, a column a topic; the fuller the tone, the higher ${measure}${least}. ` +
-        `Topics stand ${orders[by]}; means are right and below. ` +
+        `Topics stand ${ORDERS[by]}; means are right and below. ` +
         "Choose a cell, or go there with the arrow keys and Enter, for the facts behind it.",
     ),
     view.once("legend", measure, () => legend(cells, digits)),
@@ -89,7 +87,7 @@ export function draw(view) {
       }),
     ),
     el("h3", {}, "By topic"),
-    again(view.once("list", measure, () => list(id, head, measure, topics, digits, gaps, data.questions))),
+    again(view.once("list", measure, () => list(id, head, measure, topics, digits, data.questions))),
   ];
 }
 
@@ -119,7 +117,6 @@ function describe(head, data, cells, measure, topic, of) {
     highest: best === null ? null : head.runs[cells.runs[best]],
     unanswered,
     unjudged: data.unjudged[measure]?.[name] ?? 0,
-    gap: data.gaps[measure]?.[name] ?? null,
     question: data.questions[name] ?? "",
   };
 }
@@ -129,7 +126,6 @@ function inOrder(rows, by) {
   const value = {
     mean: (row) => row.mean,
     spread: (row) => row.sd,
-    gap: (row) => (row.gap === null ? null : Math.abs(row.gap)),
   }[by];
   return ordered(rows, value, true);
 }
@@ -175,7 +171,7 @@ function summary(runs, topics, measure, digits) {
   );
 }
 
-function list(id, head, measure, topics, digits, gaps, questions) {
+function list(id, head, measure, topics, digits, questions) {
   const to = has(head, "matrix") ? "matrix" : id;
   const columns = [
     {
@@ -194,14 +190,6 @@ function list(id, head, measure, topics, digits, gaps, questions) {
       cell: (row) => num(row.sd, digits),
     },
   ];
-  if (gaps)
-    columns.push({
-      key: "gap",
-      label: "judge less people",
-      title: "over what both labelled",
-      value: (row) => row.gap,
-      cell: (row) => num(row.gap, 3, true),
-    });
   columns.push({ key: "highest", label: "highest", isText: true, value: (row) => row.highest });
   if (topics.some((row) => row.unanswered))
     columns.push({

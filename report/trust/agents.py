@@ -93,7 +93,7 @@ def _hunts(path: Path) -> Iterator[dict[str, Any]]:
         return
     problems = Problems()
     for _, row in json_lines(path / HUNT, problems):
-        names = ("topic_id", "stop", "new", "nuggets", "calls", "started")
+        names = ("topic_id", "stop", "new", "nuggets", "calls")
         yield {**{name: row.get(name) for name in names}, "folder": path.name}
     problems.raise_errors()
 

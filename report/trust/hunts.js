@@ -1,8 +1,6 @@
 // Hunts for nuggets: how many were found by round, and whether the last one still brought some.
 
 import { count, el } from "../web/el.js";
-import { curves } from "../web/curves.js";
-import { get } from "../web/state.js";
 import { table } from "../web/table.js";
 
 const ENDED = {
@@ -14,19 +12,11 @@ const ENDED = {
 export function hunts(id, rows) {
   const known = rows.filter(({ new: by }) => Array.isArray(by));
   const n = known.filter(({ stop }) => stop === "nothing_new").length;
-  const own = get("topic");
-  const lines = known.map(({ topic_id: name, new: by, started }) => ({ name, values: sums(by, started ?? 0),
-    isOwn: name === own }));
-  const most = Math.max(1, ...lines.flatMap(({ values }) => values));
   return [
     el("h3", {}, "Hunts"),
     el("p", { class: "lead" },
-      `Nuggets found until each round, a line a topic. A line that has become flat is saturated: ${count(n)} of `
-        + `${count(known.length, "topic")} ended because nothing new was found. Where it still rises, facts are `
-        + `likely missing.`),
-    el("figure", { class: "chart" },
-      curves({ id: `${id}.rounds`, lines, y: [0, most], first: 0, xLabel: "round", yLabel: "nuggets",
-      label: `Nuggets by round of ${known.length} topics; the table has the numbers` })),
+      `${count(n)} of ${count(known.length, "topic")} ended because nothing new was found. Where the last round still `
+        + `found some, facts are likely missing.`),
     table({
       id: `${id}.hunts`, of: id, caption: "Hunts by topic", rows: known,
       columns: [
@@ -38,9 +28,4 @@ export function hunts(id, rows) {
       ],
     }),
   ];
-}
-
-function sums(by, started) {
-  let sum = started;
-  return [started, ...by.map((n) => (sum += n))];
 }

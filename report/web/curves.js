@@ -31,15 +31,15 @@ function ticks([low, high]) {
   return values;
 }
 
-/** Lines over 0, 1, 2 ...: `lines` are { name, values, isOwn, first }; `first` is the index of the first value.
+/** Lines over 1, 2, 3 ...: `lines` are { name, values, isOwn }.
  *
  * id: names its files. y: [low, high]; xLabel, yLabel: of the axes; label: for who does not see it. Each line is named
  * at its end, as long as names have room: first the one that is chosen, then those that end highest.
  */
-export function curves({ id, lines, y, xLabel, yLabel, label, first = 1 }) {
-  const last = Math.max(first + 1, ...lines.map(({ values }) => values.length - 1 + first));
-  const { across, up, drawn } = frame({ x: [first, last], y, xLabel, yLabel, label });
-  const known = lines.map((line) => ({ ...line, points: line.values.map((v, i) => [i + first, v]).filter(([, v]) => v !== null) }))
+export function curves({ id, lines, y, xLabel, yLabel, label }) {
+  const last = Math.max(2, ...lines.map(({ values }) => values.length));
+  const { across, up, drawn } = frame({ x: [1, last], y, xLabel, yLabel, label });
+  const known = lines.map((line) => ({ ...line, points: line.values.map((v, i) => [i + 1, v]).filter(([, v]) => v !== null) }))
     .filter(({ points }) => points.length);
   const ends = known.map(({ name, isOwn, points }) => ({ name, isOwn, x: across(points.at(-1)[0]) + 6, y: up(points.at(-1)[1]) + 4 }));
   return savable({ id, label, rows: [["name", xLabel, yLabel], ...known.flatMap(({ name, points }) => points.map((point) => [name, ...point]))] },

@@ -6,6 +6,7 @@ import re
 import pytest
 
 from nuggetjudge.programs.analysis.answers.summaries import run_summary
+from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.records import Problems
 
 TOPIC, FIRST, SECOND = "demo-bridges", "complete", "miscited"
@@ -70,6 +71,28 @@ def test_a_topic_of_two_compared_runs_leads_to_their_answers(opened, reports):
     assert f"{SECOND} and {FIRST}" in it.text("#sides h3")
 
 
+def test_two_runs_are_compared_as_judge_compare_does(opened, reports, folders):
+    compared = compare_runs([folders("demo")], Problems(), measures=["V_strict"])
+    (pair,) = (
+        one
+        for one in compared["measures"]["V_strict"]["pairs"]
+        if {one["run_id"], one["other_run_id"]} == {"thin", "complete"}
+    )
+    sign = 1 if pair["run_id"] == "thin" else -1
+    it = opened(reports("demo"), "pairs?run=thin&other=complete&measure=V_strict")
+    text = it.text("#pairs .lead")
+    difference = re.match(r"([+−])(\.\d+) V_strict", text)
+    assert difference, text
+    shown = float(difference[2]) * (1 if difference[1] == "+" else -1)
+    assert shown == pytest.approx(sign * pair["difference"], abs=5e-4)
+    assert ("significantly different" in text) == pair["is_told_apart"]
+    won = pair["wins"] if sign > 0 else pair["losses"]
+    assert f"Higher on {won} topic" in text
+    it.page.locator("#pairs button", has_text="Turn round").click()
+    it.settled()
+    assert f"Higher on {pair['wins'] + pair['losses'] - won} topic" in it.text("#pairs .lead")
+
+
 def test_an_answer_that_is_not_there_is_said(opened, reports):
     it = opened(reports("demo"), "sides?topic=demo-tides&run=complete&other=thin")
     assert "thin has no answer to topic demo-tides" in it.text("#sides")
@@ -107,12 +130,7 @@ def test_a_profile_says_what_judge_show_says(opened, reports, folders, run):
 
 
 def test_the_name_of_a_run_leads_to_its_profile(opened, reports):
-    it = opened(reports("demo"), "pairs")
-    it.page.locator("#pairs .grid tbody th a", has_text="thin").click()
-    it.settled()
-    assert it.view.startswith("profile?")
-    assert it.text("#profile h3") == "thin"
-    it.goes("leaderboard?run=miscited")
+    it = opened(reports("demo"), "leaderboard?run=miscited")
     it.page.locator("#leaderboard a", has_text="where it loses").click()
     it.settled()
     assert it.text("#profile h3") == "miscited"

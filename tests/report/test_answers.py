@@ -181,7 +181,7 @@ def test_texts_of_a_topic_are_packed_whole_and_nothing_in_them_ends_their_elemen
     page, left = written(tides, tmp_path / "r.html")
     assert HOSTILE not in page
     assert not left
-    assert index(page) == {"topics": {"t": [0]}, "pages": {}, "left": {"answers": 2}}
+    assert index(page) == {"topics": {"t": [0]}, "left": {"answers": 2}}
     texts = opened(page)
     assert [text for text, _ in texts["answers"]["one"]["sentences"]] == [MOON, f"Odd: {HOSTILE}"]
     assert texts["passages"]["p"] == [HOSTILE, MOON]
@@ -201,7 +201,7 @@ def test_half_a_surrogate_pair_stays_what_it_was():
 
 def test_what_there_is_no_room_for_is_cut_to_evidence_then_left_out_and_counted(tides, tmp_path):
     page, left = written(tides, tmp_path / "r.html", Wanted(max_mb=0))
-    assert index(page) == {"topics": {}, "pages": {}, "left": {"answers": 2, "none": 2}}
+    assert index(page) == {"topics": {}, "left": {"answers": 2, "none": 2}}
     assert 'id="texts-0"' not in page
     assert "2 are left out" in str(left[0])
     whole, _ = written(tides, tmp_path / "r.html")
@@ -230,19 +230,6 @@ def test_evidence_keeps_the_sentences_that_judgements_are_about(tides):
     texts = topic_json([answer], str, is_whole=False)
     assert texts["answers"]["one"]["sentences"] == [[MOON, ["p"]], [None, []]]
     assert texts["passages"] == {}
-
-
-def test_a_page_for_each_topic_stands_beside_the_report(tmp_path):
-    folder = judged(tmp_path / "in", {"one": [MOON], "two": [SUN]}, topics=("t", "u"))
-    page, _ = written(folder, tmp_path / "my report.html", Wanted(is_split=True))
-    addresses = index(page)["pages"]
-    assert addresses == {"t": ["my%20report-topics/0.html"], "u": ["my%20report-topics/1.html"]}
-    for number, topic in enumerate(("t", "u")):
-        own = (tmp_path / "my report-topics" / f"{number}.html").read_text(encoding="utf-8")
-        assert index(own)["topics"] == {topic: [number]}
-        assert index(own)["main"] == "../my%20report.html"
-        assert opened(own, number)["answers"]["one"]["sentences"] == [[MOON, ["p"]]]
-        assert 'http-equiv="Content-Security-Policy"' in own
 
 
 def test_half_a_report_does_not_stay_where_labels_are_of_something_else(tides, tmp_path):

@@ -21,7 +21,7 @@ from nuggetjudge.programs.scoring.corrected import corrected_scores
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.report.overall import cost, method, summary
 from nuggetjudge.report.page import write_report
-from nuggetjudge.report.runs import leaderboard, length, topics
+from nuggetjudge.report.runs import leaderboard, length
 from nuggetjudge.report.source import Source
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -204,9 +204,6 @@ def test_labels_correct_scores_as_judge_score_does_and_agree_as_judge_agree_does
     trust = summary.data(source)["boxes"][1]
     assert trust["verdict"] == "Substantially: linear κ\N{NO-BREAK SPACE}.78"
     assert trust["lines"][1]["text"].startswith("Support: 80% of 100 labels equal.")
-    gaps = topics.data(source)["gaps"]
-    assert "support_precision" in gaps
-    assert "V_strict" not in gaps
 
 
 def test_labels_of_something_else_are_said_and_break_nothing(demo, tmp_path):

@@ -5,15 +5,12 @@ import json
 import shutil
 from array import array
 
-import numpy as np
 import pytest
 from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.programs.analysis.lengths import front
-from nuggetjudge.programs.protocols.judged_items import Measure
-from nuggetjudge.programs.scoring.corrected_samples import Labelled
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.report.runs import leaderboard, length, pairs, topics
@@ -198,23 +195,6 @@ def test_only_what_leaderboards_go_by_is_tested_where_all_would_take_minutes(fol
     assert measures["V_strict"]["apart"]
     expected = compare_runs([folder], Problems(), measures=["A"])["measures"]["A"]["runs"]
     assert [row["low"] for row in measures["A"]["rows"]] == [row["low"] for row in expected]
-
-
-def test_the_gap_of_a_topic_is_over_what_both_labelled():
-    given = Labelled(
-        measure=Measure("V", {"no": 0.0, "part": 0.5, "yes": 1.0}, np.ones(5), ("t1", "t2")),
-        run_ids=["a"],
-        runs=np.zeros(5, np.int64),
-        has_probabilities=False,
-        judged=np.array([1.0, 0.5, np.nan, 1.0, 0.0]),
-        judged_level=np.array([2, 1, -1, 2, 0]),
-        human_level=np.array([0, 1, 2, -1, 1]),
-        weights=np.array([3.0, 1.0, 1.0, 1.0, 1.0]),
-        topics=np.array([0, 0, 0, 1, 1]),
-        strata=np.zeros(5, np.int64),
-    )
-    # t1: (3 x (1 - 0) + 1 x (.5 - .5)) / 4, the third has no label; t2: 0 - .5, the fourth of one.
-    assert topics.gaps_by_topic(given) == {"t1": 0.75, "t2": -0.5}
 
 
 def test_a_measure_beyond_one_has_a_scale_of_its_own():
