@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any
 from .table import BUILT_IN
 
 if TYPE_CHECKING:
+    from ..records.assignments import NuggetSupport
+    from ..records.instruments.rubrics import CriterionMatch
+    from ..records.key_points import PointEntailment
+    from ..records.support import CitationSupport
     from .answerability import AnswerabilityGrader
     from .assigner import NuggetAssigner
     from .cascade.cascade import Cascade
@@ -28,17 +32,7 @@ if TYPE_CHECKING:
     from .items import ItemJudge
     from .jury.jury import Jury
     from .keypoint_filter import KeyPointFilter
-    from .labels import (
-        BinaryCriterionMatch,
-        CitationSupport,
-        Contradiction,
-        CriterionMatch,
-        NuggetMatch,
-        NuggetSupport,
-        PointEntailment,
-        SearchKind,
-        YesNo,
-    )
+    from .labels import BinaryCriterionMatch, Contradiction, NuggetMatch, SearchKind, YesNo
     from .makers.answer_writer import AnswerWriter
     from .makers.claim_extractor import ClaimExtractor
     from .makers.decontextualizer import Decontextualizer
@@ -72,12 +66,12 @@ _HOMES = {  # of what is no judge by name
     "ItemJudge": "items",
     "Jury": "jury.jury",
     "BinaryCriterionMatch": "labels",
-    "CitationSupport": "labels",
+    "CitationSupport": ".records.support",
     "Contradiction": "labels",
-    "CriterionMatch": "labels",
+    "CriterionMatch": ".records.instruments.rubrics",
     "NuggetMatch": "labels",
-    "NuggetSupport": "labels",
-    "PointEntailment": "labels",
+    "NuggetSupport": ".records.assignments",
+    "PointEntailment": ".records.key_points",
     "SearchKind": "labels",
     "YesNo": "labels",
     "Order": "comparing.listwise",

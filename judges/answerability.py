@@ -10,9 +10,8 @@ from annotated_types import Ge, Le
 
 from ..backends.prompt import Twin
 from ..backends.reply import Graded, KeyedBy
-from ..records.labels.cells import ANSWERABILITY_KEY, RATING_SCALE
+from ..records.ratings import RATING_KIND, AnswerGrade
 from .items import ItemJudge
-from .labels import AnswerGrade
 from .lexical.answers import answer_overlap, grade_answer, grade_answers, subject_words
 
 _RULES = """\
@@ -60,13 +59,13 @@ class AnswerabilityGrader(ItemJudge):
     version = "3"
     name = "answerability"
     kind = "ratings"
-    key = ANSWERABILITY_KEY
+    key = RATING_KIND.key
     inputs = ("question", "context")
     source = "context"
     quotable: Mapping[str, str] = {"context": "question"}
     answer_type = int
-    scale = RATING_SCALE
-    gains: Mapping[str, float] = {grade: int(grade) / 5 for grade in RATING_SCALE}
+    scale = RATING_KIND.labels
+    gains: Mapping[str, float] = RATING_KIND.gains
     overlap = staticmethod(answer_overlap)
     twins: Mapping[str, Twin] = {"grade_one": grade_answer, "grade_each": grade_answers}
 

@@ -9,9 +9,9 @@ import dspy
 
 from ..backends.prompt import Scorer, Twin
 from ..backends.reply import KeyedBy
-from ..records.labels.cells import NUGGET_KEY
+from ..records.assignments import NUGGET_KIND, NuggetSupport
 from .items import ItemJudge
-from .labels import NUGGET_GAINS, NuggetMatch, NuggetSupport
+from .labels import NuggetMatch
 from .lexical import nuggets_and_citations as lexical
 from .lexical.overlap import weighted_overlap
 
@@ -59,7 +59,7 @@ class NuggetAssigner(ItemJudge):
     version = "2"
     name = "assigner"
     kind = "nuggets"
-    key = NUGGET_KEY
+    key = NUGGET_KIND.key
     inputs = ("question", "answer", "nugget")
     source = "answer"
     quotable: Mapping[str, str] = {"answer": "nugget"}
@@ -80,7 +80,7 @@ class NuggetAssigner(ItemJudge):
             self.twins = {"assign": lexical.match_nuggets}
         self.scale = tuple(label.value for label in self.labels)
         self.answer_type = self.labels
-        self.gains = {name: NUGGET_GAINS[name] for name in self.scale}
+        self.gains = {name: NUGGET_KIND.gains[name] for name in self.scale}
 
     async def decide(  # type: ignore[override]
         self, *, question: str, answer: str, nuggets: Sequence[str]

@@ -9,6 +9,7 @@ import dspy
 
 from ..backends.prompt import Scorer, Twin
 from ..backends.reply import KeyedBy
+from ..metrics.gains import CLAIM
 from .items import ItemJudge
 from .labels import ClaimMatch
 from .lexical.entailment import judge_claims, nearest_point, score_claims
@@ -57,7 +58,7 @@ class ClaimJudge(ItemJudge):
     answer_type = ClaimMatch
     predictor, output = "judge", "verdicts"
     scale = tuple(label.value for label in ClaimMatch)
-    gains: Mapping[str, float] = {"no": 0.0, "yes": 1.0}
+    gains: Mapping[str, float] = CLAIM
     twins: Mapping[str, Twin] = {"judge": judge_claims}
     scorers: Mapping[str, Scorer] = {"judge": score_claims}
 

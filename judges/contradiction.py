@@ -10,7 +10,7 @@ import dspy
 from ..backends.gateway import Reply
 from ..backends.prompt import Twin
 from ..records.judgements import Unjudged
-from ..records.labels.cells import SUPPORT_KEY
+from ..records.support import SUPPORT_KIND
 from .explaining.asking import quote_field, with_quotes
 from .explaining.reading import ungrounded
 from .items import ItemJudge
@@ -45,7 +45,7 @@ class ContradictionJudge(ItemJudge):
     version = "3"
     name = "contradiction"
     kind = "other"
-    key = SUPPORT_KEY
+    key = SUPPORT_KIND.key
     inputs = ("sentence", "passage")
     source = "passage"
     quotable: Mapping[str, str] = {"passage": "sentence", "sentence": "passage"}

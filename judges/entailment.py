@@ -10,9 +10,8 @@ from annotated_types import MaxLen
 
 from ..backends.prompt import Twin
 from ..backends.reply import KeyedBy
-from ..records.labels.cells import ENTAILMENT_SCALE, KEY_POINT_KEY
+from ..records.key_points import KEY_POINT_KIND, PointEntailment
 from .items import ItemJudge
-from .labels import PointEntailment
 from .lexical.entailment import judge_point, judge_points, stated
 
 _RULES = """\
@@ -67,15 +66,15 @@ class EntailmentJudge(ItemJudge):
     version = "2"
     name = "entailment"
     kind = "keypoints"
-    key = KEY_POINT_KEY
+    key = KEY_POINT_KIND.key
     inputs = ("key_point", "response")
     source = "response"
     quotable: Mapping[str, str] = {"response": "key_point"}
     evidence: Mapping[str, str] = {"evidence": "response"}
     answer_type = PointEntailment
     groundless = frozenset(("neutral",))
-    scale = ENTAILMENT_SCALE
-    gains: Mapping[str, float] = {"no": 0.0, "neutral": 0.0, "yes": 1.0}
+    scale = KEY_POINT_KIND.labels
+    gains: Mapping[str, float] = KEY_POINT_KIND.gains
     overlap = staticmethod(stated)
     twins: Mapping[str, Twin] = {"judge_one": judge_point, "judge_each": judge_points}
 

@@ -13,7 +13,6 @@ from ..backends.gateway import Reply
 from ..backends.prompt import Scorer
 from ..records.evidence import Evidence
 from ..records.judgements import Provenance, Unjudged
-from ..records.labels.cells import LabelKind
 from .explaining.judge import ExplainingJudge
 from .fitted.correction import Correction
 from .fitted.files import JudgeFile
@@ -39,7 +38,7 @@ class ItemJudge(ExplainingJudge):
         correction: how scores become labels, from fitting; None: the model's labels stand.
     """
 
-    kind: ClassVar[LabelKind]
+    kind: ClassVar[str]
     key: tuple[str, ...]
     optional: tuple[str, ...] = ()
     answer_type: Any = str

@@ -1,33 +1,15 @@
-"""The labels that judges give, worst to best, what each means, and what each is worth.
+"""Labels that judges give, worst to best, with what each means.
 
-A meaning is written once, here: prompts, reply schemas and the labelling app's guidelines show it.
-The labels of a type exclude each other, and every text has one of them.
+Those of a declared kind (`records/labels/declared.py`) are beside the reader of its rows. A meaning
+is written once: prompts, reply schemas and the labelling app's guidelines show it. The labels of a
+type exclude each other, and every text has one of them.
 """
 
 from __future__ import annotations
 
+from ..records.assignments import NuggetSupport
+from ..records.instruments.rubrics import CriterionMatch
 from ..records.rows import Label
-
-
-class NuggetSupport(Label):
-    """How much of a nugget an answer states (arXiv:2411.09607)."""
-
-    NOT_SUPPORT = (
-        "not_support",
-        "the answer neither states nor clearly implies any of the fact, or only contradicts it",
-    )
-    PARTIAL_SUPPORT = (
-        "partial_support",
-        "the answer states or clearly implies some of the fact, but an important part is missing "
-        "or contradicted",
-    )
-    SUPPORT = (
-        "support",
-        "the answer states or clearly implies every important part of the fact, in any wording",
-    )
-
-
-NUGGET_GAINS = {"not_support": 0.0, "partial_support": 0.5, "support": 1.0}
 
 
 class NuggetMatch(Label):
@@ -35,19 +17,6 @@ class NuggetMatch(Label):
 
     NOT_SUPPORT = "not_support", "an important part of the fact is missing or contradicted"
     SUPPORT = NuggetSupport.SUPPORT.value, NuggetSupport.SUPPORT.meaning
-
-
-class RelevanceGrade(Label):
-    """How well a passage answers a question (arXiv:2406.06519); its values are the grades."""
-
-    UNRELATED = "0", "the passage has nothing to do with the question"
-    RELATED = "1", "the passage is related to the question but does not answer it"
-    PARTLY = (
-        "2",
-        "the passage answers the question, but the answer is incomplete, unclear or hard to find "
-        "among unrelated content",
-    )
-    FULLY = "3", "the passage is mainly about the question and contains a clear and complete answer"
 
 
 class NarrativeGrade(Label):
@@ -58,54 +27,6 @@ class NarrativeGrade(Label):
     ONE = "2", "the passage answers one part in detail"
     SOME = "3", "the passage answers two or three parts in detail"
     MANY = "4", "the passage answers four or more parts in detail"
-
-
-class AnswerGrade(Label):
-    """How well a text answers a question (arXiv:2506.20051); its values are the grades."""
-
-    NONE = "0", "the text does not answer the question at all"
-    HARDLY = "1", "the text answers almost nothing of the question"
-    LITTLE = "2", "the text answers a small part; most of the answer is missing or unclear"
-    PART = (
-        "3",
-        "the text answers a substantial part, but there are noticeable gaps or unclear statements",
-    )
-    MOST = "4", "the text answers most of the question; only minor details are missing or imprecise"
-    ALL = "5", "the text answers the question completely and precisely"
-
-    @classmethod
-    def _missing_(cls, value: object) -> Label | None:
-        """`4` for `"4"`; and no sign is dropped, as the hyphens of other labels are."""
-        text = str(value).strip() if type(value) in (int, str) else None
-        return next((grade for grade in cls if grade.value == text), None)
-
-
-class CitationSupport(Label):
-    """How much of a sentence its cited passage supports (arXiv:2504.15205)."""
-
-    NONE = "none", "the passage supports no claim of the sentence, or the sentence makes no claim"
-    PARTIAL = (
-        "partial",
-        "the passage supports at least one claim of the sentence, and at least one claim is "
-        "missing from the passage or contradicted by it",
-    )
-    FULL = "full", "the sentence makes a claim, and the passage supports every claim of it"
-
-
-class PointEntailment(Label):
-    """Whether a response states a key point, contradicts it or neither (arXiv:2410.23000)."""
-
-    NO = "no", "the response contradicts the key point: the two cannot both be true"
-    NEUTRAL = (
-        "neutral",
-        "the response neither entails nor contradicts the key point; this includes a response "
-        "that states only a part of it or is more general",
-    )
-    YES = (
-        "yes",
-        "the response entails the key point: all of it is stated in any wording, or clearly "
-        "follows from the response",
-    )
 
 
 class PartAnswer(Label):
@@ -121,21 +42,6 @@ class PartAnswer(Label):
         "detailed",
         "the passage answers the part in detail, with facts, reasons or examples",
     )
-
-
-class CriterionMatch(Label):
-    """How far an answer meets a criterion (arXiv:2511.07685)."""
-
-    NOT_MET = (
-        "not_met",
-        "the response gives nothing that the criterion asks for, or all of it incorrectly",
-    )
-    PARTLY = (
-        "partly",
-        "the response gives at least some of what the criterion asks for, but some of it is "
-        "missing, incorrect or too vague",
-    )
-    MET = "met", "the response gives correctly all that the criterion asks for, in any wording"
 
 
 class BinaryCriterionMatch(Label):

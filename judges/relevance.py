@@ -12,9 +12,8 @@ from ..backends.adapter import without
 from ..backends.gateway import Reply
 from ..backends.prompt import Scorer, Twin
 from ..backends.reply import Graded
-from ..records.labels.cells import RELEVANCE_KEY
+from ..records.labels.relevance import RELEVANCE_KIND, RelevanceGrade
 from .items import ItemJudge
-from .labels import RelevanceGrade
 from .lexical import nuggets_and_citations as lexical
 from .lexical.overlap import weighted_overlap
 
@@ -49,15 +48,15 @@ class RelevanceJudge(ItemJudge):
     version = "3"
     name = "relevance"
     kind = "relevance"
-    key = RELEVANCE_KEY
+    key = RELEVANCE_KIND.key
     inputs: tuple[str, ...] = ("question", "passage")
     optional: tuple[str, ...] = ("title",)
     source = "passage"
     quotable: Mapping[str, str] = {"passage": "question"}
     answer_type = int
     predictor, output = "judge", "grade"
-    scale: tuple[str, ...] = ("0", "1", "2", "3")
-    gains: Mapping[str, float] = {"0": 0.0, "1": 1 / 3, "2": 2 / 3, "3": 1.0}
+    scale: tuple[str, ...] = RELEVANCE_KIND.labels
+    gains: Mapping[str, float] = RELEVANCE_KIND.gains
     best_reply: Any = 3
     overlap = staticmethod(weighted_overlap)
     twins: Mapping[str, Twin] = {"judge": lexical.judge_relevance}

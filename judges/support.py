@@ -9,10 +9,8 @@ import dspy
 
 from ..backends.adapter import without
 from ..backends.prompt import Scorer, Twin
-from ..records.labels.cells import SUPPORT_KEY, SUPPORT_SCALE
-from ..records.support import SUPPORT_WEIGHTS
+from ..records.support import SUPPORT_KIND, CitationSupport
 from .items import ItemJudge
-from .labels import CitationSupport
 from .lexical import nuggets_and_citations as lexical
 from .lexical.overlap import weighted_overlap
 
@@ -50,15 +48,15 @@ class SupportJudge(ItemJudge):
     version = "3"
     name = "support"
     kind = "support"
-    key = SUPPORT_KEY
+    key = SUPPORT_KIND.key
     inputs = ("sentence", "passage")
     optional: tuple[str, ...] = ("title",)
     source = "passage"
     quotable: Mapping[str, str] = {"passage": "sentence", "sentence": "passage"}
     answer_type = CitationSupport
     predictor, output = "judge", "verdict"
-    scale = SUPPORT_SCALE
-    gains: Mapping[str, float] = {str(label): gain for label, gain in SUPPORT_WEIGHTS.items()}
+    scale = SUPPORT_KIND.labels
+    gains: Mapping[str, float] = SUPPORT_KIND.gains
     overlap = staticmethod(weighted_overlap)
     twins: Mapping[str, Twin] = {"judge": lexical.judge_support}
     scorers: Mapping[str, Scorer] = {"judge": lexical.score_support}

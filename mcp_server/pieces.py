@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..judges.labels import CriterionMatch, NuggetSupport, PointEntailment
 from ..programs.protocols.pieces import POINTS
+from ..records.assignments import NuggetSupport
+from ..records.instruments.rubrics import CriterionMatch
+from ..records.key_points import PointEntailment
 from .replies import Piece, Quote, Unjudged
 
 _STATED = (NuggetSupport.SUPPORT, PointEntailment.YES, CriterionMatch.MET)

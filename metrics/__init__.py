@@ -10,7 +10,7 @@ importing this package costs next to nothing; the modules that hold arrays are i
 for intervals `bootstrap`, `agreement.intervals`, `order.intervals`; for what a context answers of a
 report's sub-questions `coverage`, `required`, `alpha_ndcg`.
 
-Imports nothing else of ours; every folder but records and backends may import it.
+Imports nothing else of ours; every folder may import it.
 """
 
 from .agreement.annotators import PairwiseKappa, Reliability, pairwise_kappa, reliability

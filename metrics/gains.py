@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 
 SHARE = "share_"  # in front of a label: the measure of how many items have it
 
-# arXiv:2411.09607: the six nugget scores; arXiv:2504.15205: the two support scores.
-_NUGGET = {"not_support": 0.0, "partial_support": 0.5, "support": 1.0}
-_NUGGET_STRICT = {"not_support": 0.0, "partial_support": 0.0, "support": 1.0}
-_SUPPORT = {"none": 0.0, "partial": 0.5, "full": 1.0}
-_SUPPORT_HARD = {"none": 0.0, "partial": 0.0, "full": 1.0}
+# arXiv:2411.09607, the six nugget scores; arXiv:2504.15205, section 3, the two support scores.
+NUGGET = {"not_support": 0.0, "partial_support": 0.5, "support": 1.0}
+NUGGET_STRICT = {"not_support": 0.0, "partial_support": 0.0, "support": 1.0}
+SUPPORT = {"none": 0.0, "partial": 0.5, "full": 1.0}
+SUPPORT_HARD = {"none": 0.0, "partial": 0.0, "full": 1.0}
+# arXiv:2410.23000: entailed, and nothing else.
+ENTAILMENT = {"no": 0.0, "neutral": 0.0, "yes": 1.0}
+CLAIM = {"no": 0.0, "yes": 1.0}
 
 NUGGET_WEIGHTS: dict[str, dict[str | None, float]] = {
     "A": {"vital": 1.0, "okay": 1.0, None: 1.0},
@@ -20,11 +23,11 @@ NUGGET_WEIGHTS: dict[str, dict[str | None, float]] = {
 NUGGET_GAINS: dict[str, dict[str, float]] = {
     measure: gains
     for family in NUGGET_WEIGHTS
-    for measure, gains in ((family, _NUGGET), (f"{family}_strict", _NUGGET_STRICT))
+    for measure, gains in ((family, NUGGET), (f"{family}_strict", NUGGET_STRICT))
 }
 SUPPORT_GAINS: dict[str, dict[str, float]] = {
     f"support_{share}{suffix}": gains
-    for suffix, gains in (("", _SUPPORT), ("_all", _SUPPORT), ("_hard", _SUPPORT_HARD))
+    for suffix, gains in (("", SUPPORT), ("_all", SUPPORT), ("_hard", SUPPORT_HARD))
     for share in ("precision", "recall")
 }
 

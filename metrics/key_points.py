@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from itertools import chain
 from statistics import quantiles
 
+from .gains import CLAIM, ENTAILMENT
 from .means import mean_over_topics
 from .order.correlation import spearman
 from .value import UNDEFINED, Value
 
 KEY_POINT_MEASURES = ("KPR", "KPP", "KPF")
-
-_STATES = {"yes": 1.0, "neutral": 0.0, "no": 0.0}  # arXiv:2410.23000: entailed, and nothing else
-_CLAIM_STATES = {"yes": 1.0, "no": 0.0}
 
 
 def key_point_recall(labels: Sequence[str | None]) -> Value:
@@ -35,7 +33,7 @@ def key_point_recall(labels: Sequence[str | None]) -> Value:
     >>> key_point_recall(["yes", "neutral", "no", None])
     Value(value=0.3333333333333333, n=3, n_unjudged=1, low=0.25, high=0.5)
     """
-    return _share(labels, _STATES, "labels")
+    return _share(labels, ENTAILMENT, "labels")
 
 
 def key_point_precision(claims: Sequence[str | None] | None) -> Value:
@@ -58,7 +56,7 @@ def key_point_precision(claims: Sequence[str | None] | None) -> Value:
     """
     if claims is None:
         return Value(None, n=0, n_unjudged=1, low=0.0, high=1.0)
-    return _share(claims, _CLAIM_STATES, "claims")
+    return _share(claims, CLAIM, "claims")
 
 
 def key_point_f1(recall: Value, precision: Value) -> Value:

@@ -4,18 +4,10 @@ import math
 import operator
 from collections.abc import Mapping, Sequence
 
+from .gains import NUGGET, NUGGET_GAINS, NUGGET_WEIGHTS
 from .value import UNDEFINED, Value
 
 NUGGET_MEASURES = ("A", "A_strict", "V", "V_strict", "W", "W_strict")
-
-# arXiv:2411.09607: what a label earns, and what a nugget is worth in each family of scores.
-_GAIN = {"support": 1.0, "partial_support": 0.5, "not_support": 0.0}
-_STRICT_GAIN = {"support": 1.0, "partial_support": 0.0, "not_support": 0.0}
-_WEIGHT: dict[str, dict[str | None, float]] = {
-    "A": {"vital": 1.0, "okay": 1.0, None: 1.0},
-    "V": {"vital": 1.0, "okay": 0.0, None: 0.0},
-    "W": {"vital": 1.0, "okay": 0.5, None: 0.0},
-}
 
 
 def weighted_recall(
@@ -72,10 +64,9 @@ def nugget_scores(
     """
     _check_nuggets(labels, importances)
     scores = {}
-    for family, weight in _WEIGHT.items():
-        weights = [weight[importance] for importance in importances]
-        for measure, gain in ((family, _GAIN), (f"{family}_strict", _STRICT_GAIN)):
-            scores[measure] = _score(labels, weights, gain)
+    for measure, gains in NUGGET_GAINS.items():
+        weight = NUGGET_WEIGHTS[measure.removesuffix("_strict")]
+        scores[measure] = _score(labels, [weight[importance] for importance in importances], gains)
     return scores
 
 
@@ -110,7 +101,7 @@ def _check_nuggets(labels: Sequence[str | None], importances: Sequence[str | Non
     if len(labels) != len(importances):
         raise ValueError(f"{len(labels)} labels for {len(importances)} importances")
     for i, (label, importance) in enumerate(zip(labels, importances, strict=True)):
-        if label is not None and label not in _GAIN:
-            raise ValueError(f"labels[{i}] is {label!r}, wanted one of {list(_GAIN)} or None")
-        if importance not in _WEIGHT["A"]:
+        if label is not None and label not in NUGGET:
+            raise ValueError(f"labels[{i}] is {label!r}, wanted one of {list(NUGGET)} or None")
+        if importance not in NUGGET_WEIGHTS["A"]:
             raise ValueError(f"importances[{i}] is {importance!r}, wanted vital, okay or None")

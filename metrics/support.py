@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 
+from .gains import SUPPORT, SUPPORT_HARD
 from .value import Value
 
 SUPPORT_MEASURES = (
@@ -14,8 +15,6 @@ SUPPORT_MEASURES = (
     "support_recall_hard",
 )
 
-_GAIN = {"full": 1.0, "partial": 0.5, "none": 0.0}  # arXiv:2504.15205, section 3
-_HARD_GAIN = {"full": 1.0, "partial": 0.0, "none": 0.0}
 _NOTHING_EARNED = Value(value=0.0, n=0, n_unjudged=0, low=0.0, high=0.0)
 
 
@@ -55,10 +54,10 @@ def support_scores(sentences: Sequence[Sequence[str | None]]) -> dict[str, Value
     """
     _check(sentences)
     first = [labels[:1] for labels in sentences]
-    by_first = _precision_and_recall(first, _GAIN)
-    hard = _precision_and_recall(first, _HARD_GAIN)
+    by_first = _precision_and_recall(first, SUPPORT)
+    hard = _precision_and_recall(first, SUPPORT_HARD)
     has_more = any(len(labels) > 1 for labels in sentences)
-    by_all = _precision_and_recall(sentences, _GAIN) if has_more else by_first
+    by_all = _precision_and_recall(sentences, SUPPORT) if has_more else by_first
     return dict(zip(SUPPORT_MEASURES, (*by_first, *by_all, *hard), strict=True))
 
 
@@ -105,6 +104,6 @@ def _check(sentences: Sequence[Sequence[str | None]]) -> None:
         if isinstance(labels, str):
             raise ValueError(f"sentences[{i}] is the string {labels!r}, wanted a list of labels")
         for j, label in enumerate(labels):
-            if label is not None and label not in _GAIN:
-                wanted = f"one of {list(_GAIN)} or None"
+            if label is not None and label not in SUPPORT:
+                wanted = f"one of {list(SUPPORT)} or None"
                 raise ValueError(f"sentences[{i}][{j}] is {label!r}, wanted {wanted}")

@@ -13,8 +13,8 @@ from ..backends.config import ModelConfig
 from ..backends.errors import EndpointFailed, EndpointRefused, EndpointUnusable, JudgeError
 from ..backends.loop import run_sync
 from ..judges import SupportJudge, Verdict
-from ..judges.labels import CitationSupport
 from ..records.judgements import Provenance
+from ..records.support import CitationSupport
 from ..views.numbers import format_money
 from ..views.table import Column, Kind, Row, Table, View
 from .config.sections import Config

@@ -80,7 +80,6 @@ if TYPE_CHECKING:
     from .runs import read_trec_run, write_trec_run
     from .scores import read_scores, score_row, write_scores
     from .support import (
-        SUPPORT_WEIGHTS,
         SupportCitation,
         SupportLabel,
         SupportLabels,
@@ -132,7 +131,6 @@ def __dir__() -> list[str]:
 __all__ = [
     "ASSIGNMENT_LABELS",
     "ENTAILMENT_LABELS",
-    "SUPPORT_WEIGHTS",
     "Answer",
     "AssignedNugget",
     "Assignment",

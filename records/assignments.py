@@ -2,19 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from ..metrics.gains import NUGGET
 from .answers import count_words
+from .labels.declared import Kind, Labelled
 from .nuggets import QUERY_FIELDS, TOPIC_FIELDS, nugget_row, read_nuggets
 from .reading.choosing import Where
 from .reading.fields import Line, as_int, read_lines, show, stem
 from .reading.problems import Problems
-from .rows import Leaning, Nugget, Row
+from .rows import Label, Leaning, Nugget, Row
 
 AssignmentLabel = Literal["support", "partial_support", "not_support"]
 ASSIGNMENT_LABELS: tuple[AssignmentLabel, ...] = get_args(AssignmentLabel)
+
+
+class NuggetSupport(Label):
+    """How much of a nugget an answer states (arXiv:2411.09607)."""
+
+    NOT_SUPPORT = (
+        "not_support",
+        "the answer neither states nor clearly implies any of the fact, or only contradicts it",
+    )
+    PARTIAL_SUPPORT = (
+        "partial_support",
+        "the answer states or clearly implies some of the fact, but an important part is missing "
+        "or contradicted",
+    )
+    SUPPORT = (
+        "support",
+        "the answer states or clearly implies every important part of the fact, in any wording",
+    )
 
 
 class AssignedNugget(Leaning):
@@ -131,3 +151,33 @@ def _length(line: Line, text: str) -> int | None:
         what = f"response_length is {show(written)}, the answer has {counted} words"
         line.keep("response_length", f"{what}; counted again")
     return counted
+
+
+def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+    for line, assignment in assignments_with_lines(lines):
+        for assigned in assignment.nuggets:
+            cell = (assignment.topic_id, assignment.run_id, assigned.nugget.id)
+            yield line, cell, assigned.label, assigned.sure()
+
+
+def _is_assigned(row: Mapping[str, Any]) -> bool:
+    if "nuggets" not in row:
+        return False
+    nuggets = row["nuggets"] if isinstance(row["nuggets"], list) else []
+    is_labelled = any(isinstance(one, dict) and "assignment" in one for one in nuggets)
+    return is_labelled or "run_id" in row
+
+
+NUGGET_KIND = Kind(
+    name="nuggets",
+    key=("topic_id", "run_id", "nugget_id"),
+    scale=NuggetSupport,
+    gains=NUGGET,
+    judge="assigner",
+    rows="assignments",
+    read=_labelled,
+    files={
+        "assignments": _is_assigned,
+        "nuggets": lambda row: not row.keys().isdisjoint(("nuggets", "claim_bank", "nugget_bank")),
+    },
+)

@@ -6,16 +6,34 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from ..metrics.gains import ENTAILMENT
 from .evidence import Evidence, all_quoted, read_evidence
+from .labels.declared import Kind, Labelled
 from .nuggets import QUERY_FIELDS, TOPIC_FIELDS
 from .reading.fields import Line, as_id, read_lines, show
 from .reading.problems import Problems
-from .rows import Explained, KeyPoint, KeyPointSet, Leaning, Row, key_point_ids
+from .rows import Explained, KeyPoint, KeyPointSet, Label, Leaning, Row, key_point_ids
 
 EntailmentLabel = Literal["no", "neutral", "yes"]
 ENTAILMENT_LABELS: tuple[EntailmentLabel, ...] = get_args(EntailmentLabel)  # arXiv:2410.23000
 ClaimLabel = Literal["no", "yes"]
 CLAIM_LABELS: tuple[ClaimLabel, ...] = get_args(ClaimLabel)
+
+
+class PointEntailment(Label):
+    """Whether a response states a key point, contradicts it or neither (arXiv:2410.23000)."""
+
+    NO = "no", "the response contradicts the key point: the two cannot both be true"
+    NEUTRAL = (
+        "neutral",
+        "the response neither entails nor contradicts the key point; this includes a response "
+        "that states only a part of it or is more general",
+    )
+    YES = (
+        "yes",
+        "the response entails the key point: all of it is stated in any wording, or clearly "
+        "follows from the response",
+    )
 
 
 class Entailment(Leaning):
@@ -277,3 +295,24 @@ def _claims(items: list[Line]) -> Iterator[Claim]:
             yield Claim(text=text, label=item.label("label", CLAIM_LABELS), **item.why())
         elif text is not None:
             item.skip("empty_claim", f"{item.name('text')} is empty, wanted a claim")
+
+
+def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+    for line, one in entailments_with_lines(lines):
+        yield line, (one.topic_id, one.run_id, one.key_point_id), one.label, one.sure()
+
+
+KEY_POINT_KIND = Kind(
+    name="keypoints",
+    key=("topic_id", "run_id", "key_point_id"),
+    scale=PointEntailment,
+    gains=ENTAILMENT,
+    judge="entailment",
+    rows="entailments",
+    read=_labelled,
+    files={
+        "key_points": lambda row: "key_points" in row,
+        "claims": lambda row: row.keys() >= {"claims", "run_id"},
+        "entailments": lambda row: row.keys() >= {"label", "key_point_id", "is_quoted"},
+    },
+)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
-from itertools import zip_longest
+from dataclasses import replace
+from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from .labels.declared import Kind, Labelled
 from .questions import MOST_COLUMNS, TOPIC_FIELDS
 from .reading.fields import Line, as_int, read_lines
 from .reading.problems import Problems
-from .rows import QuestionSet
+from .rows import Label, QuestionSet
 
 HIGHEST_RATING = 5
 UNPARSED = -1  # the judge's reply was unreadable
@@ -23,6 +25,26 @@ TEXT_ID_FIELDS = ("docid", "pid", "document", "passage_id", "report_id")
 ALIGNED, BY_INDEX = "rating", "relevances"  # as long as the questions; column -> rating
 LISTS = (ALIGNED, "ratings", BY_INDEX)
 WANTED = f"0 to {HIGHEST_RATING}, -1, -2 or null"
+
+
+class AnswerGrade(Label):
+    """How well a text answers a question (arXiv:2506.20051); its values are the grades."""
+
+    NONE = "0", "the text does not answer the question at all"
+    HARDLY = "1", "the text answers almost nothing of the question"
+    LITTLE = "2", "the text answers a small part; most of the answer is missing or unclear"
+    PART = (
+        "3",
+        "the text answers a substantial part, but there are noticeable gaps or unclear statements",
+    )
+    MOST = "4", "the text answers most of the question; only minor details are missing or imprecise"
+    ALL = "5", "the text answers the question completely and precisely"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Label | None:
+        """`4` for `"4"`; and no sign is dropped, as the hyphens of other labels are."""
+        text = str(value).strip() if type(value) in (int, str) else None
+        return next((grade for grade in cls if grade.value == text), None)
 
 
 class WithLine(NamedTuple):
@@ -201,3 +223,25 @@ def topics_of(passage_id: str, topics: Container[str]) -> Iterator[str]:
         if passage_id[:colon] in topics:
             yield passage_id[:colon]
         colon = passage_id.find(":", colon + 1)
+
+
+def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+    rest = iter(lines)
+    if (first := next(rest, None)) is None:
+        return
+    for topic_id, texts in ratings_with_lines(chain([first], rest)).items():
+        for name, rated in texts.items():
+            line = replace(first, number=rated.line)
+            for column, rating in enumerate(rated.ratings):
+                yield line, (topic_id, name, str(column)), str(rating) if rating >= 0 else None, {}
+
+
+RATING_KIND = Kind(
+    name="ratings",
+    key=("topic_id", "passage_id", "question_id"),
+    scale=AnswerGrade,
+    gains={grade.value: int(grade) / HIGHEST_RATING for grade in AnswerGrade},
+    judge="answerability",
+    rows="ratings",
+    read=_labelled,
+)

@@ -8,15 +8,15 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
 
+from ..metrics.gains import SUPPORT as GAINS
+from .labels.declared import Kind, Labelled
 from .reading.choosing import Where
 from .reading.fields import Line, as_int, read_lines, show
 from .reading.problems import Problems
-from .rows import Leaning, Row
+from .rows import Label, Leaning, Row
 
 SupportLabel = Literal["full", "partial", "none"]
 
-# Credit of a label: arXiv:2504.15205, weighted precision and recall.
-SUPPORT_WEIGHTS: dict[SupportLabel, float] = {"full": 1.0, "partial": 0.5, "none": 0.0}
 _SPELLINGS: dict[str, SupportLabel | None] = {
     "2": "full",
     "full": "full",
@@ -30,6 +30,18 @@ _SPELLINGS: dict[str, SupportLabel | None] = {
     "no_support": "none",
     "-1": None,
 }
+
+
+class CitationSupport(Label):
+    """How much of a sentence its cited passage supports (arXiv:2504.15205)."""
+
+    NONE = "none", "the passage supports no claim of the sentence, or the sentence makes no claim"
+    PARTIAL = (
+        "partial",
+        "the passage supports at least one claim of the sentence, and at least one claim is "
+        "missing from the passage or contradicted by it",
+    )
+    FULL = "full", "the sentence makes a claim, and the passage supports every claim of it"
 
 
 class SupportCitation(Leaning):
@@ -127,7 +139,7 @@ def support_row(
         "citation": citation,
         "rank": rank,
         "label": label,
-        "weight": None if label is None else SUPPORT_WEIGHTS[label],
+        "weight": None if label is None else GAINS[label],
         **leaning,
     }
 
@@ -236,3 +248,29 @@ class _Group:
             for number, ranked in sorted(self.citations.items())
         ]
         return _labels_of(*self.key, sentences)
+
+
+def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+    for line, answer in support_with_lines(lines):
+        for sentence in answer.sentences:
+            for citation in sentence.citations:
+                cell = (answer.topic_id, answer.run_id, str(sentence.id), citation.passage_id)
+                yield line, cell, citation.label, citation.sure()
+
+
+SUPPORT_KIND = Kind(
+    name="support",
+    key=("topic_id", "run_id", "sentence_id", "passage_id"),
+    scale=CitationSupport,
+    gains=GAINS,
+    judge="support",
+    rows="support",
+    read=_labelled,
+    files={
+        "support": lambda row: (
+            isinstance(row.get("sentences"), list) or row.keys() >= {"sentence", "citation"}
+        ),
+        "support_judgments": lambda row: row.keys() >= {"support_label", "citation"},
+    },
+    spell=lambda written, scale: support_label(written),
+)

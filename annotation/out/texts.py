@@ -6,7 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...records.labels.cells import KEYS, Cell
+from ...records.labels.cells import Cell
+from ...records.labels.declared import find_kind
 from ...records.reading.problems import InputError, Problems
 from ..store.kinds import Kind
 from ..store.sources import sources
@@ -68,10 +69,10 @@ def beside(kind: Kind, cells: Collection[Cell], task: Task | None, problems: Pro
     Raises: InputError for labels of items, whose ids only their results can name.
     """
     if task is None:
-        if kind not in KEYS:
+        if (declared := find_kind(kind)) is None:
             what = "their ids are named by the results, give --results"
             raise InputError(f"labels of {kind}: {what}")
-        return Beside(KEYS[kind], {})
+        return Beside(declared.key, {})
     task_cells = set(task.cells)
     task.expect([cell for cell in cells if cell in task_cells])
     texts: dict[Cell, dict[str, str]] = {}

@@ -10,7 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import get_args
 
 from ...programs.analysis.cell_texts import TEXTS, wanted_texts
 from ...programs.build.verification import SCALE
@@ -18,7 +17,8 @@ from ...programs.engine.folders.inputs import inputs_of
 from ...programs.engine.results import MANIFEST
 from ...programs.protocols.judged_files import judged_file, kinds_in, scale_in, scale_of
 from ...records.evidence import text_hash
-from ...records.labels.cells import Cell, LabelFile, LabelKind, check_same_things
+from ...records.labels.cells import Cell, LabelFile, check_same_things
+from ...records.labels.declared import kinds
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
 from ...records.reading.digests import hash_of
@@ -236,7 +236,7 @@ def _judged_kind(path: Path, kind: Kind) -> str:
     """The kind of judgements that people label as this: items may be those of any own program."""
     if kind != "items" or not path.is_dir() or kind in kinds_in(path):
         return kind
-    label_kinds = get_args(LabelKind)
+    label_kinds = kinds()
     own = (each for each in kinds_in(path) if each not in label_kinds and scale_in(path, kind=each))
     return next(own, kind)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 
 from ...programs.analysis.cell_texts import OPTIONAL, REMARKS, cell_texts, wanted_texts
-from ...records.labels.cells import Cell, LabelKind
+from ...records.labels.cells import Cell
 from ...records.reading.problems import InputError, Problems
 
 MOST = 50_000  # cells whose texts are read at a time: a reading costs a look at every file
@@ -25,9 +25,7 @@ class TextReader:
         problems: takes what is wrong with the files that have the texts.
     """
 
-    def __init__(
-        self, path: Path, kind: LabelKind, cells: Sequence[Cell], problems: Problems
-    ) -> None:
+    def __init__(self, path: Path, kind: str, cells: Sequence[Cell], problems: Problems) -> None:
         self._path, self._kind, self._problems = path, kind, problems
         self._needed = [name for name in wanted_texts(path, kind) if name not in OPTIONAL]
         self._batches: list[dict[Cell, Texts]] = []

@@ -14,17 +14,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...judges.labels import (
-    AnswerGrade,
-    CitationSupport,
-    CriterionMatch,
-    NarrativeGrade,
-    NuggetSupport,
-    PointEntailment,
-    RelevanceGrade,
-)
+from ...judges.labels import NarrativeGrade
+from ...records.assignments import NuggetSupport
 from ...records.evidence import text_hash
+from ...records.instruments.rubrics import CriterionMatch
+from ...records.key_points import PointEntailment
+from ...records.labels.relevance import RelevanceGrade
+from ...records.ratings import AnswerGrade
 from ...records.rows import Label
+from ...records.support import CitationSupport
 from ..store.kinds import Kind
 
 TELL = "Where you cannot decide, say so (cannot tell): a guess is counted as your judgement."

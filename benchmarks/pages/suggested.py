@@ -18,9 +18,10 @@ from nuggetjudge.judges import SupportJudge
 from nuggetjudge.metrics.bootstrap import Interval
 from nuggetjudge.programs.analysis.evidence.precision import share
 from nuggetjudge.programs.protocols.evidence.program import LEXICAL_WORDS
-from nuggetjudge.records.labels.cells import SUPPORT_SCALE, Cell
+from nuggetjudge.records.labels.cells import Cell
 from nuggetjudge.records.labels.labels import read_labels
 from nuggetjudge.records.reading.problems import Problems
+from nuggetjudge.records.support import SUPPORT_KIND
 
 SHEETS = Path(__file__).with_name("suggestions.csv")
 DRAWS = {"all": ("1", "2", "3"), "sheet 1": ("1",), "sheets 2 and 3": ("2", "3")}
@@ -44,7 +45,7 @@ def sheet_labels(sheets: Sequence[str], path: Path = SHEETS) -> dict[Cell, str]:
     for sheet in sheets:
         problems = Problems()
         for cell, label in read_labels(path, problems, {"sheet": [sheet]}).cells.items():
-            labels[cell] = min(label, labels.get(cell, label), key=SUPPORT_SCALE.index)
+            labels[cell] = min(label, labels.get(cell, label), key=SUPPORT_KIND.labels.index)
         problems.raise_errors()
     return labels
 

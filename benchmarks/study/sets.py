@@ -14,8 +14,9 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from nuggetjudge.records.labels.cells import NUGGET_SCALE, RATING_SCALE, SUPPORT_SCALE
-from nuggetjudge.records.support import SUPPORT_WEIGHTS
+from nuggetjudge.records.assignments import NUGGET_KIND
+from nuggetjudge.records.ratings import RATING_KIND
+from nuggetjudge.records.support import SUPPORT_KIND
 
 ETA = "3"  # the grade from which a text answers a question, arXiv:2506.20051
 ANNOTATORS = ("a1", "a2", "a3")
@@ -124,7 +125,7 @@ def _trec_support(folder: Path) -> Iterator[Item]:
                     "passage_id": f"{row['docid']}:{row['citation_idx']}",
                 },
                 {"sentence": row["sentence"], "passage": passages[row["docid"]]},
-                SUPPORT_SCALE[row["label"]],
+                SUPPORT_KIND.labels[row["label"]],
                 weight=float(row["citation_idx"] == 0),
             )
 
@@ -215,7 +216,7 @@ _GRADES = tuple(Question(f"passage: grade >= {n}", n, n) for n in ("1", "2"))
 _KEY_POINT = Question("key point: stated or not", "1", "yes")
 
 TREC_NUGGETS = JudgedSet(
-    "rag24_nuggets", "assigner", _trec_nuggets, NUGGET_SCALE,
+    "rag24_nuggets", "assigner", _trec_nuggets, NUGGET_KIND.labels,
     (Question("nugget: support or not", "support", "support"),),
     "V_strict", {"support": 1.0, "partial_support": 0.0, "not_support": 0.0},
 )  # fmt: skip
@@ -233,9 +234,9 @@ IKAT_BY_NAME = JudgedSet(
     (_KEY_POINT._replace(text="the same"),), "stated",
 )  # fmt: skip
 TREC_SUPPORT = JudgedSet(
-    "rag24_support from scratch", "support", _trec_support, SUPPORT_SCALE,
+    "rag24_support from scratch", "support", _trec_support, SUPPORT_KIND.labels,
     (Question("citation: full or not", "full", "full"),),
-    "precision of first citations", {str(label): gain for label, gain in SUPPORT_WEIGHTS.items()},
+    "precision of first citations", SUPPORT_KIND.gains,
 )  # fmt: skip
 ATTRIBUTION = JudgedSet("attributionbench", "support", _attribution, BINARY, (_FULL,))
 EXPERTQA = JudgedSet(
@@ -253,7 +254,7 @@ CRUX_PASSAGES = JudgedSet(
     (Question("passage: grade >= 3", "1", ETA),),
 )  # fmt: skip
 CRUX_BY_MODEL = JudgedSet(
-    "crux_duc by a model", "answerability", _rated_by_a_model, RATING_SCALE,
+    "crux_duc by a model", "answerability", _rated_by_a_model, RATING_KIND.labels,
     (Question("passage: grade >= 3", ETA, ETA),),
 )  # fmt: skip
 # In the order of docs/lexical.md.

@@ -18,21 +18,13 @@ from ...metrics.jury.votes import How, combined
 from ...programs.analysis.cell_texts import cell_texts
 from ...programs.engine.manifest import read_manifest
 from ...programs.protocols.judged_files import judged_file
-from ...records.labels.cells import Cell, LabelFile, LabelKind
+from ...records.labels.cells import Cell, LabelFile
+from ...records.labels.declared import find_kind
 from ...records.labels.labels import read_labels
 from ...records.labels.run_names import cell_run_aliases, with_run_names
 from ...records.reading.problems import InputError, Problems
 from ..jury.ballots import NONE, Ballots, Codes, read_ballots
 from .costs import dollars
-
-JUDGES: Mapping[LabelKind, str] = {
-    "nuggets": "assigner",
-    "support": "support",
-    "relevance": "relevance",
-    "ratings": "answerability",
-    "keypoints": "entailment",
-    "rubric": "criterion",
-}
 
 
 @dataclass(frozen=True)
@@ -230,11 +222,12 @@ def _file_of(
     return with_run_names(file, cell_run_aliases(ballots.cells, file.cells, file.key_names))
 
 
-def _judge_of(name: str | None, kind: LabelKind, results: Sequence[Path]) -> ItemJudge | None:
+def _judge_of(name: str | None, kind: str, results: Sequence[Path]) -> ItemJudge | None:
     """The lexical judge of such items; None where nothing says which judge it was."""
-    if name is None and kind not in JUDGES:
+    declared = find_kind(kind)
+    name = name or (declared.judge if declared is not None else "")
+    if not name:
         return None
-    name = name or JUDGES[kind]
     if name in item_judges():
         kind_of_judge = kind_of(name)
         assert kind_of_judge is not None
@@ -248,7 +241,7 @@ def _judge_of(name: str | None, kind: LabelKind, results: Sequence[Path]) -> Ite
 
 
 def _texts(
-    judge: ItemJudge, kind: LabelKind, cells: Sequence[Cell], paths: Sequence[Path]
+    judge: ItemJudge, kind: str, cells: Sequence[Cell], paths: Sequence[Path]
 ) -> dict[Cell, dict[str, str]]:
     """The inputs of the judge by cell, {} unless one of the files has them for every cell."""
     for path in dict.fromkeys(paths):

@@ -36,7 +36,6 @@ def evidence(
     from ...programs.analysis.evidence.refinding import refound
     from ...programs.analysis.tables.evidence import evidence_view
     from ...programs.protocols.evidence.program import FILE
-    from ...records.labels.cells import SUPPORT_KEY
     from ...records.labels.labels import read_labels
     from ...records.reading.problems import InputError, Problems
 
@@ -44,7 +43,7 @@ def evidence(
     labels_by_cell: dict[Any, str] = {}
     for path in labels:
         label_file = read_labels(path, problems)
-        if label_file.kind != "support" or label_file.key_names != SUPPORT_KEY:
+        if label_file.kind != "support":
             raise InputError(f"{path}: labels of {label_file.kind}, wanted those of citations")
         labels_by_cell |= label_file.cells
     problems.raise_errors()

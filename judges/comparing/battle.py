@@ -9,7 +9,7 @@ import dspy
 
 from ...backends.adapter import SETTING
 from ...backends.prompt import Scorer, Twin
-from ...records.instruments.battles import BATTLE_KEY
+from ...records.tools.battles import BATTLE_KIND
 from ..items import ItemJudge
 from ..labels import Preference
 from ..lexical import ranking as lexical_ranking
@@ -46,7 +46,7 @@ class BattleJudge(ItemJudge):
     version = "2"
     name = "battle"
     kind = "battles"
-    key = BATTLE_KEY
+    key = BATTLE_KIND.key
     inputs = ("question", "answer_a", "answer_b")
     optional: tuple[str, ...] = ("criteria",)
     source = "answer_a"

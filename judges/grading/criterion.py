@@ -9,10 +9,10 @@ import dspy
 
 from ...backends.prompt import Scorer, Twin
 from ...backends.reply import KeyedBy
-from ...metrics.instruments.rubrics import CRITERION_GAINS
-from ...records.labels.cells import CRITERION_KEY
+from ...records.instruments.rubrics import CriterionMatch
+from ...records.tools.rubric_verdicts import CRITERION_KIND
 from ..items import ItemJudge
-from ..labels import BinaryCriterionMatch, CriterionMatch
+from ..labels import BinaryCriterionMatch
 from ..lexical import criteria as lexical
 from ..lexical.overlap import weighted_overlap
 
@@ -63,7 +63,7 @@ class CriterionJudge(ItemJudge):
     version = "2"
     name = "criterion"
     kind = "rubric"
-    key = CRITERION_KEY
+    key = CRITERION_KIND.key
     inputs = ("question", "response", "criterion")
     source = "response"
     quotable: Mapping[str, str] = {"response": "criterion"}
@@ -80,7 +80,7 @@ class CriterionJudge(ItemJudge):
         self._take_window(window)
         self.grade = dspy.Predict(self.signature)
         self.scale = tuple(label.value for label in self.answer_type)
-        self.gains = {name: CRITERION_GAINS[name] for name in self.scale}
+        self.gains = {name: CRITERION_KIND.gains[name] for name in self.scale}
 
     async def decide(  # type: ignore[override]
         self, *, question: str, response: str, criteria: Sequence[str]

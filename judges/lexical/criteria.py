@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from ..labels import BinaryCriterionMatch, CriterionMatch
+from ...records.instruments.rubrics import CriterionMatch
+from ..labels import BinaryCriterionMatch
 from .nuggets_and_citations import NUGGET_FULL, NUGGET_PARTIAL, content_words, recall, stem
 from .segments import sentences
 

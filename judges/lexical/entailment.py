@@ -12,7 +12,8 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
-from ..labels import ClaimMatch, PointEntailment, PointUse
+from ...records.key_points import PointEntailment
+from ..labels import ClaimMatch, PointUse
 from .answers import subject_words
 from .nuggets_and_citations import content_words, recall
 from .segments import sentences

@@ -21,8 +21,10 @@ from typing import Any
 
 import Stemmer
 
+from ...records.assignments import NuggetSupport
 from ...records.rows import Importance
-from ..labels import CitationSupport, NuggetMatch, NuggetSupport
+from ...records.support import CitationSupport
+from ..labels import NuggetMatch
 from .clauses import statements
 
 # Share of a nugget's content words that an answer must hold.

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
 from ...records.assignments import assignments_with_lines
-from ...records.labels.cells import Cell, LabelKind
+from ...records.labels.cells import Cell
 from ...records.labels.kinds import file_kind
 from ...records.labels.label_rows import KEY_FIELDS, csv_lines
 from ...records.nuggets import read_nuggets
@@ -45,7 +45,7 @@ _CITED = {"sentence": ("text",), "title": ("title",), "passage": ("passage",)}
 _WITHOUT_QUOTE = {name: fields for name, fields in REMARKS.items() if name != "quote"}
 
 
-def shown_texts(path: Path, kind: LabelKind, texts_of_cells: Iterable[Texts]) -> tuple[str, ...]:
+def shown_texts(path: Path, kind: str, texts_of_cells: Iterable[Texts]) -> tuple[str, ...]:
     """The texts that a person is shown of cells, in order, of those that are known.
 
     Titles and sub-narratives are among them where a cell has some.
@@ -56,7 +56,7 @@ def shown_texts(path: Path, kind: LabelKind, texts_of_cells: Iterable[Texts]) ->
     return tuple(name for name in TEXTS if name in names)
 
 
-def wanted_texts(path: Path, kind: LabelKind) -> tuple[str, ...]:
+def wanted_texts(path: Path, kind: str) -> tuple[str, ...]:
     """The texts that a person needs of a cell of this kind, in order; () where that is not known.
 
     Those of `OPTIONAL` are among them, though a cell need not have them.
@@ -69,7 +69,7 @@ def wanted_texts(path: Path, kind: LabelKind) -> tuple[str, ...]:
 
 
 def cell_texts(
-    path: Path, kind: LabelKind, cells: Collection[Cell], problems: Problems
+    path: Path, kind: str, cells: Collection[Cell], problems: Problems
 ) -> dict[Cell, Texts]:
     """The names of `TEXTS` and `REMARKS` that are known of these cells, each with its text.
 
@@ -136,9 +136,7 @@ def _of_support(lines: Iterator[Line]) -> CellTexts:
                 yield cell, {**texts, **_named(citation, REMARKS)}
 
 
-def _of_inputs(
-    folder: Path, kind: LabelKind, wanted: Collection[Cell], problems: Problems
-) -> CellTexts:
+def _of_inputs(folder: Path, kind: str, wanted: Collection[Cell], problems: Problems) -> CellTexts:
     """The texts of a results folder's cells in the files that were judged."""
     try:
         config = inputs_of(folder).checked("its texts are not shown")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...records.labels.cells import Cell, LabelKind
+from ...records.labels.cells import Cell
 from ...records.reading.problems import Problems
 from ..scoring.judged_items import read_items
 
@@ -17,7 +17,7 @@ WEIGHING = ("assignments", "support")  # kinds of files that tell what an item w
 MEASURES = ("V_strict", "A_strict", "support_precision")  # the first that there is
 
 
-def influence(path: Path, kind: LabelKind, cells: Sequence[Cell]) -> NDArray[np.float64]:
+def influence(path: Path, kind: str, cells: Sequence[Cell]) -> NDArray[np.float64]:
     """(n_cells,) w / (w + gap), in [0, 1]: by one label towards the next run on the leaderboard.
 
     w is how much the run's mean moves when the cell's label goes from worst to best, gap how far

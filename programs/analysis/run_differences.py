@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 
-from ...records.labels.cells import Cell, LabelKind
+from ...records.labels.cells import Cell
+from ...records.labels.declared import kinds
 from ...records.reading.problems import InputError, Problems
 from ..protocols.coverage.files import read_coverage
 from ..protocols.coverage.topic import TopicView
@@ -90,13 +91,13 @@ def judgement_differences(
         `labels` and `other_labels`, how often each was given, over all and of each topic.
     """
     differences: list[dict[str, Any]] = []
-    kinds = [kind for kind in kinds_in(path) if kind in get_args(LabelKind)]
+    kinds = [kind for kind in kinds_in(path) if kind in kinds()]
     for kind in kinds:
         if kind == "ratings":
             differences += _questions(path, run_id, other_run_id)
             continue
         try:
-            items = read_items(path, kind, Problems())  # type: ignore[arg-type]
+            items = read_items(path, kind, Problems())
         except InputError as error:
             what = f"{kind} are not compared: {str(error).splitlines()[0]}"
             problems.skip(path, 0, "not_compared", what)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import get_args
 
-from ...records.labels.cells import LabelKind, known_scale
+from ...records.labels.cells import known_scale
+from ...records.labels.declared import kinds
 from ...records.reading.problems import InputError
 from ..engine.manifest import read_manifest
 from .item_scores import ItemScale
@@ -29,7 +29,7 @@ def judged_by(folder: Path, kind: str) -> Program | None:
             judge, may have any ids, so labels of any kind may belong to them.
     """
     present = [one for one in programs() if (folder / one.judged).is_file()]
-    label_kinds = get_args(LabelKind)
+    label_kinds = kinds()
     of_kind = [one for one in present if one.kind == kind]
     if kind in label_kinds:
         of_kind += [one for one in present if one.kind not in label_kinds]
@@ -90,7 +90,7 @@ def scale_of(*paths: Path, kind: str | None = None) -> tuple[str, ...] | None:
     return item_scale.labels if item_scale is not None else None
 
 
-def are_ordered(kind: LabelKind, scale: Sequence[str], *paths: Path) -> bool:
+def are_ordered(kind: str, scale: Sequence[str], *paths: Path) -> bool:
     """Whether one label of this scale is better than another.
 
     Args:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...metrics.gains import expected_gain
-from ...records.labels.cells import Cell, LabelKind
+from ...records.labels.cells import Cell
 
 Floats = NDArray[np.float64]
 ALL = "all"  # the run of items that belong to none, such as passages of a pool
@@ -43,7 +43,7 @@ class Measure:
 class JudgedItems:
     """Every item of a judged file; two citations that ask the same question are one item."""
 
-    kind: LabelKind
+    kind: str
     scale: tuple[str, ...]  # from worst to best
     key_names: tuple[str, ...]
     cells: list[Cell] = field(repr=False)
@@ -138,7 +138,7 @@ class Collected:
 
     def items(
         self,
-        kind: LabelKind,
+        kind: str,
         scale: tuple[str, ...],
         key_names: tuple[str, ...],
         families: Mapping[str, str],
@@ -169,7 +169,7 @@ class Collected:
 
 def equal_items(
     rows: Sequence[tuple[Cell, str, str | None, Mapping[str, float] | None]],
-    kind: LabelKind,
+    kind: str,
     scale: tuple[str, ...],
     key_names: tuple[str, ...],
     gains: Mapping[str, Mapping[str, float]],

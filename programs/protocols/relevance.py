@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, ClassVar
 from ...metrics.instruments.narratives import BEST_GRADE
 from ...records.candidates import read_candidates
 from ...records.instruments.sub_narratives import numbered
-from ...records.labels.cells import RELEVANCE_KEY, Cell
+from ...records.labels.cells import Cell
 from ...records.labels.relevance import (
+    RELEVANCE_KIND,
     RelevanceLabel,
     read_relevance,
     relevance_row,
@@ -104,7 +105,7 @@ class Relevance(Program):
         return ItemScale(
             judge=self.name,
             inputs=NARRATIVE_READS,
-            key=RELEVANCE_KEY,
+            key=RELEVANCE_KIND.key,
             labels=tuple(NARRATIVE_GAINS),
             is_ordered=True,
             gains=NARRATIVE_GAINS,

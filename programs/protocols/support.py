@@ -11,10 +11,11 @@ from ...metrics import Value, support_scores
 from ...metrics.expected import SUFFIX
 from ...metrics.gains import SUPPORT_GAINS
 from ...records.judgements import Reason, Unjudged
-from ...records.labels.cells import SUPPORT_KEY, SUPPORT_SCALE, Cell
+from ...records.labels.cells import Cell
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, Passage, Sentence
 from ...records.support import (
+    SUPPORT_KIND,
     SupportLabels,
     SupportSentence,
     read_support,
@@ -182,7 +183,7 @@ class Support(Program):
                     collected.add(cell, row.run_id, *verdict, weights, is_first=i == 0)
         counted = dict.fromkeys(collected.weights, folder.counted(collected.topics))
         return collected.items(
-            "support", SUPPORT_SCALE, SUPPORT_KEY, families, SUPPORT_GAINS, counted
+            "support", SUPPORT_KIND.labels, SUPPORT_KIND.key, families, SUPPORT_GAINS, counted
         )
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:

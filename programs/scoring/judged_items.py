@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...metrics.gains import label_shares, scale_gains
-from ...records.labels.cells import Cell, LabelKind
+from ...records.labels.cells import Cell
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
 from ...records.labels.relevance import read_relevance
@@ -19,7 +19,7 @@ from ..protocols.table import programs
 
 
 def read_items(
-    path: Path, kind: LabelKind, problems: Problems, topics: Path | None = None
+    path: Path, kind: str, problems: Problems, topics: Path | None = None
 ) -> JudgedItems:
     """The items of a judged file, or of the file of this kind in a results folder.
 

@@ -7,13 +7,12 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...records.assignments import assignments_with_lines
-from ...records.labels.cells import NUGGET_SCALE, SUPPORT_SCALE
+from ...records.assignments import NUGGET_KIND, assignments_with_lines
 from ...records.labels.kinds import file_kind
 from ...records.reading.choosing import Choice, Where
 from ...records.reading.fields import Line, read_lines
 from ...records.reading.problems import InputError, Problems
-from ...records.support import support_with_lines
+from ...records.support import SUPPORT_KIND, support_with_lines
 from .score import check_where
 
 FIRST, EVERY, NUGGETS = "first citations", "citations", "nuggets"
@@ -122,6 +121,6 @@ def _nuggets(lines: Iterable[Line]) -> Iterator[_Judged]:
 
 _Reader = Callable[[Iterable[Line]], Iterator[_Judged]]
 _READERS: dict[str, tuple[_Reader, tuple[str, ...]]] = {
-    "assignments": (_nuggets, NUGGET_SCALE),
-    "support": (_support, SUPPORT_SCALE),
+    "assignments": (_nuggets, NUGGET_KIND.labels),
+    "support": (_support, SUPPORT_KIND.labels),
 }

@@ -13,8 +13,8 @@ VerdictLabel = Literal["loss", "both_bad", "tie", "win"]
 
 # How a run did against its opponent, worst to best, and what that is worth; as Chatbot Arena
 # counts, a tie where both are bad is a tie.
-BATTLE_GAINS: dict[BattleLabel, float] = {"loss": 0.0, "tie": 0.5, "win": 1.0}
-BATTLE_SCALE: tuple[str, ...] = tuple(BATTLE_GAINS)
+BATTLE_GAINS: dict[str, float] = {"loss": 0.0, "tie": 0.5, "win": 1.0}
+BATTLE_SCALE: tuple[BattleLabel, ...] = ("loss", "tie", "win")
 VERDICT_SCALE: tuple[VerdictLabel, ...] = ("loss", "both_bad", "tie", "win")
 BATTLE_KEY = ("topic_id", "run_id", "opponent_id")
 
@@ -141,7 +141,7 @@ def battles_in(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
                 topic_id=topic_id,
                 run_id=run_id,
                 opponent_id=opponent_id,
-                label=line.label("label", tuple(BATTLE_GAINS)),
+                label=line.label("label", BATTLE_SCALE),
                 first=_verdict(line, "first"),
                 second=_verdict(line, "second"),
                 is_forfeit=line.row.get("is_forfeit") is True,

@@ -10,7 +10,7 @@ from typing import Any, Literal, get_args
 from ..nuggets import QUERY_FIELDS, TOPIC_FIELDS
 from ..reading.fields import Line, read_lines, show
 from ..reading.problems import Problems
-from ..rows import Leaning, Row, criterion_ids
+from ..rows import Label, Leaning, Row, criterion_ids
 from .rubric_lint import lint
 
 CriterionLabel = Literal["not_met", "partly", "met"]
@@ -19,6 +19,21 @@ CriterionKind = Literal["binary", "three_way"]
 CRITERION_KINDS: tuple[CriterionKind, ...] = get_args(CriterionKind)
 Tier = Literal["mandatory", "optional"]
 TIERS: tuple[Tier, ...] = get_args(Tier)
+
+
+class CriterionMatch(Label):
+    """How far an answer meets a criterion (arXiv:2511.07685)."""
+
+    NOT_MET = (
+        "not_met",
+        "the response gives nothing that the criterion asks for, or all of it incorrectly",
+    )
+    PARTLY = (
+        "partly",
+        "the response gives at least some of what the criterion asks for, but some of it is "
+        "missing, incorrect or too vague",
+    )
+    MET = "met", "the response gives correctly all that the criterion asks for, in any wording"
 
 
 class Criterion(Row):

@@ -6,59 +6,20 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
-from ..assignments import ASSIGNMENT_LABELS
 from ..instruments.answered import STANDING_LABELS
-from ..instruments.battles import BATTLE_KEY, BATTLE_SCALE
-from ..instruments.rubrics import CRITERION_LABELS
-from ..key_points import ENTAILMENT_LABELS
 from ..reading.fields import show
 from ..reading.problems import InputError, Problems
-from ..support import SUPPORT_WEIGHTS
+from .declared import Cell as Cell
+from .declared import find_kind, kind_named, kinds
 
-Cell = tuple[str, ...]
-LabelKind = Literal[
-    "nuggets", "support", "relevance", "ratings", "keypoints", "rubric", "battles", "other"
-]
 ADJUDICATED = "adjudicated"  # `method` of a label that the adjudicator of a jury gave
 VERIFIED = "verified"  # `method` of a label that was judged once more,
 FIRST, VERIFIER = "first", "verifier"  # and who gave which of its votes
 
-NUGGET_SCALE: tuple[str, ...] = tuple(reversed(ASSIGNMENT_LABELS))
-SUPPORT_SCALE: tuple[str, ...] = tuple(reversed(SUPPORT_WEIGHTS))
-RATING_SCALE = ("0", "1", "2", "3", "4", "5")  # arXiv:2506.20051
-ENTAILMENT_SCALE: tuple[str, ...] = ENTAILMENT_LABELS
-CRITERION_SCALE: tuple[str, ...] = CRITERION_LABELS
-OTHER_SCALES = (("no", "yes"), ENTAILMENT_SCALE, ("false", "true"), STANDING_LABELS)
+OTHER_SCALES = (("no", "yes"), ("false", "true"), STANDING_LABELS)  # of no declared kind
 HIGHEST_GRADE = 3  # of UMBRELA's scale; a file with higher grades has a longer one
 MOST_LABELS = 101  # of a scale, as 0 to 100: tables of labels have a cell for each pair of them
-
-NUGGET_KEY = ("topic_id", "run_id", "nugget_id")
-SUPPORT_KEY = ("topic_id", "run_id", "sentence_id", "passage_id")
-RELEVANCE_KEY = ("topic_id", "passage_id")
-ANSWERABILITY_KEY = ("topic_id", "passage_id", "question_id")
-KEY_POINT_KEY = ("topic_id", "run_id", "key_point_id")
-CRITERION_KEY = ("topic_id", "run_id", "criterion_id")
-
-# By kind the ids that name an item, and the scale; relevance has as many grades as there are.
-KEYS: dict[LabelKind, tuple[str, ...]] = {
-    "nuggets": NUGGET_KEY,
-    "support": SUPPORT_KEY,
-    "relevance": RELEVANCE_KEY,
-    "ratings": ANSWERABILITY_KEY,
-    "keypoints": KEY_POINT_KEY,
-    "rubric": CRITERION_KEY,
-    "battles": BATTLE_KEY,
-}
-SCALES: dict[LabelKind, tuple[str, ...]] = {
-    "nuggets": NUGGET_SCALE,
-    "support": SUPPORT_SCALE,
-    "ratings": RATING_SCALE,
-    "keypoints": ENTAILMENT_SCALE,
-    "rubric": CRITERION_SCALE,
-    "battles": BATTLE_SCALE,
-}
 
 
 @dataclass(frozen=True)
@@ -76,7 +37,7 @@ class LabelFile:
     which they were given; "": of no known one, beside others.
     """
 
-    kind: LabelKind
+    kind: str
     scale: tuple[str, ...]
     cells: dict[Cell, str] = field(repr=False)  # too long for a message
     key_names: tuple[str, ...]
@@ -149,12 +110,13 @@ class Cells:
             what = f"cell {' '.join(cell)} has {show(label)} here and {show(self.labels[cell])}"
             self.problems.error(path, number, "duplicate_cell", f"{what} before, wanted one label")
 
-    def of(self, kind: LabelKind) -> LabelFile:
+    def of(self, kind: str) -> LabelFile:
         """As `file`, with the scale and the ids of a kind."""
-        scale = grade_scale(self.labels.values()) if kind == "relevance" else SCALES[kind]
-        return self.file(kind, scale, KEYS[kind])
+        declared = kind_named(kind)
+        scale = grade_scale(self.labels.values()) if declared.has_more_grades else declared.labels
+        return self.file(kind, scale, declared.key)
 
-    def file(self, kind: LabelKind, scale: tuple[str, ...], key: tuple[str, ...]) -> LabelFile:
+    def file(self, kind: str, scale: tuple[str, ...], key: tuple[str, ...]) -> LabelFile:
         """What was added, with the cells without a label counted."""
         cells = {cell: label for cell, label in self.labels.items() if label is not None}
         return LabelFile(
@@ -178,13 +140,14 @@ def grade_scale(labels: Iterable[str | None]) -> tuple[str, ...]:
     return tuple(map(str, range(min([0, *grades]), max([HIGHEST_GRADE, *grades]) + 1)))
 
 
-def known_scale(kind: LabelKind, labels: set[str]) -> tuple[str, ...] | None:
+def known_scale(kind: str, labels: set[str]) -> tuple[str, ...] | None:
     """The scale that has all these labels: one of ours, or their range as whole numbers.
 
     None where there is none, or it would have more than MOST_LABELS.
     """
-    first = SCALES.get(kind, NUGGET_SCALE)
-    for scale in (first, NUGGET_SCALE, SUPPORT_SCALE, *OTHER_SCALES):
+    own = [known.labels] if (known := find_kind(kind)) is not None else []
+    of_kinds = (each.labels for each in kinds().values())
+    for scale in (*own, *OTHER_SCALES, *of_kinds):
         if labels and labels <= set(scale):
             return scale
     if (ends := ends_of(kind, labels)) is None or ends[1] - ends[0] >= MOST_LABELS:
@@ -192,7 +155,7 @@ def known_scale(kind: LabelKind, labels: set[str]) -> tuple[str, ...] | None:
     return tuple(map(str, range(ends[0], ends[1] + 1)))
 
 
-def ends_of(kind: LabelKind, labels: Iterable[str]) -> tuple[int, int] | None:
+def ends_of(kind: str, labels: Iterable[str]) -> tuple[int, int] | None:
     """The lowest and highest of labels that are whole numbers; grades have 0 to 3 at least.
 
     None where there are none, or other labels.
@@ -201,7 +164,12 @@ def ends_of(kind: LabelKind, labels: Iterable[str]) -> tuple[int, int] | None:
         numbers = {label: int(label) for label in labels}
         if any(str(number) != label for label, number in numbers.items()):
             return None  # 1_000, or digits of another script
-        if kind == "relevance":
+        if is_graded(kind):
             numbers |= {"0": 0, str(HIGHEST_GRADE): HIGHEST_GRADE}
         return (min(numbers.values()), max(numbers.values())) if numbers else None
     return None
+
+
+def is_graded(kind: str) -> bool:
+    """Whether labels of this kind are whole grades, of which a file may have higher ones."""
+    return (known := find_kind(kind)) is not None and known.has_more_grades

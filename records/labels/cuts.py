@@ -8,14 +8,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..reading.problems import InputError
-from ..support import support_label
-from .cells import LabelFile, LabelKind
+from .cells import LabelFile
+from .declared import find_kind
 
 BINARY = ("negative", "positive")
 
 
 def sides(
-    labels: Iterable[str], scale: Sequence[str], cut: str, kind: LabelKind, path: Path
+    labels: Iterable[str], scale: Sequence[str], cut: str, kind: str, path: Path
 ) -> dict[str, str]:
     """Each of these labels -> negative or positive.
 
@@ -23,13 +23,13 @@ def sides(
         labels: those that occur, all of them on the scale.
         scale: worst to best, in their order. Whole numbers may be cut at any number above the
             lowest, for a file need not have its best grade.
-        kind, path: of the file; of support labels any spelling does, the path is for messages.
+        kind, path: of the file; any spelling of its kind does, the path is for messages.
 
     Raises: InputError for a cut that is no label of the scale, or its worst.
     """
     at = cut.strip().lower()
-    if kind == "support" and at not in scale:
-        at = support_label(at)[0] or at
+    if at not in scale and (known := find_kind(kind)) is not None and known.spell is not None:
+        at = known.spell(at, scale)[0] or at
     with suppress(ValueError):
         numbers = {label: int(label) for label in {*labels, *scale}}
         if int(at) > min(numbers.values()):

@@ -6,38 +6,15 @@ import re
 from collections.abc import Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ..reading.fields import is_envelope, read_lines, shorten
 from ..reading.lines import first_line, is_json, text_lines
 from ..reading.problems import InputError, Problems
 from ..tools.metric_rows import is_csv, is_metric_row
+from .declared import kind_of_object
 
-FileKind = Literal[
-    "answers",
-    "assignments",
-    "battles",
-    "candidates",
-    "claims",
-    "entailments",
-    "key_points",
-    "labels",
-    "nuggets",
-    "passages",
-    "qrels",
-    "questions",
-    "ratings",
-    "relevance",
-    "reports",
-    "rubrics",
-    "run",
-    "scores",
-    "summaries",
-    "support",
-    "support_judgments",
-    "topics",
-    "verdicts",
-]
+FileKind = str  # such as answers, topics or scores; those of judgements: see `declared`
 
 _PASSAGE_IDS = ("docid", "id", "_id", "docno")
 _PASSAGE_TEXTS = ("text", "contents", "segment")
@@ -79,32 +56,10 @@ def _object_kind(row: Mapping[str, Any]) -> FileKind | None:
     has = row.__contains__
     lists = {name for name, value in row.items() if isinstance(value, list)}
     has_passage = any(map(has, (*_PASSAGE_IDS, "passage_id")))
-    if has("nuggets"):
-        nuggets = row["nuggets"] if isinstance(row["nuggets"], list) else []
-        is_assigned = any(isinstance(nugget, dict) and "assignment" in nugget for nugget in nuggets)
-        return "assignments" if is_assigned or has("run_id") else "nuggets"
-    if has("claim_bank") or has("nugget_bank"):
-        return "nuggets"
-    if has("key_points"):
-        return "key_points"
-    if lists & {"criteria", "rubrics"}:
-        return "verdicts" if has("run_id") else "rubrics"
-    if has("criterion_id") and has("label") and has("weight"):
-        return "verdicts"
-    if has("rubric_title") and has("sample_id"):
-        return "verdicts"
-    if has("claims") and has("run_id"):
-        return "claims"
-    if "sentences" in lists or (has("sentence") and has("citation")):
-        return "support"
-    if has("support_label") and has("citation"):
-        return "support_judgments"
+    if (declared := kind_of_object(row)) is not None:
+        return declared
     if is_metric_row(row) or (has("measure") and has("value")):
         return "scores"
-    if has("judge_verdict") or (has("opponent_id") and has("is_forfeit")):
-        return "battles"
-    if has("label") and has("key_point_id") and has("is_quoted"):
-        return "entailments"
     if has("label"):  # beside it may stand any text that was judged: `answer`, `report`
         return "labels"
     if has("relevances") or lists & {"rating", "ratings"}:

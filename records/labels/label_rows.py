@@ -10,23 +10,19 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from ..instruments.battles import battle_label, in_order
 from ..reading.choosing import Choice, Where
 from ..reading.fields import Line, as_id, as_int
 from ..reading.lines import first_line, raw_lines
 from ..reading.problems import InputError, Problems
-from ..support import support_label
 from .cells import (
-    KEYS,
     MOST_LABELS,
-    Cell,
     Cells,
     LabelFile,
-    LabelKind,
     ends_of,
     known_scale,
 )
 from .cuts import BINARY, cut_annotations, sides
+from .declared import OTHER, Cell, Spell, kind_of_key
 from .formulas import as_meant
 
 _SURE = ("score", "probabilities", "votes", "method")  # what a judge says beside its label
@@ -44,7 +40,6 @@ KEY_FIELDS: dict[str, tuple[str, ...]] = {
     "criterion_id": ("criterion_id",),
 }
 _IDS = frozenset(name for names in KEY_FIELDS.values() for name in names)
-_KINDS = {key: kind for kind, key in KEYS.items()}
 MOST_COLUMNS = 1000  # of a CSV file
 POST_EDIT = ("post_edit", "post_edited")  # a judge's label stood beside: people agree more often
 ANSWERED_OR_NOT = ("0", "1")  # from people who say whether a text answers, and not how well
@@ -109,7 +104,8 @@ def labels_of_rows(
     """The labels of rows with ids (`KEY_FIELDS`), `label` and, optionally, `annotator`.
 
     The ids that occur in any row make the key, and every row must have them. Labels are
-    compared in lower case; support labels by what they mean, where the file has no others.
+    compared in lower case; those of a kind with spellings by what they mean, where the file has no
+    others.
 
     Args:
         scale: the labels, worst to best, where they are known; any other one is an error.
@@ -120,10 +116,11 @@ def labels_of_rows(
     key = tuple(name for name, names in KEY_FIELDS.items() if has.intersection(names))
     if rows and not key:
         rows[0].missing(*KEY_FIELDS)
-    kind = _KINDS.get(key, "other")
-    means_support = kind == "support" and all(
-        support_label(line.row.get("label"))[1] for line in rows
-    )
+    declared = kind_of_key(key)
+    kind = OTHER if declared is None else declared.name
+    spell = declared.spell if declared is not None else None
+    if spell is not None and not all(spell(line.row.get("label"), scale)[1] for line in rows):
+        spell = None  # labels of somebody else's
     cells, annotations = Cells(problems), dict[Cell, dict[str, str]]()
     first: dict[str, Line] = {}  # by label
     for line in rows if key else []:
@@ -132,10 +129,9 @@ def labels_of_rows(
         if "label" not in line.row:
             line.missing("label")
             continue
-        if kind == "battles":
-            cell, label = _battle(line, cell, scale)
-        else:
-            label = _label(line, means_support, scale)
+        label = _label(line, spell, scale)
+        if declared is not None and declared.turn is not None:
+            cell, label = declared.turn(cell, label)
         annotator = line.optional_id("annotator")
         if label is not None:
             first.setdefault(label, line)
@@ -161,7 +157,7 @@ def labels_of_rows(
     return replace(file, conditions=_count_conditions(rows))
 
 
-def _check_spread(kind: LabelKind, first: Mapping[str, Line]) -> None:
+def _check_spread(kind: str, first: Mapping[str, Line]) -> None:
     """Raise InputError for the first label that is too far from others for one scale."""
     if (ends := ends_of(kind, first)) is None or ends[1] - ends[0] < MOST_LABELS:
         return
@@ -194,28 +190,18 @@ def _cell(line: Line, key: tuple[str, ...]) -> Cell | None:
     return cell if len(cell) == len(key) else None
 
 
-def _label(line: Line, means_support: bool, scale: Sequence[str] | None) -> str | None:
-    """The label as text: true as "true", 2.0 as "2", support by its name; null is no label."""
+def _label(line: Line, spell: Spell | None, scale: Sequence[str] | None) -> str | None:
+    """The label as text: true as "true", 2.0 as "2", one of ours by its name; null is none."""
     written = line.row["label"]
     plain = _plain_label(line, written)
     if plain is None or plain in (scale or ()):
         return plain
-    if means_support:
-        plain = support_label(written)[0]
+    if spell is not None:
+        plain = spell(plain, scale)[0]
     if scale is not None and plain is not None and plain not in scale:
         line.bad("label", written, f"one of {', '.join(scale)}")
         return None
     return plain
-
-
-def _battle(line: Line, cell: Cell, scale: Sequence[str] | None) -> tuple[Cell, str | None]:
-    """The cell with its runs in order, and the label of the one that then stands first."""
-    plain = battle_label(_plain_label(line, line.row["label"]), scale)
-    if scale is not None and plain is not None and plain not in scale:
-        line.bad("label", line.row["label"], f"one of {', '.join(scale)}")
-        plain = None
-    run_id, opponent_id, label = in_order(cell[1], cell[2], plain)
-    return (cell[0], run_id, opponent_id), label
 
 
 def _plain_label(line: Line, written: object) -> str | None:
@@ -230,7 +216,7 @@ def _plain_label(line: Line, written: object) -> str | None:
 
 def _file(
     path: Path,
-    kind: LabelKind,
+    kind: str,
     key: tuple[str, ...],
     cells: Cells,
     annotations: dict[Cell, dict[str, str]],

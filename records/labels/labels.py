@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-from ..assignments import assignments_with_lines
-from ..key_points import entailments_with_lines
 from ..qrels import read_qrels
-from ..ratings import ratings_with_lines
 from ..reading.choosing import Where
 from ..reading.fields import Line, read_lines
 from ..reading.lines import is_json
 from ..reading.problems import InputError, Problems
-from ..support import support_with_lines
-from ..tools.battles import battles_with_lines
-from ..tools.rubric_verdicts import verdicts_with_lines
-from .cells import RATING_SCALE, RELEVANCE_KEY, Cell, Cells, LabelFile, LabelKind, grade_scale
+from .cells import Cell, Cells, LabelFile, grade_scale, is_graded
 from .cuts import cut_file
+from .declared import Kind, kind_of_rows
 from .kinds import file_kind
 from .label_rows import csv_lines, labels_of_rows
-from .relevance import relevance_with_lines
+from .relevance import RELEVANCE_KIND
 
 VOTES = "votes"
-_Labelled = tuple[Line, Cell, str | None, Mapping[str, Any]]  # the last: how sure the judge was
 
 
 def read_labels(
@@ -71,17 +64,15 @@ def read_labels(
         lines = read_lines if is_json(path) else csv_lines
         rows = _voted(lines(path, problems, where), votes)
         labels = labels_of_rows(path, rows, problems, scale, cut)
-    elif kind in _READERS:
-        labels = _labelled(kind, _voted(read_lines(path, problems, where), votes), problems)
-    elif kind == "ratings":
-        labels = _ratings(_voted(read_lines(path, problems, where), votes), problems)
+    elif (judged := kind_of_rows(kind)) is not None:
+        labels = _judged(judged, _voted(read_lines(path, problems, where), votes), problems)
     else:
         wanted = "labels, assignments, support, ratings, entailments, verdicts or qrels"
         raise InputError(f"{path}: it holds {kind}, wanted {wanted}")
     if where and not labels.cells and not labels.n_unlabelled:
         chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
         raise InputError(f"{path}: no labels with {chosen}")
-    if scale is not None and labels.kind == "relevance" and kind != "labels":
+    if scale is not None and is_graded(labels.kind) and kind != "labels":
         with suppress(ValueError):  # labels that are no grades
             labels = replace(labels, scale=grade_scale((*labels.scale, *scale)))
     return labels if cut is None or kind == "labels" else cut_file(labels, cut, path)
@@ -100,79 +91,11 @@ def _qrels(path: Path, problems: Problems) -> LabelFile:
         for topic_id, grades in read_qrels(path, problems).items()
         for passage_id, grade in grades.items()
     }
-    return LabelFile("relevance", grade_scale(cells.values()), cells, RELEVANCE_KEY)
+    return LabelFile("relevance", grade_scale(cells.values()), cells, RELEVANCE_KIND.key)
 
 
-def _nuggets(lines: Iterable[Line]) -> Iterator[_Labelled]:
-    for line, assignment in assignments_with_lines(lines):
-        for assigned in assignment.nuggets:
-            cell = (assignment.topic_id, assignment.run_id, assigned.nugget.id)
-            yield line, cell, assigned.label, assigned.sure()
-
-
-def _support(lines: Iterable[Line]) -> Iterator[_Labelled]:
-    for line, answer in support_with_lines(lines):
-        for sentence in answer.sentences:
-            for citation in sentence.citations:
-                cell = (answer.topic_id, answer.run_id, str(sentence.id), citation.passage_id)
-                yield line, cell, citation.label, citation.sure()
-
-
-def _relevance(lines: Iterable[Line]) -> Iterator[_Labelled]:
-    for line, label in relevance_with_lines(lines):
-        grade = None if label.grade is None else str(label.grade)
-        yield line, (label.topic_id, label.passage_id), grade, label.sure()
-
-
-def _entailments(lines: Iterable[Line]) -> Iterator[_Labelled]:
-    for line, entailment in entailments_with_lines(lines):
-        yield (
-            line,
-            (entailment.topic_id, entailment.run_id, entailment.key_point_id),
-            entailment.label,
-            entailment.sure(),
-        )
-
-
-def _verdicts(lines: Iterable[Line]) -> Iterator[_Labelled]:
-    for line, verdict in verdicts_with_lines(lines):
-        yield (
-            line,
-            (verdict.topic_id, verdict.run_id, verdict.criterion_id),
-            verdict.label,
-            verdict.sure(),
-        )
-
-
-def _battles(lines: Iterable[Line]) -> Iterator[_Labelled]:
-    for line, battle in battles_with_lines(lines):
-        yield line, (battle.topic_id, battle.run_id, battle.opponent_id), battle.label, {}
-
-
-_READERS: dict[str, tuple[LabelKind, Callable[[Iterable[Line]], Iterator[_Labelled]]]] = {
-    "assignments": ("nuggets", _nuggets),
-    "support": ("support", _support),
-    "relevance": ("relevance", _relevance),
-    "entailments": ("keypoints", _entailments),
-    "verdicts": ("rubric", _verdicts),
-    "battles": ("battles", _battles),
-}
-
-
-def _labelled(kind: str, lines: Iterable[Line], problems: Problems) -> LabelFile:
-    of, read = _READERS[kind]
+def _judged(kind: Kind, lines: Iterable[Line], problems: Problems) -> LabelFile:
     cells = Cells(problems)
-    for line, cell, label, sure in read(lines):
+    for line, cell, label, sure in kind.read(lines) if kind.read is not None else ():
         cells.add(line.path, line.number, cell, label, **sure)
-    return cells.of(of)
-
-
-def _ratings(lines: Iterable[Line], problems: Problems) -> LabelFile:
-    cells = Cells(problems)
-    for topic_id, texts in ratings_with_lines(lines).items():
-        for name, rated in texts.items():
-            for column, rating in enumerate(rated.ratings):
-                cell = (topic_id, name, str(column))
-                cells.labels[cell] = RATING_SCALE[rating] if rating >= 0 else None
-                cells.lines[cell] = rated.line
-    return cells.of("ratings")
+    return cells.of(kind.name)

@@ -8,11 +8,25 @@ from typing import Any
 
 from ..reading.fields import A_GRADE, Line, as_grade, as_int, read_lines, show
 from ..reading.problems import Problems
-from ..rows import Leaning
+from ..rows import Label, Leaning
+from .declared import Kind, Labelled
 
 TOPIC_FIELDS = ("topic_id", "qid")
 PASSAGE_FIELDS = ("passage_id", "docid")
 GRADE_FIELDS = ("grade", "judgment", "relevance")
+
+
+class RelevanceGrade(Label):
+    """How well a passage answers a question (arXiv:2406.06519); its values are the grades."""
+
+    UNRELATED = "0", "the passage has nothing to do with the question"
+    RELATED = "1", "the passage is related to the question but does not answer it"
+    PARTLY = (
+        "2",
+        "the passage answers the question, but the answer is incomplete, unclear or hard to find "
+        "among unrelated content",
+    )
+    FULLY = "3", "the passage is mainly about the question and contains a clear and complete answer"
 
 
 class RelevanceLabel(Leaning):
@@ -81,3 +95,21 @@ def _grade(line: Line) -> int | None:
         what = f"{line.name(field)} is {show(written)}, wanted {A_GRADE}; not judged"
         line.keep("grade", what)
     return grade
+
+
+def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+    for line, label in relevance_with_lines(lines):
+        grade = None if label.grade is None else str(label.grade)
+        yield line, (label.topic_id, label.passage_id), grade, label.sure()
+
+
+RELEVANCE_KIND = Kind(
+    name="relevance",
+    key=("topic_id", "passage_id"),
+    scale=RelevanceGrade,
+    gains={grade.value: int(grade) / 3 for grade in RelevanceGrade},
+    judge="relevance",
+    rows="relevance",
+    read=_labelled,
+    has_more_grades=True,
+)

@@ -6,7 +6,16 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from ..instruments.battles import Battle, battles_in
+from ..instruments.battles import (
+    BATTLE_GAINS,
+    BATTLE_KEY,
+    BATTLE_SCALE,
+    Battle,
+    battle_label,
+    battles_in,
+    in_order,
+)
+from ..labels.declared import Cell, Kind, Labelled
 from ..reading.choosing import Where
 from ..reading.fields import Line, read_lines
 from ..reading.problems import Problems
@@ -31,3 +40,32 @@ def battles_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
         return
     read = ragdoll_battles if "judge_verdict" in first.row else battles_in
     yield from read(chain([first], rest))
+
+
+def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+    for line, one in battles_with_lines(lines):
+        yield line, (one.topic_id, one.run_id, one.opponent_id), one.label, {}
+
+
+def _turned(cell: Cell, label: str | None) -> tuple[Cell, str | None]:
+    """The cell with its runs in order, and the label of the one that then stands first."""
+    run_id, opponent_id, label = in_order(cell[1], cell[2], label)
+    return (cell[0], run_id, opponent_id), label
+
+
+BATTLE_KIND = Kind(
+    name="battles",
+    key=BATTLE_KEY,
+    scale=BATTLE_SCALE,
+    gains=BATTLE_GAINS,
+    rows="battles",
+    read=_labelled,
+    files={
+        "battles": lambda row: "judge_verdict" in row or row.keys() >= {"opponent_id", "is_forfeit"}
+    },
+    spell=lambda written, scale: (
+        battle_label(written, scale) if isinstance(written, str) else written,
+        True,
+    ),
+    turn=_turned,
+)

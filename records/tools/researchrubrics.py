@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from ...metrics.instruments.rubrics import CRITERION_GAINS
 from ..instruments.rubrics import Criterion, CriterionLabel, CriterionVerdict, Rubric, weight_of
 from ..reading.fields import Line, show, stem
 from ..rows import criterion_ids
@@ -19,7 +20,6 @@ VERDICTS: dict[str, CriterionLabel] = {
     "not satisfied": "not_met",
 }
 _WORDS = {label: words.title() for words, label in VERDICTS.items()}
-_SCORES = {"met": 1.0, "partly": 0.5, "not_met": 0.0}
 
 
 def result(line: Line) -> Iterator[CriterionVerdict]:
@@ -73,5 +73,5 @@ def result_rows(
             "success": verdict.label is not None,
         }
         if verdict.label is not None:
-            row |= {"verdict": _WORDS[verdict.label], "score": _SCORES[verdict.label]}
+            row |= {"verdict": _WORDS[verdict.label], "score": CRITERION_GAINS[verdict.label]}
         yield row | {"reasoning": verdict.rationale or ""}

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+from ...metrics.instruments.rubrics import CRITERION_GAINS
 from ..instruments.rubrics import (
     CRITERION_KINDS,
     CRITERION_LABELS,
     CriterionLabel,
+    CriterionMatch,
     CriterionVerdict,
     weight_of,
 )
+from ..labels.declared import Kind, Labelled
 from ..nuggets import TOPIC_FIELDS
 from ..reading.choosing import Where
 from ..reading.fields import Line, read_lines, show
@@ -74,3 +78,31 @@ def _ours(line: Line) -> Iterator[CriterionVerdict]:
             kind=kind,
             **line.leaning(),
         )
+
+
+def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+    for line, one in verdicts_with_lines(lines):
+        yield line, (one.topic_id, one.run_id, one.criterion_id), one.label, one.sure()
+
+
+def _has_list(row: Mapping[str, Any]) -> bool:
+    return any(isinstance(row.get(name), list) for name in ("criteria", "rubrics"))
+
+
+def _is_verdict(row: Mapping[str, Any]) -> bool:
+    if _has_list(row):
+        return "run_id" in row
+    has = row.keys()
+    return has >= {"criterion_id", "label", "weight"} or has >= {"rubric_title", "sample_id"}
+
+
+CRITERION_KIND = Kind(
+    name="rubric",
+    key=("topic_id", "run_id", "criterion_id"),
+    scale=CriterionMatch,
+    gains=CRITERION_GAINS,
+    judge="criterion",
+    rows="verdicts",
+    read=_labelled,
+    files={"verdicts": _is_verdict, "rubrics": _has_list},
+)

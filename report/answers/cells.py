@@ -8,20 +8,14 @@ from typing import Any, NamedTuple
 
 from ...programs.protocols.coverage.files import read_coverage
 from ...programs.protocols.program import Folder
-from ...records.assignments import read_assignments
+from ...records.assignments import NUGGET_KIND, read_assignments
 from ...records.instruments.answered import STANDING_LABELS, read_answered
 from ...records.instruments.rubrics import read_rubrics
-from ...records.key_points import read_entailments, read_key_point_sets
-from ...records.labels.cells import (
-    CRITERION_SCALE,
-    ENTAILMENT_SCALE,
-    NUGGET_SCALE,
-    SUPPORT_SCALE,
-)
+from ...records.key_points import KEY_POINT_KIND, read_entailments, read_key_point_sets
 from ...records.ratings import HIGHEST_RATING
 from ...records.reading.problems import Problems
-from ...records.support import read_support
-from ...records.tools.rubric_verdicts import read_verdicts
+from ...records.support import SUPPORT_KIND, read_support
+from ...records.tools.rubric_verdicts import CRITERION_KIND, read_verdicts
 from .packing import bits_for, pack
 
 _ABSENT = 255  # there is no answer
@@ -202,11 +196,11 @@ class _Kind(NamedTuple):
 
 
 _KINDS = {
-    "nuggets": _Kind("assignments.jsonl", NUGGET_SCALE, ("support",), _nuggets),
-    "support": _Kind("support.jsonl", SUPPORT_SCALE, ("full",), _support, ("uncited", "gap")),
-    "keypoints": _Kind("entailments.jsonl", ENTAILMENT_SCALE, ("yes",), _key_points),
+    "nuggets": _Kind("assignments.jsonl", NUGGET_KIND.labels, ("support",), _nuggets),
+    "support": _Kind("support.jsonl", SUPPORT_KIND.labels, ("full",), _support, ("uncited", "gap")),
+    "keypoints": _Kind("entailments.jsonl", KEY_POINT_KIND.labels, ("yes",), _key_points),
     "argue": _Kind("answered.jsonl", STANDING_LABELS, ("supported",), _questions),
-    "rubric": _Kind("verdicts.jsonl", CRITERION_SCALE, ("met",), _rubrics),
+    "rubric": _Kind("verdicts.jsonl", CRITERION_KIND.labels, ("met",), _rubrics),
 }
 
 

@@ -5,14 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.records import (
-    SUPPORT_WEIGHTS,
     Problems,
     SupportCitation,
     SupportLabels,
     SupportSentence,
     read_support,
 )
-from nuggetjudge.records.support import support_row
+from nuggetjudge.records.support import SUPPORT_KIND, support_row
 
 LABELS = st.sampled_from(["full", "partial", "none", None])
 
@@ -195,7 +194,7 @@ def test_the_nist_labels_give_the_published_precision_and_recall(shared_data, pr
     for answer in read_support(folder / "answers.jsonl", problems):
         row = expected.pop((answer.topic_id, answer.run_id))
         firsts = [s.citations[0] for s in answer.sentences if s.citations]
-        weights = [SUPPORT_WEIGHTS[first.label] for first in firsts if first.label]
+        weights = [SUPPORT_KIND.gains[first.label] for first in firsts if first.label]
         n_sentences = len(answer.sentences) - (len(firsts) - len(weights))
         assert (len(weights), n_sentences) == (row["judged_citations"], row["sentences"])
         if weights:

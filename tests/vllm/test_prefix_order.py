@@ -10,8 +10,8 @@ import pytest
 
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.prompt import Prompt
-from nuggetjudge.judges.labels import CitationSupport
 from nuggetjudge.judges.support import JudgeSupport
+from nuggetjudge.records.support import CitationSupport
 
 N_PASSAGES, N_SENTENCES = 20, 10  # 200 judgements: each passage is cited by ten sentences
 LABELS = {label.value for label in CitationSupport}

@@ -68,7 +68,7 @@ def read_versions(
     """
     if labels is None:
         chosen = kind or _kind_of(old, new)
-        read = [read_items(path, chosen, problems) for path in (old, new)]  # type: ignore[arg-type]
+        read = [read_items(path, chosen, problems) for path in (old, new)]
         human: list[Sequence[str | None]] = [[None] * len(items.cells) for items in read]
     else:
         joined = []

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from ....metrics import KEY_POINT_MEASURES, key_point_recall
 from ....records.key_points import (
+    KEY_POINT_KIND,
     claim_sets,
     entailments_with_lines,
     key_point_set_row,
@@ -16,7 +17,7 @@ from ....records.key_points import (
     read_entailments,
     read_key_point_sets,
 )
-from ....records.labels.cells import ENTAILMENT_SCALE, KEY_POINT_KEY, Cell
+from ....records.labels.cells import Cell
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import Answer, KeyPoint
 from ...config.sections import Config
@@ -130,8 +131,10 @@ class KeyPoints(Program):
         for run_id, topic_id in folder.notes.get(UNMADE, ()):
             cells.append(((topic_id, run_id, ""), run_id, None, None))
         counted = folder.counted((cell[0] for cell, *_ in cells), LEFT_OUT)
-        gains = {"KPR": {label: float(label == "yes") for label in ENTAILMENT_SCALE}}
-        return equal_items(cells, "keypoints", ENTAILMENT_SCALE, KEY_POINT_KEY, gains, counted)
+        gains = {"KPR": {label: float(label == "yes") for label in KEY_POINT_KIND.labels}}
+        return equal_items(
+            cells, "keypoints", KEY_POINT_KIND.labels, KEY_POINT_KIND.key, gains, counted
+        )
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:
         """Each key point of an answer, and each of its claims."""

@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ....metrics.gains import NUGGET_GAINS, NUGGET_WEIGHTS
 from ....metrics.instruments.narratives import NARRATIVE_GAINS, narrative_weights
-from ....records.assignments import Assignment
-from ....records.labels.cells import NUGGET_KEY, NUGGET_SCALE
+from ....records.assignments import NUGGET_KIND, Assignment
 from ..judged_items import Collected, JudgedItems
 
 FAMILIES = (*NUGGET_WEIGHTS, "SN")  # of measures in which a nugget weighs the same
@@ -55,7 +54,7 @@ def nugget_items(
         counted["SN"] = []
     families = {name: name.removesuffix("_strict") for name in GAINS}
     families = {name: family for name, family in families.items() if counted[family]}
-    return collected.items("nuggets", NUGGET_SCALE, NUGGET_KEY, families, GAINS, counted)
+    return collected.items("nuggets", NUGGET_KIND.labels, NUGGET_KIND.key, families, GAINS, counted)
 
 
 def _any_narrative(collected: Collected) -> bool:

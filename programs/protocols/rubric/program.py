@@ -16,11 +16,11 @@ from ....records.instruments.rubrics import (
     rubrics_of,
     verdict_row,
 )
-from ....records.labels.cells import CRITERION_KEY, CRITERION_SCALE, Cell
+from ....records.labels.cells import Cell
 from ....records.reading.fields import read_lines
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import Answer
-from ....records.tools.rubric_verdicts import read_verdicts, verdicts_with_lines
+from ....records.tools.rubric_verdicts import CRITERION_KIND, read_verdicts, verdicts_with_lines
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..judged_items import Collected, JudgedItems
@@ -178,7 +178,9 @@ class RubricGrading(Program):
             collected.add((topic_id, run_id, ""), run_id, None, None, {"worth": 1.0})
         counted = {"worth": folder.counted(collected.topics, LEFT_OUT)}
         families = dict.fromkeys(gains, "worth")
-        return collected.items("rubric", CRITERION_SCALE, CRITERION_KEY, families, gains, counted)
+        return collected.items(
+            "rubric", CRITERION_KIND.labels, CRITERION_KIND.key, families, gains, counted
+        )
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:
         """Each criterion of an answer."""

@@ -7,7 +7,8 @@ import pytest
 
 import nuggetjudge as nj
 from nuggetjudge.annotation.work.task import Task
-from nuggetjudge.records.labels.cells import SUPPORT_KEY, SUPPORT_SCALE, LabelFile
+from nuggetjudge.records.labels.cells import LabelFile
+from nuggetjudge.records.support import SUPPORT_KIND
 
 DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection"
 SIZES = {"t1": 8, "t2": 4, "t3": 20}  # items by topic
@@ -22,13 +23,13 @@ def made_task(sizes=None, kind="support"):
     return Task(
         results=(),
         kind=kind,
-        scale=SUPPORT_SCALE,
-        key_names=SUPPORT_KEY,
+        scale=SUPPORT_KIND.labels,
+        key_names=SUPPORT_KIND.key,
         inputs=("sentence", "passage"),
         cells=tuple(sorted(cells)),
         guidelines="",
         fingerprint="f",
-        files=(LabelFile("support", SUPPORT_SCALE, cells, SUPPORT_KEY),),
+        files=(LabelFile("support", SUPPORT_KIND.labels, cells, SUPPORT_KIND.key),),
     )
 
 
