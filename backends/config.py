@@ -20,8 +20,8 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from ..records.reading.config_paths import InputPath
-from ..records.reading.nearest import did_you_mean
+from ..records.reading.problems import did_you_mean
+from ..records.reading.settings import InputPath
 from .presets.naming import expanded
 
 OPENAI_BASE = "https://api.openai.com/v1"  # what the prefix `openai/` means without an api_base

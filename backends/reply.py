@@ -95,7 +95,7 @@ def meanings_of(field: FieldInfo) -> dict[str, str]:
 def whole_grades(kind: type[Enum]) -> list[int]:
     """The numbers that labels are, in order; [] for labels that are words.
 
-    >>> from nuggetjudge.records.ratings import AnswerGrade
+    >>> from nuggetjudge.records.questions import AnswerGrade
     >>> from nuggetjudge.records.support import CitationSupport
     >>> whole_grades(AnswerGrade), whole_grades(CitationSupport)
     ([0, 1, 2, 3, 4, 5], [])

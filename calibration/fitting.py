@@ -22,8 +22,7 @@ from ..judges.lexical.overlap import word_weights
 from ..metrics.bootstrap import resampling
 from ..records.judgements import Reason
 from ..records.labels.cells import Cell
-from ..records.reading.nearest import did_you_mean
-from ..records.reading.problems import InputError
+from ..records.reading.problems import InputError, did_you_mean
 from .described import described, judge_file
 from .examples import Example, Examples, of_topics
 from .fits import FIT_METHODS, FitMethod, fit, score_of

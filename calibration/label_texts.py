@@ -14,15 +14,13 @@ from ..records.instruments.sub_narratives import numbered
 from ..records.labels.cells import Cell, Cells, LabelFile
 from ..records.labels.items import item_lines, read_items
 from ..records.labels.kinds import file_kind
-from ..records.labels.label_rows import KEY_FIELDS, labels_of_rows
+from ..records.labels.label_rows import KEY_FIELDS, labels_of_rows, run_aliases
 from ..records.labels.labels import read_labels
-from ..records.labels.run_names import run_aliases
 from ..records.nuggets import read_nugget_banks
-from ..records.passages import read_passages
 from ..records.reading.fields import Line, read_lines, shorten
 from ..records.reading.problems import InputError, Problems
 from ..records.rows import Passage, Topic
-from ..records.topics import read_topics
+from ..records.topics import read_passages, read_topics
 
 LABEL_FIELDS = ("label", "annotator", "rationale")
 NO_TOPIC = (

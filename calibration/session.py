@@ -22,9 +22,8 @@ from ..programs.engine.estimates import Estimate
 from ..programs.engine.panel import Panel, budget_of, check_prices, open_cache
 from ..programs.engine.rehearsal import rehearse
 from ..programs.engine.writing import check_writable
-from ..records.reading.nearest import did_you_mean
-from ..records.reading.problems import InputError, Problems
-from ..records.writing.files import rename, write_file, writing
+from ..records.reading.problems import InputError, Problems, did_you_mean
+from ..records.writing import rename, write_file, writing
 from .examples import Examples, read_examples
 from .fitting import Calibration, fitted_and_tested
 from .lists.examples import ListExamples, read_list_examples
@@ -271,7 +270,7 @@ def scale_of(texts: Sequence[str]) -> dict[str, str] | None:
 
 def options_of(texts: Sequence[str]) -> dict[str, Any]:
     """`["max_labeled_demos=4"]` as a map; the values are read as YAML."""
-    from ..records.reading.yaml_text import NotYaml, read_yaml
+    from ..records.reading.settings import NotYaml, read_yaml
 
     options: dict[str, Any] = {}
     for text in texts:

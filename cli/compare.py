@@ -113,6 +113,6 @@ def _others(args: list[str], runs: str | None) -> tuple[Path | None, list[str]]:
 def _write_flips(path: Path, rows: list[dict[str, Any]]) -> None:
     import orjson
 
-    from ..records.writing.files import write_file
+    from ..records.writing import write_file
 
     write_file(path, b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))

@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 
 from ..programs.config.names import program_names
 from ..programs.config.sections import Config, Flag
-from ..records.reading.nearest import did_you_mean
+from ..records.reading.problems import did_you_mean
 from .hints import note_config
 from .options import ApiBase, Model, Sets, fields_of
 from .signatures import from_signature

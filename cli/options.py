@@ -192,7 +192,7 @@ class Command(TyperCommand):
         except Exception as error:
             text = str(getattr(error, "message", ""))
             if match := _NO_CHOICE.fullmatch(text):
-                from ..records.reading.nearest import did_you_mean
+                from ..records.reading.problems import did_you_mean
 
                 choices = _QUOTED.findall(match[2])
                 text = f"{shown(match[1])!r} is not one of {', '.join(choices)}"

@@ -12,8 +12,7 @@ import typer
 
 from ..judges.verdicts import NO_PROBABILITIES, WRONG_QUOTES
 from ..programs.config.names import program_names
-from ..records.reading.nearest import did_you_mean
-from ..records.reading.problems import InputError, Problems
+from ..records.reading.problems import InputError, Problems, did_you_mean
 from ..views.numbers import format_money
 from ..views.printing import Format, print_view
 from ..views.table import View

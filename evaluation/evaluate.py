@@ -18,7 +18,7 @@ from ..backends.loop import Stop
 from ..programs.engine.folders.constant_judges import constant_judges
 from ..programs.run import check_collection, judge_collection
 from ..records.reading.problems import InputError
-from ..records.writing.files import remove
+from ..records.writing import remove
 from .result import Result
 from .run import config_from, warn_without_model
 from .samples.asking import Answering, Asking, topics_asked

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from ..programs.engine.folders.inputs import inputs_of
 from ..programs.protocols.table import programs
 from ..programs.scoring.result import Result as StoredResult
-from ..records.reading.nearest import did_you_mean
-from ..records.reading.problems import InputError, Problems
+from ..records.reading.problems import InputError, Problems, did_you_mean
 from ..records.topics import read_topics
 from ..views.rows import Rows
 

@@ -19,8 +19,7 @@ from ..programs.analysis.figures.paper import Kind, Width, write_figure
 from ..programs.analysis.leaderboards import leaderboards
 from ..programs.analysis.tables.leaderboards import leader_sentence, leaderboard_table, name_judges
 from ..programs.scoring.result import Result as StoredResult
-from ..records.reading.nearest import did_you_mean
-from ..records.reading.problems import InputError, Problems
+from ..records.reading.problems import InputError, Problems, did_you_mean
 from ..report.page import write_report
 from ..report.source import Source as ReportSource
 from ..views.rows import Rows

@@ -15,8 +15,7 @@ import orjson
 
 from ..evaluation.result import Result
 from ..programs.analysis.leaderboards import leaderboards
-from ..records.reading.extras import need
-from ..records.reading.problems import InputError
+from ..records.reading.problems import InputError, need
 
 if TYPE_CHECKING:
     from mlflow.entities import Run

@@ -12,14 +12,13 @@ import orjson
 from ..evaluation.sources import Source, opened
 from ..programs.protocols.nuggets.program import ASSIGNMENTS, BANKS
 from ..programs.scoring.result import Result
-from ..records.assignments import Assignment, read_assignments
-from ..records.nuggets import read_nugget_banks
+from ..records.nuggets import Assignment, read_assignments, read_nugget_banks
 from ..records.reading.problems import InputError, Problems
 from ..records.rows import NuggetBank
 from ..records.scores import score_row
 from ..records.tools import nuggetizer as rows
 from ..records.tools.metric_rows import NUGGET_COLUMNS
-from ..records.writing.files import NewFile, own_folder
+from ..records.writing import NewFile, own_folder
 
 Values = dict[tuple[str, str], dict[str, float | None]]  # by run and topic: by measure
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from ..evaluation.sources import Source, opened
 from ..programs.protocols.relevance import FILE
-from ..records.labels.relevance import RelevanceLabel, read_relevance
-from ..records.qrels import Confident, write_confident_qrels
 from ..records.reading.problems import InputError, Problems
+from ..records.relevance import Confident, RelevanceLabel, read_relevance, write_confident_qrels
 
 
 @dataclass(frozen=True)

@@ -21,16 +21,16 @@ from ..programs.protocols.nuggets.program import ASSIGNMENTS
 from ..programs.protocols.relevance import FILE as RELEVANCE
 from ..programs.protocols.rubric.program import VERDICTS
 from ..programs.protocols.support import FILE as SUPPORT
-from ..records.assignments import Assignment
-from ..records.labels.relevance import read_relevance
+from ..records.nuggets import Assignment
 from ..records.reading.problems import InputError, Problems
+from ..records.relevance import read_relevance
 from ..records.support import read_support
 from ..records.tools import nuggetizer as nuggetizer_rows
 from ..records.tools import ragdoll as rows
 from ..records.tools.battles import read_battles
 from ..records.tools.metric_rows import NUGGET_COLUMNS, SUPPORT_COLUMNS
 from ..records.tools.ragdoll_battles import write_ragdoll_arena
-from ..records.writing.files import own_folder, write_file
+from ..records.writing import own_folder, write_file
 from .nuggetizer import (
     Values,
     assignments_of,

@@ -15,7 +15,7 @@ from ..records.reading.fields import read_lines
 from ..records.reading.problems import InputError, Problems
 from ..records.tools import ragdoll_rubrics, researchrubrics
 from ..records.tools.rubric_verdicts import read_verdicts
-from ..records.writing.files import own_folder
+from ..records.writing import own_folder
 from .nuggetizer import check_elsewhere, write_lines
 
 _RESULTS = "results"  # folder of ResearchRubrics' results, a file a run

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from operator import ge, gt, le, lt
 
 from ..programs.inputs.coverage import ORACLES
+from ..records.printed import cell, figure
 from ..records.reading.problems import InputError
 from ..records.rows import ScoreRow
-from ..records.writing.printed import cell, figure
 from ..views.numbers import format_given, format_share
 from .checks import ROUNDING, Check, Question
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from ..records.writing.printed import shown
+from ..records.printed import shown
 from .checks import message
 from .verdict import Verdict
 

@@ -12,8 +12,7 @@ from ..programs.inputs.coverage import ORACLES
 from ..programs.pipelines.closed_loop import is_closed_loop
 from ..programs.protocols.glossary import meaning
 from ..programs.run import load_data, programs_of
-from ..records.reading.nearest import did_you_mean
-from ..records.reading.problems import InputError
+from ..records.reading.problems import InputError, did_you_mean
 from ..records.rows import ScoreRow
 from .bounds import Bound
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from ..programs.protocols.glossary import meaning
 from ..programs.scoring.topic_scores import TopicScores
+from ..records.printed import cell
 from ..records.reading.problems import InputError
 from ..records.rows import ScoreRow
-from ..records.writing.printed import cell
 from .measures import check_known
 
 SHOWN = 5  # questions that only one side has, in a note

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..records.reading.extras import need
+from ..records.reading.problems import need
 from .feedback import Explained
 from .judging import SampleJudge
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ..evaluation.questions import QuestionScore
 from ..programs.analysis.answers.points import standing
 from ..programs.analysis.answers.views import AnswerView, Judged
-from ..records.writing.printed import cell
+from ..records.printed import cell
 
 _CARRIED = ("full", "yes", "support", "cited_ok", "uncited_supported")
 _PASSAGE = 200  # characters of a cited passage that are shown

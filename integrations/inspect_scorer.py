@@ -15,8 +15,7 @@ from typing import Any
 from zipfile import BadZipFile
 
 from ..evaluation.questions import QuestionScore
-from ..records.reading.extras import need
-from ..records.reading.problems import InputError
+from ..records.reading.problems import InputError, need
 from .judging import SampleJudge
 from .naming import sample_fields
 

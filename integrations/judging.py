@@ -10,8 +10,7 @@ from ..evaluation.questions import QuestionScore
 from ..evaluation.samples.fields import sample_of
 from ..programs.config.names import program_names
 from ..programs.protocols.table import chosen
-from ..records.reading.nearest import did_you_mean
-from ..records.reading.problems import InputError
+from ..records.reading.problems import InputError, did_you_mean
 from .feedback import Explained
 from .rounds import Rounds
 

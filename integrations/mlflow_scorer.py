@@ -10,7 +10,7 @@ from pydantic import PrivateAttr
 from ..evaluation.questions import QuestionScore
 from ..evaluation.samples.contexts import CONTEXTS
 from ..evaluation.samples.fields import ANSWER, ID, QUESTION
-from ..records.reading.extras import need
+from ..records.reading.problems import need
 from .judging import SampleJudge
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ from typing import Any
 
 from ..evaluation.samples.contexts import CONTEXTS
 from ..evaluation.samples.fields import ANSWER, QUESTION
-from ..records.reading.nearest import did_you_mean
-from ..records.reading.problems import InputError
+from ..records.reading.problems import InputError, did_you_mean
 
 CONTEXT = "context"  # what DSPy programs call them
 

@@ -18,9 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from ..evaluation.questions import QuestionScore
-from ..records.reading.extras import need
 from ..records.reading.lines import json_lines
-from ..records.reading.problems import InputError, Problems
+from ..records.reading.problems import InputError, Problems, need
 from .judging import SampleJudge
 
 _base = need("ragas.metrics.base", "ragas")

@@ -27,8 +27,7 @@ from ..programs.engine.rehearsal import forecast_of
 from ..programs.protocols.table import chosen
 from ..programs.run import judge_collection
 from ..programs.scoring.result import Result
-from ..records.reading.nearest import did_you_mean
-from ..records.reading.problems import InputError, Problems
+from ..records.reading.problems import InputError, Problems, did_you_mean
 from .feedback import Explained, explained
 
 GATHERED_S = 0.02  # a harness asks anew as soon as it has an answer: so they go together again

@@ -9,7 +9,7 @@ import dspy
 
 from ..backends.prompt import Scorer, Twin
 from ..backends.reply import KeyedBy
-from ..records.assignments import NUGGET_KIND, NuggetSupport
+from ..records.nuggets import NUGGET_KIND, NuggetSupport
 from .items import ItemJudge
 from .labels import NuggetMatch
 from .lexical import nuggets_and_citations as lexical

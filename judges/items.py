@@ -11,8 +11,7 @@ import dspy
 from ..backends.errors import JudgeError
 from ..backends.gateway import Reply
 from ..backends.prompt import Scorer
-from ..records.evidence import Evidence
-from ..records.judgements import Provenance, Unjudged
+from ..records.judgements import Evidence, Provenance, Unjudged
 from .explaining.judge import ExplainingJudge
 from .fitted.correction import Correction
 from .fitted.files import JudgeFile

@@ -7,8 +7,8 @@ type exclude each other, and every text has one of them.
 
 from __future__ import annotations
 
-from ..records.assignments import NuggetSupport
 from ..records.instruments.rubrics import CriterionMatch
+from ..records.nuggets import NuggetSupport
 from ..records.rows import Label
 
 

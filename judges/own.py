@@ -26,7 +26,7 @@ from ..backends.prompt import Scorer
 from ..metrics.gains import SHARE
 from ..records.labels.label_rows import KEY_FIELDS
 from ..records.reading.problems import InputError, unreadable
-from ..records.reading.yaml_files import checked, settings_of
+from ..records.reading.settings import checked, settings_of
 from ..records.rows import Label, Row
 from .items import ItemJudge
 from .lexical.overlap import weighted_overlap

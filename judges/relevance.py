@@ -12,7 +12,7 @@ from ..backends.adapter import without
 from ..backends.gateway import Reply
 from ..backends.prompt import Scorer, Twin
 from ..backends.reply import Graded
-from ..records.labels.relevance import RELEVANCE_KIND, RelevanceGrade
+from ..records.relevance import RELEVANCE_KIND, RelevanceGrade
 from .items import ItemJudge
 from .lexical import nuggets_and_citations as lexical
 from .lexical.overlap import weighted_overlap

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from ..records.evidence import Evidence, all_quoted
+from ..records.judgements import Evidence, all_quoted
 
 _LABEL_ALONE = (None,) * 10
 NO_PROBABILITIES = "labels without probabilities, although asked for"

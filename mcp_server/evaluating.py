@@ -78,7 +78,7 @@ def _ready(session: Session, config: str, name: str | None) -> tuple[Config, lis
 
 def load_models(path: Path) -> set[str]:
     """The models that a config names by itself."""
-    from ..records.reading.yaml_text import NotYaml, read_yaml
+    from ..records.reading.settings import NotYaml, read_yaml
 
     try:
         data = read_yaml(path.read_text(encoding="utf-8"))[0]

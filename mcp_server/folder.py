@@ -18,8 +18,7 @@ from ..programs.config.steps import AnyStep
 from ..programs.engine.folders.inputs import inputs_of
 from ..programs.engine.manifest import input_files
 from ..programs.engine.results import MANIFEST
-from ..records.reading.nearest import did_you_mean
-from ..records.reading.problems import InputError
+from ..records.reading.problems import InputError, did_you_mean
 
 RESULTS = "results"
 _NAME = re.compile(r"\w[\w.-]{0,99}")

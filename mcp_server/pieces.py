@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..programs.protocols.pieces import POINTS
-from ..records.assignments import NuggetSupport
 from ..records.instruments.rubrics import CriterionMatch
 from ..records.key_points import PointEntailment
+from ..records.nuggets import NuggetSupport
 from .replies import Piece, Quote, Unjudged
 
 _STATED = (NuggetSupport.SUPPORT, PointEntailment.YES, CriterionMatch.MET)

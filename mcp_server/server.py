@@ -12,9 +12,8 @@ from mcp.types import ToolAnnotations
 from pydantic import Field, ValidationError
 
 from ..backends.errors import EndpointUnusable
-from ..records.reading.nearest import did_you_mean
-from ..records.reading.problems import InputError
-from ..records.writing.printed import cell
+from ..records.printed import cell
+from ..records.reading.problems import InputError, did_you_mean
 from . import answer as answers
 from . import citation, evaluating, reading
 from .budget import OverBudget

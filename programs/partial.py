@@ -13,7 +13,7 @@ import orjson
 
 from ..records.reading.problems import InputError, Problems
 from ..records.tools.folders import JUDGED, ToolFolder, tool_folder
-from ..records.writing.files import write_file
+from ..records.writing import write_file
 from .engine.folders.spending import SPEND
 from .engine.folders.started import read_started
 from .engine.manifest import read_manifest

@@ -27,8 +27,7 @@ from ..judges.makers.question_evolver import Way
 from ..judges.planning.planner import KNOWN, Planner
 from ..judges.table import judge_names
 from ..records.labels.items import ItemRow
-from ..records.reading.nearest import did_you_mean
-from ..records.reading.problems import InputError, Problems
+from ..records.reading.problems import InputError, Problems, did_you_mean
 from .analysis.judge_items import read_judge_items
 from .config.names import JudgeName
 from .config.sections import Config, JudgeConfig

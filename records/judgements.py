@@ -1,9 +1,137 @@
-"""How a judgement ends: `Judged` with its values, or `Unjudged` with the reason."""
+"""How a judgement ends: `Judged` or `Unjudged`, and the words that it quotes as evidence."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
+from functools import lru_cache
 from typing import Any, NamedTuple
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+HASH_CHARS = 16  # hex digits: 64 bits tell the texts of a collection apart
+
+
+class Evidence(BaseModel):
+    """Words given for a label, and whether they stand in the judged text.
+
+    Attributes:
+        of: the input of the judge that they are quoted from, such as `passage`.
+        quote: the words. Where their place is known, exactly `text[start:end]`, with `?` for half
+            a surrogate pair, which UTF-8 cannot hold.
+        start, end: code points from the start of that text; None: the place is not known.
+        sha256: the first 16 hex digits of the hash of the whole text in UTF-8.
+        is_quoted: whether they stand there, white space aside; None: nobody looked.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    of: str = ""
+    quote: str
+    start: int | None = Field(default=None, ge=0)
+    end: int | None = Field(default=None, ge=0)
+    sha256: str | None = None
+    is_quoted: bool | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _placed(cls, fields: Any) -> Any:
+        if isinstance(fields, dict) and fields.get("start") is not None:
+            return {"is_quoted": True, **fields}
+        return fields
+
+    @model_validator(mode="after")
+    def _check(self) -> Evidence:
+        if (self.start is None) != (self.end is None):
+            raise ValueError("wanted start and end, or neither")
+        if self.start is not None and self.end is not None and self.start >= self.end:
+            raise ValueError(f"start is {self.start} and end {self.end}, wanted start before end")
+        if self.start is not None and not self.is_quoted:
+            raise ValueError("it has a place, so is_quoted is true")
+        return self
+
+    def as_row(self) -> dict[str, Any]:
+        """Ready for JSON: the place where it is known, else `is_quoted`."""
+        row: dict[str, Any] = {"of": self.of, "quote": self.quote}
+        if self.start is None:
+            return {**row, "is_quoted": self.is_quoted}
+        return {**row, "start": self.start, "end": self.end, "sha256": self.sha256}
+
+    def stands_in(self, text: str) -> bool:
+        """Whether this is the text that was quoted, and the words stand at their place in it."""
+        is_it = self.start is not None and self.sha256 == text_hash(text)
+        return is_it and _writable(text[self.start : self.end]) == self.quote
+
+
+def quoted(of: str, text: str, start: int, end: int) -> Evidence:
+    """The evidence that `text[start:end]` is."""
+    return Evidence.model_construct(
+        of=of,
+        quote=_writable(text[start:end]),
+        start=start,
+        end=end,
+        sha256=text_hash(text),
+        is_quoted=True,
+    )
+
+
+def unquoted(of: str, words: str) -> Evidence:
+    """Words that do not stand in the text that they are said to be of."""
+    return Evidence(of=of, quote=_writable(words), is_quoted=False)
+
+
+def read_evidence(
+    written: Any, *, of: str = "", is_quoted: bool | None = None
+) -> tuple[Evidence, ...] | None:
+    """The evidence in a field of a row; None where something else stands there.
+
+    Args:
+        written: a list of objects as `as_row` makes them; of older files a text.
+        of, is_quoted: what is known of a text.
+    """
+    if isinstance(written, str):
+        return (Evidence(of=of, quote=written, is_quoted=is_quoted),) if written.strip() else ()
+    if not isinstance(written, list):
+        return None
+    try:
+        return tuple(Evidence.model_validate(part, strict=True) for part in written)
+    except ValidationError:
+        return None
+
+
+def is_evidence(written: Any) -> bool:
+    """Whether a field is meant as evidence: a list of objects that say what they quote."""
+    return isinstance(written, list) and all(
+        isinstance(part, dict) and "of" in part and "quote" in part for part in written
+    )
+
+
+def all_quoted(evidence: Iterable[Evidence]) -> bool | None:
+    """Whether all of it stands in the text; None where there is none, or nobody looked."""
+    marks = [each.is_quoted for each in evidence]
+    if False in marks:
+        return False
+    return True if marks and None not in marks else None
+
+
+def wrong_quotes(row: Mapping[str, Any]) -> int:
+    """How many quotes of a row, as `as_row` makes them, do not stand in the judged text."""
+    return sum(part.get("is_quoted") is False for part in row.get("evidence", ()))
+
+
+@lru_cache(maxsize=4096)
+def text_hash(text: str) -> str:
+    """What names a text: the start of its SHA-256.
+
+    >>> text_hash("")
+    'e3b0c44298fc1c14'
+    """
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_CHARS]
+
+
+def _writable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode()
 
 
 class Reason(StrEnum):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from ..metrics.gains import ENTAILMENT
-from .evidence import Evidence, all_quoted, read_evidence
+from .judgements import Evidence, all_quoted, read_evidence
 from .labels.declared import Kind, Labelled
 from .nuggets import QUERY_FIELDS, TOPIC_FIELDS
 from .reading.fields import Line, as_id, read_lines, show

@@ -1,14 +1,17 @@
-"""The sub-questions of a topic: what its reference report answers, one per column of ratings."""
+"""Sub-questions of a topic, and how well each text answers them, from 0 to 5."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from .labels.declared import Kind, Labelled
 from .reading.fields import Line, as_int, read_lines, show
 from .reading.problems import Problems
-from .rows import QuestionSet, SubQuestion
+from .rows import Label, QuestionSet, SubQuestion
 
 TOPIC_FIELDS = ("id", "example_id", "qid", "topic_id")
 LIST_FIELDS = ("subquestions", "sub_questions", "questions")
@@ -104,3 +107,236 @@ def _mention(line: Line, texts: dict[int, str]) -> None:
         elif first.setdefault(plain, column) != column:
             what = f"question {column} has the text of question {first[plain]}: {show(plain)}"
             line.keep("duplicate_question", what)
+
+
+HIGHEST_RATING = 5
+UNPARSED = -1  # the judge's reply was unreadable
+NOT_JUDGED = -2  # no reply, or nobody was asked
+
+Ratings = dict[str, dict[str, tuple[int, ...]]]  # topic -> passage -> a rating per column
+_Rows = dict[str, tuple[Line, int]]  # by topic, the first of some rows and their number
+
+TEXT_ID_FIELDS = ("docid", "pid", "document", "passage_id", "report_id")
+ALIGNED, BY_INDEX = "rating", "relevances"  # as long as the questions; column -> rating
+LISTS = (ALIGNED, "ratings", BY_INDEX)
+WANTED = f"0 to {HIGHEST_RATING}, -1, -2 or null"
+
+
+class AnswerGrade(Label):
+    """How well a text answers a question (arXiv:2506.20051); its values are the grades."""
+
+    NONE = "0", "the text does not answer the question at all"
+    HARDLY = "1", "the text answers almost nothing of the question"
+    LITTLE = "2", "the text answers a small part; most of the answer is missing or unclear"
+    PART = (
+        "3",
+        "the text answers a substantial part, but there are noticeable gaps or unclear statements",
+    )
+    MOST = "4", "the text answers most of the question; only minor details are missing or imprecise"
+    ALL = "5", "the text answers the question completely and precisely"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Label | None:
+        """`4` for `"4"`; and no sign is dropped, as the hyphens of other labels are."""
+        text = str(value).strip() if type(value) in (int, str) else None
+        return next((grade for grade in cls if grade.value == text), None)
+
+
+class WithLine(NamedTuple):
+    """The ratings of one text, and the first line that has some."""
+
+    line: int
+    ratings: tuple[int, ...]
+
+
+def reference_id(topic_id: str) -> str:
+    """The id under which a topic's reference report is rated."""
+    return f"{topic_id}:report"
+
+
+def answer_id(topic_id: str, run_id: str) -> str:
+    """The id under which a run's answer is rated."""
+    return f"{topic_id}:report:{run_id}"
+
+
+def is_own(passage_id: str, topic_id: str) -> bool:
+    """Whether CRUX's ids, `<topic>:<document>#<passage>`, say that a text belongs to a topic."""
+    return passage_id.startswith(f"{topic_id}:")
+
+
+def passages_of(topic_id: str, text_ids: Iterable[str]) -> list[str]:
+    """Those of the rated texts that are no reports."""
+    report = reference_id(topic_id)
+    return [name for name in text_ids if name != report and not name.startswith(f"{report}:")]
+
+
+def read_ratings(
+    path: Path, problems: Problems, questions: Mapping[str, QuestionSet] | None = None
+) -> Ratings:
+    """Read ratings by topic and text, a rating per column, in file order.
+
+    Takes CRUX's layouts: `id`, `docid` and `rating`; the older `example_id`, `pid`, `rating`;
+    `qid`, `docid`, `ratings`; and the labels of its annotators: `id`, `document` and
+    `relevances`, column -> rating, of which -1 is not labelled. A rating is a whole number from
+    0 to 5, -1 (unreadable), or -2 or null (not judged).
+
+    Args:
+        questions: of the topics to read. Each list then has a rating per column: `rating` must
+            have exactly as many, `ratings` and `relevances` may go on over columns without a
+            question, which are left out and mentioned once a topic. Rows of other topics are
+            skipped with their number.
+
+    Errors reported: no topic or text id, any other rating, too few or too many, one text with two
+    different lists. The same list again is mentioned. Lines of `relevances` for one text add
+    to each other, and must not contradict each other.
+    """
+    rated = ratings_with_lines(read_lines(path, problems), questions)
+    return {
+        topic_id: {name: rated.ratings for name, rated in texts.items()}
+        for topic_id, texts in rated.items()
+    }
+
+
+def ratings_with_lines(
+    lines: Iterable[Line], questions: Mapping[str, QuestionSet] | None = None
+) -> dict[str, dict[str, WithLine]]:
+    """The ratings in these objects, as `read_ratings`, each with its line."""
+    rated: dict[str, dict[str, WithLine]] = {}
+    unknown: _Rows = {}
+    longer: _Rows = {}
+    for line in lines:
+        topic_id, name, written = (
+            line.id(*TOPIC_FIELDS),
+            line.id(*TEXT_ID_FIELDS),
+            line.first(*LISTS),
+        )
+        if written is None:
+            line.missing(*LISTS)
+        if topic_id is None or name is None or written is None:
+            continue
+        if questions is not None and topic_id not in questions:
+            _count(unknown, topic_id, line)
+            continue
+        field = written[0]
+        ratings = _by_index(line) if field == BY_INDEX else _in_order(line, field)
+        if ratings is not None and questions is not None:
+            n_columns = questions[topic_id].n_columns
+            if not _fits(line, field, len(ratings), n_columns):
+                continue
+            if len(ratings) > n_columns:
+                _count(longer, topic_id, line)
+            ratings = (ratings + (NOT_JUDGED,) * (n_columns - len(ratings)))[:n_columns]
+        if ratings is not None:
+            _add(rated.setdefault(topic_id, {}), name, ratings, line, is_part=field == BY_INDEX)
+    for topic_id, (line, n) in unknown.items():
+        what = f"topic {topic_id!r} has no sub-questions; its {n} rows of ratings are left out"
+        line.skip("unknown_topic", what)
+    for topic_id, (line, n) in longer.items():
+        what = f"topic {topic_id!r} has no question after the last column that has one"
+        line.skip("unused_ratings", f"{what}; ratings further on, in {n} rows, are left out")
+    return rated
+
+
+def rating_row(topic_id: str, passage_id: str, ratings: Sequence[int]) -> dict[str, Any]:
+    """A line of `ratings.jsonl`, in CRUX's layout."""
+    return {"id": topic_id, "docid": passage_id, "rating": list(ratings)}
+
+
+def _count(rows: _Rows, topic_id: str, line: Line) -> None:
+    first, n = rows.get(topic_id, (line, 0))
+    rows[topic_id] = first, n + 1
+
+
+def _in_order(line: Line, field: str) -> tuple[int, ...] | None:
+    """The ratings of a list; None, and a problem for each that is none."""
+    if (items := line.array(field)) is None:
+        return None
+    ratings = []
+    for column, written in enumerate(items):
+        if (rating := _rating(written)) is None:
+            line.bad(f"{field}[{column}]", written, WANTED)
+        else:
+            ratings.append(rating)
+    return tuple(ratings) if len(ratings) == len(items) else None
+
+
+def _rating(written: object) -> int | None:
+    """A rating as a number, null as not judged; None for all else."""
+    rating = NOT_JUDGED if written is None else as_int(written)
+    return rating if rating is not None and NOT_JUDGED <= rating <= HIGHEST_RATING else None
+
+
+def _by_index(line: Line) -> tuple[int, ...] | None:
+    """Ratings from `{"0": 4, "3": -1}`: -1 is not labelled, as is a column that is not there."""
+    if (by_index := line.child(BY_INDEX)) is None:
+        return None
+    by_column: dict[int, int] = {}
+    for index, written in by_index.row.items():
+        column, rating = as_int(index), _rating(written)
+        if column is None or not 0 <= column < MOST_COLUMNS:
+            line.bad(BY_INDEX, index, f"columns from 0 to {MOST_COLUMNS - 1}")
+            return None
+        if rating is None:
+            by_index.bad(index, written, WANTED)
+            return None
+        by_column[column] = NOT_JUDGED if rating == UNPARSED else rating
+    n_columns = max(by_column, default=-1) + 1
+    return tuple(by_column.get(column, NOT_JUDGED) for column in range(n_columns))
+
+
+def _fits(line: Line, field: str, n_ratings: int, n_columns: int) -> bool:
+    """Whether there is a rating for each column, and nothing else where the list must say so."""
+    least, most = (0 if field == BY_INDEX else n_columns), (n_columns if field == ALIGNED else None)
+    if least <= n_ratings and (most is None or n_ratings <= most):
+        return True
+    wanted = f"wanted {n_columns}{'' if most else ' or more'}, one for each sub-question"
+    line.error("n_ratings", f"field {line.name(field)!r} has {n_ratings} ratings, {wanted}")
+    return False
+
+
+def _add(
+    texts: dict[str, WithLine], name: str, ratings: tuple[int, ...], line: Line, *, is_part: bool
+) -> None:
+    """Add to `texts`; other ratings of the same text are an error, or another part of them."""
+    earlier = texts.setdefault(name, WithLine(line.number, ratings))
+    if earlier.ratings is ratings:
+        return
+    what = f"the ratings of {name!r} are in line {earlier.line} already"
+    pairs = list(zip_longest(earlier.ratings, ratings, fillvalue=NOT_JUDGED))
+    if earlier.ratings == ratings:
+        line.keep("duplicate_ratings", f"{what}, the same; counted once")
+    elif is_part and all(a == b or NOT_JUDGED in (a, b) for a, b in pairs):
+        texts[name] = WithLine(earlier.line, tuple(map(max, pairs)))
+    else:
+        line.error("duplicate_ratings", f"{what}, and others; wanted one for each question")
+
+
+def topics_of(passage_id: str, topics: Container[str]) -> Iterator[str]:
+    """The topics whose own a passage is, by its id; one as a rule, or none."""
+    colon = passage_id.find(":")
+    while colon >= 0:
+        if passage_id[:colon] in topics:
+            yield passage_id[:colon]
+        colon = passage_id.find(":", colon + 1)
+
+
+def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+    rest = iter(lines)
+    if (first := next(rest, None)) is None:
+        return
+    for topic_id, texts in ratings_with_lines(chain([first], rest)).items():
+        for name, rated in texts.items():
+            line = replace(first, number=rated.line)
+            for column, rating in enumerate(rated.ratings):
+                yield line, (topic_id, name, str(column)), str(rating) if rating >= 0 else None, {}
+
+
+RATING_KIND = Kind(
+    name="ratings",
+    key=("topic_id", "passage_id", "question_id"),
+    scale=AnswerGrade,
+    gains={grade.value: int(grade) / HIGHEST_RATING for grade in AnswerGrade},
+    judge="answerability",
+    rows="ratings",
+    read=_labelled,
+)

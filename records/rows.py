@@ -10,8 +10,7 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict
 
-from .evidence import Evidence
-from .judgements import Reason
+from .judgements import Evidence, Reason
 
 
 class Row(BaseModel):

@@ -14,7 +14,7 @@ from .reading.lines import first_line, is_json, text_lines
 from .reading.problems import Problems
 from .rows import ScoreRow
 from .tools.metric_rows import csv_rows, is_csv, long_rows
-from .writing.files import write_file
+from .writing import write_file
 
 Layout = Literal["jsonl", "ir_measures", "tot", "trec_eval", "rag4reports", "ranking"]
 

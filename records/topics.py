@@ -1,16 +1,18 @@
-"""Topic files: what was asked, and by whom."""
+"""Topics, what was asked and by whom, and passages, which answers cite."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Container
 from pathlib import Path
 
 from .instruments.sub_narratives import sub_narratives_of_topic
 from .reading.fields import Line, read_lines, show
 from .reading.lines import is_json, text_lines
 from .reading.problems import Problems
-from .rows import Topic
+from .rows import Passage, Topic
 
-ID_FIELDS = ("id", "request_id", "qid", "topic_id", "query_id", "example_id", "narrative_id")
+TOPIC_ID_FIELDS = ("id", "request_id", "qid", "topic_id", "query_id", "example_id", "narrative_id")
 TITLE_FIELDS = ("title", "request", "query", "topic", "text")
 NEED_FIELDS = ("narrative", "problem_statement")
 
@@ -62,7 +64,7 @@ def _from_tsv(path: Path, problems: Problems) -> list[tuple[int, Topic]]:
 def _from_json(path: Path, problems: Problems) -> list[tuple[int, Topic]]:
     topics = []
     for line in read_lines(path, problems):
-        name, text = line.id(*ID_FIELDS), _text(line)
+        name, text = line.id(*TOPIC_ID_FIELDS), _text(line)
         if name is None or text is None:
             continue
         topic = Topic(
@@ -95,3 +97,66 @@ def _text(line: Line) -> str | None:
         line.error("bad_topic", "the text is empty, wanted a question or narrative")
         return None
     return text
+
+
+PASSAGE_ID_FIELDS = ("docid", "id", "_id", "docno")
+TEXT_FIELDS = ("text", "contents", "segment")
+
+
+def read_passages(
+    path: Path, problems: Problems, wanted: Container[str] | None = None
+) -> dict[str, Passage]:
+    """Read passages by id: JSONL with `docid` (or `id`, `_id`, `docno`) and `text`.
+
+    The text may stand under `contents` or `segment` too; `title` is optional.
+
+    Args:
+        wanted: ids to load; the others are passed over, so that a corpus need not fit in memory.
+
+    Errors reported: no id, no text field, one id with two texts. A passage with an empty or null
+    text is skipped: a judge cannot read it, so that its citations count as without text.
+    """
+    passages: dict[str, Passage] = {}
+    for line in read_lines(path, problems):
+        name = line.id(*PASSAGE_ID_FIELDS)
+        if name is None or (wanted is not None and name not in wanted):
+            continue
+        if (passage := passage_of(line, name)) is not None:
+            add_passage(passages, passage, line)
+    return passages
+
+
+def natural_order(passage_id: str) -> tuple[list[tuple[str, int, str]], str]:
+    """A key to sort ids by, digits compared as numbers: `t:2#9`, `t:2#10`, `t:10#1`."""
+    parts = re.findall(r"([^0-9]*)0*([0-9]*)", passage_id)
+    return [(text, len(digits), digits) for text, digits in parts], passage_id
+
+
+def passage_of(line: Line, name: str) -> Passage | None:
+    """The passage that an object with a text field holds; None, and a problem, if it has none."""
+    if not any(field in line.row for field in TEXT_FIELDS):
+        line.missing(*TEXT_FIELDS)
+        return None
+    text = line.optional_text(*TEXT_FIELDS)
+    if not text.strip():
+        line.skip("empty_passage", f"passage {name!r} has no text, wanted some")
+        return None
+    return Passage(id=name, text=text, title=line.optional_text("title"))
+
+
+def add_passage(
+    passages: dict[str, Passage], passage: Passage, line: Line, *, once: bool = True
+) -> None:
+    """Add to `passages`; another text under the same id is an error.
+
+    Args:
+        once: mention it when the same passage comes again; pools repeat passages as a rule.
+    """
+    earlier = passages.setdefault(passage.id, passage)
+    if earlier is passage:
+        return
+    if earlier.text != passage.text:
+        what = f"passage {passage.id!r} has another text than before, wanted one text per id"
+        line.error("duplicate_passage", what)
+    elif once:
+        line.keep("duplicate_passage", f"passage {passage.id!r} occurs twice with the same text")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..records.passages import natural_order
+from ..records.topics import natural_order
 
 MOST_BYTES = 5_000_000  # of the texts of a section; see `Texts`
 _MANY = 100_000  # distinct texts; more are in the order of their characters, which takes a tenth

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..records.reading.problems import InputError
-from ..records.writing.files import NewFile, remove, rename
+from ..records.writing import NewFile, remove, rename
 from .answers.texts import LeftOut, Wanted, pack_text, packed_texts
 from .bundle import bundle
 from .runs.cells import packed_cells

@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from ..records.passages import ID_FIELDS, passage_of
 from ..records.reading.fields import read_lines
 from ..records.reading.problems import InputError, Problems
 from ..records.rows import Passage
+from ..records.topics import PASSAGE_ID_FIELDS, passage_of
 
 _UNWRITABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]")  # in an id: what no TREC run can hold
 
@@ -39,7 +39,7 @@ def stream_passages(paths: Sequence[Path], problems: Problems) -> Iterator[Passa
     seen: dict[str, int] = {}
     for path in paths:
         for line in read_lines(path, problems):
-            name = line.id(*ID_FIELDS)
+            name = line.id(*PASSAGE_ID_FIELDS)
             if name is None or (passage := passage_of(line, name)) is None:
                 continue
             if _UNWRITABLE.search(name):

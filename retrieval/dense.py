@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..records.reading.extras import need
-from ..records.reading.problems import InputError
+from ..records.reading.problems import InputError, need
 from ..records.rows import Passage
 from .best_rows import N_QUERIES, N_ROWS, BestRows, as_ranked
 from .corpus import in_batches, passage_text

@@ -11,8 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from ..records.reading.extras import need
-from ..records.reading.problems import InputError
+from ..records.reading.problems import InputError, need
 
 PACKAGE = "package:"  # and the name of a module whose get_model_path() is the folder of a model
 _NAME_DIGITS = 12  # of a digest: enough to tell models apart

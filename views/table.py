@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from ..records.writing.printed import cell
+from ..records.printed import cell
 from .numbers import (
     MISSING,
     format_bounds,

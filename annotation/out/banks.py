@@ -10,7 +10,7 @@ import orjson
 from ...records.reading.fields import read_lines
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
-from ...records.writing.files import write_file
+from ...records.writing import write_file
 from ..store.people import Person
 from ..work.bank import EditedBank
 from ..work.task import Task

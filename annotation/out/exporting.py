@@ -14,7 +14,7 @@ from ...records.labels.cells import Cell
 from ...records.reading.fields import read_lines
 from ...records.reading.lines import first_line, is_json
 from ...records.reading.problems import InputError, Problems
-from ...records.writing.files import remove
+from ...records.writing import remove
 from ..store.events import Condition
 from ..store.kinds import Kind
 from ..store.people import check_people

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...records.evidence import text_hash
+from ...records.judgements import text_hash
 from ..store.events import BankEdit, Event, Label, Verdict, event_of
 from ..store.state import State
 from ..work.bank import EditedBank

@@ -12,7 +12,7 @@ from threading import Event
 from typing import Any
 
 from ...records.reading.problems import InputError
-from ...records.writing.files import own_folder
+from ...records.writing import own_folder
 from ..store.journal import Journal, check_name
 from ..store.kinds import Kind
 from ..store.people import Person, people_of

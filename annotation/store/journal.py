@@ -10,9 +10,7 @@ from pathlib import Path
 import orjson
 
 from ...records.reading.problems import InputError
-from ...records.writing.appending import Appending
-from ...records.writing.files import check_file
-from ...records.writing.locks import Lock
+from ...records.writing import Appending, Lock, check_file
 from .events import Event, Label, event_of_line
 from .state import State
 

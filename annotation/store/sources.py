@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from ...records.reading.problems import InputError
 from ...records.rows import Row
-from ...records.writing.files import rename, write_file
+from ...records.writing import rename, write_file
 from .kinds import Kind
 
 SOURCES = "results.jsonl"

@@ -9,9 +9,9 @@ from ...programs.build.verification import DOCUMENTS
 from ...programs.engine.folders.inputs import inputs_of
 from ...programs.engine.results import MANIFEST
 from ...records.documents import TopicDocuments, read_topic_documents
-from ...records.passages import read_passages
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import KeyPoint, Passage
+from ...records.topics import read_passages
 from .verify import points_file
 
 _LOST = "quotes are shown without the documents they stand in"

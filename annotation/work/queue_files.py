@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from ...records.labels.cells import Cell
 from ...records.reading.problems import InputError, unreadable
 from ...records.rows import Row
-from ...records.writing.files import check_file, rename, write_file
+from ...records.writing import check_file, rename, write_file
 from ..store.events import Condition
 from ..store.journal import check_name
 from ..store.kinds import Kind

@@ -16,12 +16,12 @@ from ...programs.build.verification import SCALE
 from ...programs.engine.folders.inputs import inputs_of
 from ...programs.engine.results import MANIFEST
 from ...programs.protocols.judged_files import judged_file, kinds_in, scale_in, scale_of
-from ...records.evidence import text_hash
+from ...records.judgements import text_hash
 from ...records.labels.cells import Cell, LabelFile, check_same_things
 from ...records.labels.declared import kinds
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
-from ...records.reading.digests import hash_of
+from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError, Problems
 from ...records.tools.rubric_verdicts import read_verdicts
 from ..store.kinds import Kind

@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ...judges.labels import NarrativeGrade
-from ...records.assignments import NuggetSupport
-from ...records.evidence import text_hash
 from ...records.instruments.rubrics import CriterionMatch
+from ...records.judgements import text_hash
 from ...records.key_points import PointEntailment
-from ...records.labels.relevance import RelevanceGrade
-from ...records.ratings import AnswerGrade
+from ...records.nuggets import NuggetSupport
+from ...records.questions import AnswerGrade
+from ...records.relevance import RelevanceGrade
 from ...records.rows import Label
 from ...records.support import CitationSupport
 from ..store.kinds import Kind

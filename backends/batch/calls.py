@@ -11,7 +11,7 @@ from typing import IO, Any
 import aiohttp
 import orjson
 
-from ...records.writing.files import temporary
+from ...records.writing import temporary
 from ..config import ModelConfig
 from ..errors import EndpointError, EndpointUnusable
 from ..http import failure_of, headers_of, lost, start_of

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from ...records.reading.problems import InputError
-from ...records.writing.files import temporary
+from ...records.writing import temporary
 from ..config import BatchConfig, ModelConfig
 from ..errors import EndpointError, EndpointUnusable
 from ..secrecy import secrets_of

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from ...records.reading.problems import InputError
-from ...records.writing.appending import Appending
+from ...records.writing import Appending
 from ..config import BatchConfig
 
 _MEND = "delete the lines of its batch and run again: that one is sent anew, the others go on"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...records.reading.nearest import did_you_mean
+from ...records.reading.problems import did_you_mean
 from .table import PRESETS, Preset
 
 PREFIX = "preset:"

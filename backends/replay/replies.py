@@ -10,7 +10,7 @@ import orjson
 
 from ...records.reading.lines import json_lines
 from ...records.reading.problems import Problems
-from ...records.writing.files import write_file
+from ...records.writing import write_file
 from ..cache import ReplyCache
 
 _DIGITS = 16  # of a reply's SHA-256

@@ -10,7 +10,7 @@ from importlib import import_module
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from ...records.reading.extras import pip_install
+from ...records.reading.problems import pip_install
 
 if TYPE_CHECKING:
     from opentelemetry.trace import Span, Tracer

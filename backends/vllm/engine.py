@@ -20,8 +20,7 @@ from typing import Any
 
 import orjson
 
-from ...records.reading.extras import pip_install
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, pip_install
 from ..config import ModelConfig
 from ..errors import EndpointUnusable
 from ..gateway import Completion

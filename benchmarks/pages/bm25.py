@@ -26,8 +26,8 @@ from ir_measures import R, nDCG
 
 from nuggetjudge.metrics.order.correlation import kendall_tau
 from nuggetjudge.programs.protocols.coverage.topic import TopicView
-from nuggetjudge.records.qrels import read_qrels
 from nuggetjudge.records.reading.problems import Problems
+from nuggetjudge.records.relevance import read_qrels
 from nuggetjudge.records.rows import Passage
 from nuggetjudge.records.topics import read_topics
 from nuggetjudge.retrieval.bm25 import Bm25

@@ -28,7 +28,7 @@ from nuggetjudge.programs.config.sections import CoverageConfig
 from nuggetjudge.programs.inputs.coverage import ORACLE_CONTEXT
 from nuggetjudge.programs.protocols.coverage.scores import coverage_rows
 from nuggetjudge.programs.protocols.coverage.topic import TopicView
-from nuggetjudge.records.ratings import reference_id
+from nuggetjudge.records.questions import reference_id
 from nuggetjudge.records.rows import ScoreRow
 
 from .crux_duc import (

@@ -14,17 +14,17 @@ from typing import Any
 
 from nuggetjudge.programs.config.sections import CoverageConfig
 from nuggetjudge.programs.protocols.coverage.topic import CoverageData, TopicView
-from nuggetjudge.records.questions import read_question_sets
-from nuggetjudge.records.ratings import (
+from nuggetjudge.records.questions import (
     NOT_JUDGED,
     answer_id,
     is_own,
     passages_of,
+    read_question_sets,
     read_ratings,
     reference_id,
 )
 from nuggetjudge.records.reading.problems import Problems
-from nuggetjudge.records.runs import read_trec_run
+from nuggetjudge.records.relevance import read_trec_run
 
 SETTINGS = CoverageConfig()
 

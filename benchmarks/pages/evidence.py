@@ -25,8 +25,8 @@ from nuggetjudge.programs.analysis.evidence.refinding import refound
 from nuggetjudge.programs.protocols.evidence.program import LEXICAL_LEAST, LEXICAL_WORDS
 from nuggetjudge.records.labels.cells import Cell
 from nuggetjudge.records.labels.labels import read_labels
-from nuggetjudge.records.labels.suggestions import read_sentence_evidence
 from nuggetjudge.records.reading.problems import Problems
+from nuggetjudge.records.support import read_sentence_evidence
 
 from .suggested import CUTS, DRAWS, PARTLY, precision, scored, sheet_labels
 

@@ -31,11 +31,11 @@ from nuggetjudge.judges.lexical.entailment import STATED, stated
 from nuggetjudge.programs.config.pipeline import SearchPipeline
 from nuggetjudge.programs.config.sections import Config, NuggetsConfig
 from nuggetjudge.programs.pipelines.searching import PipelineCorpus
-from nuggetjudge.records.candidates import read_candidates
+from nuggetjudge.records.documents import read_candidates
 from nuggetjudge.records.judgements import Judged
 from nuggetjudge.records.nuggets import read_nugget_banks
-from nuggetjudge.records.qrels import read_qrels
 from nuggetjudge.records.reading.problems import Problems
+from nuggetjudge.records.relevance import read_qrels
 from nuggetjudge.records.topics import read_topics
 
 NUMBERS = NuggetsConfig()

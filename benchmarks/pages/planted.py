@@ -37,8 +37,8 @@ from nuggetjudge.programs.analysis.probe.agents.probing import (
 from nuggetjudge.programs.analysis.probe.asking import Options
 from nuggetjudge.records.judgements import Provenance
 from nuggetjudge.records.labels.items import item_lines, read_items
-from nuggetjudge.records.passages import read_passages
 from nuggetjudge.records.reading.problems import Problems
+from nuggetjudge.records.topics import read_passages
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "demo"
 ITEMS, REPEATS = 30, 3

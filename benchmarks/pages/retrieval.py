@@ -29,9 +29,9 @@ from nuggetjudge.metrics.tokens import token_counter
 from nuggetjudge.programs.inputs.coverage import ORACLE_CONTEXT
 from nuggetjudge.programs.protocols.coverage.scores import coverage_rows
 from nuggetjudge.programs.protocols.coverage.topic import TopicView
-from nuggetjudge.records.passages import read_passages
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.rows import ScoreRow
+from nuggetjudge.records.topics import read_passages
 from nuggetjudge.retrieval.bm25 import Bm25
 from nuggetjudge.retrieval.corpus import passage_text
 from nuggetjudge.retrieval.dense import Dense

@@ -19,7 +19,7 @@ from nuggetjudge.cli.views.plan import plan_view
 from nuggetjudge.programs.engine.rehearsal import ASSUMED
 from nuggetjudge.programs.run import judge_collection
 from nuggetjudge.records.reading.problems import InputError
-from nuggetjudge.records.writing.files import NewFile
+from nuggetjudge.records.writing import NewFile
 from nuggetjudge.views.printing import render
 from nuggetjudge.views.terminal import Terminal
 

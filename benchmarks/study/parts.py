@@ -17,8 +17,7 @@ from nuggetjudge.programs.engine.folders.constant_judges import constant_judges
 from nuggetjudge.programs.engine.manifest import read_manifest
 from nuggetjudge.programs.engine.results import MANIFEST
 from nuggetjudge.programs.run import judge_collection, plan
-from nuggetjudge.records.writing.appending import Appending
-from nuggetjudge.records.writing.files import NewFile
+from nuggetjudge.records.writing import Appending, NewFile
 
 from .plan import Part, items_file
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any, NamedTuple
 
-from nuggetjudge.records.assignments import NUGGET_KIND
-from nuggetjudge.records.ratings import RATING_KIND
+from nuggetjudge.records.nuggets import NUGGET_KIND
+from nuggetjudge.records.questions import RATING_KIND
 from nuggetjudge.records.support import SUPPORT_KIND
 
 ETA = "3"  # the grade from which a text answers a question, arXiv:2506.20051

@@ -20,8 +20,8 @@ from ...programs.engine.manifest import read_manifest
 from ...programs.protocols.judged_files import judged_file
 from ...records.labels.cells import Cell, LabelFile
 from ...records.labels.declared import find_kind
+from ...records.labels.label_rows import cell_run_aliases, with_run_names
 from ...records.labels.labels import read_labels
-from ...records.labels.run_names import cell_run_aliases, with_run_names
 from ...records.reading.problems import InputError, Problems
 from ..jury.ballots import NONE, Ballots, Codes, read_ballots
 from .costs import dollars

@@ -18,8 +18,8 @@ from ...programs.config.juries import seats
 from ...programs.engine.manifest import config_of, read_manifest
 from ...programs.protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
 from ...records.labels.cells import Cell, LabelFile, check_same_things
+from ...records.labels.label_rows import cell_run_aliases, with_run_names
 from ...records.labels.labels import read_labels
-from ...records.labels.run_names import cell_run_aliases, with_run_names
 from ...records.reading.problems import InputError, Problems
 
 Codes = NDArray[np.int64]

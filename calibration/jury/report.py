@@ -14,7 +14,7 @@ from ...metrics.bootstrap import Draws
 from ...metrics.jury.dawid_skene import LEAST_ITEMS, LEAST_MEMBERS, dawid_skene
 from ...metrics.jury.votes import HOWS
 from ...records.reading.problems import InputError, Problems
-from ...records.writing.files import write_file
+from ...records.writing import write_file
 from ..threshold import objective_named
 from .ballots import NONE, Ballots, read_ballots
 from .members import members_of, together

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...records.judgements import Reason
-from ...records.reading.extras import pip_install
+from ...records.reading.problems import pip_install
 
 if TYPE_CHECKING:
     import dspy

@@ -15,7 +15,7 @@ from ...backends.gateway import Gateway
 from ...backends.prompt import Prompt
 from ...judges.base import Judge, set_prompt
 from ...judges.fitted.files import FittedPrompt
-from ...records.writing.files import NewFile
+from ...records.writing import NewFile
 from .asking import Answer, Way, ask_once, key_of
 from .bridge import Stopped
 from .marking import Marks

@@ -95,7 +95,7 @@ def fit(
     from ...calibration.cascade.report import choice, fit_report
     from ...programs.analysis.tables.cascade import fit_view
     from ...records.reading.problems import InputError
-    from ...records.writing.files import write_file
+    from ...records.writing import write_file
 
     if out.exists():
         raise InputError(f"{out}: is there already; name another file")

@@ -20,7 +20,7 @@ from ..tables import cell, write_objects, write_text
 
 if TYPE_CHECKING:
     from ...programs.analysis.traces.reading import Prices
-    from ...records.agentic.traces import ItemTrace, Step
+    from ...records.traces import ItemTrace, Step
 
 _WIDTH = 100  # in a pipe
 _SPENT = 22  # behind a step, for what was spent until then

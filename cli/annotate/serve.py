@@ -64,8 +64,7 @@ def serve(
         port: 0: one that is free.
         no_open: Open no browser.
     """
-    from ...records.reading.extras import pip_install
-    from ...records.reading.problems import InputError, Problems
+    from ...records.reading.problems import InputError, Problems, pip_install
 
     if any(find_spec(name) is None for name in _NEEDS):
         raise InputError(f"judge annotate needs its extra: {pip_install('annotate')}")

@@ -27,7 +27,7 @@ def mlflow(
             http://127.0.0.1:5000; default: MLflow's own, or MLFLOW_TRACKING_URI.
     """
     from ...exports.mlflow_runs import log
-    from ...records.reading.extras import need
+    from ...records.reading.problems import need
 
     if tracking_uri is not None:
         need("mlflow", "mlflow").set_tracking_uri(tracking_uri)

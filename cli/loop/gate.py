@@ -57,7 +57,7 @@ def gate(
     from ...gates.summary import summary as markdown
     from ...gates.tables import verdict_view
     from ...gates.verdict import verdict_on
-    from ...records.writing.files import write_file
+    from ...records.writing import write_file
     from ...views.printing import print_view
     from ..views.partial import opened
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ...programs.config.sections import Config
 from ...programs.engine.manifest import input_files
-from ...records.reading.digests import hash_of
+from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError
 
 Stamps = dict[Path, tuple[int, int, int]]  # when it was written, its size, which file it is

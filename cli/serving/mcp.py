@@ -19,7 +19,7 @@ def mcp(given: Given, *, folder: Folder = Path(".")) -> None:
     Input:
         folder: The only folder that the agent may have read; results go to results/ in it.
     """
-    from ...records.reading.extras import need
+    from ...records.reading.problems import need
 
     need("mcp", "mcp")
     from ...backends.spending.notes import notes_on

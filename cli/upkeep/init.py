@@ -84,7 +84,7 @@ def init(
 
 
 def _copy_example(folder: Path) -> None:
-    from ...records.writing.files import write_file
+    from ...records.writing import write_file
 
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise InputError(f"{folder}: is there already, wanted a new or empty folder")
@@ -95,7 +95,7 @@ def _copy_example(folder: Path) -> None:
 
 
 def _write_config(folder: Path, named: dict[str, str], models: dict[str, str]) -> None:
-    from ...records.writing.files import write_file
+    from ...records.writing import write_file
 
     path = folder / FILE
     if folder.exists() and not folder.is_dir():

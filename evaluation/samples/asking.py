@@ -18,7 +18,7 @@ import orjson
 from ...records.judgements import NOT_MADE, Reason
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError
-from ...records.writing.appending import Appending
+from ...records.writing import Appending
 from .cells import check_writable, fields_of
 from .contexts import CONTEXTS
 from .fields import ANSWER, ID, QUESTION, Sample, digest, sample_of, text_of

@@ -13,8 +13,7 @@ from ...records.nuggets import bank_row, read_nugget_banks
 from ...records.reading.fields import read_lines
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import NuggetBank
-from ...records.writing.appending import Appending
-from ...records.writing.files import NewFile, rename, writing
+from ...records.writing import Appending, NewFile, rename, writing
 
 BEGUN = "bank.jsonl"  # beside the samples: what the bank had for them when they were first judged
 

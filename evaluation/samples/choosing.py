@@ -10,9 +10,8 @@ import orjson
 
 from ...judges.table import item_judges
 from ...programs.config.names import program_names
-from ...records.reading.nearest import did_you_mean
-from ...records.reading.problems import InputError
-from ...records.writing.files import write_file
+from ...records.reading.problems import InputError, did_you_mean
+from ...records.writing import write_file
 
 if TYPE_CHECKING:
     from ...judges import OwnJudge

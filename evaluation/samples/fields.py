@@ -11,8 +11,7 @@ from typing import Any
 
 from ...records.judgements import NOT_MADE, Reason
 from ...records.reading.fields import shorten
-from ...records.reading.nearest import did_you_mean
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, did_you_mean
 from .cells import is_missing, list_in, plain
 from .contexts import CONTEXTS, Context, contexts_of
 from .sentences import Sentence, sentence_of

@@ -11,7 +11,7 @@ import orjson
 
 from ...records.judgements import NOT_MADE
 from ...records.reading.problems import InputError
-from ...records.writing.files import NewFile, own_folder, remove, rename
+from ...records.writing import NewFile, own_folder, remove, rename
 from .cells import check_writable
 from .citing import Citing
 from .contexts import Context

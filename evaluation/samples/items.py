@@ -12,7 +12,7 @@ import orjson
 from ...judges.table import kind_of
 from ...records.judgements import NOT_MADE
 from ...records.reading.problems import InputError
-from ...records.writing.files import NewFile, own_folder, rename
+from ...records.writing import NewFile, own_folder, rename
 from .cells import check_writable, is_missing, listed, plain
 from .contexts import CONTEXTS, contexts_of
 from .fields import ANSWER, QUESTION, Sample, having, topic_of

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from ...records.writing.files import own_folder, remove, rename, writing
+from ...records.writing import own_folder, remove, rename, writing
 from .banks import BEGUN
 from .files import NAMES
 

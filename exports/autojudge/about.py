@@ -6,10 +6,10 @@ from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict
 
-from ...records.reading.digests import hash_of
-from ...records.reading.json_files import read_json_file
+from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError
-from ...records.writing.files import write_file
+from ...records.reading.settings import read_json_file
+from ...records.writing import write_file
 
 NAME, FORMAT = "export.json", "nuggetjudge.autojudge/1"
 RESULTS, INPUTS, CACHE = "results", "inputs", "cache"

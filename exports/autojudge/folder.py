@@ -19,7 +19,7 @@ from ...programs.engine.results import MANIFEST, pretty
 from ...programs.run import judge_collection
 from ...programs.scoring.result import Result
 from ...records.reading.problems import InputError
-from ...records.writing.files import own_folder, rename, write_file, writing
+from ...records.writing import own_folder, rename, write_file, writing
 from .about import CACHE, INPUTS, RESULTS, About, files_in, write_about
 from .inputs import copy_inputs
 from .network import no_network

@@ -15,7 +15,7 @@ from ...programs.engine.manifest import input_files
 from ...programs.inputs.collection import RETRIEVAL_FILES, expand_runs
 from ...records.reading.fields import stem
 from ...records.reading.problems import InputError
-from ...records.writing.files import write_file
+from ...records.writing import write_file
 from .veil import Veil
 
 

@@ -11,11 +11,10 @@ import yaml
 
 from ...programs.config.sections import Config
 from ...programs.engine.manifest import read_manifest
-from ...records.labels.relevance import read_relevance
 from ...records.nuggets import read_nugget_banks, v3_row
-from ...records.qrels import write_qrels
 from ...records.reading.problems import Problems
-from ...records.writing.files import write_file
+from ...records.relevance import read_relevance, write_qrels
+from ...records.writing import write_file
 
 BANKS, GRADES, QRELS = "nuggets.jsonl", "relevance.jsonl", "qrels.txt"  # of a results folder
 

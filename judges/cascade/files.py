@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, JsonValue, model_validator
 
-from ...records.reading.json_files import read_json_file
+from ...records.reading.settings import read_json_file
 from ...records.rows import Row
 from .confidence import LENGTH, LEXICAL, Chance, ConfidenceKind, Finite, Scale
 

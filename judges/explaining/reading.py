@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ...records.evidence import Evidence, quoted, unquoted
-from ...records.judgements import Reason, Unjudged
+from ...records.judgements import Evidence, Reason, Unjudged, quoted, unquoted
 from ..lexical.grounds import spans
 from ..lexical.quotes import find_quote
 from ..verdicts import Verdict

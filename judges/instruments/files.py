@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ...records.reading.problems import InputError, unreadable
-from ...records.reading.yaml_files import checked, settings_of
-from ...records.reading.yaml_text import Keys, line_of
+from ...records.reading.settings import Keys, checked, line_of, settings_of
 from .definition import Definition, ToolTemplate, defined_by_tool
 
 _TOOL_KEYS = {"user": "prefix_user", "system": "system_message"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 
-from ...records.evidence import Evidence
+from ...records.judgements import Evidence
 from ..items import ItemJudge
 from ..variants import with_input
 from ..verdicts import Verdict

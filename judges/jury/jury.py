@@ -12,8 +12,7 @@ from ...backends.errors import JudgeError
 from ...backends.loop import task_group
 from ...backends.prompt import Prompt
 from ...metrics.jury.votes import HOWS, TIES, How, Ties, combined
-from ...records.evidence import Evidence
-from ...records.judgements import Provenance, Reason, Unjudged
+from ...records.judgements import Evidence, Provenance, Reason, Unjudged
 from ...records.labels.cells import ADJUDICATED
 from ..items import ItemJudge
 from ..verdicts import Verdict

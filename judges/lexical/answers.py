@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from ...records.ratings import AnswerGrade
+from ...records.questions import AnswerGrade
 from .nuggets_and_citations import STOP_WORDS, WORD
 from .overlap import weighted_overlap
 

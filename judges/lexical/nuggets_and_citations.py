@@ -21,7 +21,7 @@ from typing import Any
 
 import Stemmer
 
-from ...records.assignments import NuggetSupport
+from ...records.nuggets import NuggetSupport
 from ...records.rows import Importance
 from ...records.support import CitationSupport
 from ..labels import NuggetMatch

@@ -16,7 +16,7 @@ from ...metrics.agreement.intervals import (
 from ...metrics.agreement.pairs import cohen_kappas
 from ...metrics.bootstrap import Draws, Interval
 from ...records.labels.cells import Cell, LabelFile, check_labelled, check_same_things, known_scale
-from ...records.labels.run_names import cell_run_aliases, with_run_names
+from ...records.labels.label_rows import cell_run_aliases, with_run_names
 from ...records.reading.problems import InputError
 from .scales import check_scales
 from .verified import verified_figures

@@ -11,9 +11,8 @@ from typing import Any
 from ...metrics import taus
 from ...metrics.bootstrap import Draws
 from ...metrics.order.intervals import tau_intervals
-from ...records.labels.run_names import run_aliases
-from ...records.reading.nearest import did_you_mean
-from ...records.reading.problems import InputError, Problems
+from ...records.labels.label_rows import run_aliases
+from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...records.rows import ScoreRow
 from ...records.scores import read_scores
 from ..inputs.coverage import ORACLES

@@ -21,8 +21,7 @@ from ...metrics.significance import (
     paired_tests,
     randomised_hsd,
 )
-from ...records.reading.nearest import did_you_mean
-from ...records.reading.problems import InputError, Problems
+from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...records.rows import ScoreRow
 from ..scoring.topic_scores import (
     TopicScores,

@@ -9,8 +9,7 @@ from itertools import combinations, pairwise
 from pathlib import Path
 
 from ...metrics.bootstrap import LEVEL
-from ...records.reading.nearest import did_you_mean
-from ...records.reading.problems import InputError, Problems
+from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...records.rows import ScoreRow
 from ..protocols.program import Folder, Program
 from ..protocols.table import chosen, programs

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ...records.labels.cells import Cell, LabelFile, check_same_things
 from ...records.labels.kinds import file_kind
+from ...records.labels.label_rows import cell_run_aliases, renamed
 from ...records.labels.labels import read_labels
-from ...records.labels.run_names import cell_run_aliases, renamed
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
 from ..protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of

@@ -11,7 +11,7 @@ from pydantic import StrictStr
 
 from ...records.documents import Summary, read_summaries
 from ...records.judgements import Provenance
-from ...records.ratings import Ratings, reference_id
+from ...records.questions import Ratings, reference_id
 from ...records.reading.problems import Problems
 from ...records.rows import QuestionSet
 from ..config.names import JudgeName

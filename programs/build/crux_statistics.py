@@ -11,7 +11,7 @@ from typing import Any
 from ...metrics.means import mean_over_topics
 from ...metrics.tokens import token_counter
 from ...records.documents import Summary
-from ...records.ratings import Ratings, reference_id
+from ...records.questions import Ratings, reference_id
 from ...records.rows import QuestionSet
 from ..config.sections import CoverageConfig
 from ..protocols.coverage.topic import TopicView

@@ -11,12 +11,11 @@ from typing import Any, Literal
 from ...metrics.agreement.annotators import reliability
 from ...records.labels.cells import Cell, LabelFile
 from ...records.labels.label_rows import csv_lines, labels_of_rows
-from ...records.reading.digests import hash_of
 from ...records.reading.fields import Line, read_lines
-from ...records.reading.lines import is_json
+from ...records.reading.lines import hash_of, is_json
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import KeyPointSet, Topic
-from ...records.writing.files import remove
+from ...records.writing import remove
 from ..engine.label_sheet import write_sheet
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST

@@ -10,10 +10,10 @@ import orjson
 
 from ...records.key_points import read_key_point_sets
 from ...records.labels.cells import LabelFile
-from ...records.reading.digests import hash_of
+from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError, Problems
 from ...records.topics import read_topics
-from ...records.writing.files import rename, write_file
+from ...records.writing import rename, write_file
 from ..engine.making import DATASHEET, STATISTICS
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST, pretty

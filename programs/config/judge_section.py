@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from ...judges.table import BUILT_IN, explaining_judges, item_judges, kind_of
-from ...records.reading.config_paths import InputPath, TextOrFile
+from ...records.reading.settings import InputPath, TextOrFile
 from .base import Section, Whole
 
 

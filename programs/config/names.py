@@ -13,7 +13,7 @@ from pydantic_core import CoreSchema
 
 from ...judges.table import BUILT_IN as JUDGES
 from ...judges.table import judge_names
-from ...records.reading.nearest import did_you_mean
+from ...records.reading.problems import did_you_mean
 
 GROUP = "nuggetjudge.programs"  # of entry points: NAME = "module:object", a Program
 _HOME = __name__.rpartition(".config")[0] + ".protocols"

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from ...records.reading.config_paths import InputPath
+from ...records.reading.settings import InputPath
 from .base import Flag, Section, Whole
 from .pipeline import SearchPipeline
 from .steps import Bm25Step

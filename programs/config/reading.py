@@ -10,11 +10,18 @@ from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
-from ...records.reading.config_paths import texts_of_file
-from ...records.reading.nearest import did_you_mean
-from ...records.reading.problems import InputError, unreadable
-from ...records.reading.secret_names import HIDDEN, has_secret, is_secret
-from ...records.reading.yaml_text import Keys, NotYaml, plain_error, read_yaml, unfit_values
+from ...records.reading.problems import InputError, did_you_mean, unreadable
+from ...records.reading.settings import (
+    HIDDEN,
+    Keys,
+    NotYaml,
+    has_secret,
+    is_secret,
+    plain_error,
+    read_yaml,
+    texts_of_file,
+    unfit_values,
+)
 from .sections import Config, DataConfig, ItemsConfig, RunSection
 
 # Settings that earlier versions had, and why there are none now.

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from ...backends.config import BatchConfig, ModelConfig
 from ...judges.table import BUILT_IN, kind_of
-from ...records.reading.config_paths import InputPath, InputPattern, beside
+from ...records.reading.settings import InputPath, InputPattern, beside
 from .arena_section import ArenaConfig
 from .base import Flag, Section, Whole
 from .cascades import answering, check_cascade

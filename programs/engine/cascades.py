@@ -7,7 +7,7 @@ from typing import Any
 
 from ...judges import Cascade, ItemJudge, Jury, read_cascade_file
 from ...judges.base import Judge
-from ...records.reading.digests import hash_of
+from ...records.reading.lines import hash_of
 from ...records.reading.problems import refused
 from ..config.cascades import stages
 from ..config.judge_section import PEOPLE, CascadeConfig

@@ -14,7 +14,7 @@ import orjson
 
 from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from ...records.reading.problems import InputError
-from ...records.writing.appending import Appending
+from ...records.writing import Appending
 from .outcomes import Values, wrong_in
 
 MOST_WAITING = 65_536  # bytes

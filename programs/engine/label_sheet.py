@@ -11,10 +11,9 @@ from typing import Any
 
 import orjson
 
-from ...records.labels.formulas import FORMULA, neutral
-from ...records.labels.label_rows import KEY_FIELDS
+from ...records.labels.label_rows import FORMULA, KEY_FIELDS, neutral
 from ...records.reading.problems import InputError, Problems
-from ...records.writing.files import write_file, writing
+from ...records.writing import write_file, writing
 
 # Ids that a spreadsheet writes otherwise when it saves: numbers with leading zeros, with more
 # than 15 digits or in exponents, dates, truth values.

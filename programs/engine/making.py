@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from ...backends.budget import Budget
 from ...records.reading.problems import InputError, Problems
-from ...records.writing.files import write_file
+from ...records.writing import write_file
 from ..config.names import JudgeName
 from ..config.sections import Config
 from .manifest import (

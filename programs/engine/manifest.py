@@ -26,10 +26,10 @@ from typing_extensions import TypedDict
 
 from ...backends.budget import Usage
 from ...judges.instruments.files import read_instrument
-from ...records.reading.digests import hash_of
 from ...records.reading.fields import shorten
+from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError, Problems
-from ...records.reading.yaml_text import Keys, NotYaml, line_of, plain_error, read_yaml
+from ...records.reading.settings import Keys, NotYaml, line_of, plain_error, read_yaml
 from ..config.cascades import answering
 from ..config.judge_section import JudgeConfig
 from ..config.reading import config_before

@@ -24,11 +24,10 @@ from pydantic import (
 from pydantic_core import core_schema
 from typing_extensions import TypedDict
 
-from ...records.agentic.traces import STEP_PATH
-from ...records.evidence import Evidence
-from ...records.judgements import Reason
+from ...records.judgements import Evidence, Reason
 from ...records.reading.fields import shorten
-from ...records.reading.yaml_text import plain_error
+from ...records.reading.settings import plain_error
+from ...records.traces import STEP_PATH
 
 Values = TypeAdapter[Any]  # of `Judged.values`
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from ...backends.budget import Usage
 from ...records.judgements import Outcome, Unjudged
-from ...records.writing.printed import shown, write_note
+from ...records.printed import shown, write_note
 from ...views.numbers import format_money, format_seconds
 
 REDRAW_S = 0.2

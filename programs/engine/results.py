@@ -10,19 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import orjson
 
-from ...records.agentic.traces import TRACE
 from ...records.judgements import Outcome, Reason, Unjudged
-from ...records.reading.digests import FILES, hash_of
-from ...records.reading.digests import MANIFEST as MANIFEST  # others take it from here
+from ...records.reading.lines import FILES, hash_of
+from ...records.reading.lines import MANIFEST as MANIFEST
 from ...records.reading.problems import InputError, Problems
-from ...records.writing.files import (
-    NewFile,
-    own_folder,
-    remove,
-    rename,
-    write_file,
-)
-from ...records.writing.locks import Lock
+from ...records.traces import TRACE
+from ...records.writing import Lock, NewFile, own_folder, remove, rename, write_file
 from .forecasting.agent_work import AgentWork
 
 if TYPE_CHECKING:

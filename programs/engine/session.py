@@ -15,8 +15,7 @@ from ...backends.loop import run_sync
 from ...backends.tracing.judgements import run_span, traced
 from ...backends.wire import KEY_BYTES
 from ...judges.verdicts import NO_PROBABILITIES, WRONG_QUOTES, lacks_probabilities
-from ...records.evidence import wrong_quotes
-from ...records.judgements import Judged, Outcome, Reason, Unjudged
+from ...records.judgements import Judged, Outcome, Reason, Unjudged, wrong_quotes
 from ...records.labels.cells import FIRST, VERIFIED
 from ..config.names import JudgeName
 from ..config.sections import Config

@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 from ...records.reading.problems import InputError
-from ...records.writing.files import writing
+from ...records.writing import writing
 
 
 def check_writable(path: Path) -> None:

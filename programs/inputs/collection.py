@@ -11,22 +11,20 @@ from pathlib import Path
 from typing import NamedTuple
 
 from ...records.answers import Seen, answers_with_lines, own_documents
-from ...records.candidates import read_candidates
-from ...records.documents import read_topic_documents
+from ...records.documents import read_candidates, read_topic_documents
 from ...records.instruments.question_lists import QuestionList, read_question_lists
 from ...records.instruments.rubrics import Rubric, read_rubrics
 from ...records.instruments.sub_narratives import distinct
 from ...records.judgements import Reason
 from ...records.key_points import read_key_point_sets
 from ...records.nuggets import read_nugget_banks
-from ...records.passages import add_passage, read_passages
-from ...records.qrels import read_qrels
 from ...records.reading.fields import Line, read_lines
 from ...records.reading.line_index import LineIndex
 from ...records.reading.lines import first_line
 from ...records.reading.problems import InputError, Problems
+from ...records.relevance import read_qrels
 from ...records.rows import Answer, KeyPointSet, NuggetBank, Passage, Ranking, Topic
-from ...records.topics import read_topics
+from ...records.topics import add_passage, read_passages, read_topics
 from ..config.sections import CoverageConfig, DataConfig
 from .coverage import CoverageInputs, WantedPassages, read_coverage_inputs
 from .hostile import looks_like_an_instruction, note_instructions

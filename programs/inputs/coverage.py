@@ -8,13 +8,11 @@ from pathlib import Path
 
 from ...records.documents import read_reports
 from ...records.judgements import Reason
-from ...records.qrels import read_qrels
-from ...records.questions import read_question_sets
-from ...records.ratings import Ratings, is_own, read_ratings, topics_of
+from ...records.questions import Ratings, is_own, read_question_sets, read_ratings, topics_of
 from ...records.reading.fields import Line
 from ...records.reading.problems import InputError, Problems
+from ...records.relevance import read_qrels, read_trec_run
 from ...records.rows import Answer, QuestionSet, Topic
-from ...records.runs import read_trec_run
 from ..config.sections import CoverageConfig, DataConfig
 from .other_topics import against, nearest
 

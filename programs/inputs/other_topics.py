@@ -7,8 +7,8 @@ from functools import lru_cache
 from itertools import islice
 from pathlib import Path
 
-from ...records.reading.nearest import nearest as like
 from ...records.reading.problems import Problems
+from ...records.reading.problems import nearest as like
 
 _SHOWN = 3  # ids named of each side
 _MOST_COMPARED = 500  # ids that a topic is compared with, so that long files are read as fast

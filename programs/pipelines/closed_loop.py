@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...backends.budget import Budget
 from ...records.reading.problems import InputError
-from ...records.writing.files import check_no_link
+from ...records.writing import check_no_link
 from ..config.sections import Config
 from ..engine.panel import Panel
 from .generate import answers_file, generate

@@ -12,7 +12,7 @@ from pydantic import StrictStr
 
 from ...backends.budget import Budget
 from ...records.judgements import Judged
-from ...records.writing.files import own_folder, remove
+from ...records.writing import own_folder, remove
 from ..config.sections import Config
 from ..engine.estimates import Estimate
 from ..engine.making import DATASHEET, STATISTICS, Build, run_build

@@ -11,11 +11,10 @@ from typing import Any
 import orjson
 
 from ...backends.budget import Usage
-from ...records.reading.digests import hash_of
-from ...records.reading.lines import first_line, is_gzip
+from ...records.reading.lines import first_line, hash_of, is_gzip
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage
-from ...records.writing.files import write_file
+from ...records.writing import write_file
 from ...retrieval.corpus import stream_passages
 from ...retrieval.scored import Retriever
 from ...retrieval.splade import Splade

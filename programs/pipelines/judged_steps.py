@@ -13,7 +13,7 @@ from ...judges.comparing.listwise import ListwiseRanker
 from ...judges.comparing.setwise import SetwiseRanker
 from ...judges.makers.question_decomposer import QuestionDecomposer
 from ...records.judgements import Unjudged
-from ...records.ratings import NOT_JUDGED, Ratings
+from ...records.questions import NOT_JUDGED, Ratings
 from ...records.rows import QuestionSet, Topic
 from ...retrieval.rerank.coverage_greedy import greedy_coverage
 from ...retrieval.rerank.windows import setwise_top, slide

@@ -14,10 +14,10 @@ from ...backends.loop import task_group
 from ...backends.secrecy import check_keys
 from ...metrics.tokens import token_counter
 from ...records.judgements import Reason
-from ...records.passages import read_passages
 from ...records.reading.problems import InputError, Problems
+from ...records.relevance import read_trec_run
 from ...records.rows import Passage, Topic
-from ...records.runs import read_trec_run
+from ...records.topics import read_passages
 from ...retrieval.context import within_tokens
 from ...retrieval.corpus import passage_text
 from ...retrieval.encoders import HashingEncoder

@@ -13,9 +13,8 @@ from typing import Any, NamedTuple
 
 from ...backends.budget import Budget
 from ...records.judgements import Reason
-from ...records.questions import read_question_sets
-from ...records.ratings import Ratings, read_ratings
-from ...records.reading.digests import hash_of
+from ...records.questions import Ratings, read_question_sets, read_ratings
+from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import QuestionSet, Topic
 from ...records.topics import read_topics

@@ -12,9 +12,9 @@ import orjson
 
 from ...records.judgements import Reason
 from ...records.reading.problems import InputError, refused
+from ...records.relevance import write_trec_run
 from ...records.rows import Ranking
-from ...records.runs import write_trec_run
-from ...records.writing.files import remove, rename, write_file
+from ...records.writing import remove, rename, write_file
 from ...retrieval.scored import Ranked
 from ..engine.results import MANIFEST
 from ..engine.writing import check_writable_file, check_writable_folder

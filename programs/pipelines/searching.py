@@ -13,12 +13,12 @@ from typing import Any
 import orjson
 
 from ...backends.budget import Budget
-from ...records.passages import ID_FIELDS, passage_of
-from ...records.reading.digests import hash_of
 from ...records.reading.fields import read_lines
 from ...records.reading.line_index import LineIndex
+from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage, Topic
+from ...records.topics import PASSAGE_ID_FIELDS, passage_of
 from ...retrieval.english import ANALYSIS
 from ...retrieval.scored import Ranked
 from ..config.pipeline import deep_enough
@@ -44,7 +44,7 @@ class IndexedPassages:
         problems = Problems()
         for path in paths:
             for line in read_lines(path, problems):
-                if (name := line.id(*ID_FIELDS)) is not None and passage_of(line, name):
+                if (name := line.id(*PASSAGE_ID_FIELDS)) is not None and passage_of(line, name):
                     self._lines.note(line, name)
         problems.raise_errors()
         self._held = lru_cache(maxsize=_CACHED)(partial(_passage, self._lines))

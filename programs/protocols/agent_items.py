@@ -11,7 +11,7 @@ from pydantic import AfterValidator, StrictStr, TypeAdapter, ValidationError
 from ...records.judgements import Judged
 from ...records.labels.items import ItemRow
 from ...records.reading.problems import InputError
-from ...records.reading.yaml_text import plain_error
+from ...records.reading.settings import plain_error
 from ..config.pipeline import SearchPipeline
 from ..config.sections import Config
 from ..config.steps import AnyStep

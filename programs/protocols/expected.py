@@ -11,7 +11,7 @@ from ...metrics import NUGGET_MEASURES
 from ...metrics.expected import SUFFIX, Chances, expected_nugget_scores, expected_support_scores
 from ...metrics.gains import NUGGET_GAINS, SUPPORT_GAINS, expected_gain
 from ...metrics.value import Value
-from ...records.assignments import Assignment
+from ...records.nuggets import Assignment
 from ...records.support import SupportLabels
 
 NOT_JUDGED = Value(None, 0, 1, 0.0, 1.0)  # of an answer whose topic got no nugget bank

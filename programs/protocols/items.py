@@ -19,7 +19,7 @@ from ...records.labels.items import ItemRow, item_lines, read_items
 from ...records.labels.label_rows import KEY_FIELDS
 from ...records.reading.lines import first_line
 from ...records.reading.problems import InputError, Problems
-from ...records.reading.yaml_text import plain_error
+from ...records.reading.settings import plain_error
 from ...records.rows import Topic
 from ..config.names import JudgeName
 from ..config.sections import Config

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ...metrics import Value, mean_over_topics
 from ...metrics.alpha_ndcg import MOST
 from ...metrics.value import SHARE, Range, not_made
-from ...records.labels.suggestions import OUTCOMES
+from ...records.support import OUTCOMES
 
 LENGTH = "length"  # words
 OVER_LENGTH = "over_length"  # whether a report is longer than allowed

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from ...records.evidence import Evidence
+from ...records.judgements import Evidence
 from ...records.labels.cells import Cell
 from ...records.labels.label_rows import KEY_FIELDS
 from ...records.reading.fields import Line, read_lines

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from ...records.labels.cells import Cell
 from ...records.labels.kinds import FileKind
-from ...records.reading.choosing import Where
+from ...records.reading.fields import Where
 from ...records.reading.problems import InputError, Problems
 from ..config.names import JudgeName
 from ..config.sections import Config

@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ...metrics.instruments.narratives import BEST_GRADE
-from ...records.candidates import read_candidates
+from ...records.documents import read_candidates
 from ...records.instruments.sub_narratives import numbered
 from ...records.labels.cells import Cell
-from ...records.labels.relevance import (
+from ...records.reading.fields import read_lines
+from ...records.reading.problems import InputError
+from ...records.relevance import (
     RELEVANCE_KIND,
     RelevanceLabel,
     read_relevance,
     relevance_row,
     relevance_with_lines,
 )
-from ...records.reading.fields import read_lines
-from ...records.reading.problems import InputError
 from ...records.rows import Passage, Topic
 from ..config.sections import Config
 from ..engine.manifest import read_manifest

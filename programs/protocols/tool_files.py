@@ -13,7 +13,7 @@ from ...records.judgements import Judged, Reason, Unjudged
 from ...records.labels.kinds import FileKind
 from ...records.reading.problems import InputError, Problems
 from ...records.tools.folders import ToolFolder
-from ...records.writing.files import own_folder
+from ...records.writing import own_folder
 from ..engine.results import Results
 
 NO_REASON = Unjudged(Reason.ERROR, "its file says that there is no label, and not why")

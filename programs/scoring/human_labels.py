@@ -8,9 +8,8 @@ from pathlib import Path
 
 from ...records.labels.cells import Cell, check_labelled, check_same_things
 from ...records.labels.kinds import file_kind
-from ...records.labels.label_rows import csv_lines
+from ...records.labels.label_rows import cell_run_aliases, csv_lines, renamed
 from ...records.labels.labels import read_labels
-from ...records.labels.run_names import cell_run_aliases, renamed
 from ...records.reading.fields import read_lines, shorten
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems

@@ -9,8 +9,8 @@ from ...metrics.gains import label_shares, scale_gains
 from ...records.labels.cells import Cell
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
-from ...records.labels.relevance import read_relevance
 from ...records.reading.problems import InputError, Problems
+from ...records.relevance import read_relevance
 from ...records.topics import read_topics
 from ..protocols.judged_files import are_ordered, judged_file, scale_of
 from ..protocols.judged_items import ALL, JudgedItems, equal_items, with_unmade

@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...records.assignments import NUGGET_KIND, assignments_with_lines
 from ...records.labels.kinds import file_kind
-from ...records.reading.choosing import Choice, Where
-from ...records.reading.fields import Line, read_lines
+from ...records.nuggets import NUGGET_KIND, assignments_with_lines
+from ...records.reading.fields import Choice, Line, Where, read_lines
 from ...records.reading.problems import InputError, Problems
 from ...records.support import SUPPORT_KIND, support_with_lines
 from .score import check_where

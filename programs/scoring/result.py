@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ...records.reading.lines import json_lines
-from ...records.reading.nearest import did_you_mean
-from ...records.reading.problems import Problems
+from ...records.reading.problems import Problems, did_you_mean
 from ...records.rows import ScoreRow
 from ...records.scores import read_scores
 from ...views.rows import Rows, RowsByName

@@ -8,7 +8,7 @@ from typing import Any
 
 import orjson
 
-from ...records.reading.digests import hash_of
+from ...records.reading.lines import hash_of
 from ...records.reading.problems import Problems
 from ...records.scores import read_scores, write_scores
 from ...records.tools.folders import JUDGED, ToolFolder

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..judgements import Reason
-from ..reading.choosing import Where
-from ..reading.fields import Line, as_int, read_lines, show
+from ..reading.fields import Line, Where, as_int, read_lines, show
 from ..reading.lines import is_json
 from ..reading.problems import Problems
 from ..rows import Row

@@ -1,29 +1,92 @@
-"""Label files: a row per item and annotator, in JSONL or CSV, with the ids that name the item."""
+"""Label files: a row per item and annotator, in JSONL or CSV, with the ids of the item."""
 
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from ..reading.choosing import Choice, Where
-from ..reading.fields import Line, as_id, as_int
+from ..reading.fields import Choice, Line, Where, as_id, as_int
 from ..reading.lines import first_line, raw_lines
 from ..reading.problems import InputError, Problems
-from .cells import (
-    MOST_LABELS,
-    Cells,
-    LabelFile,
-    ends_of,
-    known_scale,
-)
-from .cuts import BINARY, cut_annotations, sides
-from .declared import OTHER, Cell, Spell, kind_of_key
-from .formulas import as_meant
+from .cells import MOST_LABELS, Cell, Cells, LabelFile, ends_of, known_scale
+from .declared import OTHER, Cell, Spell, find_kind, kind_of_key
+
+# OWASP, "CSV injection"; wide forms too.
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+_STARTS = re.compile(f"'*[{re.escape(''.join(FORMULA))}]")
+
+
+def neutral(text: str) -> str:
+    """The text with an apostrophe before what would be a formula, or would look so guarded.
+
+    >>> neutral("=1+1"), neutral("it = 2")
+    ("'=1+1", 'it = 2')
+    """
+    return f"'{text}" if _STARTS.match(text) else text
+
+
+def as_meant(text: str) -> str:
+    """What `neutral` was given, so that offsets in a text are the same on both sides of a file.
+
+    >>> as_meant("'=1+1"), as_meant("'tis so")
+    ('=1+1', "'tis so")
+    """
+    return text[1:] if text.startswith("'") and _STARTS.match(text) else text
+
+
+BINARY = ("negative", "positive")
+
+
+def sides(
+    labels: Iterable[str], scale: Sequence[str], cut: str, kind: str, path: Path
+) -> dict[str, str]:
+    """Each of these labels -> negative or positive.
+
+    Args:
+        labels: those that occur, all of them on the scale.
+        scale: worst to best, in their order. Whole numbers may be cut at any number above the
+            lowest, for a file need not have its best grade.
+        kind, path: of the file; any spelling of its kind does, the path is for messages.
+
+    Raises: InputError for a cut that is no label of the scale, or its worst.
+    """
+    at = cut.strip().lower()
+    if at not in scale and (known := find_kind(kind)) is not None and known.spell is not None:
+        at = known.spell(at, scale)[0] or at
+    with suppress(ValueError):
+        numbers = {label: int(label) for label in {*labels, *scale}}
+        if int(at) > min(numbers.values()):
+            return {label: BINARY[n >= int(at)] for label, n in numbers.items()}
+    if at not in scale[1:]:
+        wanted = f"wanted one of its labels but the worst: {', '.join(scale[1:])}"
+        each = "; --cut HUMAN,JUDGED has one of each"
+        raise InputError(f"--cut {cut}: {path} has the labels {', '.join(scale)}, {wanted}{each}")
+    return {label: BINARY[rank >= scale.index(at)] for rank, label in enumerate(scale)}
+
+
+def cut_file(labels: LabelFile, cut: str, path: Path) -> LabelFile:
+    """The labels of a file whose labels have an order, as negative and positive.
+
+    Raises: InputError, see `sides`.
+    """
+    side = sides(labels.cells.values(), labels.scale, cut, labels.kind, path)
+    cells = {cell: side[label] for cell, label in labels.cells.items()}
+    return replace(labels, scale=BINARY, cells=cells, probabilities={})
+
+
+def cut_annotations(
+    by_cell: Mapping[tuple[str, ...], Mapping[str, str]], side: Mapping[str, str]
+) -> dict[tuple[str, ...], dict[str, str]]:
+    """The label of each annotator for each cell, as negative and positive."""
+    return {cell: {name: side[label] for name, label in by.items()} for cell, by in by_cell.items()}
+
 
 _SURE = ("score", "probabilities", "votes", "method")  # what a judge says beside its label
 
@@ -258,3 +321,47 @@ def _majority(path: Path, cell: Cell, by_name: dict[str, str], problems: Problem
     what = f"cell {' '.join(cell)} has no label that most of its {len(by_name)} annotators gave"
     problems.keep(path, 1, "no_majority", what)
     return None
+
+
+def run_aliases(truth: Collection[str], judged: Collection[str]) -> dict[str, str]:
+    """Judged run -> true run, where one is the other behind a team prefix and no other fits."""
+    aliases: dict[str, str] = {}
+    missing = sorted(set(truth) - set(judged))
+    for name in sorted(set(judged) - set(truth)):
+        fits = [t for t in missing if name.endswith(f".{t}") or t.endswith(f".{name}")]
+        if len(fits) == 1:
+            aliases[name] = fits[0]
+    taken = list(aliases.values())
+    return {name: run for name, run in aliases.items() if taken.count(run) == 1}
+
+
+def cell_run_aliases(
+    truth: Iterable[Cell], judged: Iterable[Cell], key_names: Sequence[str]
+) -> dict[str, str]:
+    """As `run_aliases`, of the runs of cells with these ids; none where cells name no run."""
+    positions = _run_positions(key_names)
+    runs = [{cell[at] for cell in cells for at in positions} for cells in (truth, judged)]
+    return run_aliases(*runs)
+
+
+def renamed(cell: Cell, key_names: Sequence[str], names: Mapping[str, str]) -> Cell:
+    """A cell with these ids, its runs under another name where `names` has one."""
+    if not names:
+        return cell
+    positions = _run_positions(key_names)
+    return tuple(names.get(id, id) if at in positions else id for at, id in enumerate(cell))
+
+
+def with_run_names(file: LabelFile, names: Mapping[str, str]) -> LabelFile:
+    """The file with its runs under other names, see `renamed`."""
+    by_cell = ("cells", "annotations", "scores", "probabilities", "lines", "rationales", "votes")
+    moved: dict[str, Any] = {
+        name: {renamed(cell, file.key_names, names): of for cell, of in getattr(file, name).items()}
+        for name in by_cell
+    }
+    return replace(file, **moved) if names else file
+
+
+def _run_positions(key_names: Sequence[str]) -> list[int]:
+    """Where the names of runs stand among the ids of a cell."""
+    return [at for at, name in enumerate(key_names) if name in ("run_id", "opponent_id")]

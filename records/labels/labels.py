@@ -7,17 +7,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from ..qrels import read_qrels
-from ..reading.choosing import Where
-from ..reading.fields import Line, read_lines
+from ..reading.fields import Line, Where, read_lines
 from ..reading.lines import is_json
 from ..reading.problems import InputError, Problems
+from ..relevance import RELEVANCE_KIND, read_qrels
 from .cells import Cell, Cells, LabelFile, grade_scale, is_graded
-from .cuts import cut_file
 from .declared import Kind, kind_of_rows
 from .kinds import file_kind
-from .label_rows import csv_lines, labels_of_rows
-from .relevance import RELEVANCE_KIND
+from .label_rows import csv_lines, cut_file, labels_of_rows
 
 VOTES = "votes"
 

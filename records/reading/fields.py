@@ -1,21 +1,22 @@
-"""Fields of one JSON object, checked: complaints give line, field, got and wanted."""
+"""Fields of one JSON object, checked: complaints give line, field, got and wanted.
+
+`Choice` takes the rows with given values in their fields (`--where FIELD=VALUE`).
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import NoneType
 from typing import Any, TypeVar
 
-from ..evidence import is_evidence, read_evidence
-from ..judgements import NOT_MADE, Reason
-from .choosing import Choice, Where
+from ..judgements import NOT_MADE, Reason, is_evidence, read_evidence
 from .lines import json_records
-from .problems import Problems
+from .problems import InputError, Problems
 
 L = TypeVar("L", bound=str)
 
@@ -317,3 +318,64 @@ def stem(path: Path) -> str:
     for suffix in (".jsonl", ".json", ".tsv", ".txt", ".csv", ".run"):
         name = name.removesuffix(suffix)
     return name
+
+
+Where = Mapping[str, Sequence[str]]  # field -> the values of which a row must have one
+_SHOWN = 20  # fields or values that a message names
+_LONGEST = 40  # characters of a value there
+
+
+class Choice:
+    """Takes the rows that are wanted, and knows what it saw for a choice that fits none."""
+
+    def __init__(self, where: Where) -> None:
+        self._where = where
+        self._fields: dict[str, None] = {}
+        self._values: dict[str, dict[str, None]] = {name: {} for name in where}
+        self._missing = {(name, value) for name, values in where.items() for value in values}
+
+    def takes(self, row: Mapping[str, Any]) -> bool:
+        """Whether the row has one of the values wanted of each field.
+
+        Lists and objects are no values to choose by.
+        """
+        if not self._where:
+            return True
+        takes = True
+        if len(self._fields) <= _SHOWN:
+            self._fields |= {str(name): None for name in row if not _is_many(row[name])}
+        for name, wanted in self._where.items():
+            if name not in row or _is_many(row[name]):
+                takes = False
+                continue
+            value = str(row[name])
+            self._missing.discard((name, value))
+            if len(self._values[name]) <= _SHOWN:
+                self._values[name].setdefault(value)
+            takes = takes and value in wanted
+        return takes
+
+    def check(self, path: Path, problems: Problems) -> None:
+        """Call it at the end. Raises: InputError for a field or a value that no row has.
+
+        Of a file with errors, whose rows were not all read, there is no telling.
+        """
+        if any(row.action == "error" for row in problems):
+            return
+        for name, values in self._where.items():
+            if not (seen := self._values[name]) and self._fields:
+                what = f"no row has a field {name!r} to choose by"
+                raise InputError(f"{path}: {what}, wanted one of {_listed(self._fields)}")
+            for value in values:
+                if (name, value) in self._missing and seen:
+                    what = f"no row with {name}={value}"
+                    raise InputError(f"{path}: {what}, wanted one of {_listed(seen)}")
+
+
+def _is_many(value: Any) -> bool:
+    return isinstance(value, list | dict)
+
+
+def _listed(names: Mapping[str, None]) -> str:
+    short = [name if len(name) <= _LONGEST else name[: _LONGEST - 3] + "..." for name in names]
+    return ", ".join(short[:_SHOWN]) + ", ..." * (len(short) > _SHOWN)

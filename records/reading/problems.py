@@ -1,15 +1,17 @@
-"""What was wrong with a file: where, what, got, wanted; and what was done about it."""
+"""What was wrong with a file: where, what, got, wanted; what was meant, and what to install."""
 
 from __future__ import annotations
 
+import difflib
+import importlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
-from ..writing.printed import cell, shown
+from ..printed import cell, shown
 
 SHOWN = 10  # problems quoted in an error message; all of them are in `Problems`
 
@@ -108,3 +110,37 @@ class Problems:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+
+def nearest(name: str, known: Iterable[str], most: int = 1) -> list[str]:
+    """The known names that are most like this one, the most alike first; [] if none is alike.
+
+    >>> nearest("modle", ["data", "model", "models"], 2)
+    ['model', 'models']
+    """
+    return difflib.get_close_matches(name, list(known), n=most)
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """The question to put behind an error; "" if nothing is alike.
+
+    >>> did_you_mean("asigner", ["assigner", "support"])
+    '; did you mean assigner?'
+    """
+    return "".join(f"; did you mean {suggestion}?" for suggestion in nearest(name, known))
+
+
+def pip_install(extra: str) -> str:
+    """The command that installs an extra; until the package is on an index, from its source."""
+    return f"pip install '.[{extra}]' in the folder of nuggetjudge's source"
+
+
+def need(module: str, extra: str) -> Any:
+    """Import a module of an extra. Raises: InputError that says what to install."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        library, missing = module.partition(".")[0], error.name or module
+        if missing.startswith(f"{library}."):
+            missing = library
+        raise InputError(f"{missing} is not installed: {pip_install(extra)}") from None

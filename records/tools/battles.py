@@ -16,8 +16,7 @@ from ..instruments.battles import (
     in_order,
 )
 from ..labels.declared import Cell, Kind, Labelled
-from ..reading.choosing import Where
-from ..reading.fields import Line, read_lines
+from ..reading.fields import Line, Where, read_lines
 from ..reading.problems import Problems
 from .ragdoll_battles import ragdoll_battles
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..assignments import Assignment
+from ..nuggets import Assignment
 from ..rows import NuggetBank
 from .metric_rows import NUGGET_COLUMNS
 

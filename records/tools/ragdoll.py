@@ -10,8 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..assignments import Assignment
 from ..judgements import Reason
+from ..nuggets import Assignment
 from ..reading.fields import as_int, read_lines, shorten
 from ..reading.problems import Problems
 from ..support import SupportLabel

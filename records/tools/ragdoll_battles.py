@@ -26,7 +26,7 @@ from ..instruments.battles import (
     turned,
 )
 from ..reading.fields import Line, show
-from ..writing.files import write_file
+from ..writing import write_file
 
 JUDGMENTS, PAIRWISE, COVERAGE, LEADERBOARD = (
     *("judgments.jsonl", "pairwise.csv", "coverage.csv", "leaderboard.csv"),

@@ -17,8 +17,7 @@ from ..instruments.rubrics import (
 )
 from ..labels.declared import Kind, Labelled
 from ..nuggets import TOPIC_FIELDS
-from ..reading.choosing import Where
-from ..reading.fields import Line, read_lines, show
+from ..reading.fields import Line, Where, read_lines, show
 from ..reading.problems import Problems
 from . import ragdoll_rubrics, researchrubrics
 

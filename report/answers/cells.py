@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 
 from ...programs.protocols.coverage.files import read_coverage
 from ...programs.protocols.program import Folder
-from ...records.assignments import NUGGET_KIND, read_assignments
 from ...records.instruments.answered import STANDING_LABELS, read_answered
 from ...records.instruments.rubrics import read_rubrics
 from ...records.key_points import KEY_POINT_KIND, read_entailments, read_key_point_sets
-from ...records.ratings import HIGHEST_RATING
+from ...records.nuggets import NUGGET_KIND, read_assignments
+from ...records.questions import HIGHEST_RATING
 from ...records.reading.problems import Problems
 from ...records.support import SUPPORT_KIND, read_support
 from ...records.tools.rubric_verdicts import CRITERION_KIND, read_verdicts

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...records.evidence import Evidence
+from ...records.judgements import Evidence
 
 Span = tuple[int, int, int]  # sentence, start, end in code points
 OF_ANSWER = ("answer", "response", "context", "report")  # the names that judges have for it

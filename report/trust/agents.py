@@ -14,10 +14,10 @@ import orjson
 from ...programs.analysis.traces.reading import traces_of
 from ...programs.protocols.evidence.program import FILE as EVIDENCE
 from ...programs.protocols.nuggets.hunting import HUNT
-from ...records.agentic.traces import TRACE, ItemTrace
-from ...records.labels.suggestions import NOT_SOUGHT, OUTCOMES, read_sentence_evidence
 from ...records.reading.lines import json_lines
 from ...records.reading.problems import Problems
+from ...records.support import NOT_SOUGHT, OUTCOMES, read_sentence_evidence
+from ...records.traces import TRACE, ItemTrace
 from ..columns import MOST_BYTES, Column
 from ..source import Source
 

@@ -11,8 +11,7 @@ from typing import Any
 
 import orjson
 
-from ...records.reading.extras import need
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, need
 from ..index_files import ABOUT, new_index, open_index
 from ..scored import Ranked, Scored
 from .java import EXTRA, run_java, start_java

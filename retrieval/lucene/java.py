@@ -13,8 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from ...records.reading.extras import need, pip_install
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, need, pip_install
 
 EXTRA = "lucene"
 OLDEST_JAVA = 21  # Anserini 1.7, in Pyserini 1.6, is compiled for it

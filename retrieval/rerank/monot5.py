@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...records.reading.extras import need
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, need
 from ..local_models import not_loaded
 from ..scored import Ranked, Scored, by_text
 

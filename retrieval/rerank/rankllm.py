@@ -10,8 +10,7 @@ from ...backends.errors import EndpointUnusable, JudgeError
 from ...backends.secrecy import Secrets
 from ...backends.sessions import spare_this_machine
 from ...records.judgements import Reason
-from ...records.reading.extras import need
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, need
 from ..defaults import STRIDE, WINDOW
 from ..local_models import not_loaded
 from ..scored import Ranked, Scored, by_rank

@@ -15,8 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ...records.reading.extras import need, pip_install
-from ...records.reading.problems import InputError
+from ...records.reading.problems import InputError, need, pip_install
 
 ENCODING = "cl100k_base"  # that RankLLM counts tokens by, whatever the model
 

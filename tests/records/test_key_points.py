@@ -21,7 +21,7 @@ from nuggetjudge.records import (
     read_entailments,
     read_key_point_sets,
 )
-from nuggetjudge.records.evidence import Evidence, quoted
+from nuggetjudge.records.judgements import Evidence, quoted
 
 TIDES = ["Turbines turn with the tide.", "Silt wears them down."]
 

@@ -10,7 +10,7 @@ from nuggetjudge.records import (
     write_qrels,
 )
 from nuggetjudge.records.labels.kinds import file_kind
-from nuggetjudge.records.qrels import write_confident_qrels
+from nuggetjudge.records.relevance import write_confident_qrels
 
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
 

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nuggetjudge.records import Problems, Ranking, read_trec_run
-from nuggetjudge.records.runs import write_trec_run
+from nuggetjudge.records.relevance import write_trec_run
 
 ids = st.text(st.characters(exclude_categories=["Z", "C"]), min_size=1, max_size=4)
 scores = st.floats(-1e30, 1e30) | st.floats(-1, 1) | st.sampled_from([0.0, 1e-45, 16777217.0])

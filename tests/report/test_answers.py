@@ -17,7 +17,7 @@ from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge import report
-from nuggetjudge.records.evidence import quoted, text_hash, unquoted
+from nuggetjudge.records.judgements import quoted, text_hash, unquoted
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.report.answers import matrix
 from nuggetjudge.report.answers.packing import bits_for, pack, unpack

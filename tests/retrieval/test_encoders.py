@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer, TfidfTransformer
 from sklearn.utils import murmurhash3_32
 
-from nuggetjudge.records.reading.extras import pip_install
-from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.records.reading.problems import InputError, pip_install
 from nuggetjudge.retrieval.encoders import HashingEncoder, SentenceEncoder
 from nuggetjudge.retrieval.english import terms
 from nuggetjudge.retrieval.word_hash import word_hash

@@ -4,8 +4,7 @@ import sys
 
 import pytest
 
-from nuggetjudge.records.reading.extras import pip_install
-from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.records.reading.problems import InputError, pip_install
 from nuggetjudge.retrieval.rerank.cross_encoder import CrossEncoderReranker
 from nuggetjudge.retrieval.rerank.monot5 import MonoT5
 from nuggetjudge.retrieval.rerank.rankllm import RankLlm

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from ....records.evidence import Evidence
 from ....records.instruments.answered import STANDING_LABELS
+from ....records.judgements import Evidence
 from ....records.rows import ScoreRow
 from .views import AnswerView, Judged
 from .wording import counted, number, overlap_note, plural, wrapped

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ....records.labels.cells import Cell, check_labelled
+from ....records.labels.label_rows import run_aliases
 from ....records.labels.labels import read_labels
-from ....records.labels.run_names import run_aliases
 from ....records.reading.problems import InputError, Problems
 from ...protocols.judged_files import judged_by, kinds_in, scale_of
 

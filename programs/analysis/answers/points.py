@@ -10,8 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
-from ....records.reading.nearest import did_you_mean
-from ....records.reading.problems import InputError, Problems
+from ....records.reading.problems import InputError, Problems, did_you_mean
 from ....records.rows import ScoreRow
 from ....records.scores import score_rows
 from ...protocols.measure_values import is_of_answered

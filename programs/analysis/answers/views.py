@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ....metrics import count_words
-from ....records.evidence import Evidence
+from ....records.judgements import Evidence
 from ....records.reading.fields import Line
-from ....records.reading.nearest import nearest
-from ....records.reading.problems import InputError, Problems
+from ....records.reading.problems import InputError, Problems, nearest
 from ....records.rows import ScoreRow
 from ....records.scores import score_row, score_rows
 from ...protocols.pieces import POINTS, FileLines, Piece, TopicFiles

@@ -11,7 +11,7 @@ import orjson
 
 from ....records.reading.problems import InputError
 from ....records.rows import Topic
-from ....records.writing.files import own_folder, write_file
+from ....records.writing import own_folder, write_file
 from ...engine.folders.inputs import inputs_of
 from ...engine.manifest import read_manifest
 from ...inputs.collection import load_collection

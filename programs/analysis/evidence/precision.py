@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Unpack
 
 from ....metrics.bootstrap import Draws, Interval, resampling
 from ....records.labels.cells import Cell
-from ....records.labels.suggestions import read_sentence_evidence
 from ....records.reading.problems import Problems
+from ....records.support import read_sentence_evidence
 
 CUTS = (0.5, 0.6, 0.7, 0.8)
 

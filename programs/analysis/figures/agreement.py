@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import quote
 
-from ....records.writing.printed import estimate
+from ....records.printed import estimate
 from .drawing import drawing, printable, save
 
 if TYPE_CHECKING:

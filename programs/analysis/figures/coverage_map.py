@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from ....records.ratings import HIGHEST_RATING
+from ....records.questions import HIGHEST_RATING
 from ....records.reading.problems import InputError
 from ...protocols.coverage.topic import TopicView
 from .drawing import drawing, format_of, printable, save

@@ -9,9 +9,8 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
-from ....records.reading.extras import pip_install
-from ....records.reading.problems import InputError
-from ....records.writing.files import write_file
+from ....records.reading.problems import InputError, pip_install
+from ....records.writing import write_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

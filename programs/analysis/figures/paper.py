@@ -11,8 +11,7 @@ import numpy as np
 
 from ....metrics.bootstrap import LEVEL
 from ....records.labels.kinds import file_kind
-from ....records.reading.nearest import did_you_mean
-from ....records.reading.problems import InputError, Problems
+from ....records.reading.problems import InputError, Problems, did_you_mean
 from ....views.numbers import format_p, format_short_share
 from ...protocols.glossary import meaning
 from ...protocols.scoreboard import LENGTH

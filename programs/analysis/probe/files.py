@@ -11,7 +11,7 @@ import orjson
 
 from ....judges.verdicts import Verdict
 from ....records.reading.problems import InputError
-from ....records.writing.files import own_folder, remove, write_file
+from ....records.writing import own_folder, remove, write_file
 from ...engine.results import MANIFEST
 from .result import CASES, LABELS, UNJUDGED, ProbeResult, Row, why_unjudged
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ....metrics.bias.drift import HELD, MOVED, UNKNOWN
-from ....records.writing.printed import cell
+from ....records.printed import cell
 from ....views.numbers import format_given
 from ....views.table import Column, Kind, Row, Style, Table, View
 from .words import count, get_interval, join_words, name_level, write_estimate

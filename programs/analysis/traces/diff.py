@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from ....records.agentic.traces import ItemTrace, Step
+from ....records.traces import ItemTrace, Step
 from .reading import Wanted, traces_of
 
 # Other prompts, models and passages alone make other keys, sizes and fingerprints.

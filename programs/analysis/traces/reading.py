@@ -11,8 +11,8 @@ from typing import NamedTuple
 from ....backends.config import Price
 from ....backends.spending.price import cost_of, price_of
 from ....judges.table import judge_names
-from ....records.agentic.traces import TRACE, ItemTrace, Step, read_traces
 from ....records.reading.problems import InputError, Problems
+from ....records.traces import TRACE, ItemTrace, Step, read_traces
 from ...config.sections import Config
 from ...engine.manifest import config_of
 

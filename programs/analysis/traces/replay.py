@@ -12,10 +12,10 @@ from typing import Any
 import orjson
 
 from ....backends.cache import FOLDER
-from ....records.reading.digests import FILES, hash_of
 from ....records.reading.fields import shorten
+from ....records.reading.lines import FILES, hash_of
 from ....records.reading.problems import InputError
-from ....records.writing.files import write_file
+from ....records.writing import write_file
 from ...config.sections import Config
 from ...engine.folders.inputs import inputs_of
 from ...engine.folders.spending import SPEND

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from ....records.reading.digests import hash_of
+from ....records.reading.lines import hash_of
 from ....records.reading.problems import InputError
 from ...config.sections import Config
 from ...inputs.collection import ANSWER_FILES, LIST_FILES, RETRIEVAL_FILES, expand_runs

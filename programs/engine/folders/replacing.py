@@ -10,8 +10,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from ....judges.table import judge_names
-from ....records.reading.digests import hash_of
 from ....records.reading.fields import shorten
+from ....records.reading.lines import hash_of
 from ....records.reading.problems import InputError
 from ...config.sections import Config
 from ..manifest import config_of, read_manifest

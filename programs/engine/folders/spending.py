@@ -18,8 +18,7 @@ from ....backends.config import ModelConfig, Price
 from ....backends.spending.price import FREE, cost_of, price_of
 from ....records.judgements import Provenance
 from ....records.reading.problems import InputError
-from ....records.writing.appending import Appending
-from ....records.writing.files import remove, write_file
+from ....records.writing import Appending, remove, write_file
 
 SPEND = "spend.jsonl"
 _UNDER_WAY = "journal/spending.json"  # of the stage that is being asked; gone once it has its row

@@ -10,7 +10,7 @@ import orjson
 from pydantic import TypeAdapter, ValidationError
 
 from ....records.reading.problems import InputError
-from ....records.writing.files import write_file
+from ....records.writing import write_file
 from ...config.reading import config_before
 from ...config.sections import Config
 from ..manifest import STARTED, fingerprint_of, made_in

@@ -16,8 +16,7 @@ from ....backends.budget import Budget
 from ....backends.errors import EndpointUnusable
 from ....backends.loop import task_group
 from ....records.judgements import Outcome, Reason, Unjudged
-from ....records.reading.extras import pip_install
-from ....records.reading.problems import InputError
+from ....records.reading.problems import InputError, pip_install
 from ...config.sections import Config
 from ..panel import Panel
 from ..stage import Pending, Work

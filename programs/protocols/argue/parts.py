@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import takewhile
 
 from ....metrics.length import count_summed_words
-from ....records.citations import is_table_row
+from ....records.answers import is_table_row
 from ....records.rows import Answer, Sentence
 from ...config.sections import ArgueConfig
 

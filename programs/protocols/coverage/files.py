@@ -8,12 +8,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from ....records.judgements import NOT_MADE
-from ....records.qrels import write_diversity_qrels, write_qrels
-from ....records.questions import question_set_row, read_question_sets
-from ....records.ratings import rating_row, read_ratings, reference_id
+from ....records.questions import (
+    question_set_row,
+    rating_row,
+    read_question_sets,
+    read_ratings,
+    reference_id,
+)
 from ....records.reading.fields import Line, as_id, read_lines
 from ....records.reading.problems import InputError
-from ....records.reading.yaml_text import plain_error
+from ....records.reading.settings import plain_error
+from ....records.relevance import write_diversity_qrels, write_qrels
 from ...config.sections import CoverageConfig
 from ...engine.results import MANIFEST, Results
 from ..program import Folder

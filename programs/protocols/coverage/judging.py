@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pydantic import StrictStr
 
 from ....records.judgements import Outcome, Reason, Unjudged
-from ....records.ratings import NOT_JUDGED, UNPARSED, Ratings, is_own, passages_of, topics_of
+from ....records.questions import NOT_JUDGED, UNPARSED, Ratings, is_own, passages_of, topics_of
 from ....records.rows import QuestionSet, SubQuestion
 from ...engine.results import Results, RowWriter
 from ...engine.stage import Item, labels, makes, rows_of

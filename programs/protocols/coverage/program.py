@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ....records.labels.cells import Cell
-from ....records.questions import question_sets
-from ....records.ratings import passages_of, ratings_with_lines, topics_of
+from ....records.questions import passages_of, question_sets, ratings_with_lines, topics_of
 from ....records.reading.problems import InputError, Problems
 from ...config.names import JudgeName
 from ...config.sections import Config

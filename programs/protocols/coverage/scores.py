@@ -9,7 +9,7 @@ import numpy as np
 
 from ....metrics.ranking import ranking_scores
 from ....metrics.value import UNDEFINED, Value
-from ....records.ratings import reference_id
+from ....records.questions import reference_id
 from ....records.rows import ScoreRow
 from ...config.sections import CoverageConfig
 from ...inputs.coverage import ORACLE_CONTEXT, ORACLE_REPORT

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ....metrics.tokens import token_counter
-from ....records.ratings import answer_id, reference_id
+from ....records.questions import answer_id, reference_id
 from ....records.reading.problems import InputError
 from ...config.sections import CoverageConfig
 from ...inputs.collection import Collection

@@ -22,9 +22,9 @@ from ....metrics.required import (
     required_subset,
 )
 from ....metrics.value import Value
-from ....records.passages import natural_order
-from ....records.ratings import NOT_JUDGED, UNPARSED, Ratings, is_own, passages_of
+from ....records.questions import NOT_JUDGED, UNPARSED, Ratings, is_own, passages_of
 from ....records.rows import QuestionSet
+from ....records.topics import natural_order
 from ...config.sections import CoverageConfig
 from ..measure_values import range_of
 

@@ -8,15 +8,15 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ....records.judgements import Judged, Outcome
-from ....records.labels.suggestions import (
+from ....records.reading.problems import InputError
+from ....records.rows import Answer, Passage, Sentence
+from ....records.support import (
     NOT_SOUGHT,
     SentenceEvidence,
     Suggestion,
     read_sentence_evidence,
     sentence_evidence,
 )
-from ....records.reading.problems import InputError
-from ....records.rows import Answer, Passage, Sentence
 from ...config.names import JudgeName
 from ...config.sections import Config
 from ...engine.acting import acts

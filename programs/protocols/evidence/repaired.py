@@ -9,12 +9,11 @@ from typing import Any
 
 import orjson
 
-from ....records.answers import answers_with_lines
-from ....records.citations import read_references
-from ....records.labels.suggestions import read_sentence_evidence
+from ....records.answers import answers_with_lines, read_references
 from ....records.reading.fields import Line, read_lines
 from ....records.reading.problems import InputError, Problems
-from ....records.writing.files import NewFile, own_folder
+from ....records.support import read_sentence_evidence
+from ....records.writing import NewFile, own_folder
 from ...engine.folders.inputs import inputs_of
 from ...inputs.collection import expand_runs
 from .program import FILE

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ....metrics import Value, support_scores
 from ....metrics.value import UNDEFINED
-from ....records.labels.suggestions import OUTCOMES, SentenceEvidence
+from ....records.support import OUTCOMES, SentenceEvidence
 
 REPAIRED = ("support_precision_repaired", "support_recall_repaired")
 MEASURES = (*OUTCOMES, *REPAIRED)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from ....metrics.gains import NUGGET_GAINS, NUGGET_WEIGHTS
 from ....metrics.instruments.narratives import NARRATIVE_GAINS, narrative_weights
-from ....records.assignments import NUGGET_KIND, Assignment
+from ....records.nuggets import NUGGET_KIND, Assignment
 from ..judged_items import Collected, JudgedItems
 
 FAMILIES = (*NUGGET_WEIGHTS, "SN")  # of measures in which a nugget weighs the same

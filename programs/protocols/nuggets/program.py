@@ -12,16 +12,17 @@ from pydantic import StrictStr
 from ....metrics import NUGGET_MEASURES, count_words
 from ....metrics.instruments.narratives import NARRATIVE_MEASURES
 from ....metrics.value import UNDEFINED, Value
-from ....records.assignments import (
+from ....records.judgements import Provenance
+from ....records.labels.cells import Cell
+from ....records.nuggets import (
     AssignedNugget,
     Assignment,
     assignment_row,
     assignments_with_lines,
+    bank_row,
     read_assignments,
+    read_nugget_banks,
 )
-from ....records.judgements import Provenance
-from ....records.labels.cells import Cell
-from ....records.nuggets import bank_row, read_nugget_banks
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget_ids
 from ...config.names import JudgeName

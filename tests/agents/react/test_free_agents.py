@@ -11,8 +11,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import EvidencePlanner, OwnJudgeDefinition, OwnPlanner, SupportJudge
 from nuggetjudge.judges.verdicts import Verdict
-from nuggetjudge.records.evidence import quoted, unquoted
-from nuggetjudge.records.judgements import Judged, Reason, Unjudged
+from nuggetjudge.records.judgements import Judged, Reason, Unjudged, quoted, unquoted
 from nuggetjudge.records.rows import Passage
 
 PASSAGES = [

@@ -14,7 +14,7 @@ from nuggetjudge.annotation.store.sources import SOURCES, keep_source, sources
 from nuggetjudge.annotation.work.task import task_of
 from nuggetjudge.calibration.label_texts import item_lines
 from nuggetjudge.programs.build.verification import read_verification
-from nuggetjudge.records.evidence import text_hash
+from nuggetjudge.records.judgements import text_hash
 from nuggetjudge.records.labels.items import read_items
 from nuggetjudge.records.reading.problems import InputError, Problems
 

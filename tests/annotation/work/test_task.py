@@ -20,7 +20,7 @@ from nuggetjudge.annotation.work.wording import (
     shown_labels,
     words_of,
 )
-from nuggetjudge.records.evidence import text_hash
+from nuggetjudge.records.judgements import text_hash
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 KINDS = {  # how many, the judge's names of what is shown

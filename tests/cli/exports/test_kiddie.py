@@ -6,8 +6,8 @@ import pytest
 from mock_server import MockServer
 
 from nuggetjudge.records.nuggets import read_nugget_banks
-from nuggetjudge.records.qrels import read_qrels
 from nuggetjudge.records.reading.problems import Problems
+from nuggetjudge.records.relevance import read_qrels
 from nuggetjudge.records.scores import read_scores
 
 BASE = "nuggets-relevance-support"

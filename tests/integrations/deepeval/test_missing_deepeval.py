@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from nuggetjudge.records.reading.extras import pip_install
-from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.records.reading.problems import InputError, pip_install
 
 
 def test_a_missing_deepeval_is_one_line(monkeypatch):

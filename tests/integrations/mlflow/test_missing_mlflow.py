@@ -6,8 +6,7 @@ import sys
 import pytest
 
 from nuggetjudge.exports.mlflow_runs import log
-from nuggetjudge.records.reading.extras import pip_install
-from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.records.reading.problems import InputError, pip_install
 
 WANTED = f"mlflow is not installed: {pip_install('mlflow')}"
 

@@ -2,7 +2,7 @@
 
 from nuggetjudge.judges.jury.adjudicator import labels_as_text
 from nuggetjudge.judges.verdicts import Verdict
-from nuggetjudge.records.evidence import Evidence
+from nuggetjudge.records.judgements import Evidence
 
 
 def test_a_label_stands_with_its_count_and_the_words_of_one_quote():

@@ -8,7 +8,7 @@ from nuggetjudge.programs.analysis.coverage_tables import by_eta, by_k, measure_
 from nuggetjudge.programs.config.sections import CoverageConfig
 from nuggetjudge.programs.protocols.coverage.scores import coverage_rows, relevance_rows
 from nuggetjudge.programs.protocols.coverage.topic import CoverageData
-from nuggetjudge.records.ratings import NOT_JUDGED, answer_id, reference_id
+from nuggetjudge.records.questions import NOT_JUDGED, answer_id, reference_id
 from nuggetjudge.records.rows import QuestionSet, SubQuestion
 
 # Four questions; passage p answers one, q another, r two, none answers nothing.

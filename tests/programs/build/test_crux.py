@@ -11,12 +11,10 @@ from nuggetjudge.programs.build.crux import BUILT_FILES, build_crux, plan_build
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.results import MANIFEST
 from nuggetjudge.records.documents import read_reports
-from nuggetjudge.records.passages import read_passages
-from nuggetjudge.records.qrels import read_qrels
-from nuggetjudge.records.questions import read_question_sets
-from nuggetjudge.records.ratings import read_ratings
+from nuggetjudge.records.questions import read_question_sets, read_ratings
 from nuggetjudge.records.reading.problems import InputError, Problems
-from nuggetjudge.records.topics import read_topics
+from nuggetjudge.records.relevance import read_qrels
+from nuggetjudge.records.topics import read_passages, read_topics
 
 # Of four questions of `tide` three are answered by a passage; the first passage answers two of
 # them, the second one of these better, the third another one, the last none.

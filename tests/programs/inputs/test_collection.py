@@ -9,7 +9,7 @@ import pytest
 
 from nuggetjudge.programs.config.sections import CoverageConfig, DataConfig
 from nuggetjudge.programs.inputs.collection import expand_runs, load_collection
-from nuggetjudge.records.reading.digests import hash_of
+from nuggetjudge.records.reading.lines import hash_of
 from nuggetjudge.records.reading.problems import InputError
 
 

@@ -11,7 +11,7 @@ from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.pipelines.judged_steps import MENDED, JudgedStep
 from nuggetjudge.programs.pipelines.retrieve import retrieve
 from nuggetjudge.records.reading.problems import Problems
-from nuggetjudge.records.runs import read_trec_run
+from nuggetjudge.records.relevance import read_trec_run
 
 PASSAGES = {"a": "dam dam dam", "b": "dam dam clay", "c": "dam clay rock"}
 BY_BM25 = ["a", "b", "c"]

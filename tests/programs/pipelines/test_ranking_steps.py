@@ -19,8 +19,8 @@ from nuggetjudge.programs.pipelines.retrieve import asks_by_itself, plan_retriev
 from nuggetjudge.programs.protocols.coverage.judging import question_set
 from nuggetjudge.records.judgements import Reason
 from nuggetjudge.records.reading.problems import InputError, Problems
+from nuggetjudge.records.relevance import read_trec_run
 from nuggetjudge.records.rows import Topic
-from nuggetjudge.records.runs import read_trec_run
 from nuggetjudge.retrieval.bm25 import Bm25
 from nuggetjudge.retrieval.encoders import HashingEncoder
 from nuggetjudge.retrieval.scored import Scored, by_rank

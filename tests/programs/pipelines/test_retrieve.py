@@ -11,7 +11,7 @@ from nuggetjudge.programs.config.steps import Bm25Step
 from nuggetjudge.programs.pipelines.indexing import make_indexes, name_of_index
 from nuggetjudge.programs.pipelines.retrieve import plan_retrieve, retrieve
 from nuggetjudge.records.reading.problems import InputError, Problems
-from nuggetjudge.records.runs import read_trec_run
+from nuggetjudge.records.relevance import read_trec_run
 
 # How often a passage says "dam" decides BM25: a, b, c, d; e and f hold it not at all.
 PASSAGES = {

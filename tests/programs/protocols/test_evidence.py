@@ -24,8 +24,8 @@ from nuggetjudge.programs.protocols.evidence.repaired import export_repaired
 from nuggetjudge.programs.protocols.evidence.scores import evidence_values
 from nuggetjudge.records.answers import read_answers
 from nuggetjudge.records.labels.labels import read_labels
-from nuggetjudge.records.labels.suggestions import SentenceEvidence, read_sentence_evidence
 from nuggetjudge.records.reading.problems import InputError, Problems
+from nuggetjudge.records.support import SentenceEvidence, read_sentence_evidence
 
 ROOT = Path(__file__).parents[3]
 DEMO = ROOT / "tests" / "collection"

@@ -2,8 +2,7 @@ import json
 
 import pytest
 
-from nuggetjudge.records.reading.extras import need
-from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.records.reading.problems import InputError, need
 
 
 def test_what_is_installed_is_imported():

@@ -1,6 +1,6 @@
 import pytest
 
-from nuggetjudge.records.reading.yaml_text import DEEPEST, NotYaml, line_of, read_yaml
+from nuggetjudge.records.reading.settings import DEEPEST, NotYaml, line_of, read_yaml
 
 TEXT = """\
 run:

@@ -7,7 +7,7 @@ import resource
 import pytest
 
 from nuggetjudge.records.reading.problems import InputError
-from nuggetjudge.records.writing.appending import Appending
+from nuggetjudge.records.writing import Appending
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from nuggetjudge.records.reading.problems import InputError
-from nuggetjudge.records.writing.files import NewFile, own_folder, rename, write_file, writing
+from nuggetjudge.records.writing import NewFile, own_folder, rename, write_file, writing
 
 
 def test_what_the_disk_refuses_names_the_place_and_the_reason(tmp_path):

@@ -5,8 +5,7 @@ from types import ModuleType
 
 import pytest
 
-from nuggetjudge.records.reading.extras import pip_install
-from nuggetjudge.records.reading.problems import InputError
+from nuggetjudge.records.reading.problems import InputError, pip_install
 from nuggetjudge.retrieval.lucene.java import java_home, start_java
 
 

@@ -8,7 +8,7 @@ import pytest
 from nuggetjudge.programs.analysis.figures.coverage_map import write_map
 from nuggetjudge.programs.config.sections import CoverageConfig
 from nuggetjudge.programs.protocols.coverage.topic import CoverageData, TopicView
-from nuggetjudge.records.ratings import NOT_JUDGED, UNPARSED
+from nuggetjudge.records.questions import NOT_JUDGED, UNPARSED
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.rows import QuestionSet, SubQuestion
 

@@ -4,7 +4,7 @@ import pytest
 
 from nuggetjudge.programs.config.sections import CoverageConfig
 from nuggetjudge.programs.protocols.coverage.topic import CoverageData, TopicView
-from nuggetjudge.records.ratings import NOT_JUDGED
+from nuggetjudge.records.questions import NOT_JUDGED
 from nuggetjudge.records.rows import QuestionSet, SubQuestion
 
 QUESTIONS = tuple(SubQuestion(id=str(i), text=f"Question {i}?") for i in range(3))

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from nuggetjudge.exports import qrels
-from nuggetjudge.records.qrels import read_qrels
 from nuggetjudge.records.reading.problems import InputError, Problems
+from nuggetjudge.records.relevance import read_qrels
 
 ROWS = [
     {"passage_id": "s1", "grade": 3, "probabilities": {"2": 0.25, "3": 0.75}},

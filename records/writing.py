@@ -1,14 +1,20 @@
-"""Files written from their beginning: what the disk refuses names the file, no link is followed."""
+"""Files written whole or line by line, and locked; an error of the disk names the file.
+
+No link is followed.
+"""
 
 from __future__ import annotations
 
+import errno
+import fcntl
+import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
-from ..reading.problems import InputError
+from .reading.problems import InputError
 
 
 @contextmanager
@@ -121,3 +127,92 @@ def own_folder(path: Path) -> Path:
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
     return path
+
+
+_HOW = os.O_CREAT | os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW
+
+
+class Appending:
+    """Appends whole lines: half a one, of a full disk, is cut off before the next is written.
+
+    Args:
+        path: the file, made if it is not there, as is its folder; neither may be a link.
+        end: bytes of it that are kept; what stands behind them, a line torn by a kill, goes.
+        is_synced: lines are on the disk when `write` returns, and not with the operating system
+            alone; so is the file's name.
+
+    Raises: InputError that names the file, for what the disk refuses.
+    """
+
+    def __init__(self, path: Path, end: int, *, is_synced: bool = False) -> None:
+        self.path, self.end, self._is_synced = path, end, is_synced
+        self._is_torn = True  # what stands behind `end` is none of ours
+        own_folder(path.parent)
+        check_no_link(path)
+        check_file(path)
+        with writing(path):
+            self._file = os.open(path, _HOW, 0o644)
+            if is_synced:
+                _sync_folder(path.parent)
+        self.write(b"")
+
+    def write(self, lines: bytes | bytearray) -> None:
+        """Append lines; they are with the operating system when this returns, or none of them."""
+        try:
+            if self._is_torn:
+                self._cut()
+            self._is_torn, left = True, lines
+            while left:
+                if not (n_taken := os.write(self._file, left)):
+                    raise OSError(errno.EIO, os.strerror(errno.EIO))
+                left = left[n_taken:]
+            if self._is_synced:
+                os.fsync(self._file)
+        except OSError as error:
+            with suppress(OSError):
+                self._cut()
+            raise refused(self.path, error) from None
+        self._is_torn = False
+        self.end += len(lines)
+
+    def _cut(self) -> None:
+        os.ftruncate(self._file, self.end)
+        self._is_torn = False
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+
+def _sync_folder(path: Path) -> None:
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+class Lock:
+    """Held from when it is made until `close`; the file is made if it is not there.
+
+    Args:
+        path: the file, no link. busy: what to say where another process has it.
+
+    Raises: InputError with `busy`, and for what the disk refuses.
+    """
+
+    def __init__(self, path: Path, busy: str) -> None:
+        own_folder(path.parent)
+        check_no_link(path)
+        check_file(path)
+        with writing(path):
+            self._file = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW, 0o644)
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            os.close(self._file)
+            raise InputError(busy) from None
+
+    def close(self) -> None:
+        """Let others have it."""
+        os.close(self._file)

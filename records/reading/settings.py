@@ -1,17 +1,113 @@
-"""YAML as plain settings: names, texts, numbers, lists and sections, with their lines."""
+"""Files of settings, YAML or JSON, as checked models: each error gives its line.
+
+Paths in a file are relative to the file. Settings that hold secrets are recognised by name.
+"""
 
 from __future__ import annotations
 
+import glob
+import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from datetime import date
-from typing import Any
+from pathlib import Path
+from typing import Annotated, Any, TypeVar
 
 import yaml
+from pydantic import BaseModel, BeforeValidator, ValidationError
 
-from .nearest import did_you_mean
-from .secret_names import HIDDEN, has_secret
+from .problems import InputError, did_you_mean, unreadable
+
+HIDDEN = "***"
+_SECRET = re.compile(
+    r"(key|token|passw(or)?d|pwd|passphrase|secrets?|auth|authorization|bearer|credentials?|cookie)$",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[A-Za-z]+")
+
+
+def is_secret(name: str) -> bool:
+    """Whether a word of the name ends as names of secrets do.
+
+    >>> is_secret("models.default.api_key"), is_secret("X-Auth-Token"), is_secret("run.max_tokens")
+    (True, True, False)
+    """
+    return any(map(_SECRET.search, _WORD.findall(name)))
+
+
+def has_secret(names: Iterable[str], value: Any) -> bool:
+    """Whether a value under these names is one, or names one itself, at any depth or as text."""
+    if any(map(is_secret, names)):
+        return True
+    if isinstance(value, dict):
+        return any(has_secret([str(name)], inner) for name, inner in value.items())
+    if isinstance(value, list | tuple):
+        return any(has_secret((), inner) for inner in value)
+    return False
+
+
+class FileText(str):
+    """A text of a config file, which knows the folder that the file is in."""
+
+    folder: Path
+
+
+def texts_of_file(value: Any, folder: Path) -> Any:
+    """The value of a config file with each text in it as a `FileText`."""
+    if isinstance(value, dict):
+        return {key: texts_of_file(inner, folder) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [texts_of_file(inner, folder) for inner in value]
+    if isinstance(value, str):
+        value = FileText(value)
+        value.folder = folder
+    return value
+
+
+def beside(value: Any) -> Any:
+    """The path that a text of a config file names; anything else as it is."""
+    return value.folder / value if isinstance(value, FileText) else value
+
+
+def _pattern(value: Any) -> Any:
+    """A name or pattern in the file's folder, whose own name is no pattern whatever it holds."""
+    if not isinstance(value, FileText):
+        return str(value) if isinstance(value, Path) else value
+    if _is_there(value):
+        return str(beside(value))
+    return str(Path(glob.escape(str(value.folder))) / value)
+
+
+def _path_or_name(value: Any) -> Any:
+    return str(beside(value)) if isinstance(value, FileText) and _is_there(value) else value
+
+
+def text_or_file(value: Any) -> Any:
+    """A text as it is; a Path, beside the config file, where it is the name of a file there.
+
+    What ends in `.txt` or `.md` is such a name, be there a file or not.
+    """
+    if not isinstance(value, str) or "\n" in value:
+        return value
+    path = Path(beside(value))
+    with suppress(OSError, ValueError):
+        if path.suffix in (".txt", ".md") or path.is_file():
+            return path
+    return str(value)
+
+
+def _is_there(text: FileText) -> bool:
+    with suppress(OSError):
+        return (text.folder / text).exists()
+    return False
+
+
+InputPath = Annotated[Path, BeforeValidator(beside)]
+InputPattern = Annotated[str, BeforeValidator(_pattern)]  # of files that may be many
+TextOrFile = Annotated[Path | str, BeforeValidator(text_or_file)]
+PathOrName = Annotated[str, BeforeValidator(_path_or_name)]  # a name that others know, if no path
 
 Keys = tuple[str, ...]  # of a value, from the root; positions in a list as text
 
@@ -190,3 +286,69 @@ def _lines(node: yaml.Node, at: Keys = ()) -> Iterator[tuple[Keys, int]]:
         for i, value in enumerate(node.value):
             yield (*at, str(i)), value.start_mark.line + 1
             yield from _lines(value, (*at, str(i)))
+
+
+Model = TypeVar("Model", bound=BaseModel)
+
+
+def settings_of(path: Path, text: str, such_as: str) -> tuple[dict[str, Any], Mapping[Keys, int]]:
+    """The settings of a file and their lines; `yes`, `no`, `on` and `off` are words in it.
+
+    Args:
+        such_as: settings that it should have, for errors.
+
+    Raises: InputError.
+    """
+    try:
+        data, lines = read_yaml(text, words=True)
+    except NotYaml as error:
+        raise InputError(f"{path}:{error.line}: {error}") from None
+    if not isinstance(data, dict):
+        raise InputError(f"{path}:1: wanted settings such as {such_as}")
+    return data, lines
+
+
+def checked(
+    model: type[Model], data: Mapping[str, Any], path: Path, lines: Mapping[Keys, int]
+) -> Model:
+    """The settings as a model. Raises: InputError with file and line for all that is wrong."""
+    wrong = list(unfit_values(dict(data)))
+    if not wrong:
+        try:
+            return model.model_validate(data)
+        except ValidationError as error:
+            wrong = [plain_error(detail) for detail in error.errors(include_url=False)]
+    complaints = [f"{path}:{line_of(at, lines)}: {'.'.join(at)}: {what}" for at, what in wrong]
+    raise InputError("\n".join(dict.fromkeys(complaints)))
+
+
+Read = TypeVar("Read", bound=BaseModel)
+
+
+def read_json_file(path: Path, kind: type[Read], format: str, what: str) -> Read:
+    """Read one.
+
+    Args:
+        kind: what is in it. format: what its field `format` has to be.
+        what: such a file is called, with its article, for errors.
+
+    Raises: InputError with file, line and what was wanted.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")  # editors may add a byte order mark
+        row: Any = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(f"{path}:{error.lineno}: not JSON ({error.msg})") from None
+    except RecursionError:
+        raise InputError(f"{path}: not {what}, its JSON is nested too deeply") from None
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(path, error) from None
+    if not isinstance(row, dict) or row.get("format") != format:
+        raise InputError(f"{path}: not {what}, wanted format {format!r}")
+    try:
+        return kind.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        parts = [*map(str, first["loc"]), first["msg"].removeprefix("Value error, ")]
+        got = "" if isinstance(first["input"], dict | list) else f", got {first['input']!r:.80}"
+        raise InputError(f"{path}: {': '.join(parts)}{got}") from None

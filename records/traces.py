@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..reading.fields import Line, read_lines, show
-from ..reading.problems import Problems
+from .reading.fields import Line, read_lines, show
+from .reading.problems import Problems
 
 TRACE = "trace.jsonl"
 STEP_PATH = r"^0(\.[0-9]+)*$"

@@ -1,0 +1,64 @@
+from .table import BUILT_IN as BUILT_IN
+from .records.nuggets import NuggetSupport as NuggetSupport
+from .records.instruments.rubrics import CriterionMatch as CriterionMatch
+from .records.key_points import PointEntailment as PointEntailment
+from .records.support import CitationSupport as CitationSupport
+from .answerability import AnswerabilityGrader as AnswerabilityGrader
+from .assigner import NuggetAssigner as NuggetAssigner
+from .cascade.cascade import Cascade as Cascade
+from .cascade.files import CascadeFile as CascadeFile, read_cascade_file as read_cascade_file
+from .claim import ClaimJudge as ClaimJudge
+from .comparing.battle import BattleJudge as BattleJudge
+from .comparing.listwise import ListwiseRanker as ListwiseRanker, Order as Order
+from .comparing.setwise import SetwiseRanker as SetwiseRanker
+from .contradiction import ContradictionJudge as ContradictionJudge
+from .entailment import EntailmentJudge as EntailmentJudge
+from .fitted.files import JudgeFile as JudgeFile, read_judge_file as read_judge_file
+from .grading.criterion import (
+    BinaryCriterionJudge as BinaryCriterionJudge,
+    CriterionJudge as CriterionJudge,
+)
+from .importance import NuggetImportance as NuggetImportance
+from .items import ItemJudge as ItemJudge
+from .jury.jury import Jury as Jury
+from .keypoint_filter import KeyPointFilter as KeyPointFilter
+from .labels import (
+    BinaryCriterionMatch as BinaryCriterionMatch,
+    Contradiction as Contradiction,
+    NuggetMatch as NuggetMatch,
+    SearchKind as SearchKind,
+    YesNo as YesNo,
+)
+from .makers.answer_writer import AnswerWriter as AnswerWriter
+from .makers.claim_extractor import ClaimExtractor as ClaimExtractor
+from .makers.decontextualizer import Decontextualizer as Decontextualizer
+from .makers.gap_writer import GapWriter as GapWriter
+from .makers.keypoint_extractor import (
+    FoundPoint as FoundPoint,
+    KeyPointExtractor as KeyPointExtractor,
+)
+from .makers.keypoint_merger import KeyPointMerger as KeyPointMerger, MergedPoint as MergedPoint
+from .makers.lists import ListMaker as ListMaker
+from .makers.nugget_proposer import (
+    NuggetProposer as NuggetProposer,
+    ProposedNugget as ProposedNugget,
+)
+from .makers.nuggetizer import Nuggetizer as Nuggetizer
+from .makers.query_writer import QueryWriter as QueryWriter
+from .makers.question_decomposer import QuestionDecomposer as QuestionDecomposer
+from .makers.question_evolver import QuestionEvolver as QuestionEvolver
+from .makers.question_scorer import QuestionScorer as QuestionScorer
+from .makers.request import RequestWriter as RequestWriter
+from .makers.rubric_writer import MadeCriterion as MadeCriterion, RubricWriter as RubricWriter
+from .makers.subquestions import SubQuestionGenerator as SubQuestionGenerator
+from .own import (
+    OwnJudge as OwnJudge,
+    OwnJudgeDefinition as OwnJudgeDefinition,
+    read_own_judge as read_own_judge,
+)
+from .planning.evidence import EvidencePlanner as EvidencePlanner
+from .planning.own import OwnPlanner as OwnPlanner
+from .relevance import RelevanceJudge as RelevanceJudge
+from .support import SupportJudge as SupportJudge
+from .verdicts import Verdict as Verdict
+from .verifying.verified import Verified as Verified
