@@ -1,8 +1,4 @@
 from .table import BUILT_IN as BUILT_IN
-from .records.nuggets import NuggetSupport as NuggetSupport
-from .records.instruments.rubrics import CriterionMatch as CriterionMatch
-from .records.key_points import PointEntailment as PointEntailment
-from .records.support import CitationSupport as CitationSupport
 from .answerability import AnswerabilityGrader as AnswerabilityGrader
 from .assigner import NuggetAssigner as NuggetAssigner
 from .cascade.cascade import Cascade as Cascade
@@ -23,6 +19,10 @@ from .items import ItemJudge as ItemJudge
 from .jury.jury import Jury as Jury
 from .keypoint_filter import KeyPointFilter as KeyPointFilter
 from .labels import (
+    CitationSupport as CitationSupport,
+    CriterionMatch as CriterionMatch,
+    NuggetSupport as NuggetSupport,
+    PointEntailment as PointEntailment,
     BinaryCriterionMatch as BinaryCriterionMatch,
     Contradiction as Contradiction,
     NuggetMatch as NuggetMatch,

@@ -7,9 +7,11 @@ type exclude each other, and every text has one of them.
 
 from __future__ import annotations
 
-from ..records.instruments.rubrics import CriterionMatch
-from ..records.nuggets import NuggetSupport
+from ..records.instruments.rubrics import CriterionMatch as CriterionMatch
+from ..records.key_points import PointEntailment as PointEntailment
+from ..records.nuggets import NuggetSupport as NuggetSupport
 from ..records.rows import Label
+from ..records.support import CitationSupport as CitationSupport
 
 
 class NuggetMatch(Label):

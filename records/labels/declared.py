@@ -29,12 +29,12 @@ GROUP = "nuggetjudge.kinds"  # of entry points
 OTHER = "other"  # the kind of labels that no kind is declared for
 _HOME = __name__.rpartition(".labels")[0]
 _BUILT_IN = {
-    "nuggets": f"{_HOME}.assignments:NUGGET_KIND",
+    "nuggets": f"{_HOME}.nuggets:NUGGET_KIND",
     "keypoints": f"{_HOME}.key_points:KEY_POINT_KIND",
     "rubric": f"{_HOME}.tools.rubric_verdicts:CRITERION_KIND",
     "support": f"{_HOME}.support:SUPPORT_KIND",
-    "relevance": f"{_HOME}.labels.relevance:RELEVANCE_KIND",
-    "ratings": f"{_HOME}.ratings:RATING_KIND",
+    "relevance": f"{_HOME}.relevance:RELEVANCE_KIND",
+    "ratings": f"{_HOME}.questions:RATING_KIND",
     "battles": f"{_HOME}.tools.battles:BATTLE_KIND",
 }
 

@@ -15,7 +15,7 @@ from typing import Any
 from ..reading.fields import Choice, Line, Where, as_id, as_int
 from ..reading.lines import first_line, raw_lines
 from ..reading.problems import InputError, Problems
-from .cells import MOST_LABELS, Cell, Cells, LabelFile, ends_of, known_scale
+from .cells import MOST_LABELS, Cells, LabelFile, ends_of, known_scale
 from .declared import OTHER, Cell, Spell, find_kind, kind_of_key
 
 # OWASP, "CSV injection"; wide forms too.
