@@ -71,14 +71,6 @@ class Price(BaseModel):
     cached_input: float | None = Field(default=None, ge=0)
 
 
-class Speed(BaseModel):
-    """Tokens a second that one GPU was measured to take in and to write, each by itself."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
-    prompt: float = Field(gt=0)
-    reply: float = Field(gt=0)
-
-
 class BatchConfig(BaseModel):
     """How requests are gathered into batches of an OpenAI-style batch API."""
 
@@ -192,9 +184,6 @@ class ModelConfig(BaseModel):
     reasks: int = Field(default=1, ge=0, le=5, description="after a reply that is not a judgement")
     max_retry_after_s: float = Field(default=60.0, ge=0, description="longest Retry-After obeyed")
     price: Price | None = Field(default=None, description="dollars per million tokens")
-    tokens_per_s: Speed | None = Field(
-        default=None, description="of one GPU, as measured; --dry-run makes hours of it"
-    )
     batch_discount: float = Field(
         default=0.5, ge=0, le=1, description="share of the price that a batch saves"
     )

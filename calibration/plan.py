@@ -110,5 +110,4 @@ def scaled(estimate: Estimate, times: float) -> Estimate:
         cached_tokens=round(estimate.cached_tokens * times),
         completion_tokens=round(estimate.completion_tokens * times),
         cost=more(estimate.cost),
-        gpu_hours=more(estimate.gpu_hours),
     )

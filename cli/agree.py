@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 
 import typer
 
 from ..records.reading.problems import InputError, Problems
-from .options import Level, OutputOfMuch, Resamples, Seed, Where, where_of
+from .options import Level, OutputOfMuch, Resamples, Where, where_of
 from .signatures import NewFolder, There
 from .stopping import list_problems
 from .tables import write_note
-
-
-class Form(StrEnum):
-    """How plots are written."""
-
-    svg = "svg"
-    png = "png"
 
 
 def agree(
@@ -32,10 +24,8 @@ def agree(
     measure: list[str] | None = None,
     by: str | None = None,
     resamples: Resamples = 1000,
-    seed: Seed = 0,
     level: Level = 0.95,
     plots: NewFolder | None = None,
-    plot_format: Form = Form.svg,
     output: OutputOfMuch,
 ) -> None:
     """Compare two files of labels cell by cell, two files of scores by rank, or annotators.
@@ -57,8 +47,7 @@ def agree(
             run:PATTERN.
 
     Output:
-        plots: Draw a confusion matrix, or scores, into this folder.
-        plot_format: How plots are written.
+        plots: Draw a confusion matrix, or scores, into this folder, as SVG.
     """
     from ..programs.analysis.agree import agree as compare
     from ..programs.analysis.figures.agreement import write_plots
@@ -88,10 +77,9 @@ def agree(
         [] if cut is None else cut.split(","),
         _pairs(measure or ()),
         resamples=resamples,
-        seed=seed,
         level=level,
     )
-    written = [] if plots is None else write_plots(comparison, plots, plot_format.value)
+    written = [] if plots is None else write_plots(comparison, plots)
     output.print([comparison], lambda has_all: agreement_view(comparison, has_all=has_all))
     for path in written:
         write_note(f"{path}\n")

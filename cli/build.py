@@ -8,11 +8,10 @@ from typing import Any
 import typer
 
 from .flags import Given, settings
-from .options import AsJson, Command, DryRun, Quiet, Verbose, planned, printed
+from .options import AsJson, Command, DryRun, Quiet, planned, printed
 from .signatures import File, There
 from .stopping import (
     INCOMPLETE,
-    detail_lines,
     exit_unless,
     is_whole,
     report_end,
@@ -28,18 +27,17 @@ build = typer.Typer(
     rich_markup_mode=None,
 )
 SHOWN = 10  # topics that were left out, on stderr
-SPENDING = "run.limit run.max_cost run.max_calls run.max_tokens run.offline run.out"
+SETTINGS = "run.limit run.max_cost run.out"
 
 
 @build.command(cls=Command)
-@settings(f"coverage.n coverage.eta coverage.tokenizer {SPENDING}")
+@settings(SETTINGS)
 def crux(
     given: Given,
     summaries: File,
     *,
     dry_run: DryRun = False,
     quiet: Quiet = False,
-    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a CRUX collection from multi-document summaries. Started again, it goes on.
@@ -68,14 +66,14 @@ def crux(
     statistics = manifest["statistics"]
     missing = statistics["ratings"]["missing"]
     what = f"{missing:,} ratings are missing: -1 (unreadable) or -2 in ratings.jsonl"
-    _report(manifest, config, [what] if missing else [], is_verbose=verbose)
+    _report(manifest, config, [what] if missing else [])
     covered = f"Coverage of the reference reports: {reference_coverage(statistics)}\n"
     printed([statistics], statistics_table(statistics), covered, as_json=as_json)
     exit_unless(_is_complete(manifest, config))
 
 
 @build.command(cls=Command)
-@settings(f"long2rag.evolve long2rag.least {SPENDING}")
+@settings(f"long2rag.evolve {SETTINGS}")
 def long2rag(
     given: Given,
     topics: There,
@@ -84,7 +82,6 @@ def long2rag(
     verified: list[File] | None = None,
     dry_run: DryRun = False,
     quiet: Quiet = False,
-    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a Long2RAG collection from seed questions and documents. Started again, it goes on.
@@ -133,7 +130,7 @@ def long2rag(
     else:
         note = "No key points, so nothing for people to verify."
     statistics = manifest["statistics"]
-    _report(manifest, config, [note], is_verbose=verbose)
+    _report(manifest, config, [note])
     printed([statistics], statistics_table(statistics), as_json=as_json)
     exit_unless(_is_complete(manifest, config))
 
@@ -154,7 +151,7 @@ def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
         raise typer.Exit(INCOMPLETE)
 
 
-def _report(manifest: dict[str, Any], config: Any, notes: list[str], *, is_verbose: bool) -> None:
+def _report(manifest: dict[str, Any], config: Any, notes: list[str]) -> None:
     """Say how it ended and which topics were left out."""
     folder, left_out = config.run.out, manifest["left_out"]
     lines = [f"{len(left_out):,} topics were left out:"] if left_out else []
@@ -162,7 +159,6 @@ def _report(manifest: dict[str, Any], config: Any, notes: list[str], *, is_verbo
         lines.append(f"  {row['topic_id']}: {row['stage']} failed ({row['reason']})")
     report_end(
         manifest,
-        details=detail_lines(manifest) if is_verbose else (),
         partial="the collection is partial",
         notes=[*lines, *notes, *unjudged_lines(folder, manifest), f"Collection: {folder}"],
     )

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from ..records.reading.problems import InputError, Problems
-from .options import Kind, Output, Seed
+from .options import Kind, Output
 from .signatures import Positive, Takes, There
 from .stopping import list_problems
 from .tables import write_note
@@ -25,7 +25,6 @@ def compare(
     kind: Kind = None,
     flips: Path | None = None,
     resamples: Positive = 10000,
-    seed: Seed = 0,
     level: float = 0.95,
     output: Output,
 ) -> None:
@@ -67,7 +66,6 @@ def compare(
         measures=measure or (),
         kind=kind,
         resamples=resamples,
-        seed=seed,
         level=level,
     )
     if flips is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ..records.reading.problems import InputError, Problems
-from .options import Output, Resamples, Seed
+from .options import Output
 from .signatures import Folder, NewFile, Takes
 from .stopping import list_problems
 from .tables import write_note
@@ -29,8 +29,6 @@ def coverage(
     k: str | None = None,
     topic: str | None = None,
     map_file: Annotated[NewFile | None, Takes("--map")] = None,
-    resamples: Resamples = 1000,
-    seed: Seed = 0,
     output: Output,
 ) -> None:
     """Show which measures of contexts order runs as their reports do, by eta and context size.
@@ -61,7 +59,7 @@ def coverage(
     if map_file is not None and topic is not None:
         _draw(data, settings, topic, map_file)
     else:
-        taus = measure_taus(data, settings, resamples=resamples, seed=seed)
+        taus = measure_taus(data, settings)
         of_eta, of_k = by_eta(data, settings, etas), by_k(data, settings, ks)
         results_by = (settings, taus, of_eta, of_k)
         output.print([_as_object(*results_by)], lambda _: coverage_view(*results_by))

@@ -18,7 +18,7 @@ from ..programs.config.names import program_names
 from ..programs.config.sections import Config, Flag
 from ..records.reading.problems import did_you_mean
 from .hints import note_config
-from .options import ApiBase, Model, Sets, fields_of
+from .options import ApiBase, Model, Sets
 from .signatures import from_signature
 
 ConfigFile = Annotated[
@@ -91,7 +91,9 @@ class Given:
         return self.config(under={"program": names})
 
 
-def settings(names: str = "", *, model: bool = True) -> Callable[[Callable[..., None]], Any]:
+def settings(
+    names: str = "", *, model: bool = True, config: bool = True
+) -> Callable[[Callable[..., None]], Any]:
     """Give a command the options of these settings, with --config, --set and --model.
 
     The command takes what they say as its argument `given`, a `Given`.
@@ -99,11 +101,13 @@ def settings(names: str = "", *, model: bool = True) -> Callable[[Callable[..., 
     Args:
         names: dotted, with spaces between them, as `data.topics run.out`.
         model: whether it takes --model and --api-base.
+        config: whether it takes --config, or has an argument for it.
     """
     made = {_parameter(name): name for name in names.split()}
     hints: dict[str, Any] = {each: _annotation(name) for each, name in made.items()}
     hints |= {"model": Model, "api_base": ApiBase} if model else {}
-    hints |= {"config": ConfigFile, "sets": Sets}
+    hints |= {"config": ConfigFile} if config else {}
+    hints["sets"] = Sets
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         wrapped = from_signature(command)
@@ -115,9 +119,7 @@ def settings(names: str = "", *, model: bool = True) -> Callable[[Callable[..., 
             by_setting = {name: values.pop(each) for each, name in made.items()}
             flags = {name: value for name, value in by_setting.items() if value is not None}
             spelled = {name: _spelled(name, value) for name, value in flags.items()}
-            if "items.fields" in flags:
-                flags["items.fields"] = fields_of(flags["items.fields"])
-            sets, path = values.pop("sets") or (), values.pop("config")
+            sets, path = values.pop("sets") or (), values.pop("config", None)
             model_name = values.pop("model") if model else None
             if model and (url := values.pop("api_base")) is not None:
                 flags["models.default.api_base"] = url
@@ -145,36 +147,39 @@ def _field(name: str) -> FieldInfo:
     return field
 
 
-def _flag(name: str) -> Flag:
-    """The name and the panel of a setting's option."""
-    section, _, last = name.partition(".")
+def _panel(name: str) -> str:
+    """The heading that a setting's option stands under."""
     own = next((each for each in _field(name).metadata if isinstance(each, Flag)), Flag())
-    return Flag(own.name or f"--{last.replace('_', '-')}", own.panel or section.capitalize())
+    return own.panel or name.partition(".")[0].capitalize()
+
+
+def _flag(name: str) -> str:
+    return f"--{_parameter(name).replace('_', '-')}"
 
 
 def _parameter(name: str) -> str:
-    return _flag(name).name.lstrip("-").replace("-", "_")
+    return name.partition(".")[2]
 
 
 def _spelled(name: str, value: Any) -> str:
-    flag = _flag(name).name
+    flag = _flag(name)
     several = value if isinstance(value, list) else [value]
     return flag if value is True else " ".join(f"{flag} {each}" for each in several)
 
 
 def _annotation(name: str) -> Any:
     """What typer needs for a setting's option; the range of a value is the config's to check."""
-    field, flag = _field(name), _flag(name)
+    field = _field(name)
     several = get_origin(field.annotation) in (tuple, dict)
     leaves = _leaves(get_args(field.annotation)[0] if several else field.annotation)
     is_text = len(leaves) > 1 or any(isinstance(each, BeforeValidator) for each in field.metadata)
     kind: Any = leaves[0] if (several or not is_text) and leaves[0] in _TYPES else str
     named = [_named(leaf, is_file=get_origin(field.annotation) is tuple) for leaf in leaves]
     option = typer.Option(
-        flag.name,
+        _flag(name),
         help=_help(field, several=several),
         metavar=None if kind is bool else f"<{'|'.join(filter(None, named))}>",
-        rich_help_panel=flag.panel,
+        rich_help_panel=_panel(name),
     )
     return Annotated[(list[kind] if several else kind) | None, option]
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from .flags import Given, settings
-from .options import AsJson, DryRun, Quiet, Verbose, planned, printed
-from .stopping import count_made, detail_lines, exit_unless, is_whole, report_end, unless_stopped
+from .options import AsJson, DryRun, Quiet, planned, printed
+from .stopping import count_made, exit_unless, is_whole, report_end, unless_stopped
 from .views.unjudged import unjudged_lines
 
 
 @settings(
-    "data.topics data.retrieval data.passages generate.k generate.words generate.citations "
-    "generate.layout generate.instructions generate.run_id run.limit run.max_cost run.max_calls "
-    "run.max_tokens run.offline run.out"
+    "data.topics data.retrieval data.passages generate.k generate.words run.limit run.max_cost "
+    "run.out"
 )
 def generate(
     given: Given,
     dry_run: DryRun = False,
     quiet: Quiet = False,
-    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Write TREC RAG answers from retrieval runs, citations checked. Started again, it goes on.
@@ -41,7 +39,6 @@ def generate(
     report_end(
         manifest,
         done=count_made(manifest, "answers written"),
-        details=detail_lines(manifest) if verbose else (),
         partial="some answers are missing",
         notes=[*unjudged_lines(folder, manifest), f"Answers: {folder}/answers"],
     )

@@ -198,11 +198,28 @@ class Command(TyperCommand):
                 text = f"{shown(match[1])!r} is not one of {', '.join(choices)}"
                 text += did_you_mean(match[1], choices)
                 error.message = text  # type: ignore[attr-defined]
+            if text.startswith("No such option"):
+                from ..programs.config.renamed import explain_option
+
+                takes = any("--set" in parameter.opts for parameter in self.params)
+                name = getattr(error, "option_name", "")
+                if instead := explain_option(_name_of(ctx), name, takes_settings=takes):
+                    error.message = f"No such option: {shown(name)}. {instead}"  # type: ignore[attr-defined]
+                    error.possibilities = None  # type: ignore[attr-defined]
             takes_runs = any("--runs" in parameter.opts for parameter in self.params)
             if "unexpected extra argument" in text and takes_runs:
                 hint = "Quote patterns (--runs 'runs/*') or repeat --runs for each file."
                 error.message = f"{shown(text)}. {hint}"  # type: ignore[attr-defined]
             raise
+
+
+def _name_of(context: Any) -> str:
+    """A command's name behind `judge`, as `build crux`."""
+    names: list[str] = []
+    while context.parent is not None:
+        names.insert(0, context.info_name)
+        context = context.parent
+    return " ".join(names)
 
 
 def add(group: typer.Typer, command: Callable[..., None], name: str | None = None) -> None:
@@ -278,7 +295,6 @@ def planned(
     *,
     dry_run: bool = True,
     as_json: bool,
-    gpus: int | None = None,
 ) -> bool:
     """Print what the command will take; whether that was all that is wanted.
 
@@ -295,6 +311,6 @@ def planned(
         write_objects(vars(estimate) for estimate in estimates)
         return True
     notes = [ASSUMED if assumed is None else assumed]
-    view = plan_view(estimates, gpus, [note for note in notes if note])
+    view = plan_view(estimates, [note for note in notes if note])
     print_view(view, stream=sys.stdout if dry_run else sys.stderr)
     return dry_run

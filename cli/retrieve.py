@@ -10,12 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from ..records.reading.problems import InputError
-from ..views.numbers import format_seconds
 from .flags import Given, settings
-from .options import AsJson, DryRun, Quiet, Verbose, planned, printed
-from .signatures import Takes
+from .options import AsJson, DryRun, Quiet, planned, printed
 from .stopping import exit_unless, is_whole, report_end, unless_stopped
-from .tables import shown, spent_line, write_note, write_objects
+from .tables import shown, write_note, write_objects
 
 Steps = Annotated[
     str | None,
@@ -23,7 +21,6 @@ Steps = Annotated[
 ]
 KEPT = "Replies are kept: the same command with a higher limit goes on"
 SHOWN = 5  # topics without passages, on stderr
-MOST = 1_000_000  # passages or tokens of a context, as programs.config.steps has it
 
 
 @settings("data.passages", model=False)
@@ -71,21 +68,14 @@ def index(
     write_note(f"Indexes: {out}\n")
 
 
-@settings(
-    "data.topics data.passages data.index data.questions data.ratings run.limit run.max_cost "
-    "run.max_calls run.max_tokens run.offline"
-)
+@settings("data.topics data.passages data.index run.limit run.max_cost")
 def retrieve(
     given: Given,
     *,
     out: Path,
     pipeline: Steps = None,
-    hits: Annotated[int | None, Takes(min=1, max=MOST)] = None,
-    context: str | None = None,
-    tokens: Annotated[int | None, Takes(min=1, max=MOST)] = None,
     dry_run: DryRun = False,
     quiet: Quiet = False,
-    verbose: Verbose = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the passages that answers are written from, and write them as TREC runs.
@@ -96,32 +86,20 @@ def retrieve(
     Exit: 0 complete, 2 usage or input, 3 a topic found nothing, a reranker's reply is missing or
     a limit was reached, 130 interrupted, 143 terminated, 70 an error of this program.
 
-    Args:
-        hits: Passages a topic, at most.
-        context: required: as many passages as the topic's Z* has.
-        tokens: Tokens of a topic's passages, at most.
-
     Output:
         out: A TREC run (.run, .trec, .txt), or a folder of several.
     """
-    from ..programs.config.pipeline import cut_to
     from ..programs.pipelines.retrieve import NOT_COUNTED, asks_by_itself, plan_retrieve
     from ..programs.pipelines.retrieve import retrieve as run
 
-    if context not in (None, "required"):
-        raise typer.BadParameter("--context takes required; for a number of passages: --hits")
-
-    def cut(steps: Any) -> Any:
-        return cut_to(steps, hits, tokens, required=context is not None)
-
-    config = _config(pipeline, given).with_steps(cut)
+    config = _config(pipeline, given)
     if dry_run:
         if asks_by_itself(config):
             write_note(NOT_COUNTED)
         planned(plan_retrieve(config), as_json=as_json)
         return
     manifest = unless_stopped(lambda: run(config, out, quiet=quiet), "Replies are kept")
-    _report(manifest, is_verbose=verbose)
+    _report(manifest)
     _print(manifest["runs"], as_json=as_json)
     whys = ("topics_without_passages", "topics_not_made")
     has_passages = not any(about[why] for about in manifest["runs"].values() for why in whys)
@@ -150,7 +128,7 @@ def _print(runs: dict[str, Any], *, as_json: bool) -> None:
     printed(objects, table, as_json=as_json)
 
 
-def _report(manifest: dict[str, Any], *, is_verbose: bool) -> None:
+def _report(manifest: dict[str, Any]) -> None:
     """Say how it ended, and what a reader of the runs should know."""
     lines = []
     for name, about in manifest["runs"].items():
@@ -164,15 +142,12 @@ def _report(manifest: dict[str, Any], *, is_verbose: bool) -> None:
     for what, n in manifest["failed"].items():
         n_calls = manifest["asked"][what]
         lines.append(f"{n:,} of {n_calls:,} calls for {what} failed; the order was kept")
-    seconds = manifest["this_time"]["seconds_by_step"].items()
-    steps = ", ".join(f"{step} {format_seconds(s)}" for step, s in seconds)
     runs = manifest["runs"].values()
     n = sum(about["topics"] for about in runs)
     n_missing = sum(len(about["topics_not_made"]) for about in runs)
     report_end(
         manifest,
         done=f"{n:,} rankings, {n_missing:,} missing",
-        details=[spent_line(manifest["this_time"]), steps] if is_verbose else (),
         partial=f"nothing was written, and what was there before stays.\n{KEPT}",
         notes=lines,
     )

@@ -12,14 +12,13 @@ import typer
 
 from ..judges.verdicts import NO_PROBABILITIES, WRONG_QUOTES
 from ..programs.config.names import program_names
-from ..records.reading.problems import InputError, Problems, did_you_mean
+from ..records.reading.problems import Problems, did_you_mean
 from ..views.numbers import format_money
 from ..views.printing import Format, print_view
 from ..views.table import View
 from .flags import Given, settings
 from .hints import fit_hint
 from .options import DryRun, Quiet, Verbose, planned
-from .signatures import Positive
 from .stopping import INPUT, detail_lines, exit_unless, report_end, unless_stopped
 from .tables import cell, worked_lines, write_note, write_objects
 from .views.leaderboards import ALL, Printed, print_leaderboards
@@ -33,12 +32,8 @@ REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stder
 
 
 @settings(
-    "data.topics data.runs data.passages data.candidates data.qrels data.nuggets data.questions "
-    "data.reference data.retrieval data.ratings data.pool data.keypoints data.rubrics "
-    "data.documents data.question_lists data.items coverage.k coverage.paper_zero arena.design "
-    "arena.battles items.judge items.fields run.limit run.max_cost run.max_calls run.max_tokens "
-    "run.offline run.executor run.address run.workers run.out run.force run.allow_missing "
-    "run.explain"
+    "data.topics data.runs data.passages data.candidates data.qrels data.nuggets data.items "
+    "items.judge run.limit run.max_cost run.offline run.out run.force"
 )
 def run(
     given: Given,
@@ -50,8 +45,6 @@ def run(
     ] = None,
     *,
     dry_run: DryRun = False,
-    gpus: Positive | None = None,
-    tokens_per_s: str | None = None,
     fail_under: list[str] | None = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
@@ -65,10 +58,6 @@ def run(
     Exit: 0 complete, 1 a gate failed, 2 usage or input, 3 some not judged, 130 interrupted,
     143 terminated, 70 an error of this program.
 
-    Spending:
-        gpus: With --dry-run: hours if so many share the work.
-        tokens_per_s (IN,OUT): With --dry-run: what one GPU was measured to read and write.
-
     Output:
         fail_under (MEASURE=VALUE): What each run's mean must reach, else exit 1; of one:
             RUN:MEASURE=VALUE.
@@ -76,7 +65,6 @@ def run(
     from ..backends.spending.notes import notes_on
     from ..gates.bounds import bounds_of
     from ..gates.measures import check_beforehand, check_measures_beforehand
-    from ..programs.engine.estimates import with_speed
     from ..programs.run import (
         NO_MODEL,
         forecast,
@@ -94,10 +82,8 @@ def run(
     wanted += [(printed.sort, "--sort")] if printed.sort is not None else []
     check_measures_beforehand(wanted, config)
     if dry_run:
-        if tokens_per_s is not None:
-            config = with_speed(config, _speed(tokens_per_s))
         planned_run = forecast(config)
-        planned(planned_run.judges, as_json=printed.as_json, gpus=gpus)
+        planned(planned_run.judges, as_json=printed.as_json)
         if printed.as_json:
             write_objects(planned_run.rows())
         elif rows := planned_run.rows():
@@ -145,17 +131,6 @@ def _existing(measures: list[str], rows: Any) -> list[str]:
             known = f"{', '.join(there)}{did_you_mean(name, there)}"
             write_note(f"judge: no measure {name!r} to show; there is {known}\n")
     return [name for name in measures if name in (*there, ALL)]
-
-
-def _speed(text: str) -> Any:
-    from ..backends.config import Speed
-
-    try:
-        prompt, reply = map(float, text.split(","))
-        return Speed(prompt=prompt, reply=reply)
-    except ValueError:
-        what = "wanted two numbers above 0, e.g. 20000,2500"
-        raise InputError(f"--tokens-per-s {text}: {what}") from None
 
 
 def _note_uncounted(config: Any) -> None:

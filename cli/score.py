@@ -17,7 +17,7 @@ from .options import Level, where_of
 from .signatures import There
 from .stopping import list_problems
 from .tables import write_objects, write_rows
-from .views.leaderboards import Printed, print_leaderboards
+from .views.leaderboards import ALL, Printed, print_leaderboards
 
 if TYPE_CHECKING:
     from ..metrics.bootstrap import Interval
@@ -41,7 +41,6 @@ def score(
     labels: There | None = None,
     where: list[str] | None = None,
     counts: str | None = None,
-    measure: list[str] | None = None,
     against: str | None = None,
     by: str | None = None,
     half_width: float | None = None,
@@ -63,7 +62,6 @@ def score(
             of one field repeated, either.
         counts (FIELD): Instead of scores: how often each label was given, by this field of the
             rows.
-        measure: Measure to correct; may be repeated; else all.
         against: Run that others are compared with; else the judge's best.
         by (NAMES): Correct scores of slices instead of runs: of length,position,rank,citations and
             run:PATTERN.
@@ -79,7 +77,6 @@ def score(
     named = path
     (path,) = opened(context, [path])
     of_labels = {
-        "--measure": measure,
         "--against": against is not None,
         "--by": by is not None,
         "--half-width": half_width is not None,
@@ -87,7 +84,8 @@ def score(
     }
     problems = Problems()
     way = printed.way
-    of_boards = {"--measures": printed.measures, "--sort": printed.sort, "--format": way in _FILES}
+    of_boards = {"--sort": printed.sort, "--format": way in _FILES}
+    of_boards |= {} if counts is None else {"--measures": printed.measures}
     if (labels or counts) and (idle := [name for name, is_set in of_boards.items() if is_set]):
         what = "for leaderboards alone, wanted no --labels and no --counts"
         raise InputError(f"{', '.join(idle)}: {what}")
@@ -128,7 +126,7 @@ def score(
                 problems if not n else Problems(),
                 where=where_of(where or ()),
                 topics=topics,
-                measures=measure or (),
+                measures=[name for name in printed.names if name != ALL],
                 against=against,
                 half_width=half_width,
                 level=level,

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ...views.printing import print_view
-from ..options import Kind, Level, Output, OutputOfMuch, Resamples, Seed, Where, add, where_of
+from ..options import Kind, Output, OutputOfMuch, Where, add, where_of
 from ..signatures import Positive, Share, Takes, There
 from ..stopping import list_problems
 from ..tables import write_note
@@ -72,8 +72,6 @@ def fit(
     agree: float | None = None,
     with_: Annotated[float, Takes("--with")] = 0.9,
     unit: Literal["topic", "item"] = "topic",
-    splits: Positive = 1000,
-    seed: Seed = 0,
     output: Output,
 ) -> None:
     """Choose from which confidence on a cheap label is kept, and write it for a config.
@@ -87,7 +85,6 @@ def fit(
         agree: Have this share of the kept labels right: a guarantee.
         with_: Share of fits in which the guarantee is to hold.
         unit: What the guarantee takes for a sample of more of its kind.
-        splits: Tries of it on topics left out.
 
     Output:
         out: Cascade file to write.
@@ -102,7 +99,7 @@ def fit(
     promise = None if agree is None else {"agree": agree, "with": with_, "unit": unit}
     wanted = choice(share, threshold, promise)
     stored, problems = given_labels.read()
-    state, report = fit_report(stored, confidence, wanted, splits=splits, seed=seed)
+    state, report = fit_report(stored, confidence, wanted)
     write_file(out, state.text().encode())
     output.print([report], lambda _: fit_view(report))
     write_note(f"Written: {out}\n")
@@ -114,9 +111,6 @@ def curve(
     *,
     confidence: Confidence = "calibrated",
     share: Repeated | None = None,
-    resamples: Resamples = 1000,
-    seed: Seed = 0,
-    level: Level = 0.95,
     output: OutputOfMuch,
 ) -> None:
     """Show how good labels are as more of them go to the better judge, by confidence or at random.
@@ -131,8 +125,7 @@ def curve(
     from ...programs.analysis.tables.cascade import curve_view
 
     stored, problems = given_labels.read()
-    draws = {"resamples": resamples, "seed": seed, "level": level}
-    report = curve_report(stored, confidence, draws, share or ())  # type: ignore[arg-type]
+    report = curve_report(stored, confidence, {}, share or ())
     output.print([report], lambda has_all: curve_view(report, has_all=has_all))
     list_problems(problems)
 
@@ -144,7 +137,6 @@ def people(
     kind: Kind = None,
     n: Annotated[Positive | None, Takes("--n")] = None,
     kept: Annotated[int, Takes(min=0)] = 100,
-    seed: Seed = 0,
 ) -> None:
     """Write what a run left to people as a label file to fill in, with some of what it kept.
 
@@ -166,7 +158,7 @@ def people(
     from ...records.reading.problems import Problems
 
     problems = Problems()
-    sheet = people_sheet(results, problems, kind=kind, n=n, n_kept=kept, seed=seed)
+    sheet = people_sheet(results, problems, kind=kind, n=n, n_kept=kept)
     write_sheet(out, sheet.rows, problems)
     print_view(sheet_view(sheet, str(out)))
     list_problems(problems)

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
-from ..options import Kind, Level, OutputOfMuch, Resamples, Seed, Where, where_of
-from ..signatures import Positive, Takes, There
+from ..options import Kind, OutputOfMuch, Where, where_of
+from ..signatures import Takes, There
 from ..stopping import list_problems
 from ..tables import write_note
 
@@ -26,12 +26,8 @@ def jury(
     best: list[Several] | None = None,
     family: str | None = None,
     topic_labels: Annotated[int, Takes(min=0)] = 10,
-    draws: Positive = 50,
     how: str | None = None,
     out: Path | None = None,
-    resamples: Resamples = 1000,
-    seed: Seed = 0,
-    level: Level = 0.95,
     output: OutputOfMuch,
 ) -> None:
     """Compare a jury with its members: agreement with people, and how many judges it is worth.
@@ -47,7 +43,6 @@ def jury(
         best: Try the mean of so many, the best on other topics; repeatable.
         family (PATTERN): Members are of one family if this finds the same in their names.
         topic_labels: Labels of each topic that a fit may use; 0: none.
-        draws: How often those are drawn.
         how: How --out combines: vote, median, mean, dawid-skene, or by topic: dawid-skene-topics.
 
     Output:
@@ -73,10 +68,8 @@ def jury(
             best=tuple(best or ()),
             family=_family(family),
             topic_labels=topic_labels,
-            n_draws=draws,
-            seed=seed,
         ),
-        draws={"resamples": resamples, "seed": seed, "level": level},
+        draws={},
     )
     if out is not None and how is not None:
         write_combined(out, ballots, how)

@@ -27,7 +27,7 @@ Key = tuple[str, str, str]  # measure, run and question
 Rows = Mapping[Key, "ScoreRow"]
 
 
-@settings("run.out run.force run.max_cost run.max_calls run.max_tokens run.allow_missing")
+@settings("run.out run.max_cost", model=False, config=False)
 def watch(given: Given, what: File) -> None:
     """Judge, wait for a file of the config to change, and judge again what is new in it.
 

@@ -30,7 +30,7 @@ def schema(*, judge: bool = False) -> None:
     sys.stdout.write(text.decode() + "\n")
 
 
-@settings()
+@settings(model=False, config=False)
 def export_config(
     given: Given,
     what: Annotated[str | None, Takes(show_default=False)] = None,

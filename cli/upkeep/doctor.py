@@ -14,7 +14,7 @@ from ..stopping import INCOMPLETE, INPUT
 from ..tables import write_objects
 
 
-@settings()
+@settings(config=False)
 def doctor(given: Given, what: str | None = None, *, as_json: AsJson = False) -> None:
     """Check key and endpoint of each model, and what it refuses, with the cost.
 

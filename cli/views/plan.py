@@ -15,36 +15,23 @@ _COUNTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
 _BOUNDS = ("least", "expected", "most")
 
 
-def plan_view(
-    estimates: Sequence[Estimate], gpus: int | None = None, notes: Sequence[str] = ()
-) -> View:
-    """The total in a sentence, then a row for each judge, with hours where a speed is known.
-
-    Args:
-        gpus: that share the work, for their hours beside those of one; None: one.
-    """
-    has_hours = gpus is not None or any(each.gpu_hours for each in estimates)
-    shared_by = list(dict.fromkeys((1, gpus or 1))) if has_hours else []
+def plan_view(estimates: Sequence[Estimate], notes: Sequence[str] = ()) -> View:
+    """The total in a sentence, then a row for each judge."""
     columns = [
         Column("judge", Kind.NAME), Column("model", Kind.NAME),
         Column("calls", Kind.COUNT), Column("prompt_tokens", Kind.COUNT, "prompt"),
         Column("cached_tokens", Kind.COUNT, "cached", optional=1),
         Column("completion_tokens", Kind.COUNT, "reply"), Column("cost", Kind.MONEY),
-        *(Column(f"hours_{n}", Kind.TEXT, f"hours, {n} GPU{'s' * (n > 1)}") for n in shared_by),
     ]  # fmt: skip
     rows = [
-        Row([
-            each.judge, each.model, *(getattr(each, name) for name in _COUNTS), each.cost,
-            *(_hours(each.gpu_hours, n) for n in shared_by),
-        ])
+        Row([each.judge, each.model, *(getattr(each, name) for name in _COUNTS), each.cost])
         for each in estimates
-    ]  # fmt: skip
+    ]
     counts = [sum(getattr(each, name) for each in estimates) for name in _COUNTS]
     calls, prompt, _, reply = counts
     cost = _sum([each.cost for each in estimates])
     if len(estimates) > 1:
-        hours = _sum([each.gpu_hours for each in estimates])
-        rows.append(Row(["all", "", *counts, cost, *(_hours(hours, n) for n in shared_by)]))
+        rows.append(Row(["all", "", *counts, cost]))
     paid = "cost unknown" if cost is None else format_money(cost)
     verdict = f"Up to {calls:,} calls, {prompt:,} prompt and {reply:,} reply tokens, {paid}."
     return View(verdict, [Table("", columns, rows, has_all=True)], notes)
@@ -69,12 +56,3 @@ def _agent_cells(row: dict[str, Any]) -> Iterator[Any]:
 def _sum(numbers: Sequence[float | None]) -> float | None:
     known = [n for n in numbers if n is not None]
     return sum(known) if len(known) == len(numbers) else None
-
-
-def _hours(gpu_hours: float | None, gpus: int) -> str:
-    if gpu_hours is None:
-        return "unknown"
-    hours = gpu_hours / gpus
-    if 0 < hours < 0.01:
-        return "< .01"
-    return f"{hours:,.0f}" if hours >= 100 else f"{hours:.3g}"

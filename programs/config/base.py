@@ -13,11 +13,9 @@ class Flag(NamedTuple):
     """How the command line has a setting, where that does not follow from its place.
 
     Attributes:
-        name: instead of `--` and the setting's own name.
         panel: the heading of `--help` that it stands under, instead of its section's name.
     """
 
-    name: str = ""
     panel: str = ""
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field
 
 from ...records.reading.settings import InputPath
-from .base import Flag, Section, Whole
+from .base import Section, Whole
 from .pipeline import SearchPipeline
 from .steps import Bm25Step
 
@@ -29,7 +29,7 @@ def _size_of_context(value: Any) -> Any:
 class CoverageConfig(Section):
     """The numbers of arXiv:2506.20051, and what of it differs where one says so."""
 
-    n: Annotated[Whole, Flag("--n-questions")] = Field(
+    n: Whole = Field(
         default=15, ge=1, le=100, description="sub-questions made of a report or topic"
     )
     eta: int = Field(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, get_args, get_origin
 
@@ -22,10 +22,9 @@ from ...records.reading.settings import (
     texts_of_file,
     unfit_values,
 )
+from .renamed import in_new_words, outdated_settings
 from .sections import Config, DataConfig, ItemsConfig, RunSection
 
-# Settings that earlier versions had, and why there are none now.
-REMOVED: Mapping[Keys, str] = {("run", "seed"): "was removed: nothing that a run does is random"}
 _NAME = re.compile(r"[\w.-]*")
 _OF_ONE_MODEL = ("price", "recording", "engine")  # what another model does not take over
 
@@ -78,7 +77,7 @@ def load_config(
     lines = {  # without those of lists and sections that a flag took the place of
         at: line for at, line in lines.items() if not any(at[:n] in whole for n in range(len(at)))
     }
-    wrong = [*unfit_values(data), *((at, REMOVED[at]) for at in _removed(data))]
+    wrong = [*unfit_values(data), *outdated_settings(data)]
     if wrong:
         raise InputError("\n".join(_located(at, what, path, lines, flags) for at, what in wrong))
     try:
@@ -128,20 +127,11 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[Keys, int]]:
 
 
 def config_before(data: dict[str, Any]) -> Config:
-    """The config that a manifest holds, without what this version has no more.
+    """The config that a manifest holds, in the words of this version, without what it has no more.
 
     Raises: pydantic's ValidationError.
     """
-    for section, name in list(_removed(data)):
-        data = {**data, section: {k: v for k, v in data[section].items() if k != name}}
-    return Config.model_validate(data)
-
-
-def _removed(data: Mapping[str, Any]) -> Iterator[Keys]:
-    for section, name in REMOVED:
-        inner = data.get(section)
-        if isinstance(inner, dict) and name in inner:
-            yield section, name
+    return Config.model_validate(in_new_words(data))
 
 
 def _put(data: dict[str, Any], name: str, value: Any) -> None:

@@ -206,7 +206,7 @@ class ItemsConfig(Section):
     judge: Annotated[str | None, BeforeValidator(_own_judge)] = Field(
         default=None, description=f"who labels items: {_ITEM_JUDGES}, or a YAML file"
     )
-    fields: Annotated[dict[str, str], Flag("--field")] = Field(
+    fields: dict[str, str] = Field(
         default_factory=dict,
         description="INPUT=NAME, where items name an input of the judge, or id, otherwise",
     )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from ...backends.config import ModelConfig, Speed
+from ...backends.config import ModelConfig
 from ...backends.prompt import Prompt
 from ...backends.spending.price import cost_of, price_of
 from ...backends.spending.sizes import CHARS_PER_TOKEN
@@ -23,7 +23,6 @@ class Estimate:
     Attributes:
         cost: in dollars; None: the price is not known.
         cached_tokens: of the prompt tokens, those that a prefix cache can hold (see `Asked`).
-        gpu_hours: hours that one GPU takes; None: nobody measured how fast it is.
     """
 
     judge: str
@@ -33,7 +32,6 @@ class Estimate:
     completion_tokens: int
     cost: float | None
     cached_tokens: int = 0
-    gpu_hours: float | None = None
 
 
 class PromptSizes:
@@ -69,24 +67,11 @@ def estimated(
     """What these calls take of the model that answers for a judge, `shown` under another name."""
     alias, model = config.model_of(judge)
     tokens, cached, reply = prompts.prompt_tokens, prompts.cached_tokens, prompts.reply_tokens
-    cost = hours = None
+    cost = None
     if (price := price_of(model)) is not None:
         cost = cost_of(price, tokens, cached, reply)
-    if model.way in ("lexical", "recorded"):
-        hours = 0.0
-    elif (speed := model.tokens_per_s) is not None:
-        hours = ((tokens - cached) / speed.prompt + reply / speed.reply) / 3600
     name = alias_of(alias, model)
-    return Estimate(shown or judge, name, prompts.calls, tokens, reply, cost, cached, hours)
-
-
-def with_speed(config: Config, speed: Speed) -> Config:
-    """The config with this speed for each model that has none of its own."""
-    models = {
-        alias: model if model.tokens_per_s else model.model_copy(update={"tokens_per_s": speed})
-        for alias, model in config.models.items()
-    }
-    return config.model_copy(update={"models": models})
+    return Estimate(shown or judge, name, prompts.calls, tokens, reply, cost, cached)
 
 
 def alias_of(alias: str, model: ModelConfig) -> str:

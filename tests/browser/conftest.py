@@ -137,9 +137,24 @@ def folders(home: Path, request: Any, judged: Judged) -> Callable[[str], Path]:
             judged(
                 "build", "crux", summaries / "summaries.jsonl", "--model", "lexical", "--out", news
             )
-            given = ("--topics", news / "topics.jsonl", "--questions", news / "questions.jsonl")
-            given += ("--passages", news / "passages.jsonl", "--ratings", news / "ratings.jsonl")
-            given += ("--reference", news / "reports.jsonl", "--retrieval", summaries / "runs")
+            given = (
+                "--topics",
+                news / "topics.jsonl",
+                "--set",
+                f"data.questions={news / 'questions.jsonl'}",
+            )
+            given += (
+                "--passages",
+                news / "passages.jsonl",
+                "--set",
+                f"data.ratings={news / 'ratings.jsonl'}",
+            )
+            given += (
+                "--set",
+                f"data.reference={news / 'reports.jsonl'}",
+                "--set",
+                f"data.retrieval={summaries / 'runs'}",
+            )
             given += ("--runs", summaries / "answers")
             judged("run", "coverage", *given, "--model", "lexical", "--out", out)
         elif name == "rag24_e2e":

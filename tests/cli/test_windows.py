@@ -61,17 +61,16 @@ CASES = {
     "build long2rag": ["build long2rag examples/long2rag/seeds.jsonl --out NEW"],
     "index": [f"index --passages {DEMO}/passages.jsonl --out NEW"],
     "retrieve": [f"retrieve --topics {DEMO}/topics.tsv --passages {DEMO}/passages.jsonl "
-                 "--pipeline 'bm25 5' --out NEW.run -v"],
+                 "--pipeline 'bm25 5' --out NEW.run"],
     "generate": [f"generate --topics {DEMO}/topics.tsv --retrieval bm25.run --passages "
-                 f"{DEMO}/passages.jsonl --k 5 --words 150 --out NEW -v"],
+                 f"{DEMO}/passages.jsonl --k 5 --words 150 --out NEW"],
     "figure": ["figure leaderboard demo --out NEW.svg"],
     "coverage": ["coverage news"],
     "trace": ["trace evidence demo-bees/miscited", "trace evidence --check"],
     "audit": ["audit demo --model lexical --sample 3 --resamples 100"],
     "probe": ["probe demo --judge support --conditions replicates --sample 4",
               "probe demo --faults --sample 2", "probe demo --judge support --dry-run"],
-    "jury": [f"jury demo other --labels {DEMO}/labels/support.jsonl --kind support --resamples 20 "
-             "--draws 1"],
+    "jury": [f"jury demo other --labels {DEMO}/labels/support.jsonl --kind support"],
     "drift": ["drift other demo"],
     "evidence": [f"evidence evidence --labels {DEMO}/labels/support.jsonl --sample 4"],
     "annotate import": [f"annotate import {DEMO}/labels/support.jsonl --dir people"],
@@ -97,9 +96,10 @@ MADE = [
     f"run relevance --topics {DEMO}/topics.tsv --passages {DEMO}/passages.jsonl --candidates "
     f"{DEMO}/candidates.jsonl --model lexical --out grades -q",
     "build crux examples/summaries/summaries.jsonl --out crux",
-    "run coverage --topics crux/topics.jsonl --questions crux/questions.jsonl --reference "
-    "crux/reports.jsonl --passages crux/passages.jsonl --ratings crux/ratings.jsonl --retrieval "
-    "examples/summaries/runs --runs examples/summaries/answers --k 4 --out news -q",
+    "run coverage --topics crux/topics.jsonl --set data.questions=crux/questions.jsonl "
+    "--set data.reference=crux/reports.jsonl --passages crux/passages.jsonl "
+    "--set data.ratings=crux/ratings.jsonl --set data.retrieval=examples/summaries/runs "
+    "--runs examples/summaries/answers --set coverage.k=4 --out news -q",
     f"retrieve --topics {DEMO}/topics.tsv --passages {DEMO}/passages.jsonl --pipeline 'bm25 5' "
     "--out bm25.run",
     "export autojudge grades submission",
@@ -108,9 +108,9 @@ MADE = [
     f"run support --topics {DEMO}/topics.tsv --passages {DEMO}/passages.jsonl --runs {DEMO}/runs "
     "--set 'judges.support.cascade={stages: [default, people], state: cascade.json}' "
     "--model lexical --out cascade -q",
-    "run rubric --topics examples/keypoints/topics.jsonl --rubrics "
-    "examples/keypoints/rubrics.jsonl --runs examples/keypoints/answers --model lexical "
-    "--out rubric -q",
+    "run rubric --topics examples/keypoints/topics.jsonl "
+    "--set data.rubrics=examples/keypoints/rubrics.jsonl --runs examples/keypoints/answers "
+    "--model lexical --out rubric -q",
 ]
 CODES = {  # of those that do not end with 0
     "gate demo --min V_strict=0.4 --baseline other": (1,),

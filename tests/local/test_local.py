@@ -43,7 +43,7 @@ def test_doctor_finds_that_it_takes_schemas_and_gives_probabilities(judge):
 def test_citations_are_labelled(judge, work, explain):
     data = {**DATA, "runs": DATA["runs"][explain:]}  # reasons take ten times as long
     config = {"program": "support", "data": data, "run": {"out": str(work / f"support-{explain}")}}
-    ran = judge("run", config, "--limit", "3", *["--explain"] * explain)
+    ran = judge("run", config, "--limit", "3", *["--set", "run.explain=true"] * explain)
     assert check_form(ran, "support") >= (5 if explain else 20)
     labels = [row for row in ran.rows("support.jsonl") if "label" in row]
     assert {row["label"] for row in labels} <= {*SUPPORT}
@@ -63,7 +63,7 @@ def test_nuggets_are_assigned(judge, work, explain):
         "judges": {"assigner": {"window": 2 if explain else 10}},
         "run": {"out": str(work / f"nuggets-{explain}")},
     }
-    ran = judge("run", config, "--limit", "1", *["--explain"] * explain)
+    ran = judge("run", config, "--limit", "1", *["--set", "run.explain=true"] * explain)
     assert check_form(ran, "assignments") == 6 * len(DATA["runs"][explain:])
     found = {one["assignment"] for row in ran.rows("assignments.jsonl") for one in row["nuggets"]}
     assert found <= {*NUGGET, None}

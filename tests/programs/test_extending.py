@@ -263,7 +263,7 @@ def test_people_are_asked_for_its_labels_and_correct_its_scores(judge, length, t
         writer = csv.DictWriter(stream, list(cells[0]))
         writer.writeheader()
         writer.writerows(cells)
-    out = judge.printed("score", length, "--labels", sheet, "--measure", "brevity")
+    out = judge.printed("score", length, "--labels", sheet, "--measures", "brevity")
     assert "brevity" in out
 
 

@@ -46,7 +46,7 @@ def start(tmp_path, environment):
     def run(url, *arguments, cwd=tmp_path):
         model = ["--model", "hosted_vllm/mock", "--set", f"models.default.api_base={url}"]
         model += ["--set", "models.default.api_key_env=JUDGE_KEY", "--set", "program=[support]"]
-        ray = ["--executor", "ray", "--workers", "2", "--out", "out", "--quiet"]
+        ray = ["--set", "run.executor=ray", "--set", "run.workers=2", "--out", "out", "--quiet"]
         command = [sys.executable, "-m", "nuggetjudge", "run", str(DEMO), *model, *ray, *arguments]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
         started.append(subprocess.Popen(command, env=environment, cwd=cwd, **pipes))
@@ -62,7 +62,9 @@ def start(tmp_path, environment):
 def test_it_prints_what_a_local_run_prints_and_leaves_the_key_nowhere(start, ray_folder, tmp_path):
     with MockServer(api_key=KEY) as server:
         out, errors = start(server.base_url).communicate(timeout=LONGEST_S)
-        again, _ = start(server.base_url, "--executor", "local").communicate(timeout=LONGEST_S)
+        again, _ = start(server.base_url, "--set", "run.executor=local").communicate(
+            timeout=LONGEST_S
+        )
     assert any(line.startswith("#   run ") for line in out.splitlines())
     assert out == again
     assert "judged, 0 missing" in errors
@@ -77,7 +79,7 @@ def test_a_refused_key_ends_the_run_as_locally(start):
     errors = []
     with MockServer(api_key="another key") as server:
         for executor in ("local", "ray"):
-            process = start(server.base_url, "--executor", executor)
+            process = start(server.base_url, "--set", f"run.executor={executor}")
             errors.append(process.communicate(timeout=LONGEST_S)[1])
             assert process.returncode == 2
     assert errors[0] == errors[1]

@@ -32,8 +32,8 @@ EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TESTS = Path(__file__).resolve().parents[1]
 MORE = ("--quiet", "--set", f"run.concurrency={IN_FLIGHT}")
 BATCHES = (
-    "--executor",
-    "batch",
+    "--set",
+    "run.executor=batch",
     "--set",
     "run.batch.quiet_s=0.1",
     "--set",

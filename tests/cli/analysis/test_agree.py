@@ -139,24 +139,24 @@ def test_scores_fit_in_80_columns_and_are_drawn(judge, tmp_path):
     human = rows_of(tmp_path / "human.jsonl", rows)
     judged = [{**row, "value": (row["value"] * 5) % 11} for row in rows]
     rows_of(tmp_path / "judged.jsonl", judged)
-    ran = judge("agree", human, "judged.jsonl", "--plots", "plots", "--plot-format", "png")
+    ran = judge("agree", human, "judged.jsonl", "--plots", "plots")
     assert ran.code == 0, ran.err
     assert max(map(len, ran.out.splitlines())) <= 80
     assert "tau-b, top 20" not in ran.out
     ran_all = judge("agree", human, "judged.jsonl", "--all").out
     assert max(map(len, ran_all.splitlines())) <= 80
     assert "tau-b, top 20" in ran_all
-    assert (tmp_path / "plots" / "scores-V.png").is_file()
-    assert "plots/scores-V.png" in ran.err
+    assert (tmp_path / "plots" / "scores-V.svg").is_file()
+    assert "plots/scores-V.svg" in ran.err
 
 
 def test_options_of_the_intervals(judge, annotated):
-    narrow = judge("agree", annotated, "judged.jsonl", "--level", "0.5", "--seed", "3")
+    narrow = judge("agree", annotated, "judged.jsonl", "--level", "0.5")
     assert narrow.out != judge("agree", annotated, "judged.jsonl").out
     assert "50% interval" in narrow.out
     none = judge("agree", annotated, "judged.jsonl", "--resamples", "0")
     assert "[" not in none.out
-    for wrong in (("--level", "1.5"), ("--resamples", "-1"), ("--plot-format", "gif")):
+    for wrong in (("--level", "1.5"), ("--resamples", "-1")):
         assert judge("agree", annotated, "judged.jsonl", *wrong).code == 2
 
 

@@ -29,7 +29,7 @@ def voted(tmp_path):
 
 def test_the_curve_has_chance_and_the_panel_beside_it(judge, voted):
     given = ("cascade", "curve", voted, voted, "--votes", "said", "--confidence", "agreement")
-    ran = judge(*given, "--share", 0, "--share", 0.3, "--cut", 2, "--resamples", 50)
+    ran = judge(*given, "--share", 0, "--share", 0.3, "--cut", 2)
     assert ran.code == 0, ran.err
     assert max(map(len, ran.out.splitlines())) <= 80
     verdict = " ".join(ran.out.partition("\n\n")[0].split())
@@ -38,9 +38,9 @@ def test_the_curve_has_chance_and_the_panel_beside_it(judge, voted):
     assert verdict.endswith("significantly worse than strong alone.")
     for title in ("the 2 cheap judges, median", "strong  "):
         assert any(line.startswith(title) for line in ran.out.splitlines()), title
-    csv = judge(*given, "--share", 0.3, "--resamples", 0, "--all", "--format", "csv")
+    csv = judge(*given, "--share", 0.3, "--all", "--format", "csv")
     assert "random_small" in csv.out
-    [report] = judge(*given, "--share", 0.3, "--resamples", 0, "--json").rows
+    [report] = judge(*given, "--share", 0.3, "--json").rows
     kappa = {point["way"]: point["quadratic"]["value"] for point in report["points"]}
     assert kappa["confidence"] > kappa["random"] + 0.03
     assert kappa["dear"] > kappa["random"]
@@ -63,16 +63,16 @@ def test_a_share_becomes_a_threshold_of_a_file_that_a_config_takes(judge, voted)
 
 def test_a_guarantee_is_printed_with_how_often_it_was_broken(judge, voted):
     given = ("cascade", "fit", voted, voted, "--votes", "said", "--confidence", "agreement")
-    ran = judge(*given, "--agree", 0.75, "--splits", 50, "--out", "c.json")
+    ran = judge(*given, "--agree", 0.75, "--out", "c.json")
     assert ran.code == 0, ran.err
     assert max(map(len, ran.out.splitlines())) <= 80
     verdict = " ".join(ran.out.partition("\n\n")[0].split())
     promised = "; guaranteed in 90% of fits: at least 75% of the kept labels agree with people."
     assert verdict.endswith(promised)
-    assert [line.split()[:3] for line in ran.out.splitlines() if line.startswith("topic ")] == [
-        ["topic", "50", "8"]
+    assert [line.split()[:2] for line in ran.out.splitlines() if line.startswith("topic ")] == [
+        ["topic", "1,000"]
     ]
-    by_item = judge(*given, "--agree", 0.75, "--unit", "item", "--splits", 50, "--out", "d.json")
+    by_item = judge(*given, "--agree", 0.75, "--unit", "item", "--out", "d.json")
     assert "design effect" in by_item.out
 
 

@@ -27,19 +27,21 @@ def run_coverage(tmp_path, judge):
             rated[f"t:report:{run_id}"] = [5] * (n + 1) + [0] * (3 - n)
         lines = [{"id": "t", "docid": name, "rating": given} for name, given in rated.items()]
         ratings = rows(tmp_path / "ratings.jsonl", *lines)
-        command = ["--questions", questions, "--ratings", ratings]
+        command = ["--set", f"data.questions={questions}", "--set", f"data.ratings={ratings}"]
+        contexts = []
         for run_id, hits in RUNS.items():
             ids = [PASSAGES[i] if hit else f"x:0#{i}" for i, hit in enumerate([*hits, 1])]
             path = tmp_path / f"{run_id}.run"
             ranked = [f"t Q0 {name} {i} {-i} {run_id}\n" for i, name in enumerate(ids)]
             path.write_text("".join(ranked), encoding="utf-8")
-            command += ["--retrieval", path]
+            contexts.append(str(path))
             if run_id in answers:
                 answer = {"run_id": run_id, "topic_id": "t", "topic": "a strike"}
                 answer |= {"references": [], "response_length": 2}
                 answer |= {"answer": [{"text": "They struck.", "citations": []}]}
                 command += ["--runs", rows(tmp_path / f"{run_id}.jsonl", answer)]
-        ran = judge("run", "coverage", *command, "--k", 3, "--model", "lexical", "--out", "out")
+        command += ["--set", f"data.retrieval={contexts}", "--set", "coverage.k=3"]
+        ran = judge("run", "coverage", *command, "--model", "lexical", "--out", "out")
         assert ran.code == 0, ran.err
 
     return run
@@ -47,18 +49,18 @@ def run_coverage(tmp_path, judge):
 
 def test_a_run_that_was_killed_has_its_tables_by_then(judge, run_coverage, tmp_path):
     run_coverage()
-    whole = judge("coverage", "out", "--resamples", 0).out
+    whole = judge("coverage", "out").out
     for path in (tmp_path / "out").iterdir():
         if path.is_file():
             path.unlink()
-    ran = judge("coverage", "out", "--resamples", 0)
+    ran = judge("coverage", "out")
     assert (ran.code, ran.out) == (0, whole)
     assert "out: stopped run" in ran.err
 
 
 def test_the_three_tables_are_printed(judge, run_coverage):
     run_coverage()
-    ran = judge("coverage", "out", "--eta", "3,5", "--k", "1-4", "--resamples", 0)
+    ran = judge("coverage", "out", "--eta", "3,5", "--k", "1-4")
     assert (ran.code, ran.err) == (0, "")
     verdict, figure, by_eta, by_size = ran.out.split("\n\n")
     assert " ".join(verdict.split()) == (
@@ -83,7 +85,7 @@ def test_the_three_tables_are_printed(judge, run_coverage):
 
 def test_json_has_the_same_in_one_object(judge, run_coverage):
     run_coverage()
-    (report,) = judge("coverage", "out", "--k", "2,4", "--resamples", 20, "--json").rows
+    (report,) = judge("coverage", "out", "--k", "2,4", "--json").rows
     assert report["settings"]["k"] == 3
     tau = report["to_report_coverage"]["coverage"]
     assert (tau["tau"]["value"], tau["n_runs"], tau["n_unjudged"]) == (1.0, 3, 0)

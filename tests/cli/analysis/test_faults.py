@@ -105,7 +105,12 @@ def test_a_limit_ends_the_asking_and_is_no_detection(judge, demo, tide_server):
 
 def test_key_points_reports_and_items_of_ones_own_are_tested_as_far_as_is_certain(judge, tmp_path):
     keypoints = EXAMPLES / "keypoints"
-    files = ["--topics", keypoints / "topics.jsonl", "--keypoints", keypoints / "keypoints.jsonl"]
+    files = [
+        "--topics",
+        keypoints / "topics.jsonl",
+        "--set",
+        f"data.keypoints={keypoints / 'keypoints.jsonl'}",
+    ]
     ran = judge("run", "keypoints", *files, "--runs", keypoints / "answers", "--out", "points")
     assert ran.code == 0, ran.err
     points = by_fault(judge("probe", "points", "--faults", "--json").rows, "entailment")
@@ -128,7 +133,16 @@ def test_of_questions_nothing_is_said_that_would_have_to_fall(judge, tiny):
     path = tiny / "questions.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in questions), encoding="utf-8")
     ran = judge(
-        *("run", "coverage", "--topics", tiny / "topics.tsv", "--questions", path, "--out", "cov"),
+        *(
+            "run",
+            "coverage",
+            "--topics",
+            tiny / "topics.tsv",
+            "--set",
+            f"data.questions={path}",
+            "--out",
+            "cov",
+        ),
         *("--runs", tiny / "one.jsonl", "--set", "coverage.answerable=all"),
     )
     assert ran.code == 0, ran.err

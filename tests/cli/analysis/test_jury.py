@@ -25,7 +25,7 @@ def voted(tmp_path):
 
 
 def test_the_verdict_compares_the_jury_with_its_best_member(judge, voted):
-    more = ("--best", 2, "--family", "^[^-]+", "--draws", 2, "--resamples", 50)
+    more = ("--best", 2, "--family", "^[^-]+")
     ran = judge("jury", voted, "--votes", "said", "--labels", voted, *more)
     assert ran.code == 0, ran.err
     verdict = " ".join(ran.out.partition("\n\n")[0].split())

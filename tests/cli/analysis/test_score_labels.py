@@ -32,7 +32,7 @@ def files(tmp_path):
 def test_the_table_stands_below_the_plain_scores(judge, files):
     plain = judge("score", "judged.jsonl")
     ran = judge(
-        "score", "judged.jsonl", "--labels", "human.csv", "--measure", "V_strict",
+        "score", "judged.jsonl", "--labels", "human.csv", "--measures", "V_strict",
         "--half-width", 0.05,
     )  # fmt: skip
     assert ran.code == 0, ran.err
@@ -67,7 +67,7 @@ def test_names_of_runs_cannot_steer_the_terminal(judge, files):
     row = {"qid": "t0", "query": "q", "run_id": "\x1b[2Jred", "answer_text": "a"}
     with (files / "judged.jsonl").open("a", encoding="utf-8") as stream:
         stream.write(json.dumps({**row, "response_length": 1, "nuggets": nuggets}) + "\n")
-    ran = judge("score", "judged.jsonl", "--labels", "human.csv", "--measure", "V_strict")
+    ran = judge("score", "judged.jsonl", "--labels", "human.csv", "--measures", "V_strict")
     assert ran.code == 0, ran.err
     assert "\x1b" not in ran.out
     assert "\\x1b[2Jred: 0 labels, wanted 20 or more\n" in ran.out
@@ -88,7 +88,7 @@ def test_labels_of_other_items_are_left_out_by_a_flag_and_counted(judge, files):
 @pytest.mark.parametrize(
     "flag",
     [
-        ("--half-width", 0.05), ("--against", "good"), ("--measure", "A"),
+        ("--half-width", 0.05), ("--against", "good"),
         ("--ignore-other-labels",),
     ],
 )  # fmt: skip

@@ -47,7 +47,7 @@ def test_errors_and_slices_are_rows_for_machines_too(judge, lexical):
     (row,) = ran.rows
     assert [each["by"] for each in row["by"]] == ["citations", "run:c*"]
     assert row["n"] == sum(group["n"] for group in row["by"][0]["groups"]) == 100
-    ran = judge("score", lexical, "--labels", LABELS / "nuggets.jsonl", "--measure", "A",
+    ran = judge("score", lexical, "--labels", LABELS / "nuggets.jsonl", "--measures", "A",
                 "--by", "length,run:c*", "--json")  # fmt: skip
     assert ran.code == 0, ran.err
     assert [(row["row"], row["by"], row["run_id"]) for row in ran.rows] == [

@@ -38,7 +38,7 @@ def evaluation(collection, **more):
     files = {name: collection / f"{name}.jsonl" for name in ("topics", "questions", "passages")}
     files |= {"reference": collection / "reports.jsonl", "ratings": collection / "ratings.jsonl"}
     files |= {"pool": collection / "qrels.txt", **more}
-    return [part for name, path in files.items() for part in (f"--{name}", path)]
+    return [part for name, path in files.items() for part in ("--set", f"data.{name}={path}")]
 
 
 def means(ran):
@@ -59,7 +59,7 @@ def test_the_example_is_built_and_evaluates_two_runs_without_a_model(judge, tmp_
 
     collection = tmp_path / "c"
     both = evaluation(collection, retrieval=EXAMPLE / "runs")
-    ran = judge("run", "coverage", *both, "--k", 4, "--out", "r", "--json")
+    ran = judge("run", "coverage", *both, "--set", "coverage.k=4", "--out", "r", "--json")
     assert ran.code == 0, ran.err
     scores = means(ran)
     assert {run for run, _ in scores} == {"Z*", "y*", "broad", "echo"}
@@ -75,7 +75,7 @@ def test_the_example_is_built_and_evaluates_two_runs_without_a_model(judge, tmp_
     assert ranked <= pool
 
     answers = evaluation(collection, retrieval=EXAMPLE / "runs", runs=EXAMPLE / "answers")
-    ran = judge("run", "coverage", *answers, "--k", 4, "--out", "r", "--json")
+    ran = judge("run", "coverage", *answers, "--set", "coverage.k=4", "--out", "r", "--json")
     assert ran.code == 0, ran.err
     scores = means(ran)
     assert scores["y*", "report_coverage"] > scores["broad", "report_coverage"]
@@ -144,7 +144,7 @@ def test_a_limit_that_was_reached_ends_with_3_whatever_may_be_missing(judge, cod
         model = ["--model", "hosted_vllm/mock", "--set"]
         model += [f"models.default.api_base={server.base_url}", "--set", "run.allow_missing=1"]
         # 3 requests, 2 calls for the questions of each, a passage call for each of 6 documents
-        limit = ["--max-calls", 16, "--set", "run.concurrency=1"]
+        limit = ["--set", "run.max_calls=16", "--set", "run.concurrency=1"]
         ran = judge("build", "crux", coded, *model, *limit, "--out", "c")
         assert "Stopped at max_calls" in ran.err
         assert "topics were left out" not in ran.err
@@ -152,18 +152,9 @@ def test_a_limit_that_was_reached_ends_with_3_whatever_may_be_missing(judge, cod
         assert judge("build", "crux", coded, *model, "--out", "c").code == 0
 
 
-def test_the_number_of_questions_is_a_flag_of_its_own(judge, coded):
-    ran = judge(
-        "build",
-        "crux",
-        coded,
-        "--n-questions",
-        4,
-        "--model",
-        "openai/gpt-4o",
-        "--dry-run",
-        "--json",
-    )
+def test_the_number_of_questions_is_a_setting(judge, coded):
+    asked = ("--set", "coverage.n=4", "--model", "openai/gpt-4o", "--dry-run", "--json")
+    ran = judge("build", "crux", coded, *asked)
     assert ran.code == 0, ran.err
     calls = {row["judge"]: row["calls"] for row in ran.rows}
     assert calls["answerability"] == 3 * (2 + 1) * 4

@@ -59,7 +59,14 @@ def test_the_example_is_built_and_verified_without_a_model(judge, tmp_path, rows
     (tmp_path / "r.jsonl").write_text(
         json.dumps({**answer, "answer": sentences}) + "\n", encoding="utf-8"
     )
-    data = ("--topics", "c/topics.jsonl", "--keypoints", "c/keypoints.jsonl", "--runs", "r.jsonl")
+    data = (
+        "--topics",
+        "c/topics.jsonl",
+        "--set",
+        "data.keypoints=c/keypoints.jsonl",
+        "--runs",
+        "r.jsonl",
+    )
     ran = judge("run", "keypoints", *data, "--out", "scores", "--json")
     assert ran.code == 0, ran.err
     recall = {row["value"] for row in ran.rows if row["measure"] == "KPR"}

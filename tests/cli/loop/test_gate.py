@@ -128,7 +128,7 @@ def test_a_run_has_gates_of_its_own(tide_server, run_tiny):
 
 def test_what_a_run_may_miss_counts_as_worst_in_its_gate(tide_server, run_tiny):
     tide_server.faults = lambda index, body: Status(400) if "Kelp" in str(body) else None
-    of_one = ["support", "--quiet", "--allow-missing", "17%", "--fail-under"]
+    of_one = ["support", "--quiet", "--set", "run.allow_missing=17%", "--fail-under"]
     assert run_tiny(tide_server, *of_one, "one:support_precision=0.5").code == 0
     assert run_tiny(tide_server, *of_one, "one:support_precision=0.51").code == 1
 

@@ -66,8 +66,9 @@ def test_retrieval_runs_become_answers_that_can_be_judged(judge, data, tmp_path,
 
 def test_every_flag_reaches_its_setting(judge, data, tmp_path, rows_of):
     (tmp_path / "own.txt").write_text("Answer in rhymes.", encoding="utf-8")
-    flags = ["--k", 1, "--words", 90, "--citations", 2, "--layout", "rag25", "--limit", 3]
-    flags += ["--instructions", tmp_path / "own.txt", "--run-id", "mine", "--out", "g"]
+    flags = ["--k", 1, "--words", 90, "--limit", 3, "--out", "g"]
+    own = {"citations": 2, "layout": "rag25", "instructions": "own.txt", "run_id": "mine"}
+    flags += [each for name in own for each in ("--set", f"generate.{name}={own[name]}")]
     with MockServer(brain=echo) as server:
         ran = judge("generate", *data, *model_at(server), *flags, "--json")
         assert ran.code == 0, ran.err
@@ -124,7 +125,7 @@ def test_missing_answers_are_told_and_end_with_3(judge, data, tmp_path, rows_of)
         assert [a["topic_id"] for a in answers if "not_made" not in a] == [
             topic for topic in TOPICS if topic != "t3"
         ]
-        lenient = ["--set", "run.allow_missing=0.2", "--offline"]
+        lenient = ["--set", "run.allow_missing=0.2", "--set", "run.offline=true"]
         assert judge("generate", *data, *model_at(server), *lenient, "--out", "g").code == 0
         server.faults = None
         assert judge("generate", *data, *model_at(server), "--out", "g").code == 0
@@ -132,7 +133,7 @@ def test_missing_answers_are_told_and_end_with_3(judge, data, tmp_path, rows_of)
 
 def test_a_limit_that_was_reached_ends_with_3_whatever_may_be_missing(judge, data):
     with MockServer(brain=echo) as server:
-        few = ["--max-calls", 5, "--set", "run.allow_missing=1"]
+        few = ["--set", "run.max_calls=5", "--set", "run.allow_missing=1"]
         ran = judge("generate", *data, *model_at(server), *few, "--out", "g")
         assert ran.code == 3
         assert "Stopped at max_calls" in ran.err
@@ -143,9 +144,9 @@ def test_a_limit_that_was_reached_ends_with_3_whatever_may_be_missing(judge, dat
     ("arguments", "message"),
     [
         ([], "no topics: name a file (data.topics, --topics)"),
-        (["--layout", "rag99"], "generate.layout"),
+        (["--set", "generate.layout=rag99"], "generate.layout"),
         (["--k", "21"], "generate.k: 21, wanted 20 at most (TREC RAG 2024)"),
-        (["--instructions", "nothing.txt"], "nothing.txt"),
+        (["--set", "generate.instructions=nothing.txt"], "nothing.txt"),
     ],
 )
 def test_what_cannot_be_used_is_told_in_a_line(judge, data, arguments, message):

@@ -19,7 +19,7 @@ WHERE = ("--topics", "topics.tsv", "--passages", "passages.jsonl")
 
 
 def test_a_run_is_written_and_its_counts_are_printed(judge, home):
-    ran = judge("retrieve", *WHERE, "--pipeline", "bm25", "--hits", "1", "--out", "a.run")
+    ran = judge("retrieve", *WHERE, "--pipeline", "bm25 100, cut 1", "--out", "a.run")
     assert ran.code == 0, ran.err
     assert ran.out.split() == ["run", "topics", "passages", "file", "bm25", "2", "2", "a.run"]
     lines = [line.split() for line in (home / "a.run").read_text(encoding="utf-8").splitlines()]
@@ -33,7 +33,7 @@ def test_a_run_is_written_and_its_counts_are_printed(judge, home):
 
 def test_the_same_words_take_a_file_of_steps(judge, home):
     (home / "pipeline.yaml").write_text("retrieve: [bm25 100, cut 1]\n", encoding="utf-8")
-    judge("retrieve", *WHERE, "--pipeline", "bm25", "--hits", "1", "--out", "a.run")
+    judge("retrieve", *WHERE, "--pipeline", "bm25 100, cut 1", "--out", "a.run")
     ran = judge("retrieve", *WHERE, "--pipeline", "pipeline.yaml", "--out", "b.run")
     assert ran.code == 0, ran.err
     assert (home / "a.run").read_bytes() == (home / "b.run").read_bytes()
@@ -44,7 +44,14 @@ def test_a_run_goes_straight_into_the_coverage_program(judge, home):
     (home / "questions.jsonl").write_text(
         '{"id": "t", "subquestions": ["What is a dam of?"]}\n', encoding="utf-8"
     )
-    given = ("--questions", "questions.jsonl", "--retrieval", "a.run", "--out", "results")
+    given = (
+        "--set",
+        "data.questions=questions.jsonl",
+        "--set",
+        "data.retrieval=a.run",
+        "--out",
+        "results",
+    )
     ran = judge("run", "coverage", *WHERE, *given, "--json")
     assert {row["run_id"] for row in ran.rows} == {"bm25", "Z*"}
 
@@ -94,8 +101,10 @@ WRONG = {
     "two rankings": (("--pipeline", "bm25, run"), "retrieve"),
     "no pipeline": ((), "no pipeline"),
     "a missing extra": (("--pipeline", "dense"), "pip install '.[dense]'"),
-    "an unknown context": (("--pipeline", "bm25", "--context", "all"), "required"),
-    "nothing that is required": (("--pipeline", "bm25", "--context", "required"), "sub-questions"),
+    "nothing that is required": (
+        ("--set", "retrieve=[bm25, {cut: {required: true}}]"),
+        "sub-questions",
+    ),
     "two configs": (("--pipeline", "./topics.tsv", "--config", "topics.tsv"), "wanted one"),
 }
 

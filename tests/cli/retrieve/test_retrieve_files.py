@@ -23,13 +23,13 @@ def test_a_limit_ends_with_3_says_that_nothing_was_written_and_can_be_raised(jud
         steps = "{retrieve: [bm25, {listwise: {window: 2, stride: 1}}]}"
         (home / "steps.yaml").write_text(steps, encoding="utf-8")
         command = ("retrieve", *WHERE, "--pipeline", "steps.yaml", *model, "--out", "a.run")
-        ran = judge(*command, "--max-calls", "1")
+        ran = judge(*command, "--set", "run.max_calls=1")
         assert ran.code == 3, ran.err
         assert "nothing was written" in ran.err
         assert "the same command with a higher limit goes on" in ran.err
         assert ran.out.split()[-2:] == ["not", "written"]
         assert not list(home.glob("a.run*"))
-        ran = judge(*command, "--max-calls", "9")
+        ran = judge(*command, "--set", "run.max_calls=9")
     assert ran.code == 0, ran.err
     assert (home / "a.run").is_file()
 

@@ -13,7 +13,7 @@ DATA = ["--topics", DEMO / "topics.jsonl", "--runs", DEMO / "runs"]
 
 @pytest.fixture
 def ran(judge, tmp_path):
-    lists = ["--question-lists", DEMO / "lists.jsonl"]
+    lists = ["--set", f"data.question_lists={DEMO / 'lists.jsonl'}"]
     ran = judge("run", "argue", *DATA, *lists, "--model", "lexical", "--out", "out")
     assert ran.code == 0, ran.err
     return ran
@@ -57,7 +57,7 @@ def test_people_label_questions_of_reports(ran, judge, tmp_path):
 def test_a_broken_list_ends_the_run_with_its_line_before_anything_is_asked(judge, tmp_path):
     lines = (DEMO / "lists.jsonl").read_text()
     (tmp_path / "lists.jsonl").write_text(lines + '{"query_id": "x", "nugget_bank": "none"}\n')
-    ended = judge("run", "argue", *DATA, "--question-lists", "lists.jsonl", "--out", "out")
+    ended = judge("run", "argue", *DATA, "--set", "data.question_lists=lists.jsonl", "--out", "out")
     assert ended.code == 2
     assert "lists.jsonl:2: field 'nugget_bank' is 'none', wanted an object" in ended.err
     assert not (tmp_path / "out").exists()
@@ -68,7 +68,9 @@ def test_a_folder_of_collaborators_files_is_read_by_their_names(judge, tmp_path)
     folder.mkdir()
     asked = {"What turns the turbines?": ["OR", {"moving sea water": ["d1"]}]}
     (folder / "nuggets_tides.json").write_text(json.dumps(asked, indent=1))
-    judged = judge("run", "argue", *DATA, "--question-lists", "lists", "--out", "out", "--json")
+    judged = judge(
+        "run", "argue", *DATA, "--set", "data.question_lists=lists", "--out", "out", "--json"
+    )
     assert judged.code == 0, judged.err
     rows = [row for row in judged.rows if row["topic_id"] == "all"]
     of_coverage = [row for row in rows if row["measure"] == "question_coverage_supported"]

@@ -34,7 +34,7 @@ def start(server, environment, tmp_path):
     def go(*more, out="out"):
         sets = [f"models.default.api_base={server.base_url}"]
         sets += ["run.batch.quiet_s=0.2", "run.batch.poll_s=0.1"]
-        command = [*JUDGE, "run", DEMO, "--executor", "batch"]
+        command = [*JUDGE, "run", DEMO, "--set", "run.executor=batch"]
         command += [part for each in sets for part in ("--set", each)]
         command += ["--model", "hosted_vllm/mock", "--out", out, "--quiet", *more]
         command += ["--set", "program=[support]"]
@@ -137,7 +137,7 @@ def test_batches_of_answers_that_a_run_writes_are_named_too(server, start, tmp_p
 
 
 def test_an_endpoint_without_batches_is_one_line(tide_server, run_tiny):
-    ran = run_tiny(tide_server, "support", "--executor", "batch", "--quiet")
+    ran = run_tiny(tide_server, "support", "--set", "run.executor=batch", "--quiet")
     assert ran.code == 2
     assert "run.executor: local" in ran.err
     assert "Traceback" not in ran.err
@@ -146,5 +146,5 @@ def test_an_endpoint_without_batches_is_one_line(tide_server, run_tiny):
 def test_a_plan_is_at_half_price(tide_server, run_tiny):
     price = ["--set", "models.default.price={input: 100, output: 100}", "--dry-run", "--json"]
     local = run_tiny(tide_server, "support", *price).rows
-    batch = run_tiny(tide_server, "support", *price, "--executor", "batch").rows
+    batch = run_tiny(tide_server, "support", *price, "--set", "run.executor=batch").rows
     assert [row["cost"] for row in batch] == [pytest.approx(row["cost"] / 2) for row in local]

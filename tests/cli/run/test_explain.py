@@ -25,7 +25,18 @@ def server():
 
 def test_explain_asks_every_judge_of_the_run_and_rows_say_why(judge, server, tmp_path):
     model = ["--model", "openai/mock", "--set", f"models.default.api_base={server.base_url}"]
-    ran = judge("run", "support", *DATA, *model, "--explain", "--out", "why", "--quiet", "-v")
+    ran = judge(
+        "run",
+        "support",
+        *DATA,
+        *model,
+        "--set",
+        "run.explain=true",
+        "--out",
+        "why",
+        "--quiet",
+        "-v",
+    )
     assert ran.code == 0, ran.err
     assert "quotes that do not stand in the judged text" in ran.err
     assert any(line.startswith("support, thin, demo-bridges, 0") for line in ran.err.splitlines())

@@ -74,7 +74,7 @@ def assert_ended(ran, folder, *messages):
 )
 def test_one_reason_from_the_first_on_ends_a_run(fault, n_requests, messages, long, tmp_path):
     with MockServer(brain=full, faults=lambda index, body: fault) as server:
-        ran = long(server.base_url, *ONE_BY_ONE, "--allow-missing", "1")
+        ran = long(server.base_url, *ONE_BY_ONE, "--set", "run.allow_missing=1")
         assert_ended(ran, tmp_path, *messages)
         assert len(server.requests) == n_requests
 

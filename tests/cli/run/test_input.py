@@ -127,12 +127,12 @@ def test_a_gate_that_says_nothing_is_refused(gate, refused):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("max-cost", "nan"), ("max-cost", "inf"), ("allow-missing", "nan"), ("allow-missing", "inf%"),
-     ("limit", 2**64), ("max-calls", 2**63), ("max-tokens", 2**63), ("out", "x" * 300)],
+    [("max_cost", "nan"), ("max_cost", "inf"), ("allow_missing", "nan"), ("allow_missing", "inf%"),
+     ("limit", 2**64), ("max_calls", 2**63), ("max_tokens", 2**63), ("out", "x" * 300)],
 )  # fmt: skip
 def test_a_number_or_name_that_nothing_can_hold_is_refused(name, value, refused):
-    line = refused(**{name: value})
-    assert line.count(f"run.{name.replace('-', '_')}") == 1
+    line = refused(set=f"run.{name}={value}")
+    assert f"run.{name}: " in line
 
 
 def test_run_files_that_a_shell_made_of_a_pattern_get_a_hint(judge, tiny):
@@ -274,7 +274,7 @@ def test_a_results_folder_with_a_foreign_manifest_is_not_written_over(refused, t
     "arguments",
     [["score", "gone"], ["agree", "gone", "gone"], ["run"], ["nothing"], ["run", "support", "--no"],
      ["export-config", "nothing"], ["doctor", "gone.yaml"], ["run", "gone.yaml"],
-     ["run", "coverage", "--k", "²"]],
+     ["generate", "--k", "²"]],
 )  # fmt: skip
 def test_wrong_usage_exits_2_without_a_traceback(arguments, judge):
     ran = judge(*arguments)

@@ -233,7 +233,7 @@ def test_no_prompt_is_searched_for_in_the_place_of_a_files(judge, files):
 def test_explain_leaves_a_judge_with_a_prompt_of_its_own_as_it_is(
     run_tiny, server, files, tmp_path
 ):
-    more = ("--set", f"judges.support.prompt={files / 'support.yaml'}", "--explain")
+    more = ("--set", f"judges.support.prompt={files / 'support.yaml'}", "--set", "run.explain=true")
     ran = run_tiny(server, "support", *more)
     assert ran.code == 0, ran.err
     assert "reasoning" not in manifest(tmp_path / "out")["judges"]["support"]

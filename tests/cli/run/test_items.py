@@ -40,7 +40,7 @@ def test_flags_name_items_judge_and_fields(judge, own, items):
     with MockServer(brain=lambda body: {"label": "yes"}) as server:
         model = ["--model", "hosted_vllm/mock", "--set"]
         model += [f"models.default.api_base={server.base_url}"]
-        data = ["--items", items, "--judge", own, "--field", "claim=sentence"]
+        data = ["--items", items, "--judge", own, "--set", "items.fields.claim=sentence"]
         ran = judge("run", "items", *data, *model, "--out", "out", "--json")
         asked = [input_of(request.body) for request in server.requests]
     assert ran.code == 0, ran.err
@@ -68,7 +68,7 @@ def test_a_judge_that_gives_everything_one_label_is_said(judge, own, tmp_path):
 
 
 def test_a_judge_without_a_twin_says_in_a_line_that_it_needs_a_model(judge, own, items):
-    data = ["--items", items, "--judge", own, "--field", "claim=sentence"]
+    data = ["--items", items, "--judge", own, "--set", "items.fields.claim=sentence"]
     ran = judge("run", "items", *data, "--model", "lexical")
     assert ran.code == 2
     (line,) = ran.err.splitlines()
@@ -78,7 +78,7 @@ def test_a_judge_without_a_twin_says_in_a_line_that_it_needs_a_model(judge, own,
 
 
 def test_a_missing_label_ends_with_three_and_a_broken_file_with_two(judge, own, items):
-    data = ["--items", items, "--judge", own, "--field", "claim=sentence", "--quiet"]
+    data = ["--items", items, "--judge", own, "--set", "items.fields.claim=sentence", "--quiet"]
     with MockServer(brain=lambda body: {"label": "perhaps"}) as server:
         model = ["--model", "hosted_vllm/mock", "--set"]
         model += [f"models.default.api_base={server.base_url}"]

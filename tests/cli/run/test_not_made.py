@@ -62,14 +62,16 @@ def bounds(row):
 
 def test_a_refused_answer_is_unjudged_and_what_may_be_missing_ends_with_0(loop, judge, tmp_path):
     with MockServer(brain, faults=no_answer_to_the_third) as server:
-        ran = loop(server, "--allow-missing", "50%")
+        ran = loop(server, "--set", "run.allow_missing=50%")
         assert ran.code == 0, ran.err
         assert "4 judged, 1 missing" in ran.err
         assert bounds(means(ran)["V_strict"]) == (0.5, 0.3333, 0.6667)  # and no .3333
         assert bounds(means(ran)["support_recall"]) == (1.0, 0.6667, 1.0)
         scored = judge("score", "out", "--json")
         assert scored.rows == ran.rows
-        assert loop(server, "--allow-missing", "20%").code == 3  # of answers a third is missing
+        assert (
+            loop(server, "--set", "run.allow_missing=20%").code == 3
+        )  # of answers a third is missing
         assert loop(server).code == 3
 
         server.faults = None
@@ -85,7 +87,7 @@ def test_a_refused_answer_is_unjudged_and_what_may_be_missing_ends_with_0(loop, 
 def test_the_file_of_answers_tells_a_later_run_which_is_missing(loop, judge, tmp_path):
     """Judged by itself, and by a program that did not write it."""
     with MockServer(brain, faults=no_answer_to_the_third) as server:
-        loop(server, "--allow-missing", "50%")
+        loop(server, "--set", "run.allow_missing=50%")
     answers = tmp_path / "out" / "generated" / "answers" / "bm25.jsonl"
     data = ("--topics", "topics.jsonl", "--nuggets", "nuggets.jsonl", "--runs", answers)
     ran = judge("run", "nuggets", *data, "--out", "later", "--quiet", "--json")

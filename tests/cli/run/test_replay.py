@@ -94,7 +94,7 @@ def test_a_question_that_failed_before_a_kill_and_was_answered_after_it_replays(
     twins, tide_brain, run_tiny, tmp_path, files_of
 ):
     with MockServer(brain=tide_brain, faults=[Refusal()]) as server:
-        assert run_tiny(server, "support", *ONE_BY_ONE, "--max-calls", "1").code == 3
+        assert run_tiny(server, "support", *ONE_BY_ONE, "--set", "run.max_calls=1").code == 3
         for path in (tmp_path / "out").iterdir():  # as a kill would leave the folder
             if path.is_file():
                 path.unlink()

@@ -19,7 +19,7 @@ def spent(folder: Path):
 def test_max_calls_is_exact_and_more_of_them_go_on_from_there(
     tide_server, run_tiny, tmp_path, rows_of
 ):
-    ran = run_tiny(tide_server, "support", "--max-calls", 4, "--json")
+    ran = run_tiny(tide_server, "support", "--set", "run.max_calls=4", "--json")
     assert ran.code == 3
     assert len(tide_server.requests) == 4
     lost = rows_of(tmp_path / "out" / "unjudged.jsonl")
@@ -30,14 +30,14 @@ def test_max_calls_is_exact_and_more_of_them_go_on_from_there(
     for row in ran.rows:
         assert row["n"] + row["n_unjudged"] == 3
         assert row["low"] <= row["high"]
-    more = run_tiny(tide_server, "support", "--max-calls", 6, "--quiet")
+    more = run_tiny(tide_server, "support", "--set", "run.max_calls=6", "--quiet")
     assert more.code == 0, more.err
     assert len(tide_server.requests) == 6
 
 
 def test_a_retry_counts_as_a_call(tide_server, run_tiny):
     tide_server.faults = lambda index, body: Status(500) if index == 0 else None
-    assert run_tiny(tide_server, "support", "--max-calls", 6, "--quiet").code == 3
+    assert run_tiny(tide_server, "support", "--set", "run.max_calls=6", "--quiet").code == 3
     assert len(tide_server.requests) == 6
 
 
@@ -63,7 +63,7 @@ def test_max_cost_is_never_passed(tide_server, run_tiny, tmp_path):
     assert "max_cost" in reached
 
 
-@pytest.mark.parametrize("limit", [("--max-cost", 0.016), ("--max-tokens", 16_000)])
+@pytest.mark.parametrize("limit", [("max_cost", 0.016), ("max_tokens", 16_000)])
 def test_replies_of_3000_tokens_at_once_keep_to_a_limit_and_a_larger_one_goes_on(
     limit, tide_server, run_tiny, tmp_path, rows_of, monkeypatch
 ):
@@ -71,10 +71,18 @@ def test_replies_of_3000_tokens_at_once_keep_to_a_limit_and_a_larger_one_goes_on
     tide_server.brain = lambda body: Reply('{"verdict": "full"}', n_tokens=3000, n_prompt=300)
     priced = ["--set", "models.default.price={input: 0, output: 1}", "--quiet"]
     priced += ["--model", "openai/mock"]
-    ran = run_tiny(tide_server, "support", *priced, *limit, "--set", "run.concurrency=64")
+    ran = run_tiny(
+        tide_server,
+        "support",
+        *priced,
+        "--set",
+        f"run.{limit[0]}={limit[1]}",
+        "--set",
+        "run.concurrency=64",
+    )
     assert ran.code == 3
     part, reached = spent(tmp_path / "out")
-    name, most = limit[0].removeprefix("--max-"), limit[1]
+    name, most = limit[0].removeprefix("max_"), limit[1]
     assert part[name] <= most
     assert f"Stopped at {reached}: " in ran.err
     lost = rows_of(tmp_path / "out" / "unjudged.jsonl")
@@ -82,13 +90,13 @@ def test_replies_of_3000_tokens_at_once_keep_to_a_limit_and_a_larger_one_goes_on
     for row in lost:
         assert row["reason"] == "budget"
         assert "spent, it may take" in row["detail"]
-    more = run_tiny(tide_server, "support", *priced, limit[0], most * 2)
+    more = run_tiny(tide_server, "support", *priced, "--set", f"run.{limit[0]}={most * 2}")
     assert more.code == 0, more.err
     assert len(tide_server.requests) == 6
 
 
 def test_max_tokens_is_never_passed(tide_server, run_tiny, tmp_path):
-    ran = run_tiny(tide_server, "support", "--max-tokens", 700, "--quiet")
+    ran = run_tiny(tide_server, "support", "--set", "run.max_tokens=700", "--quiet")
     assert ran.code == 3
     part, reached = spent(tmp_path / "out")
     assert 0 < part["tokens"] <= 700
@@ -111,19 +119,6 @@ def test_a_dry_run_tells_the_calls_that_the_run_then_makes(
     assert len(tide_server.requests) == 8
     tokens = spent(tmp_path / "out")[0]["tokens"]
     assert sum(r["prompt_tokens"] for r in dry.rows) == pytest.approx(tokens, rel=0.1)
-
-
-def test_a_dry_run_makes_hours_of_a_speed_that_was_measured(tide_server, run_tiny):
-    dry = run_tiny(tide_server, "support", "--dry-run", "--tokens-per-s", "10,2", "--gpus", "2")
-    assert dry.code == 0, dry.err
-    assert dry.out.count("hours") == 2  # of one GPU, and of two
-    (row,) = run_tiny(tide_server, "support", "--dry-run", "--tokens-per-s", "10,2", "--json").rows
-    seconds = (row["prompt_tokens"] - row["cached_tokens"]) / 10
-    seconds += row["completion_tokens"] / 2
-    assert row["gpu_hours"] == pytest.approx(seconds / 3600)
-    for wrong in ("10", "10,0", "10,x", "1,2,3", "nan,1"):
-        refused = run_tiny(tide_server, "support", "--dry-run", "--tokens-per-s", wrong)
-        assert (refused.code, refused.err.count("\n")) == (2, 1)
 
 
 def test_a_dry_run_of_banks_to_be_made_is_right_when_they_are_as_long_as_allowed(judge):
@@ -153,10 +148,10 @@ def test_a_dry_run_of_banks_to_be_made_is_right_when_they_are_as_long_as_allowed
 def test_allow_missing_is_the_share_that_may_be_unjudged(tide_server, run_tiny):
     # One call of six fails: 16.7 %.
     tide_server.faults = lambda index, body: Status(400) if "Kelp" in str(body) else None
-    assert run_tiny(tide_server, "support", "--allow-missing", "16%", "--quiet").code == 3
-    assert run_tiny(tide_server, "support", "--allow-missing", "17%", "--quiet").code == 0
-    assert run_tiny(tide_server, "support", "--allow-missing", "0.17", "--quiet").code == 0
-    wrong = run_tiny(tide_server, "support", "--allow-missing", "some", "--quiet")
+    assert run_tiny(tide_server, "support", "--set", "run.allow_missing=16%", "--quiet").code == 3
+    assert run_tiny(tide_server, "support", "--set", "run.allow_missing=17%", "--quiet").code == 0
+    assert run_tiny(tide_server, "support", "--set", "run.allow_missing=0.17", "--quiet").code == 0
+    wrong = run_tiny(tide_server, "support", "--set", "run.allow_missing=some", "--quiet")
     assert (wrong.code, wrong.err.count("\n")) == (2, 1)
 
 

@@ -47,9 +47,9 @@ def test_a_missing_text_is_not_said_to_be_asked_for_again(tide_server, run_tiny,
 
 
 def test_the_same_command_does_go_on_where_a_limit_stopped_it(tide_server, run_tiny):
-    ran = run_tiny(tide_server, "support", "--max-calls", 4, "--quiet")
+    ran = run_tiny(tide_server, "support", "--set", "run.max_calls=4", "--quiet")
     assert helps(ran) == {"budget 2": "run the same command again to go on"}
-    assert run_tiny(tide_server, "support", "--max-calls", 4, "--quiet").code == 0
+    assert run_tiny(tide_server, "support", "--set", "run.max_calls=4", "--quiet").code == 0
 
 
 def test_what_the_cache_lacks_is_asked_for_without_offline(tide_server, run_tiny):

@@ -7,18 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.backends.config import ModelConfig, Speed
+from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.spending.sizes import CHARS_PER_TOKEN
-from nuggetjudge.cli.views.plan import plan_view
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.engine.estimates import (
-    Estimate,
     PromptSizes,
     estimated,
-    with_speed,
 )
-from nuggetjudge.views.terminal import Terminal, table_text
 
 PROMPT = SupportJudge(model="lexical").prompt("judge")
 LONG, OTHER = "The tide rises twice a day. " * 40, "Some granite is pink. " * 40
@@ -106,54 +102,3 @@ def test_cached_tokens_cost_their_own_price_where_there_is_one():
     price["cached_input"] = 0.1
     assert plan({"price": price}, asked).cost == pytest.approx(0.6 * 0.5 + 0.4 * 0.1 + replies)
     assert plan({}, asked).cost is None
-
-
-def test_hours_are_those_of_the_tokens_that_must_be_computed():
-    # 180 M fresh tokens at 10,000/s are 5 hours, 7.2 M of replies at 2,000/s one more.
-    asked = counted(prompt=200_000_000, cached=20_000_000, calls=720_000)
-    estimate = plan({"tokens_per_s": {"prompt": 10_000, "reply": 2_000}}, asked)
-    assert estimate.gpu_hours == pytest.approx(6)
-    assert plan({}, asked).gpu_hours is None
-    assert plan({"model": "lexical", "api_base": None}, asked).gpu_hours == 0
-
-
-def test_a_speed_that_a_model_has_of_its_own_stays():
-    own = Speed(prompt=1, reply=2)
-    models = {
-        "default": ModelConfig(model="openai/a"),
-        "slow": ModelConfig(model="openai/b", tokens_per_s=own),
-    }
-    given = Speed(prompt=10, reply=20)
-    models_by_name = with_speed(Config(models=models), given).models
-    assert (models_by_name["default"].tokens_per_s, models_by_name["slow"].tokens_per_s) == (
-        given,
-        own,
-    )
-
-
-def row(name, **more):
-    return Estimate(name, "m", 10, 2_000, 100, 0.5, **more)
-
-
-def printed(rows, gpus=None):
-    """The cells of each row, as a terminal has them."""
-    text = table_text(plan_view(rows, gpus).tables[0], Terminal(120))
-    lines = text.splitlines()
-    start = next(n for n, line in enumerate(lines) if line.startswith("judge")) + 1
-    return [line.split() for line in lines[start:]]
-
-
-def test_hours_of_one_and_of_several_gpus_stand_beside_each_other():
-    rows = [row("a", gpu_hours=6.0, cached_tokens=500), row("b", gpu_hours=2.0)]
-    (table,) = plan_view(rows, 4).tables
-    assert [column.title for column in table.columns[-2:]] == ["hours, 1 GPU", "hours, 4 GPUs"]
-    first, _, total = printed(rows, 4)
-    assert first == ["a", "m", "10", "2,000", "500", "100", "$0.50", "6", "1.5"]
-    assert total == ["all", "20", "4,000", "500", "200", "$1.00", "8", "2"]
-
-
-def test_a_speed_that_nobody_measured_is_unknown_and_makes_the_total_unknown():
-    half = [row("a", gpu_hours=6.0), row("b")]
-    assert [cells[-1] for cells in printed(half)] == ["6", "unknown", "unknown"]
-    assert len(printed([row("a")])[0]) == 7  # without hours
-    assert printed([row("a")], 2)[0][-2:] == ["unknown", "unknown"]

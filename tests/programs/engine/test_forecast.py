@@ -120,7 +120,7 @@ def test_the_command_prints_the_forecast_and_afterwards_what_was_taken(config, s
     path = DEMO / "judge.yaml"
     command = ["run", str(path), "--set", "program=finding", "--out", str(tmp_path / "cli")]
     command += ["--set", f"run.cache={tmp_path / 'cache'}", "--model", "hosted_vllm/m"]
-    command += ["--set", f"models.default.api_base={server.base_url}", "--max-calls", "20"]
+    command += ["--set", f"models.default.api_base={server.base_url}", "--set", "run.max_calls=20"]
     planned = CliRunner().invoke(app, [*command, "--dry-run"])
     assert planned.exit_code == 0, planned.output
     for head in ("agent", "least", "expected", "most"):

@@ -22,7 +22,14 @@ def graded(home):
     lines = "".join(json.dumps(rubric) + "\n" for rubric in rubrics)
     (home / "rubrics.jsonl").write_text(lines, "utf-8")
     (run,) = (KEYPOINTS / "answers").glob("thorough*")
-    given = ("--topics", KEYPOINTS / "topics.jsonl", "--rubrics", "rubrics.jsonl", "--runs", run)
+    given = (
+        "--topics",
+        KEYPOINTS / "topics.jsonl",
+        "--set",
+        "data.rubrics=rubrics.jsonl",
+        "--runs",
+        run,
+    )
     judge("run", "rubric", *given, "--model", "lexical", "--out", "results", cwd=home)
     return home / "results"
 

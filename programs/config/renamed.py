@@ -1,0 +1,126 @@
+"""What earlier versions had, and what to use instead: the table of CHANGELOG.md, read by errors.
+
+A test holds the two equal. Settings have dotted names, with * for a name of the user's own or a
+place in a list; options have the name of their command before them.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from pydantic import BaseModel
+
+from ...backends.config import ModelConfig
+from ...records.reading.settings import Keys
+from .sections import Config
+
+# New names, by the old ones; a finished folder's config is read with them.
+RENAMED_SETTINGS: Mapping[str, str] = {}
+# What to do instead, by the old names; a finished folder's config is read without them.
+REMOVED_SETTINGS: Mapping[str, str] = {
+    "run.seed": "nothing that a run does is random",
+    "models.*.tokens_per_s": "--dry-run counts tokens; divide them by your tokens a second",
+}
+_PIPELINE = "--pipeline 'bm25 100, cut 10'"
+_CUT = "--set 'retrieve=[bm25 100, {cut: {tokens: 4000}}]', or required: true"
+_DRAWS = "the figures are drawn 1,000 times by the same seed"
+_SPENT = "manifest.json has the requests, tokens and seconds"
+REMOVED_OPTIONS: Mapping[str, str] = {
+    "run --field": "--set items.fields.INPUT=NAME",
+    "calibrate --agent": "fit each judge to labels of its own (--judge)",
+    "run --gpus": "--dry-run counts tokens; divide them by your tokens a second",
+    "run --tokens-per-s": "--dry-run counts tokens; divide them by your tokens a second",
+    "retrieve --hits": _PIPELINE,
+    "retrieve --tokens": _CUT,
+    "retrieve --context": _CUT,
+    "retrieve --verbose": _SPENT,
+    "generate --verbose": _SPENT,
+    "build crux --verbose": _SPENT,
+    "build crux --n-questions": "--set coverage.n=N",
+    "build long2rag --verbose": _SPENT,
+    "score --measure": "--measures A,B",
+    "compare --seed": "nj.compare(..., seed=) in Python",
+    "agree --seed": "nj.agree(..., seed=) in Python",
+    "agree --plot-format": "plots are SVG; judge figure draws PNG and PDF",
+    "coverage --seed": _DRAWS,
+    "coverage --resamples": _DRAWS,
+    "cascade fit --seed": _DRAWS,
+    "cascade fit --splits": "a guarantee is tried on 1,000 splits",
+    "cascade curve --seed": _DRAWS,
+    "cascade curve --resamples": _DRAWS,
+    "cascade curve --level": "intervals are 95%",
+    "cascade people --seed": "the same folder gives the same sheet",
+    "jury --seed": _DRAWS,
+    "jury --resamples": _DRAWS,
+    "jury --draws": "labels of topics are drawn 50 times",
+    "jury --level": "intervals are 95%",
+}
+
+
+def outdated_settings(data: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
+    """Where a config has settings of an earlier version, and what to do about each."""
+    for old, new in RENAMED_SETTINGS.items():
+        yield from ((at, f"is now {'.'.join(_at(new, old, at))}") for at in _find(data, old))
+    for old, instead in REMOVED_SETTINGS.items():
+        yield from ((at, f"was removed: {instead}") for at in _find(data, old))
+
+
+def in_new_words(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The config of a finished run with the settings that this version has."""
+    new = copy.deepcopy(dict(data))
+    for old in (*RENAMED_SETTINGS, *REMOVED_SETTINGS):
+        for at in list(_find(new, old)):
+            value = _inner(new, at[:-1]).pop(at[-1])
+            if old in RENAMED_SETTINGS:
+                to = _at(RENAMED_SETTINGS[old], old, at)
+                _inner(new, to[:-1])[to[-1]] = value
+    return new
+
+
+def _find(data: Any, pattern: str, at: Keys = ()) -> Iterator[Keys]:
+    name, _, rest = pattern.partition(".")
+    if isinstance(data, Mapping):
+        keys = list(data) if name == "*" else [name] if name in data else []
+    else:
+        keys = list(range(len(data))) if name == "*" and isinstance(data, list) else []
+    for key in keys:
+        if rest:
+            yield from _find(data[key], rest, (*at, str(key)))
+        else:
+            yield (*at, str(key))
+
+
+def _at(new: str, old: str, at: Keys) -> Keys:
+    """The new name with what stands for the * of the old one."""
+    own = iter([key for name, key in zip(old.split("."), at, strict=True) if name == "*"])
+    return tuple(next(own) if name == "*" else name for name in new.split("."))
+
+
+def _inner(data: Any, at: Keys) -> Any:
+    for key in at:
+        data = data[int(key) if isinstance(data, list) else key]
+    return data
+
+
+def explain_option(command: str, option: str, *, takes_settings: bool) -> str:
+    """What to use instead of an option that a command does not have; "" if nobody knows."""
+    if instead := REMOVED_OPTIONS.get(f"{command} {option}"):
+        return f"It was removed: {instead}."
+    if not takes_settings:
+        return ""
+    name = option.lstrip("-").replace("-", "_")
+    found = [
+        f"--set {at}={'true' if is_switch else 'VALUE'}" for at, is_switch in _settings_named(name)
+    ]
+    return f"It is a setting: {' or '.join(found)}." if found else ""
+
+
+def _settings_named(name: str) -> Iterator[tuple[str, bool]]:
+    """Where a setting has this name, and whether it is a switch."""
+    sections = {key: field.annotation for key, field in Config.model_fields.items()}
+    sections["models.default"] = ModelConfig
+    for at, kind in sections.items():
+        if isinstance(kind, type) and issubclass(kind, BaseModel) and name in kind.model_fields:
+            yield f"{at}.{name}", kind.model_fields[name].annotation is bool
