@@ -9,7 +9,6 @@ from typing import Any
 
 from .flags import Given, settings
 from .options import OutputOfMuch
-from .probing.agents import agent_injection
 from .probing.conditions import conditions
 from .probing.faults import faults, judges_of
 from .probing.injection import injection
@@ -29,14 +28,12 @@ def probe(
 
     With --faults: plant faults in judged answers, and show which the judge sees.
 
-    With --injection: plant texts that talk to the judge, and show which labels they decide; of an
-    agent (a YAML file with tools), in the --passages that it finds.
+    With --injection: plant texts that talk to the judge, and show which labels they decide.
 
     Example: judge probe results/demo --judge assigner --conditions batch,replicates
 
     Exit: 0 complete, 2 usage or input, 3 some not judged.
     """
-    from ..programs.protocols.agent_items import is_agent
     from ..records.reading.problems import InputError
 
     if wanted.conditions is not None and (wanted.faults or wanted.injection):
@@ -51,8 +48,7 @@ def probe(
     if wanted.faults:
         kind = faults(wanted, config)
     elif wanted.injection:
-        is_of_agent = is_agent(config.changed("items", judge=judge))
-        kind = (agent_injection if is_of_agent else injection)(wanted, str(judge), config)
+        kind = injection(wanted, str(judge), config)
     else:
         kind = conditions(wanted, str(judge), config)
         if not wanted.dry_run and "default" not in config.models and not config.judges:

@@ -56,8 +56,6 @@ from .own import (
     OwnJudgeDefinition as OwnJudgeDefinition,
     read_own_judge as read_own_judge,
 )
-from .planning.evidence import EvidencePlanner as EvidencePlanner
-from .planning.own import OwnPlanner as OwnPlanner
 from .relevance import RelevanceJudge as RelevanceJudge
 from .support import SupportJudge as SupportJudge
 from .verdicts import Verdict as Verdict

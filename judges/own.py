@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import dspy
 from pydantic import (
@@ -83,9 +83,7 @@ class LexicalRule(Row):
     """How the judge answers without a model: by the overlap of one input with another."""
 
     look_for: str = Field(description="the input whose words are looked for")
-    source: str = Field(
-        alias="in", description="the input in which they are looked for; with tools: passages"
-    )
+    source: str = Field(alias="in", description="the input in which they are looked for")
     cuts: tuple[Share, ...] = Field(description="overlap at which each label but the worst begins")
 
 
@@ -119,13 +117,6 @@ class OwnJudgeDefinition(Row):
     )
     lexical: LexicalRule | None = None
     evidence: EvidenceRule | None = None
-    tools: tuple[Literal["search", "read", "judge"], ...] = Field(
-        default=(), description="what it may do in turns before it gives a label: an agent"
-    )
-    steps: int = Field(default=6, strict=True, ge=2, le=100, description="turns of an agent")
-    pipeline: str | list[Any] = Field(
-        default="bm25 20", description="retrieval steps that an agent searches by"
-    )
 
     @field_validator("name")
     @classmethod
@@ -158,27 +149,11 @@ class OwnJudgeDefinition(Row):
             if name == "length" or name.startswith(SHARE) or name.endswith(("_all", "_expected")):
                 at = "measure" if name == self.measure else f"labels.{name}"
                 raise ValueError(f"{at}: {name!r} is kept for measures that are made of others")
-        self._check_tools()
         if self.lexical is not None:
             self._check_lexical(self.lexical)
         if self.evidence is not None:
             self._check_evidence(self.evidence)
         return self
-
-    def _check_tools(self) -> None:
-        if not self.tools:
-            for name in ("pipeline", "steps"):
-                if getattr(self, name) != type(self).model_fields[name].default:
-                    raise ValueError(f"{name}: only a judge with tools takes turns")
-            return
-        if "search" not in self.tools or len({*self.tools}) < len(self.tools):
-            raise ValueError("tools: wanted search, and read and judge beside it, each once")
-        if self.evidence is not None:
-            raise ValueError("evidence: with tools it says why by its trace, and quotes nothing")
-        if taken := {"turns", "max_turns", "references"} & self.inputs.keys():
-            raise ValueError(f"inputs: {min(taken)!r} is an input that judges with tools have")
-        if self.lexical is not None and "judge" not in self.tools:
-            raise ValueError("lexical: without a model it goes by the tool judge")
 
     def _check_evidence(self, rule: EvidenceRule) -> None:
         for name in rule.of or ():
@@ -190,11 +165,8 @@ class OwnJudgeDefinition(Row):
                 raise ValueError(f"evidence.needed_for: {what}")
 
     def _check_lexical(self, rule: LexicalRule) -> None:
-        has_tools = bool(self.tools)  # what is looked for is looked for in passages
         for at, name in (("look_for", rule.look_for), ("in", rule.source)):
-            if at == "in" and has_tools and name != "passages":
-                raise ValueError(f"lexical.in: {name!r}, wanted passages, which its tools find")
-            if name not in self.inputs and not (at == "in" and has_tools):
+            if name not in self.inputs:
                 raise ValueError(f"lexical.{at}: no input {name!r}; there is {_all(self.inputs)}")
         if not self.ordered:
             raise ValueError("lexical: overlap puts labels in an order, and these have none")
@@ -237,7 +209,6 @@ class OwnJudgeDefinition(Row):
     def version(self) -> str:
         """Hash of everything in the definition."""
         left_out = {"evidence"} if self.evidence is None else set()
-        left_out |= set() if self.tools else {"tools", "steps", "pipeline"}
         text = json.dumps(self.model_dump(mode="json", exclude=left_out))
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -260,8 +231,6 @@ class OwnJudge(ItemJudge):
         super().__init__(*args, **options)
         if not isinstance(definition, OwnJudgeDefinition):
             definition = read_own_judge(Path(definition))
-        if definition.tools:
-            raise ValueError(f"{definition.name} has tools: an agent, see agents.OwnAgent")
         self.definition = definition
         self.name, self.version = definition.name, definition.version
         self.inputs = tuple(definition.inputs)

@@ -95,7 +95,6 @@ BUILT_IN = {
     "listwise": _ours("comparing.listwise:ListwiseRanker"),
     "setwise": _ours("comparing.setwise:SetwiseRanker"),
     "rankllm": Kind(""),
-    "evidence_planner": _ours("planning.evidence:EvidencePlanner"),
     "answer_writer": _ours("makers.answer_writer:AnswerWriter"),
     "recheck": _ours("support:SupportJudge", says_why=True),
     "query_writer": _ours("makers.query_writer:QueryWriter"),

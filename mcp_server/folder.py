@@ -9,10 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, TypeAdapter
+from pydantic import BaseModel
 
-from ..judges.own import read_own_judge
-from ..programs.config.pipeline import SearchPipeline
 from ..programs.config.sections import Config
 from ..programs.config.steps import AnyStep
 from ..programs.engine.folders.inputs import inputs_of
@@ -156,9 +154,6 @@ def _fixed_part(pattern: str) -> str:
 def _steps(config: Config) -> Iterator[str]:
     for section in (config.hunt, config.questions, config.evidence):
         for step in section.pipeline:
-            yield _model_of(step)
-    if config.items.own is not None and (own := read_own_judge(config.items.own)).tools:
-        for step in TypeAdapter(SearchPipeline).validate_python(own.pipeline):
             yield _model_of(step)
 
 

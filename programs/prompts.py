@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import json
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,7 +23,6 @@ from ..judges.calls import calls, judge_calls
 from ..judges.finding.accepted_answer import question_with_answer
 from ..judges.fitted.files import JudgeFile, read_judge_file
 from ..judges.makers.question_evolver import Way
-from ..judges.planning.planner import KNOWN, Planner
 from ..judges.table import judge_names
 from ..records.labels.items import ItemRow
 from ..records.reading.problems import InputError, Problems, did_you_mean
@@ -258,13 +256,7 @@ def _fields(judge: Judge) -> dict[str, str | list[str]]:
         return examples | dict.fromkeys(judge.optional, "") | shown
     fields: dict[str, str | list[str]] = {}
     for name, parameter in inspect.signature(judge.decide).parameters.items():
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD and isinstance(judge, Planner):
-            described = _descriptions(judge)
-            texts = {
-                each: _first(_EXAMPLES.get(each)) or f"({described[each]})" for each in judge.inputs
-            }
-            fields |= {**texts, KNOWN: ["p1"]} if KNOWN in texts else texts
-        elif name == "way":
+        if name == "way":
             fields[name] = list(get_args(Way))
         else:
             is_needed = parameter.default is inspect.Parameter.empty
@@ -299,7 +291,7 @@ def _check_fields(
 def _is_list(judge: Judge, name: str) -> bool:
     parameter = inspect.signature(judge.decide).parameters.get(name)
     kind = "" if parameter is None else str(parameter.annotation)
-    return name in (KNOWN, "way") or kind.startswith(("Sequence", "Mapping"))
+    return name == "way" or kind.startswith(("Sequence", "Mapping"))
 
 
 def _ask_one(
@@ -339,21 +331,11 @@ def _typed(judge: Judge, values: Mapping[str, Any]) -> dict[str, Any]:
             typed[name] = int(value)
         elif kind.startswith("Mapping"):
             typed[name] = {f"p{i}": text for i, text in enumerate(texts, 1)}
-        elif kind == "Sequence[Turn]":
-            typed[name] = [_turn(text) for text in texts]
-        elif kind.startswith("Sequence") or name == KNOWN:
+        elif kind.startswith("Sequence"):
             typed[name] = texts
         else:
             typed[name] = value
     return typed
-
-
-def _turn(text: str) -> Any:
-    try:
-        return json.loads(text)
-    except ValueError:
-        what = 'wanted JSON, as {"turn": 1, "action": {"tool": "search", "query": "..."}}'
-        raise InputError(f"--item turns={text}: {what}") from None
 
 
 async def _ask_items(judge: Judge, config: Config, name: str, path: Path, n: int) -> None:

@@ -28,7 +28,6 @@ from . import (
     juries,
     lexical,
     looks,
-    planted,
     retrieval,
     topic,
 )
@@ -37,7 +36,7 @@ from .shown import with_commands, with_tables
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 TABLES = {  # page: what prints its tables
-    "agents.md": (evidence.main, hunt.main, planted.main),
+    "agents.md": (evidence.main, hunt.main),
     "agreement.md": (agreement.main,),
     "bm25.md": (bm25.main,),
     "calibration.md": (calibration.main, topic.main),

@@ -277,9 +277,6 @@ def _texts(nuggets: Iterable[Mapping[str, str]], n: int) -> list[str]:
     return [nugget["text"] for nugget in nuggets][:n]
 
 
-_TURNS = [
-    {"turn": 1, "action": {"tool": "search", "query": "effects"}, "found": ["p1", "p7"]},
-]
 _JUDGES: dict[str, Callable[[str, Path], Case]] = {
     "support": _support,
     "assigner": _assigner,
@@ -314,17 +311,6 @@ _MAKERS: dict[str, Callable[[str, Path], Case]] = {
             "query_writer",
             judges.QueryWriter,
             lambda q, p, k, r: {"question": q, "sentence": k[0]["text"], "wanted": 3},
-            CALLS,
-        ),
-        (
-            "evidence_planner",
-            judges.EvidencePlanner,
-            lambda q, p, k, r: {
-                "sentence": k[0]["text"],
-                "references": ["p1"],
-                "turns": _TURNS,
-                "turns_left": 3,
-            },
             CALLS,
         ),
         (

@@ -60,10 +60,6 @@ class CoverageConfig(Section):
 class EvidenceConfig(Section):
     """For which sentences evidence is looked for, where, and how far (docs/agents.md)."""
 
-    how: Literal["plan", "react"] = Field(
-        default="plan", description="react: a model chooses each step; no contradictions"
-    )
-    steps: int = Field(default=6, ge=2, le=100, description="turns of react for one sentence")
     of: Annotated[
         tuple[Literal["none", "partial", "uncited", "full"], ...], BeforeValidator(_as_names)
     ] = Field(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,14 +22,12 @@ from ...judges import (
     Cascade,
     ItemJudge,
     Jury,
-    OwnJudgeDefinition,
-    OwnPlanner,
     Verified,
     read_own_judge,
 )
 from ...judges.base import Judge
 from ...judges.fitted.demonstrations import with_demonstrations
-from ...judges.table import Kind, item_judges, kind_of
+from ...judges.table import item_judges, kind_of
 from ...metrics.tokens import token_counter
 from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError, refused
@@ -157,19 +155,7 @@ class Panel:
         is_known = name in item_judges()
         if not is_known:
             self._own = name
-        judge = self[name if is_known else "item"]
-        if not isinstance(judge, ItemJudge):
-            raise InputError(f"{name}: an agent (tools:), wanted a judge that is asked once")
-        return judge
-
-    def planner(self, path: Path) -> OwnPlanner:
-        """What chooses the turns of an agent, by the YAML file that says what it is.
-
-        Raises: InputError for a broken file, or settings that agents have not.
-        """
-        self._own = str(path)
-        judge = self["item"]
-        assert isinstance(judge, OwnPlanner)
+        judge: ItemJudge = self[name if is_known else "item"]
         return judge
 
     def use_file(self, path: Path) -> None:
@@ -318,7 +304,7 @@ class Panel:
             options["example"] = False
         if (window := window_of(name, config)) is not None:
             options["window"] = window
-        judge: Judge = _made_by(kind, options, config.judge(name).variant)(
+        judge: Judge = kind.load(config.judge(name).variant)(
             backend=self.backend(config.judge(name).model), **options
         )
         judge.name = judge.name or name  # in judge files
@@ -353,7 +339,7 @@ def _setup(
         case "support" | "relevance":
             return {"titles": config.judge(name).titles}, {}
         case "item":
-            return {"definition": _definition(Path(own or ""), name, config)}, {}
+            return {"definition": read_own_judge(Path(own or ""))}, {}
         case "decontextualizer":
             tokenizer = config.coverage.tokenizer  # says where a document is cut
             return {"count": token_counter(tokenizer)}, {"tokenizer": tokenizer}
@@ -370,24 +356,6 @@ def _setup(
             numbers = {"words": config.generate.words, "citations": config.generate.citations}
             return {**numbers, "instructions": text_of(config.generate.instructions)}, numbers
     return {}, {}
-
-
-def _definition(path: Path, name: JudgeName, config: Config) -> OwnJudgeDefinition:
-    """What the file of a judge of one's own says. Raises: InputError, see `Panel.planner`."""
-    definition = read_own_judge(path)
-    settings = config.judges.get(name)
-    if definition.tools and settings is not None:
-        for setting in ("evidence", "reasoning", "jury", "cascade", "verify", "state"):
-            if getattr(settings, setting):
-                what = f"{path} has tools, and an agent has no such setting"
-                raise InputError(f"judges.{name}.{setting}: {what}")
-    return definition
-
-
-def _made_by(kind: Kind, options: Mapping[str, Any], variant: str) -> Any:
-    """The class of a judge; of a definition with tools, of what chooses them."""
-    definition = options.get("definition")
-    return OwnPlanner if definition is not None and definition.tools else kind.load(variant)
 
 
 def _explaining(judge: ItemJudge, name: JudgeName, config: Config) -> ItemJudge:

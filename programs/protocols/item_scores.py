@@ -21,7 +21,7 @@ from .judged_items import JudgedItems, by_own_topics, equal_items
 from .scoreboard import Scoreboard, value_row
 
 if TYPE_CHECKING:
-    from ...judges import ItemJudge, OwnPlanner
+    from ...judges import ItemJudge
 
 ITEMS = "items"  # the program, its stage, and the run of items without one
 MEAN_GAIN = "mean_gain"  # the mean of items whose judge names none
@@ -59,7 +59,7 @@ class ItemScale(Row):
     @classmethod
     def of(
         cls,
-        judge: ItemJudge | type[ItemJudge] | OwnPlanner,
+        judge: ItemJudge | type[ItemJudge],
         key: tuple[str, ...],
         measure: str = MEAN_GAIN,
     ) -> ItemScale:

@@ -28,7 +28,6 @@ from ..engine.results import MANIFEST
 from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection
 from ..inputs.hostile import looks_like_an_instruction
-from .agent_items import is_agent, label_by_agent, steps_of
 from .item_scores import (
     ITEMS,
     MEAN_GAIN,
@@ -43,7 +42,7 @@ from .program import CellTexts, Folder, Program, Run
 from .scoreboard import Scoreboard
 
 if TYPE_CHECKING:
-    from ...judges import ItemJudge, OwnPlanner
+    from ...judges import ItemJudge
 
 FILE = "labels.jsonl"
 _ALONE = -1  # in place of the number of a call: of an item that no call takes
@@ -59,7 +58,7 @@ class Items(Program):
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
         """See Program."""
-        return (config.items.name, "support") if is_agent(config) else (config.items.name,)
+        return (config.items.name,)
 
     def measures(self, config: Config) -> Names[str] | None:
         """See Program."""
@@ -77,10 +76,6 @@ class Items(Program):
         names = list(item_measures(judge.scale, judge.gains))
         return [*names, names[0] + SUFFIX] if judge.gains else names
 
-    def has_agents(self, config: Config) -> bool:
-        """See Program."""
-        return is_agent(config)
-
     def load(self, config: Config) -> Collection:
         """See Program."""
         return load_items(config)
@@ -89,10 +84,6 @@ class Items(Program):
         """See Program."""
         collection, config = run.collection, run.config
         assert isinstance(collection, ItemCollection)
-        if is_agent(config):
-            planner = await label_by_agent(run, FILE, collection.rows, collection.n_items)
-            run.results.notes[ITEMS] = _scale(collection, planner).model_dump(mode="json")
-            return
         judge = run.panel.item_judge(config.items.judge or "")
         calls = _Calls(collection, judge)
         stage = labels(ITEMS, run.panel, config.items.name, calls.items, total=calls.total)
@@ -204,8 +195,6 @@ def _inputs(config: Config) -> tuple[tuple[str, ...], tuple[str, ...]]:
     if definition.lexical is None and config.model_of("item")[1].way == "lexical":
         what = "it has no `lexical:` section, so it needs a model (--model, models.default)"
         raise InputError(f"{own}: {what}")
-    if definition.tools:
-        steps_of(own)  # raises what is wrong with them before anything is asked
     return tuple(definition.inputs), ()
 
 
@@ -327,7 +316,7 @@ def _scale_in(folder: Path, notes: Mapping[str, Any]) -> ItemScale:
         raise InputError(f"{folder / MANIFEST}: {'.'.join((ITEMS, *at))}: {what}") from None
 
 
-def _scale(collection: ItemCollection, judge: ItemJudge | OwnPlanner) -> ItemScale:
+def _scale(collection: ItemCollection, judge: ItemJudge) -> ItemScale:
     definition = getattr(judge, "definition", None)  # of a judge of one's own
     measure = definition and definition.measure
     return ItemScale.of(judge, collection.key, measure or MEAN_GAIN)

@@ -22,12 +22,6 @@ question: Is the reply polite?
 inputs: {reply: what was said, tone: how}
 labels: [no, yes]
 """
-AGENT = """name: checked
-question: Do passages carry the claim? yes or no.
-inputs: {claim: a sentence of an answer}
-labels: [no, yes]
-tools: [search, read, judge]
-"""
 
 
 @pytest.fixture
@@ -70,11 +64,6 @@ def items_of(inputs):
         (["keypoint_merger"], judges.KeyPointMerger, {"question": Q, "texts": [P, S, Q]}),
         (["question_evolver"], judges.QuestionEvolver, {"question": Q, "way": "width", "n": 2}),
         (["query_writer"], judges.QueryWriter, {"question": Q, "sentence": S, "wanted": 2}),
-        (
-            ["evidence_planner"],
-            judges.EvidencePlanner,
-            {"sentence": S, "references": ["p4"], "turns_left": 2},
-        ),
         (
             ["relevance", "--set", "judges.relevance.scale=rag2025"],
             NarrativeRelevanceJudge,
@@ -165,13 +154,6 @@ def test_a_judge_of_the_users_own_is_printed(judge, sent, tmp_path):
     )
     assert row["messages"] == body["messages"]
     assert (row["judge"], row["from_example"]) == ("polite", ["tone"])
-
-
-def test_an_agent_of_the_users_own_is_printed(judge, sent, tmp_path):
-    (tmp_path / "checked.yaml").write_text(AGENT)
-    (row,) = judge("prompt", "checked.yaml", "--item", f"claim={S}", "--json").rows
-    make = lambda model: judges.OwnPlanner(tmp_path / "checked.yaml", model)  # noqa: E731
-    assert row["messages"] == sent(make, claim=S)["messages"]
 
 
 def test_a_judge_file_brings_its_instructions_and_examples(judge, sent, tmp_path):

@@ -19,7 +19,6 @@ from nuggetjudge.judges import (
     CriterionJudge,
     Decontextualizer,
     EntailmentJudge,
-    EvidencePlanner,
     GapWriter,
     KeyPointExtractor,
     KeyPointFilter,
@@ -29,8 +28,6 @@ from nuggetjudge.judges import (
     NuggetImportance,
     Nuggetizer,
     NuggetProposer,
-    OwnJudgeDefinition,
-    OwnPlanner,
     QueryWriter,
     QuestionDecomposer,
     QuestionEvolver,
@@ -73,16 +70,6 @@ PARTS = "1. why wind moves decks\n2. how it is stopped"
 ANSWER = "In wind, vortices leave the deck one after the other, and the bridge starts to sway."
 
 CRITERIA = {"question": QUESTION, "response": ANSWER, "criteria": NUGGETS}
-
-TURNS = [{"turn": 1, "action": {"tool": "search", "query": "vortices"}, "found": ["p1"]}]
-CHECKED = OwnJudgeDefinition(
-    name="checked",
-    question="Do passages carry the claim? yes or no.",
-    inputs={"claim": "a sentence of an answer"},
-    labels=["no", "yes"],
-    tools=["search", "read", "judge"],
-    lexical={"look_for": "claim", "in": "passages", "cuts": [1]},
-)
 
 
 @dataclass(frozen=True)
@@ -339,30 +326,16 @@ CASES = (
         "queries",
         "write",
     ),
-    Case(
-        "evidence_planner",
-        EvidencePlanner,
-        {"sentence": SENTENCE, "references": ["p1"], "turns": TURNS, "turns_left": 3},
-        "action",
-        "plan",
-    ),
-    Case(
-        "own_planner",
-        partial(OwnPlanner, CHECKED),
-        {"claim": SENTENCE, "turns": TURNS, "turns_left": 1},
-        "action",
-        "plan",
-    ),
 )
 
 
 # One of each way to ask and to answer: a label; windows of labels, one after the other or all at
 # once; samples; rounds; parts side by side; windows that overlap; two sides; an order; objects with
-# citations; a predictor by the input; an action; a signature from a user's file.
+# citations; a predictor by the input.
 KINDS = {
     *("support_judge", "nugget_assigner", "nugget_importance", "keypoint_filter", "nuggetizer"),
     *("decontextualizer", "keypoint_extractor", "battle_judge_criteria", "listwise_ranker"),
-    *("answer_writer", "question_evolver", "evidence_planner", "own_planner"),
+    *("answer_writer", "question_evolver"),
 }
 
 
@@ -401,9 +374,6 @@ def model(twin_server: MockServer) -> ModelConfig:
 def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
     asked = input_of(body)
     system = body["messages"][0]["content"]
-    if "turns" in asked:
-        planner = OwnPlanner(CHECKED) if "claim" in asked else EvidencePlanner()
-        return planner.twins["plan"](asked)
     if '"unambiguous"' in system:
         return lexical_questions.score_question(asked)
     if '"subquestions"' in system:

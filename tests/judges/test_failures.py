@@ -67,8 +67,6 @@ WRITERS = (
     "gap_writer",
     "question_evolver",
     "answer_writer",
-    "evidence_planner",
-    "own_planner",
 )
 WINDOWED = {"question": "q", "nuggets": ["wind", "deck"]}
 

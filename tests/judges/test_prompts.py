@@ -52,13 +52,6 @@ def rendered(case):
     given |= {"criteria": {"1": "names the wind", "2": HOSTILE}, "documents": [HOSTILE]}
     given |= {"key_points": {"1": "wind moves a deck", "2": HOSTILE}}
     given |= {"domain": HOSTILE, "category": ""}
-    if case.name.endswith("_planner"):
-        judged = {"passage": "p1", "label": "full", "quotes": [HOSTILE]}
-        ask = {"tool": "judge", "passages": ["p1"]}
-        if case.name == "own_planner":
-            ask["statement"] = "Wind moves a deck."
-        given |= {"turns": [{"turn": 1, "action": ask, "found": [judged]}], "max_turns": 4}
-        given |= {"claim": HOSTILE, "references": ["p1"]}
     if case.name in ("listwise_ranker", "setwise_ranker"):
         given |= {"passages": {"1": "Wind blows.", "2": HOSTILE}}
     if case.name == "answer_writer":
@@ -162,7 +155,7 @@ def test_no_reply_may_hold_a_text_or_a_list_without_an_end(case):
     assert not list(open_parts(schema))
 
 
-BINDING = {"limit", "wanted", "words", "citations", "faults", "max_turns"}
+BINDING = {"limit", "wanted", "words", "citations", "faults"}
 BINDING |= {"criteria of a battle", "domain", "category"}
 
 
@@ -172,9 +165,8 @@ def test_a_prompt_is_a_task_and_a_list_of_rules_with_a_meaning_for_each_label(ca
     system = case.make("lexical").prompt(case.predictor).fixed[0]["content"]
     task, *blocks = system.split("\n\n")
     assert re.fullmatch(r"[A-Z][^\n]*[.?]", task), task
-    if case.name != "own_planner":  # its task is the user's
-        (rules,) = (block for block in blocks if block.startswith("Rules:\n"))
-        assert all(line.startswith(("- ", "  ")) for line in rules.splitlines()[1:])
+    (rules,) = (block for block in blocks if block.startswith("Rules:\n"))
+    assert all(line.startswith(("- ", "  ")) for line in rules.splitlines()[1:])
     for field in signature.fields.values():
         assert len(field.json_schema_extra["desc"].split()) > 1, field
     settings, data = split_settings(signature)

@@ -39,7 +39,7 @@ FILE = "evidence.jsonl"
 # words: the rule is chosen on suggestions that were read (docs/agents.md); shorter sentences were
 # headings and marks.
 LEXICAL_LEAST, LEXICAL_WORDS = 0.7, 4
-SUPPORT, PLANNER, RECHECK, UNCITED = "support", "evidence_planner", "recheck", "uncited"
+SUPPORT, RECHECK, UNCITED = "support", "recheck", "uncited"
 _MADE = object_of(
     {
         "outcome": str,
@@ -62,7 +62,7 @@ class EvidenceSearch(Program):
     """
 
     name = "evidence"
-    judges = (SUPPORT, "query_writer", "contradiction", "claim_extractor", PLANNER, RECHECK)
+    judges = (SUPPORT, "query_writer", "contradiction", "claim_extractor", RECHECK)
     kind, judged, files = "evidence", FILE, (FILE,)
     meanings: ClassVar[Meanings] = {
         "cited_ok": "Share of the sentences whose citation supports them.",
@@ -92,9 +92,7 @@ class EvidenceSearch(Program):
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
         """See Program; the second look needs a judge of its own."""
-        is_react = config.evidence.how == "react"
-        judges = (SUPPORT, PLANNER) if is_react else self.judges[:4]
-        return (*judges, RECHECK) if RECHECK in config.judges else judges
+        return self.judges if RECHECK in config.judges else self.judges[:-1]
 
     def measures(self, config: Config) -> Names[str]:
         """See Program."""
@@ -110,7 +108,6 @@ class EvidenceSearch(Program):
         if not config.data.passages:
             what = "searches passages: name files of them (data.passages, --passages)"
             raise InputError(f"evidence {what}")
-        _check_react(config)
 
     async def judge(self, run: Run) -> None:
         """See Program."""
@@ -225,35 +222,11 @@ class _Sentences:
         return Item(ids, (*first, names, documents))
 
 
-def _check_react(config: Config) -> None:
-    settings = config.evidence
-    if settings.how == "plan":
-        return
-    if "full" in settings.of:
-        what = "evidence.of: full: their contradictions are looked for by evidence.how: plan alone"
-        raise InputError(f"{what}, not by react")
-    if "corpus" not in settings.scope:
-        raise InputError("evidence.how: react searches the passages, wanted corpus in its scope")
-
-
 def evidence_agent(config: Config, panel: Panel, corpus: Corpus) -> Agent:
     """The agent of a config, with the judges of a panel."""
     from ....agents.evidence import EvidenceAgent, Plan
-    from ....agents.limits import Limits
-    from ....agents.react.evidence import EvidenceByReact
 
     settings = config.evidence
-    if settings.how == "react":
-        _check_react(config)
-        hits = min(settings.judged, Limits().hits)
-        return EvidenceByReact(
-            panel[PLANNER],
-            panel[SUPPORT],
-            corpus,
-            Limits(steps=settings.steps, calls=settings.calls, hits=hits),
-            recheck=panel[RECHECK] if RECHECK in config.judges else None,
-            scopes=settings.scope,
-        )
     return EvidenceAgent(
         corpus,
         support=panel[SUPPORT],

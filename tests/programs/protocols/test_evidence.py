@@ -8,11 +8,8 @@ from pathlib import Path
 import pytest
 from benchmarks.pages import evidence as page
 from benchmarks.pages import suggested
-from mock_server import MockServer, input_of
 
 import nuggetjudge
-from nuggetjudge.judges import EvidencePlanner
-from nuggetjudge.judges.lexical.nuggets_and_citations import judge_support
 from nuggetjudge.programs.analysis.evidence.precision import (
     Read,
     labelled_suggestions,
@@ -49,13 +46,6 @@ def results(tmp_path_factory) -> Path:
 
 def steps_of(folder: Path) -> list[dict]:
     return [json.loads(line) for line in (folder / "trace.jsonl").read_text().splitlines()]
-
-
-def answer_as_twins(body):
-    asked = input_of(body)
-    if "turns" in asked:
-        return EvidencePlanner.twins["plan"](asked)
-    return judge_support(asked)
 
 
 def rows_of(folder: Path) -> list[SentenceEvidence]:
@@ -138,47 +128,6 @@ def test_given_labels_are_taken_and_what_nobody_labelled_is_not_sought(tmp_path)
             assert row.label == people[cell]
             assert (row.outcome == "not_sought") is (row.label in ("full", "partial"))
     assert not (tmp_path / "given" / "support.jsonl").exists()
-
-
-def test_free_steps_find_what_the_plan_finds_and_say_what_they_took(results, tmp_path):
-    given = {"evidence.how": "react", "program": "evidence", "evidence.labels": LABELS}
-    lexical = run(tmp_path / "lexical", **given)
-    rows = rows_of(tmp_path / "lexical")
-    assert {step["name"] for step in steps_of(tmp_path / "lexical") if step["kind"] == "agent"} == {
-        "evidence_react"
-    }
-    run(tmp_path / "plan", **{**given, "evidence.how": "plan"})
-    plan = {(row.run_id, row.topic_id, row.sentence): row for row in rows_of(tmp_path / "plan")}
-    both = [(row, plan[row.run_id, row.topic_id, row.sentence]) for row in rows]
-    sought = [(one, other) for one, other in both if other.calls]
-    assert all(one.calls for one, _ in sought)
-    assert len(sought) > 15
-    assert all(one.outcome == other.outcome for one, other in sought)
-    assert any(row.suggestion and row.suggestion.evidence and row.shown for row in rows)
-    assert 0 < sum(one.calls for one, _ in sought) < sum(other.calls for _, other in sought)
-    with MockServer(answer_as_twins) as server:
-        model = {"model": "openai/mock", "api_base": server.base_url}
-        alone = {"judges.support.evidence": False}  # the twin answers with labels
-        asked = run(tmp_path / "model", model=model, **given, **alone)
-    assert asked.is_complete
-    assert lexical.is_complete
-    twins = {(row.run_id, row.topic_id, row.sentence): row for row in rows_of(tmp_path / "model")}
-    for row in rows:
-        twin = twins[row.run_id, row.topic_id, row.sentence]
-        assert (twin.outcome, twin.calls) == (row.outcome, row.calls)
-
-
-@pytest.mark.parametrize(
-    ("settings", "wanted"),
-    [
-        ({"evidence.of": ["none", "full"]}, "by evidence.how: plan alone"),
-        ({"evidence.scope": ["reply"]}, "wanted corpus"),
-        ({"judges.evidence_planner.model": "strong"}, "no model 'strong'|strong"),
-    ],
-)
-def test_what_free_steps_cannot_do_is_refused_before_anything_is_asked(settings, wanted, tmp_path):
-    with pytest.raises(InputError, match=wanted):
-        run(tmp_path / "out", **{"evidence.how": "react", "evidence.labels": LABELS, **settings})
 
 
 def test_a_trace_has_places_of_quoted_words_and_not_the_words(results):
