@@ -15,7 +15,7 @@ from ...programs.protocols.judged_items import ALL, JudgedItems, Measure
 from ...programs.scoring.judged_items import read_items
 from ...programs.scoring.score import score_path
 from ...records.labels.cells import Cell
-from ...records.labels.declared import kinds
+from ...records.labels.declared import kinds_of_labels
 from ...records.labels.kinds import file_kind
 from ...records.reading.problems import Problems
 from ..store.kinds import Kind
@@ -107,7 +107,7 @@ def read_judged(results: Path, kind: Kind, problems: Problems) -> Judged | None:
     """
     if kind in ("bank", "verify"):
         return None
-    label_kind = kind if kind in kinds() else "other"
+    label_kind = kind if kind in kinds_of_labels() else "other"
     file = judged_file(results, kind)
     items = read_items(results, label_kind, problems)
     is_scored = results.is_dir() or file_kind(file) in ("assignments", "support")

@@ -18,7 +18,7 @@ from ...programs.engine.results import MANIFEST
 from ...programs.protocols.judged_files import judged_file, kinds_in, scale_in, scale_of
 from ...records.judgements import text_hash
 from ...records.labels.cells import Cell, LabelFile, check_same_things
-from ...records.labels.declared import kinds
+from ...records.labels.declared import kinds_of_labels
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels
 from ...records.reading.lines import hash_of
@@ -236,7 +236,7 @@ def _judged_kind(path: Path, kind: Kind) -> str:
     """The kind of judgements that people label as this: items may be those of any own program."""
     if kind != "items" or not path.is_dir() or kind in kinds_in(path):
         return kind
-    label_kinds = kinds()
+    label_kinds = kinds_of_labels()
     own = (each for each in kinds_in(path) if each not in label_kinds and scale_in(path, kind=each))
     return next(own, kind)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...records.labels.cells import Cell
-from ...records.labels.declared import kinds
+from ...records.labels.declared import kinds_of_labels
 from ...records.reading.problems import InputError, Problems
 from ..protocols.coverage.files import read_coverage
 from ..protocols.coverage.topic import TopicView
@@ -91,7 +91,7 @@ def judgement_differences(
         `labels` and `other_labels`, how often each was given, over all and of each topic.
     """
     differences: list[dict[str, Any]] = []
-    kinds = [kind for kind in kinds_in(path) if kind in kinds()]
+    kinds = [kind for kind in kinds_in(path) if kind in kinds_of_labels()]
     for kind in kinds:
         if kind == "ratings":
             differences += _questions(path, run_id, other_run_id)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...records.labels.cells import known_scale
-from ...records.labels.declared import kinds
+from ...records.labels.declared import kinds_of_labels
 from ...records.reading.problems import InputError
 from ..engine.manifest import read_manifest
 from .item_scores import ItemScale
@@ -29,7 +29,7 @@ def judged_by(folder: Path, kind: str) -> Program | None:
             judge, may have any ids, so labels of any kind may belong to them.
     """
     present = [one for one in programs() if (folder / one.judged).is_file()]
-    label_kinds = kinds()
+    label_kinds = kinds_of_labels()
     of_kind = [one for one in present if one.kind == kind]
     if kind in label_kinds:
         of_kind += [one for one in present if one.kind not in label_kinds]

@@ -17,12 +17,17 @@ from ...records.rows import Explained, Leaning
 LABEL_FIELDS = ("label", "assignment", "grade")  # the names that files have for it
 TOPIC_FIELDS = ("topic_id", "qid", "id")
 NUGGET, KEY_POINT, SUB_QUESTION, QUESTION = "nugget", "key point", "sub-question", "question"
-CRITERION, FAULT = "criterion", "fault"  # a fault is a criterion with a weight below 0
+ITEM, CRITERION, FAULT = (
+    "item",
+    "criterion",
+    "fault",
+)  # a fault is a criterion with a weight below 0
 # What all answers to a topic are compared with.
 POINTS = (NUGGET, KEY_POINT, SUB_QUESTION, QUESTION, CRITERION)
 NO_TOPIC = ""  # the key of what is of no topic
 
 FileLines = Callable[[str], Iterator[Line]]  # of a file by its name
+Answers = Mapping[tuple[str, str], list["Piece"]]  # by run and topic
 
 
 class OfAnswer(Protocol):
@@ -48,6 +53,7 @@ class Piece(NamedTuple):
         sentence: the 0-based position of the sentence that it is about. docid: of its passage.
         weight: of a criterion, below 0 of a fault; None: it has none.
         asked: the ids by which unjudged.jsonl names it, but for its topic.
+        question: what was asked, where its file says it. probabilities: of labels, by the judge.
     """
 
     run_id: str
@@ -66,6 +72,8 @@ class Piece(NamedTuple):
     reasoning: str = ""
     asked: Mapping[str, str] = {}
     weight: float | None = None
+    question: str = ""
+    probabilities: Mapping[str, float] | None = None
 
     @property
     def quoted(self) -> tuple[Evidence, ...]:
@@ -75,8 +83,18 @@ class Piece(NamedTuple):
 
 def explanation(row: Explained) -> dict[str, Any]:
     """Why a judge gave a label, under the names that a Piece has for it."""
-    score = row.score if isinstance(row, Leaning) else None
-    return {"score": score, "evidence": row.evidence, "reasoning": row.rationale or ""}
+    sure = (
+        {"score": row.score, "probabilities": row.probabilities} if isinstance(row, Leaning) else {}
+    )
+    return {**sure, "evidence": row.evidence, "reasoning": row.rationale or ""}
+
+
+def by_answer(pieces: Iterable[Piece]) -> dict[tuple[str, str], list[Piece]]:
+    """Pieces that people could label, by run and topic, in the order of their first ones."""
+    answers: dict[tuple[str, str], list[Piece]] = {}
+    for piece in pieces:
+        answers.setdefault((piece.run_id, piece.topic_id), []).append(piece)
+    return answers
 
 
 def point_piece(
@@ -97,7 +115,7 @@ def plain_pieces(lines: Iterable[Line]) -> Iterator[Piece]:
             present.get("run_id", ""),
             present.get("topic_id", NO_TOPIC),
             tuple(present.values()),
-            "item",
+            ITEM,
             " ".join(v for name, v in present.items() if name not in ("topic_id", "run_id")),
             "",
             None if written is None else str(written[1]),

@@ -10,9 +10,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
+from ...metrics.value import Value
 from ...records.labels.cells import Cell
+from ...records.labels.declared import find_kind
 from ...records.labels.kinds import FileKind
-from ...records.reading.fields import Where
+from ...records.reading.fields import Where, read_lines
 from ...records.reading.problems import InputError, Problems
 from ..config.names import JudgeName
 from ..config.sections import Config
@@ -21,7 +23,7 @@ from ..engine.results import Results
 from ..inputs.collection import Collection, load_collection
 from .item_scores import ItemScale
 from .judged_items import JudgedItems
-from .pieces import FileLines, Piece, plain_pieces
+from .pieces import Answers, FileLines, Piece, by_answer, plain_pieces
 from .scoreboard import Scoreboard
 from .tool_files import ToolFiles
 
@@ -180,6 +182,8 @@ class Program(ABC):
         is_scored_alone: whether `score` can read that file without its folder.
         without: the note that lists topics without points, such as nuggets; "": none does.
         of_points: the measures that mean nothing on those.
+        matrix: how the report draws its labels: of points, which all answers to a topic are
+            compared with, by run; of the sentences of each answer; "": not at all.
     """
 
     name: ClassVar[str]
@@ -199,6 +203,7 @@ class Program(ABC):
     is_scored_alone: ClassVar[bool] = False
     without: ClassVar[str] = ""
     of_points: ClassVar[tuple[str, ...]] = ()
+    matrix: ClassVar[Literal["points", "sentences", ""]] = ""
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
         """The judges that a run with this config may ask."""
@@ -250,7 +255,22 @@ class Program(ABC):
             path: a file of its `file_kind`.
             labels: by cell, those of the topics that count; a cell without one is not judged.
         """
-        return False
+        topics, quiet = {cell[0] for cell in labels}, Problems()
+        answers = by_answer(
+            piece._replace(label=labels.get(piece.cell)) if piece.cell else piece
+            for piece in self.pieces(
+                lambda name: read_lines(path, quiet) if name == self.judged else iter(())
+            )
+            if piece.topic_id in topics
+        )
+        values = self.values(answers)
+        for (run, topic), of_answer in (values or {}).items():
+            board.add(run, topic, of_answer)
+        return values is not None
+
+    def values(self, answers: Answers) -> Mapping[tuple[str, str], dict[str, Value]] | None:
+        """What answers score by the labels of their pieces; None: it cannot tell."""
+        return None
 
     def left_out(self, measure: str, folder: Folder) -> Names[str]:
         """The topics on which one of its measures means nothing for any run."""
@@ -267,6 +287,11 @@ class Program(ABC):
     def scale(self, folder: Path) -> ItemScale | None:
         """What its labels in a results folder mean; None: what labels of its `kind` mean."""
         return None
+
+    def labels(self, folder: Path) -> tuple[str, ...]:
+        """Its labels in a results folder, worst to best."""
+        scale, kind = self.scale(folder), find_kind(self.kind)
+        return scale.labels if scale is not None else kind.labels if kind is not None else ()
 
     def items(self, folder: Folder) -> JudgedItems | None:
         """Everything that was judged, with its weight in each measure; None: it cannot tell."""

@@ -29,7 +29,7 @@ from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection, load_collection
 from .expected import expected_support_values, has_probabilities
 from .judged_items import Collected, JudgedItems
-from .pieces import FileLines, Piece, explanation
+from .pieces import Answers, FileLines, Piece, explanation
 from .program import CellTexts, Folder, Meanings, Program, Run, need_answers
 from .scoreboard import Scoreboard
 from .tool_files import NO_REASON, ToolFiles
@@ -54,6 +54,7 @@ class Support(Program):
     name = "support"
     judges = ("support",)
     kind, judged, files = "support", FILE, (FILE,)
+    matrix = "sentences"
     meanings: ClassVar[Meanings] = {
         "support_precision": "Mean support of the cited sentences, each by its first citation.",
         "support_recall": "Mean support of all sentences; one without a citation scores 0.",
@@ -130,18 +131,16 @@ class Support(Program):
         for row in read_support(path, Problems(), folder.where) if is_expected else ():
             board.add(row.run_id, row.topic_id, _of_asked(expected_support_values(row), every))
 
-    def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
+    def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """See Program."""
-        topics = {cell[0] for cell in labels}
-        for row in read_support(path, Problems()):
-            if row.topic_id in topics:
-                at = (row.topic_id, row.run_id)
-                verdicts = [
-                    [labels.get((*at, str(s.id), c.passage_id)) for c in s.citations]
-                    for s in row.sentences
-                ]
-                board.add(row.run_id, row.topic_id, support_scores(verdicts))
-        return True
+        values = {}
+        for at, pieces in answers.items():
+            verdicts: dict[int | None, list[str | None]] = {}
+            for one in pieces:
+                of_sentence = verdicts.setdefault(one.sentence, [])
+                of_sentence += [one.label] if one.docid is not None else []
+            values[at] = support_scores(list(verdicts.values()))
+        return values
 
     def take(self, theirs: ToolFiles) -> None:
         """See Program: citations of sentences, with RAGDoll's reasons where its calls are there."""

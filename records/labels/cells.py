@@ -11,7 +11,7 @@ from ..instruments.answered import STANDING_LABELS
 from ..reading.fields import show
 from ..reading.problems import InputError, Problems
 from .declared import Cell as Cell
-from .declared import find_kind, kind_named, kinds
+from .declared import declared_kinds, find_kind, kind_named
 
 ADJUDICATED = "adjudicated"  # `method` of a label that the adjudicator of a jury gave
 VERIFIED = "verified"  # `method` of a label that was judged once more,
@@ -146,7 +146,7 @@ def known_scale(kind: str, labels: set[str]) -> tuple[str, ...] | None:
     None where there is none, or it would have more than MOST_LABELS.
     """
     own = [known.labels] if (known := find_kind(kind)) is not None else []
-    of_kinds = (each.labels for each in kinds().values())
+    of_kinds = (each.labels for each in declared_kinds().values())
     for scale in (*own, *OTHER_SCALES, *of_kinds):
         if labels and labels <= set(scale):
             return scale

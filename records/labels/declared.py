@@ -101,36 +101,41 @@ def _installed(path: tuple[str, ...]) -> dict[str, Kind]:
     return found
 
 
-def kinds() -> dict[str, Kind]:
+def declared_kinds() -> dict[str, Kind]:
     """All kinds by name, the built-in ones first."""
     return _built_in() | _installed(tuple(sys.path))
 
 
+def kinds_of_labels() -> tuple[str, ...]:
+    """The kinds that labels of a file may be of; labels of no declared kind are OTHER."""
+    return (*declared_kinds(), OTHER)
+
+
 def find_kind(name: str) -> Kind | None:
     """A kind by its name; None: none is declared."""
-    return _built_in().get(name) or kinds().get(name)
+    return _built_in().get(name) or declared_kinds().get(name)
 
 
 def kind_named(name: str) -> Kind:
     """As `find_kind`. Raises: InputError if there is none."""
     if (kind := find_kind(name)) is None:
-        raise InputError(f"there is no kind of labels {name!r}, only {', '.join(kinds())}")
+        raise InputError(f"there is no kind of labels {name!r}, only {', '.join(declared_kinds())}")
     return kind
 
 
 def kind_of_key(key: tuple[str, ...]) -> Kind | None:
     """The kind whose items have these ids; None: none is declared."""
-    return next((kind for kind in kinds().values() if kind.key == key), None)
+    return next((kind for kind in declared_kinds().values() if kind.key == key), None)
 
 
 def kind_of_rows(name: str) -> Kind | None:
     """The kind whose judgements are in files of this kind; None: none is declared."""
-    return next((kind for kind in kinds().values() if name and kind.rows == name), None)
+    return next((kind for kind in declared_kinds().values() if name and kind.rows == name), None)
 
 
 def kind_of_object(row: Mapping[str, Any]) -> str | None:
     """The kind of file that an object is of, by what the kinds declare."""
-    for kind in kinds().values():
+    for kind in declared_kinds().values():
         for name, is_of in kind.files.items():
             if is_of(row):
                 return name

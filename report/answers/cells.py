@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from ...programs.protocols.coverage.files import read_coverage
-from ...programs.protocols.program import Folder
-from ...records.instruments.answered import STANDING_LABELS, read_answered
-from ...records.instruments.rubrics import read_rubrics
-from ...records.key_points import KEY_POINT_KIND, read_entailments, read_key_point_sets
-from ...records.nuggets import NUGGET_KIND, read_assignments
+from ...programs.protocols.pieces import ITEM, POINTS, TopicFiles
+from ...programs.protocols.program import Folder, Program
+from ...programs.protocols.table import chosen
 from ...records.questions import HIGHEST_RATING
 from ...records.reading.problems import Problems
-from ...records.support import SUPPORT_KIND, read_support
-from ...records.tools.rubric_verdicts import CRITERION_KIND, read_verdicts
 from .packing import bits_for, pack
 
 _ABSENT = 255  # there is no answer
@@ -121,87 +117,37 @@ class Matrix:
 def matrices(path: Path, problems: Problems) -> Iterator[Matrix]:
     """The matrices that a results folder has. Raises: InputError for a file that is broken."""
     folder = Folder(path, problems)
-    for program, kind in _KINDS.items():
-        file = folder.file(kind.file) if program in folder.programs else None
-        if file is not None:
-            matrix = Matrix(
-                program, kind.labels, kind.hits, more=kind.more, is_strip=bool(kind.more)
-            )
-            kind.fill(matrix, file, folder)
-            yield matrix
+    files = TopicFiles(folder.file, Problems())
+    for program in chosen(folder.programs):
+        if program.matrix and folder.file(program.judged) is not None:
+            yield _matrix(program, program.labels(path), files)
     if "coverage" in folder.programs:
         yield from _ratings(folder)
+
+
+def _matrix(program: Program, labels: tuple[str, ...], files: TopicFiles) -> Matrix:
+    """Of points the labels in each answer; of sentences those of their first citations."""
+    is_strip = program.matrix == "sentences"
+    more = ("uncited", "gap") if is_strip else ()
+    matrix = Matrix(program.name, labels, labels[-1:], more=more, is_strip=is_strip)
+    for topic in files.topics(program.judged):
+        last = None
+        for one in program.pieces(files.of(topic)):
+            if is_strip:
+                if last != (last := (one.run_id, one.sentence)):
+                    label = "uncited" if one.docid is None else one.label
+                    matrix.put_sentence(topic, one.run_id, one.sentence or 0, label)
+            elif one.unit in (*POINTS, ITEM):
+                matrix.words.setdefault(topic, one.question)
+                about = (one.text, one.importance or "", one.sub_narrative)
+                matrix.item(topic, one.item, *about)
+                matrix.put(topic, one.run_id, one.item, one.label)
+    return matrix
 
 
 def _put(row: bytearray, at: int, code: int) -> None:
     row.extend([_ABSENT] * (at + 1 - len(row)))
     row[at] = code
-
-
-def _nuggets(matrix: Matrix, path: Path, folder: Folder) -> None:
-    for row in read_assignments(path, Problems()):
-        matrix.words.setdefault(row.topic_id, row.query)
-        for one in row.nuggets:
-            importance = one.nugget.importance.value if one.nugget.importance else ""
-            about = (one.nugget.text, importance, one.nugget.sub_narrative)
-            matrix.item(row.topic_id, one.nugget.id, *about)
-            matrix.put(row.topic_id, row.run_id, one.nugget.id, one.label)
-
-
-def _support(matrix: Matrix, path: Path, folder: Folder) -> None:
-    """The first citation of each sentence, by which all measures but the `_all` ones go."""
-    for row in read_support(path, Problems()):
-        for sentence in row.sentences:
-            label = sentence.citations[0].label if sentence.citations else "uncited"
-            matrix.put_sentence(row.topic_id, row.run_id, sentence.id, label)
-
-
-def _key_points(matrix: Matrix, path: Path, folder: Folder) -> None:
-    if (sets := folder.file("keypoints.jsonl")) is not None:
-        for topic, point_set in read_key_point_sets(sets, Problems()).items():
-            matrix.words[topic] = point_set.query
-            for point in point_set.key_points:
-                matrix.item(topic, point.id, point.text)
-    for row in read_entailments(path, Problems()):
-        matrix.put(row.topic_id, row.run_id, row.key_point_id, row.label)
-
-
-def _questions(matrix: Matrix, path: Path, folder: Folder) -> None:
-    for row in read_answered(path, Problems()):
-        matrix.item(row.topic_id, row.question_id, row.question, row.importance or "")
-        matrix.put(row.topic_id, row.run_id, row.question_id, row.label)
-
-
-def _rubrics(matrix: Matrix, path: Path, folder: Folder) -> None:
-    """Criteria with a weight above 0: of the others it is well not to meet them."""
-    if (rubrics := folder.file("rubrics.jsonl")) is not None:
-        for topic, rubric in read_rubrics(rubrics, Problems()).items():
-            matrix.words[topic] = rubric.query
-            for one in rubric.criteria:
-                if one.weight > 0:
-                    matrix.item(topic, one.id, one.text)
-    for row in read_verdicts(path, Problems()):
-        if row.weight > 0:
-            matrix.put(row.topic_id, row.run_id, row.criterion_id, row.label)
-
-
-class _Kind(NamedTuple):
-    """What a program labels: its file, labels from worst to best, hits, and what reads them."""
-
-    file: str
-    labels: tuple[str, ...]
-    hits: tuple[str, ...]
-    fill: Callable[[Matrix, Path, Folder], None]
-    more: tuple[str, ...] = ()
-
-
-_KINDS = {
-    "nuggets": _Kind("assignments.jsonl", NUGGET_KIND.labels, ("support",), _nuggets),
-    "support": _Kind("support.jsonl", SUPPORT_KIND.labels, ("full",), _support, ("uncited", "gap")),
-    "keypoints": _Kind("entailments.jsonl", KEY_POINT_KIND.labels, ("yes",), _key_points),
-    "argue": _Kind("answered.jsonl", STANDING_LABELS, ("supported",), _questions),
-    "rubric": _Kind("verdicts.jsonl", CRITERION_KIND.labels, ("met",), _rubrics),
-}
 
 
 def _ratings(folder: Folder) -> Iterator[Matrix]:

@@ -62,6 +62,7 @@ class Argue(Program):
     name = "argue"
     judges = ("accepted_answer", "support")
     kind, judged, files = "argue", ANSWERED, (LISTS, ANSWERED, REPORTS)
+    matrix = "points"
     stages = (STAGE, "support")
     notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: []}
     meanings: ClassVar[Meanings] = {

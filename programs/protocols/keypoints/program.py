@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ....metrics import KEY_POINT_MEASURES, key_point_recall
+from ....metrics import KEY_POINT_MEASURES, Value, key_point_recall
 from ....records.key_points import (
     KEY_POINT_KIND,
     claim_sets,
@@ -23,7 +23,7 @@ from ....records.rows import Answer, KeyPoint
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..judged_items import JudgedItems, equal_items
-from ..pieces import KEY_POINT, FileLines, Piece, explanation, point_piece
+from ..pieces import KEY_POINT, Answers, FileLines, Piece, explanation, point_piece
 from ..points import check_questions, check_topics, leave_out, texts_of_points
 from ..program import CellTexts, Folder, Meanings, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
@@ -43,6 +43,7 @@ class KeyPoints(Program):
         *("entailment", "claim_extractor", "claim"),
     )
     kind, judged, files = "keypoints", ENTAILMENTS, (KEY_POINTS, ENTAILMENTS, CLAIMS)
+    matrix = "points"
     derived = ("rejected_keypoints.jsonl", "groups.jsonl")
     stages = ("entailments", "precision", "claims", "extract", "merge", "filter")
     notes: ClassVar[Mapping[str, Any]] = {UNMADE: [], LEFT_OUT: [], UNMADE_TOPICS: []}
@@ -110,17 +111,12 @@ class KeyPoints(Program):
         board.leave_open(measures, dict.fromkeys(folder.notes.get(UNMADE_TOPICS, ()), 0))
         board.leave_out(KEY_POINT_MEASURES, folder.notes.get(LEFT_OUT, ()))
 
-    def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
+    def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """KPR alone: the claims behind KPP and KPF are each judge's own, and so no common cells."""
-        topics = {cell[0] for cell in labels}
-        by_answer: dict[tuple[str, str], list[str | None]] = {}
-        for row in read_entailments(path, Problems()):
-            if row.topic_id in topics:
-                label = labels.get((row.topic_id, row.run_id, row.key_point_id))
-                by_answer.setdefault((row.run_id, row.topic_id), []).append(label)
-        for (run, topic), of_answer in by_answer.items():
-            board.add(run, topic, {"KPR": key_point_recall(of_answer)})
-        return True
+        return {
+            at: {"KPR": key_point_recall([one.label for one in pieces if one.unit == KEY_POINT])}
+            for at, pieces in answers.items()
+        }
 
     def items(self, folder: Folder) -> JudgedItems:
         """Each key point of an answer; where they could not be made, one that was not judged."""
@@ -138,16 +134,15 @@ class KeyPoints(Program):
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:
         """Each key point of an answer, and each of its claims."""
-        texts = {
-            (topic, point.id): point.text
-            for topic, points in key_point_sets(lines(KEY_POINTS)).items()
-            for point in points.key_points
-        }
+        sets = key_point_sets(lines(KEY_POINTS))
+        texts = {(topic, p.id): p.text for topic, of in sets.items() for p in of.key_points}
         for _, row in entailments_with_lines(lines(ENTAILMENTS)):
             name = row.key_point_id
             text, ids = texts.get((row.topic_id, name), ""), {"run_id": row.run_id}
             ids["key_points"] = name
-            yield point_piece(row, KEY_POINT, name, text, row.label, asked=ids, **explanation(row))
+            question = sets[row.topic_id].query if row.topic_id in sets else ""
+            more = {"asked": ids, "question": question, **explanation(row)}
+            yield point_piece(row, KEY_POINT, name, text, row.label, **more)
         for claim_set in claim_sets(lines(CLAIMS)):
             at, run = (
                 (claim_set.run_id, claim_set.topic_id, (), "claim"),

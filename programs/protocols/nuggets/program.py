@@ -37,7 +37,7 @@ from ..expected import (
     has_probabilities,
 )
 from ..judged_items import JudgedItems
-from ..pieces import NUGGET, FileLines, Piece, explanation, point_piece
+from ..pieces import NUGGET, Answers, FileLines, Piece, explanation, point_piece
 from ..points import Look, leave_out, looked_for
 from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
 from ..relevance import candidate_grades, check_candidates, makes_bank
@@ -65,6 +65,7 @@ class Nuggets(Program):
     name = "nuggets"
     judges = ("relevance", "nuggetizer", "importance", "assigner")
     kind, judged, files = "nuggets", ASSIGNMENTS, (BANKS, ASSIGNMENTS)
+    matrix = "points"
     derived = (HUNT, POOL)
     stages = ("assignments", "nuggets", "hunt", "start")
     notes: ClassVar[Mapping[str, Any]] = {
@@ -187,15 +188,17 @@ class Nuggets(Program):
         """See Program."""
         return {LEFT_OUT: [t for t in theirs.judged_topics() if t not in theirs.queries]}
 
-    def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
+    def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """See Program."""
-        topics = {cell[0] for cell in labels}
-        for row in read_assignments(path, Problems()):
-            if row.topic_id in topics:
-                cells = [(row.topic_id, row.run_id, one.nugget.id) for one in row.nuggets]
-                values = _values(row, [labels.get(cell) for cell in cells], None)
-                board.add(row.run_id, row.topic_id, values)
-        return True
+        return {
+            at: nugget_values(
+                [one.label for one in pieces],
+                [one.importance for one in pieces],
+                None,
+                [one.sub_narrative for one in pieces],
+            )
+            for at, pieces in answers.items()
+        }
 
     def items(self, folder: Folder) -> JudgedItems:
         """Each nugget of an answer; one without nuggets is one item that was not judged."""
@@ -213,6 +216,7 @@ class Nuggets(Program):
                     importance=nugget.importance and nugget.importance.value,
                     sub_narrative=nugget.sub_narrative,
                     asked={"run_id": row.run_id, "nuggets": nugget.id},
+                    question=row.query,
                     **explanation(assigned),
                 )
 

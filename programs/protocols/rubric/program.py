@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ....metrics.instruments.rubrics import RUBRIC_MEASURES
+from ....metrics.value import Value
 from ....records.instruments.rubrics import (
     Criterion,
     Rubric,
@@ -24,7 +25,7 @@ from ....records.tools.rubric_verdicts import CRITERION_KIND, read_verdicts, ver
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..judged_items import Collected, JudgedItems
-from ..pieces import CRITERION, FAULT, FileLines, Piece, explanation, point_piece
+from ..pieces import CRITERION, FAULT, Answers, FileLines, Piece, explanation, point_piece
 from ..points import check_questions, check_topics, leave_out, texts_of_points
 from ..program import CellTexts, Folder, Meanings, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
@@ -56,6 +57,7 @@ class RubricGrading(Program):
     name = "rubric"
     judges = ("rubric_writer", *GRADERS.values())
     kind, judged, files = "rubric", VERDICTS, (RUBRICS, VERDICTS)
+    matrix = "points"
     stages = (*STAGES.values(), "rubrics")
     notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: [], UNMADE_TOPICS: [], UNMADE: []}
     meanings: ClassVar[Meanings] = {
@@ -120,19 +122,11 @@ class RubricGrading(Program):
         board.leave_open(measures, dict.fromkeys(folder.notes.get(UNMADE_TOPICS, ()), 0))
         board.leave_out(MEASURES, folder.notes.get(LEFT_OUT, ()))
 
-    def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
+    def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """See Program."""
-        topics = {cell[0] for cell in labels}
-        cells = cells_of(read_verdicts(path, Problems()))
-        measures = RUBRIC_MEASURES if has_penalties(cells) else RUBRIC_MEASURES[:2]
-        for cell in cells:
-            if cell.topic_id in topics:
-                relabelled = RubricCell(cell.run_id, cell.topic_id)
-                for one in cell.verdicts:
-                    label = labels.get((one.topic_id, one.run_id, one.criterion_id))
-                    relabelled.verdicts.append(one.model_copy(update={"label": label}))
-                board.add(cell.run_id, cell.topic_id, relabelled.values(measures))
-        return True
+        cells = {at: RubricCell(*at, verdicts=pieces) for at, pieces in answers.items()}
+        measures = RUBRIC_MEASURES if has_penalties([*cells.values()]) else RUBRIC_MEASURES[:2]
+        return {at: cell.values(measures) for at, cell in cells.items()}
 
     def take(self, theirs: ToolFiles) -> None:
         """See Program: criteria of answers, the rubric of a topic that has none in a file."""
@@ -184,17 +178,15 @@ class RubricGrading(Program):
 
     def pieces(self, lines: FileLines) -> Iterator[Piece]:
         """Each criterion of an answer."""
-        texts = {
-            (topic, criterion.id): criterion.text
-            for topic, rubric in rubrics_of(lines(RUBRICS), linted=False).items()
-            for criterion in rubric.criteria
-        }
+        rubrics = rubrics_of(lines(RUBRICS), linted=False)
+        texts = {(topic, c.id): c.text for topic, of in rubrics.items() for c in of.criteria}
         for _, row in verdicts_with_lines(lines(VERDICTS)):
             name, unit = row.criterion_id, CRITERION if row.weight > 0 else FAULT
             yield point_piece(
                 *(row, unit, name, texts.get((row.topic_id, name), ""), row.label),
                 asked={"run_id": row.run_id, "criteria": name},
                 weight=row.weight,
+                question=rubrics[row.topic_id].query if row.topic_id in rubrics else "",
                 **explanation(row),
             )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from ....metrics.expected import SUFFIX
 from ....metrics.gains import expected_gain
@@ -16,7 +17,6 @@ from ....metrics.instruments.rubrics import (
     weighted_rubric,
 )
 from ....metrics.value import Value
-from ....records.instruments.rubrics import CriterionVerdict
 
 EXPECTED = "rubric" + SUFFIX
 MEASURES = (*RUBRIC_MEASURES, EXPECTED)
@@ -31,7 +31,9 @@ class RubricCell:
 
     run_id: str
     topic_id: str
-    verdicts: list[CriterionVerdict] = field(default_factory=list)
+    verdicts: list[Any] = field(
+        default_factory=list
+    )  # rows or pieces: label, weight, probabilities
 
     def values(self, measures: Sequence[str]) -> dict[str, Value]:
         """These measures.
@@ -47,7 +49,7 @@ class RubricCell:
         return {name: scores.get(name, scores["rubric"]) for name in measures}
 
 
-def cells_of(verdicts: Iterable[CriterionVerdict]) -> list[RubricCell]:
+def cells_of(verdicts: Iterable[Any]) -> list[RubricCell]:
     """The verdicts by answer, in the order of their first ones."""
     cells: dict[tuple[str, str], RubricCell] = {}
     for verdict in verdicts:
@@ -68,7 +70,7 @@ def has_penalties(cells: Sequence[RubricCell]) -> bool:
     return any(verdict.weight < 0 for cell in cells for verdict in cell.verdicts)
 
 
-def _expected(verdict: CriterionVerdict) -> float | None:
+def _expected(verdict: Any) -> float | None:
     gain = expected_gain(verdict.probabilities or {}, CRITERION_GAINS)
     if gain is None and verdict.label is not None:
         gain = CRITERION_GAINS[verdict.label]
