@@ -113,7 +113,7 @@ def score(
             measures=printed.names,
             sort=printed.sort,
             named=named,
-            has_standings=not where,
+            has_tables=not where,
         )
     else:
         from ..programs.analysis.slices import slicer

@@ -11,11 +11,11 @@ from typing import Any
 
 from ..evaluation.sources import Source, opened
 from ..metrics import count_words
+from ..plugins.trec.arena.standings import FILE as BATTLES
+from ..plugins.trec.arena.standings import STRENGTH
 from ..programs.analysis.answers.texts import AnswerTexts
 from ..programs.engine.folders.inputs import inputs_of
 from ..programs.inputs.collection import load_collection
-from ..programs.protocols.arena.standings import FILE as BATTLES
-from ..programs.protocols.arena.standings import STRENGTH
 from ..programs.protocols.judged_items import ALL
 from ..programs.protocols.nuggets.program import ASSIGNMENTS
 from ..programs.protocols.relevance import FILE as RELEVANCE

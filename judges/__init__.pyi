@@ -4,7 +4,6 @@ from .assigner import NuggetAssigner as NuggetAssigner
 from .cascade.cascade import Cascade as Cascade
 from .cascade.files import CascadeFile as CascadeFile, read_cascade_file as read_cascade_file
 from .claim import ClaimJudge as ClaimJudge
-from .comparing.battle import BattleJudge as BattleJudge
 from .comparing.listwise import ListwiseRanker as ListwiseRanker, Order as Order
 from .comparing.setwise import SetwiseRanker as SetwiseRanker
 from .contradiction import ContradictionJudge as ContradictionJudge

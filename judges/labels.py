@@ -71,15 +71,6 @@ class Contradiction(Label):
     )
 
 
-class Preference(Label):
-    """Which of two answers serves the user better."""
-
-    A = "a", "answer A helps the user, and is better by a difference that would matter to the user"
-    B = "b", "answer B helps the user, and is better by a difference that would matter to the user"
-    TIE = "tie", "both answers help the user, and no difference between them would matter"
-    BOTH_BAD = "both_bad", "neither answer helps the user"
-
-
 class PointUse(Label):
     """Whether a key point helps to answer a question (arXiv:2410.23000)."""
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ..records.reading.problems import InputError
 
-GROUP = "nuggetjudge.judges"  # of entry points: NAME = "module:Class"
+GROUP = "nuggetjudge.judges"  # of entry points: NAME = "module:Class", or a Kind
 
 
 class Kind(NamedTuple):
@@ -91,7 +91,6 @@ BUILT_IN = {
     "question_decomposer": _ours("makers.question_decomposer:QuestionDecomposer"),
     "nugget_proposer": _ours("makers.nugget_proposer:NuggetProposer"),
     "gap_writer": _ours("makers.gap_writer:GapWriter"),
-    "battle": _ours("comparing.battle:BattleJudge", labels_items=True),
     "listwise": _ours("comparing.listwise:ListwiseRanker"),
     "setwise": _ours("comparing.setwise:SetwiseRanker"),
     "rankllm": Kind(""),
@@ -114,7 +113,8 @@ BUILT_IN = {
 def kind_of(name: str) -> Kind | None:
     """A judge by its name; None if there is none.
 
-    That of another package is imported, since its class says what it is.
+    That of another package is imported, since its class says what it is; or a Kind that it names
+    in the place of its class, which needs no DSPy.
 
     Raises: InputError if that is no judge, or cannot be imported.
     """
@@ -130,6 +130,8 @@ def kind_of(name: str) -> Kind | None:
         except Exception as error:  # another package's code may raise anything
             what = f"cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())})"
             raise InputError(f"judge {name}: {entry.value} {what}") from error
+        if isinstance(loaded, Kind):
+            return loaded
         if not isinstance(loaded, type) or not issubclass(loaded, Judge):
             raise InputError(f"judge {name}: {entry.value} is no class of judges")
         labels_items = issubclass(loaded, ItemJudge)

@@ -18,7 +18,7 @@ from ..records.writing import NewFile, remove, rename
 from .answers.texts import LeftOut, Wanted, pack_text, packed_texts
 from .bundle import bundle
 from .runs.cells import packed_cells
-from .sections import SECTIONS
+from .sections import sections
 from .source import Source
 from .written import json_text
 
@@ -42,7 +42,7 @@ def write_report(source: Source, out: Path, wanted: Wanted | None = None) -> Non
         holds something else than a page, such as scores or labels, which stays.
     """
     _check_replaceable(out)
-    data_of = {one.id: data for one in SECTIONS if (data := one.data(source)) is not None}
+    data_of = {one.id: data for one in sections() if (data := one.data(source)) is not None}
     head = _head(source, data_of)
     texts = _texts(source, out, wanted or Wanted()) if "answer" in data_of else ()
     _write(out, page(head, data_of, texts))
@@ -60,8 +60,8 @@ def page(
         found: data by section.
         texts: islands that stand behind the script: the page is drawn before they are read.
     """
-    sections = [one for one in SECTIONS if one.id in data_of]
-    script = bundle([*((one.id, one.script) for one in sections), ("page", _WEB / "page.js")])
+    drawn = [one for one in sections() if one.id in data_of]
+    script = bundle([*((one.id, one.script) for one in drawn), ("page", _WEB / "page.js")])
     script += "\nmodules.page.start(modules);\n})();"
     style = "\n".join((_WEB / f"styles/{name}.css").read_text(encoding="utf-8") for name in _STYLES)
     yield f"""<!doctype html>
@@ -83,8 +83,7 @@ The same numbers are in the results folders; <code>judge score</code> prints the
 <div class="live" role="status"></div>
 """
     navigation = [
-        {"id": one.id, "title": one.title, "count": data_of[one.id].get("count")}
-        for one in sections
+        {"id": one.id, "title": one.title, "count": data_of[one.id].get("count")} for one in drawn
     ]
     shared = {name: value for name, value in head.items() if name != "cells"}
     yield island("head", {**shared, "sections": navigation})

@@ -5,10 +5,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
 from .source import Source
+
+GROUP = "nuggetjudge.report_sections"  # of entry points: NAME = "module:SECTION", a Section
 
 
 @dataclass(frozen=True)
@@ -22,10 +25,14 @@ class Section:
             section means nothing for these results and is left out. With `count` the navigation
             shows a number.
         title: in the navigation, and above it.
+        package: the one that `home` is in. after: the id of the section that it follows, of one of
+            another package; "": the last.
     """
 
     home: str
     title: str
+    package: str = __name__.rpartition(".")[0]
+    after: str = ""
 
     @property
     def id(self) -> str:
@@ -35,20 +42,20 @@ class Section:
     @property
     def script(self) -> Path:
         """What draws it."""
-        return Path(__file__).parent / f"{self.home}.js"
+        package = importlib.import_module(self.package)
+        return Path(package.__path__[0]) / f"{self.home}.js"
 
     def data(self, source: Source) -> Mapping[str, Any] | None:
         """See `home`."""
-        module = importlib.import_module(f".{self.home.replace('/', '.')}", __package__)
+        module = importlib.import_module(f".{self.home.replace('/', '.')}", self.package)
         section_data: Mapping[str, Any] | None = module.data(source)
         return section_data
 
 
-SECTIONS = (
+_OWN = (
     Section("overall/summary", "Summary"),
     Section("runs/leaderboard", "Leaderboard"),
     Section("runs/pairs", "Two runs"),
-    Section("runs/arena", "Battles"),
     Section("runs/length", "Score and length"),
     Section("runs/topics", "Topics"),
     Section("runs/profile", "One run"),
@@ -63,3 +70,16 @@ SECTIONS = (
     Section("overall/cost", "Cost"),
     Section("overall/method", "Method"),
 )
+
+
+def sections() -> list[Section]:
+    """All sections in their order, those of other packages where they want to stand.
+
+    Raises: ImportError, AttributeError for one of another package that cannot be loaded.
+    """
+    every = list(_OWN)
+    for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+        section: Section = entry.load()
+        ids = [one.id for one in every]
+        every.insert(ids.index(section.after) + 1 if section.after in ids else len(ids), section)
+    return every

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from of_plugins import of_plugins
+
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine import session
 from nuggetjudge.programs.engine.stage import Ask, Item, Work
@@ -35,7 +37,6 @@ LABELS = {
     "precision": ("no", "yes"),
     "items": ("none", "partial", "full"),
     "argue": ("no", "no", "yes"),
-    "battles": ("a", "b", "tie", "both_bad"),
 }
 Lost = Callable[[str, Item], bool]  # of a stage and an item
 
@@ -181,9 +182,8 @@ SETTINGS: dict[str, dict[str, Any]] = {
     },
     "rubric": {"program": ["rubric"], **ANSWERS, "data.documents": "documents.jsonl"},
     "items": {"program": ["items"], "data.items": "items.jsonl", "items.judge": "support"},
-    "arena": {"program": ["arena"], "data.runs": "answers.jsonl", "arena.battles": 9},
     "closed loop": {
-        "program": ["nuggets", "support", "coverage", "keypoints", "arena"],
+        "program": ["nuggets", "support", "coverage", "keypoints"],
         **{name: value for name, value in CANDIDATES.items() if name != "data.runs"},
         "data.reference": "reports.jsonl",
         "data.documents": "documents.jsonl",
@@ -192,6 +192,9 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "generate": {"k": 3},
     },
 }
+for each in of_plugins("losing_cases.py"):
+    SETTINGS |= each.SETTINGS
+    LABELS |= each.LABELS
 
 
 @contextmanager

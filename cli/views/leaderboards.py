@@ -12,7 +12,6 @@ from ...views.printing import Format, print_view
 from ...views.table import Cell, Column, Kind, Row, Sides, Table, View
 from ..options import AsJson, choose_format
 from ..tables import write_rows
-from .arena import standings_tables
 
 if TYPE_CHECKING:
     from ...programs.analysis.leaderboards import Leaderboard
@@ -57,14 +56,14 @@ def print_leaderboards(
     measures: Sequence[str] = (),
     sort: str | None = None,
     named: Path | None = None,
-    has_standings: bool = True,
+    has_tables: bool = True,
 ) -> None:
     """Print scores: a leaderboard of each program, or every row as JSON.
 
     Args:
         measures: to show, or `ALL`; by default those that the window has room for.
         named: how the user named `path`, for the line on how to look further; None: the same.
-        has_standings: whether those of battles are printed above.
+        has_tables: whether those that programs make are printed above.
 
     Raises: InputError for a measure that is not there.
     """
@@ -86,11 +85,13 @@ def print_leaderboards(
         return
     from ...programs.analysis.tables.leaderboards import leaderboard_table, name_judges
     from ...programs.engine.folders.independence import dependence_of
+    from ...programs.protocols.table import programs
     from ...programs.scoring.result import Result
 
     is_folder, is_shown = path.is_dir(), format is Format.TABLE
     judges = name_judges(Result(path).judged_by) if is_folder else ""
-    tables = standings_tables(path) if has_standings and is_shown else []
+    makers = programs() if has_tables and is_shown else ()
+    tables = [table for one in makers for table in one.tables(path)]
     tables += [
         leaderboard_table(board, judges, has_all=has_all, names_left_out=not is_shown)
         for board in boards

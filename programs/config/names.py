@@ -27,7 +27,6 @@ BUILT_IN = {
     "coverage": f"{_HOME}.coverage.program:Coverage",
     "keypoints": f"{_HOME}.keypoints.program:KeyPoints",
     "rubric": f"{_HOME}.rubric.program:RubricGrading",
-    "arena": f"{_HOME}.arena.program:Arena",
     "items": f"{_HOME}.items:Items",
 }
 

@@ -131,7 +131,9 @@ def config_before(data: dict[str, Any]) -> Config:
 
     Raises: pydantic's ValidationError.
     """
-    return Config.model_validate(in_new_words(data))
+    known = Config.model_fields.keys()  # others are of programs that are not installed here
+    data = in_new_words(data)
+    return Config.model_validate({name: value for name, value in data.items() if name in known})
 
 
 def _put(data: dict[str, Any], name: str, value: Any) -> None:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, create_model, model_validator
 
 from ...backends.config import BatchConfig, ModelConfig
 from ...judges.table import BUILT_IN, kind_of
 from ...records.reading.settings import InputPath, InputPattern, beside
-from .arena_section import ArenaConfig
-from .base import Flag, Section, Whole
+from .base import Flag, S, Section, Whole, installed_sections
 from .cascades import answering, check_cascade
 from .hunt_sections import HuntConfig, QuestionsConfig
 from .judge_section import JudgeConfig
@@ -32,7 +31,6 @@ from .steps import AnyStep
 
 __all__ = [
     "NAME_BYTES",
-    "ArenaConfig",
     "ArgueConfig",
     "Config",
     "CoverageConfig",
@@ -279,7 +277,7 @@ class RunSection(Section):
     worker_gpus: float = Field(default=0.0, ge=0, description="GPUs that a Ray worker takes")
 
 
-class Config(Section):
+class _Config(Section):
     """A whole config file."""
 
     program: Annotated[tuple[ProgramName, ...], BeforeValidator(_as_list)] = Field(
@@ -301,7 +299,6 @@ class Config(Section):
     coverage: CoverageConfig = CoverageConfig()
     keypoints: KeyPointsConfig = KeyPointsConfig()
     rubric: RubricConfig = RubricConfig()
-    arena: ArenaConfig = ArenaConfig()
     long2rag: Long2RagConfig = Long2RagConfig()
     retrieve: Pipeline = Field(default=(), description="steps that find contexts")
     pipelines: dict[str, Pipeline] = Field(
@@ -364,6 +361,10 @@ class Config(Section):
         after = getattr(self, section).model_copy(update=settings)
         return self.model_copy(update={section: after})
 
+    def section(self, kind: type[S]) -> S:
+        """The section that a program of another package brings, by its class."""
+        return next(value for value in dict(self).values() if isinstance(value, kind))
+
     def with_steps(self, change: Callable[[Sequence[AnyStep]], tuple[AnyStep, ...]]) -> Config:
         """The same with each of its pipelines changed."""
         of_name = {name: change(steps) for name, steps in self.pipelines.items()}
@@ -387,3 +388,15 @@ class Config(Section):
         return section.model_copy(
             update={n: True for n, value in explains.items() if value is None}
         )
+
+
+if TYPE_CHECKING:
+    Config = _Config
+else:
+    Config = create_model(
+        "Config",
+        __base__=_Config,
+        __module__=__name__,
+        __doc__=_Config.__doc__,
+        **{name: (kind, kind()) for name, kind in installed_sections().items()},
+    )

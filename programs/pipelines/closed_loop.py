@@ -7,10 +7,10 @@ from ...records.reading.problems import InputError
 from ...records.writing import check_no_link
 from ..config.sections import Config
 from ..engine.panel import Panel
+from ..protocols.table import chosen
 from .generate import answers_file, generate
 from .retrieve import retrieve
 
-ANSWERED = {"nuggets", "support", "keypoints", "rubric", "arena"}  # programs that judge answers
 AGAIN = (
     "run it again to ask for them; add --set run.cache=false to ask anew for what is in the "
     "reply cache, or raise run.allow_missing"
@@ -48,7 +48,8 @@ def closed_loop(
         rerankers are missing than may be, since judges would take the order that was kept for
         theirs.
     """
-    if ANSWERED & set(config.program) and not (config.data.runs or makes_answers(config)):
+    judges_answers = any(one.judges_answers for one in chosen(config.program))
+    if judges_answers and not (config.data.runs or makes_answers(config)):
         raise InputError("no answers: a section generate: has them written from the contexts")
     for name in (CONTEXTS, GENERATED):
         check_no_link(config.run.out / name)

@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from ...metrics.expected import SUFFIX
-from .program import Meaning
+from .measure_values import Meaning
+from .measure_values import is_of_answered as _is_of_answered
 from .table import programs
+
+
+def is_of_answered(measure: str) -> bool:
+    """Whether a run that did not answer a topic has no value there, and not 0."""
+    programs()  # which say so of their measures
+    return _is_of_answered(measure)
 
 
 def meaning(measure: str) -> Meaning:
@@ -16,7 +23,8 @@ def meaning(measure: str) -> Meaning:
             return about._replace(text=f"{about.text[:-1]}, of the first {cut}.") if cut else about
     if name.endswith(SUFFIX):
         about = meaning(name.removesuffix(SUFFIX))
-        return about._replace(text=f"{about.text[:-1]}, by the judge's probabilities.")
+        text = f"{about.text[:-1]}, by the judge's probabilities."
+        return about._replace(text=text, says="")
     if name.startswith("share_"):
         label = name.removeprefix("share_")
         return Meaning(f"Share of the items that are labelled {label}.", False, False)

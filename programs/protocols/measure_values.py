@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...metrics import Value, mean_over_topics
 from ...metrics.alpha_ndcg import MOST
@@ -14,17 +15,45 @@ LENGTH = "length"  # words
 OVER_LENGTH = "over_length"  # whether a report is longer than allowed
 # Means over the topics that a run answered: an answer that is not there is not short and claims
 # nothing wrong, nor is a context that is not there without repetition.
-# Of battles a run may have none on a topic, by design; one that it gave no answer to it loses.
-OF_BATTLES = ("win_rate", "battle_ties", "battle_splits")
-_OF_ANSWERED = (LENGTH, OVER_LENGTH, "redundancy", "KPP", *OUTCOMES, *OF_BATTLES)
+_OF_ANSWERED = {LENGTH, OVER_LENGTH, "redundancy", "KPP", *OUTCOMES}
 # What those measures can be that are no shares, without their @k.
-_RANGES: Mapping[str, Range] = {
+_RANGES: dict[str, Range] = {
     "alpha_ndcg": (0.0, MOST),
-    **dict.fromkeys(("strength", "elo")),
     "rubric_unclipped": None,  # penalties have no end
     **dict.fromkeys((LENGTH, "density", "report_density", "alpha_ndcg_required")),
 }
 _ROUNDING = 1e-9
+
+
+class Meaning(NamedTuple):
+    """What a measure says, and what its values can be.
+
+    Attributes:
+        is_less_better: less of it is better. is_quality: False: neither more nor less is.
+        says: what a share says of a run, such as "states {} of the vital facts"; "": no words.
+        unit: of what is no share and has no bounds, shown as whole numbers: "points".
+        is_of_answered: the mean of a run is over the topics that it has values of; otherwise one
+            that it did not answer counts 0.
+    """
+
+    text: str
+    is_less_better: bool = False
+    is_quality: bool = True
+    says: str = ""
+    unit: str = ""
+    is_of_answered: bool = False
+
+
+Meanings = Mapping[str, Meaning | str]  # by measure; a text alone: more of it is better
+
+
+def declare(meanings: Meanings) -> None:
+    """Go by what a program says of its measures; each does so as its class is made."""
+    for name, about in meanings.items():
+        if isinstance(about, Meaning) and about.unit:
+            _RANGES[name] = None
+        if isinstance(about, Meaning) and about.is_of_answered:
+            _OF_ANSWERED.add(name)
 
 
 @dataclass(frozen=True)

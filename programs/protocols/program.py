@@ -8,7 +8,7 @@ from collections.abc import Collection as Names
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...metrics.value import Value
 from ...records.labels.cells import Cell
@@ -16,6 +16,7 @@ from ...records.labels.declared import find_kind
 from ...records.labels.kinds import FileKind
 from ...records.reading.fields import Where, read_lines
 from ...records.reading.problems import InputError, Problems
+from ...views.table import Table
 from ..config.names import JudgeName
 from ..config.sections import Config
 from ..engine.manifest import data_of, read_manifest
@@ -23,6 +24,7 @@ from ..engine.results import Results
 from ..inputs.collection import Collection, load_collection
 from .item_scores import ItemScale
 from .judged_items import JudgedItems
+from .measure_values import Meaning, Meanings, declare
 from .pieces import Answers, FileLines, Piece, by_answer, plain_pieces
 from .scoreboard import Scoreboard
 from .tool_files import ToolFiles
@@ -32,6 +34,17 @@ if TYPE_CHECKING:
     from ..config.steps import AnyStep
     from ..engine.panel import Panel
     from ..engine.session import Session
+
+__all__ = [
+    "CellTexts",
+    "Folder",
+    "Meaning",
+    "Meanings",
+    "Program",
+    "Run",
+    "Texts",
+    "need_answers",
+]
 
 Texts = dict[str, str]
 CellTexts = Iterator[tuple[Cell, Texts]]
@@ -149,20 +162,6 @@ class Folder:
         return path
 
 
-class Meaning(NamedTuple):
-    """What a measure says.
-
-    `is_quality`: False where neither more nor less is better; `is_less_better`: less is.
-    """
-
-    text: str
-    is_less_better: bool = False
-    is_quality: bool = True
-
-
-Meanings = Mapping[str, Meaning | str]  # by measure; a text alone: more of it is better
-
-
 class Program(ABC):
     """One evaluation. A subclass is all there is to add for another one.
 
@@ -184,6 +183,7 @@ class Program(ABC):
         of_points: the measures that mean nothing on those.
         matrix: how the report draws its labels: of points, which all answers to a topic are
             compared with, by run; of the sentences of each answer; "": not at all.
+        judges_answers: whether what it judges is written by systems.
     """
 
     name: ClassVar[str]
@@ -204,6 +204,11 @@ class Program(ABC):
     without: ClassVar[str] = ""
     of_points: ClassVar[tuple[str, ...]] = ()
     matrix: ClassVar[Literal["points", "sentences", ""]] = ""
+    judges_answers: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        super().__init_subclass__(**how)
+        declare(cls.meanings)
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
         """The judges that a run with this config may ask."""
@@ -271,6 +276,10 @@ class Program(ABC):
     def values(self, answers: Answers) -> Mapping[tuple[str, str], dict[str, Value]] | None:
         """What answers score by the labels of their pieces; None: it cannot tell."""
         return None
+
+    def tables(self, path: Path) -> Sequence[Table]:
+        """Tables that stand above the leaderboards of a results folder, or of a file of its own."""
+        return ()
 
     def left_out(self, measure: str, folder: Folder) -> Names[str]:
         """The topics on which one of its measures means nothing for any run."""

@@ -26,7 +26,7 @@ from ..engine.manifest import read_manifest
 from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection, load_collection
 from .item_scores import MEAN_GAIN, ItemScale
-from .program import CellTexts, Folder, Meanings, Program, Run, Texts
+from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts
 from .ranking import RANKING_MEASURES, ranking_rows
 from .scoreboard import Scoreboard
 from .tool_files import ToolFiles
@@ -51,7 +51,10 @@ class Relevance(Program):
     reads = ("question", "title", "passage")
     takes = "relevance"
     meanings: ClassVar[Meanings] = {
-        "nDCG": "How early the well graded passages come, compared with their best order.",
+        "nDCG": Meaning(
+            "How early the well graded passages come, compared with their best order.",
+            says="reaches {} of the best possible nDCG",
+        ),
         "P(rel=2)": "Share of the passages above the cut that are graded 2 or better.",
         "AP(rel=2)": "Average precision, where grades of 2 or better are relevant.",
     }

@@ -30,7 +30,7 @@ from ..inputs.collection import Collection, load_collection
 from .expected import expected_support_values, has_probabilities
 from .judged_items import Collected, JudgedItems
 from .pieces import Answers, FileLines, Piece, explanation
-from .program import CellTexts, Folder, Meanings, Program, Run, need_answers
+from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
 from .scoreboard import Scoreboard
 from .tool_files import NO_REASON, ToolFiles
 
@@ -52,11 +52,15 @@ class Support(Program):
     """
 
     name = "support"
+    judges_answers = True
     judges = ("support",)
     kind, judged, files = "support", FILE, (FILE,)
     matrix = "sentences"
     meanings: ClassVar[Meanings] = {
-        "support_precision": "Mean support of the cited sentences, each by its first citation.",
+        "support_precision": Meaning(
+            "Mean support of the cited sentences, each by its first citation.",
+            says="gets {} of full support from its citations",
+        ),
         "support_recall": "Mean support of all sentences; one without a citation scores 0.",
         "support_precision_all": "As support_precision, averaged over all citations of a sentence.",
         "support_recall_all": "As support_recall, averaged over all citations of a sentence.",

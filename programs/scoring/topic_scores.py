@@ -15,7 +15,7 @@ from ...records.rows import ScoreRow
 from ...records.scores import read_scores
 from ..inputs.coverage import ORACLES
 from ..protocols.coverage.scores import COVERAGE_MEASURES
-from ..protocols.measure_values import is_of_answered
+from ..protocols.glossary import is_of_answered
 from ..protocols.program import Folder, Program
 from ..protocols.table import chosen
 from .result import Result

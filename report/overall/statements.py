@@ -13,19 +13,6 @@ from ...views.terminal import cut_names
 from ..runs.leaderboard import find_leaders, main_measure, rank_runs
 from ..source import Source
 
-# By task its first measure, without cut-off, and what a score says of a run; {} is the share.
-_MEANINGS = {
-    "V_strict": "states {} of the vital facts",  # nuggets
-    "support_precision": "gets {} of full support from its citations",  # support
-    "cited_ok": "supports {} of its sentences by their citations",  # evidence
-    "question_coverage_supported": "answers {} of the questions with citations that support it",
-    "coverage": "retrieves answers to {} of the sub-questions",
-    "report_coverage": "answers {} of the sub-questions",
-    "KPR": "states {} of the key points",  # keypoints
-    "rubric": "earns {} of the points of its rubrics",
-    "nDCG": "reaches {} of the best possible nDCG",  # relevance
-    "win_rate": "wins {} of its battles",  # arena
-}
 _MOST_NAMED = 3  # runs that share the highest score
 _LONGEST_NAME = 60
 NOTHING = "No run has a score yet"
@@ -94,7 +81,7 @@ def _state_of_folders(
     if len(set(leaders)) > 1:
         each = [f"{_short(run)} ({folder})" for run, folder in zip(leaders, folders, strict=True)]
         return f"The results disagree on the best run: {listed(each)}."
-    phrase = _MEANINGS.get(_base(measure), f"scores {measure} {{}}")
+    phrase = meaning(measure).says or f"scores {measure} {{}}"
     texts = [_share(measure, value) or format_short_share(value) for value in values]
     each = [f"{text} ({folder})" for text, folder in zip(texts, folders, strict=True)]
     what = phrase.format(listed(each))
@@ -114,7 +101,7 @@ def _explain(measure: str, value: float) -> str:
     share = _share(measure, value)
     if share is None:
         return f"scores {_number(measure, value)}"
-    return _MEANINGS[_base(measure)].format(share)
+    return meaning(measure).says.format(share)
 
 
 def _number(measure: str, value: float) -> str:
@@ -123,7 +110,7 @@ def _number(measure: str, value: float) -> str:
 
 def _share(measure: str, value: float = 0.0) -> str | None:
     """A share in percent, never 0% or 100% of what is more or less; None: not one in words."""
-    if _base(measure) not in _MEANINGS:
+    if not meaning(measure).says:
         return None
     text = f"{value:.0%}"
     return f"{value:.1%}" if text in ("0%", "100%") and value not in (0, 1) else text

@@ -58,7 +58,6 @@ def items_of(inputs):
         (["support"], judges.SupportJudge, {"sentence": S, "passage": P, "title": "Ice"}),
         (["relevance"], judges.RelevanceJudge, {"question": Q, "passage": P}),
         (["answerability"], judges.AnswerabilityGrader, {"question": Q, "context": P}),
-        (["battle"], judges.BattleJudge, {"question": Q, "answer_a": S, "answer_b": P}),
         (["nuggetizer"], judges.Nuggetizer, {"question": Q, "passages": [P, S]}),
         (["answer_writer"], AnswerWriter, {"question": Q, "passages": {"p1": P, "p2": S}}),
         (["keypoint_merger"], judges.KeyPointMerger, {"question": Q, "texts": [P, S, Q]}),

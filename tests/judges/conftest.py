@@ -2,16 +2,17 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from dataclasses import field as of_class
 from functools import partial
 from typing import Any
 
 import pytest
 from mock_server import MockServer, input_of
+from of_plugins import of_plugins
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import (
     AnswerabilityGrader,
-    BattleJudge,
     BinaryCriterionJudge,
     ClaimExtractor,
     ClaimJudge,
@@ -81,9 +82,11 @@ class Case:
     asked: Mapping[str, Any]
     field: str
     predictor: str
+    given: Mapping[str, Any] = of_class(default_factory=dict)  # more, of the approved prompt
+    settings: tuple[str, ...] = ()  # inputs that bind the judge, as no data does
 
 
-CASES = (
+_OWN = (
     Case(
         "nuggetizer", Nuggetizer, {"question": QUESTION, "passages": PASSAGES}, "nuggets", "update"
     ),
@@ -170,20 +173,6 @@ CASES = (
         {"report": " ".join(PASSAGES), "n": 2},
         "questions",
         "write",
-    ),
-    Case(
-        "battle_judge",
-        BattleJudge,
-        {"question": QUESTION, "answer_a": ANSWER, "answer_b": SENTENCE},
-        "verdict",
-        "judge",
-    ),
-    Case(
-        "battle_judge_criteria",
-        BattleJudge,
-        {"question": QUESTION, "criteria": "For a child.", "answer_a": "", "answer_b": SENTENCE},
-        "verdict",
-        "judge",
     ),
     Case("request_writer", RequestWriter, {"report": " ".join(PASSAGES)}, "request", "compose"),
     Case(
@@ -327,6 +316,11 @@ CASES = (
         "write",
     ),
 )
+PLUGINS = of_plugins("prompt_cases.py")
+CASES = (
+    *_OWN,
+    *(one for plugin in PLUGINS for one in plugin.cases(Case, QUESTION, ANSWER, SENTENCE)),
+)
 
 
 # One of each way to ask and to answer: a label; windows of labels, one after the other or all at
@@ -334,7 +328,7 @@ CASES = (
 # citations; a predictor by the input.
 KINDS = {
     *("support_judge", "nugget_assigner", "nugget_importance", "keypoint_filter", "nuggetizer"),
-    *("decontextualizer", "keypoint_extractor", "battle_judge_criteria", "listwise_ranker"),
+    *("decontextualizer", "keypoint_extractor", "listwise_ranker"),
     *("answer_writer", "question_evolver"),
 }
 
@@ -374,6 +368,9 @@ def model(twin_server: MockServer) -> ModelConfig:
 def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
     asked = input_of(body)
     system = body["messages"][0]["content"]
+    for plugin in PLUGINS:
+        if (twin := plugin.twin_of(system, asked)) is not None:
+            return twin(asked)
     if '"unambiguous"' in system:
         return lexical_questions.score_question(asked)
     if '"subquestions"' in system:
@@ -382,8 +379,6 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         return lexical_hunting.propose_nuggets(asked)
     if "facets" in asked:
         return lexical_hunting.write_gap_queries(asked)
-    if "answer_a" in asked:
-        return lexical_ranking.judge_battle(asked)
     if '"queries"' in system:
         return lexical_contradiction.write_queries(asked)
     if "answers" in asked:

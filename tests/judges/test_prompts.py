@@ -66,15 +66,13 @@ def rendered(case):
         given |= {"facets": {"1": "wind", "2": HOSTILE}, "nuggets": [HOSTILE], "tried": [HOSTILE]}
     if case.name.startswith("narrative"):
         given |= {"sub_narratives": HOSTILE, "sub_narrative": HOSTILE, "title": HOSTILE}
-    if case.name.startswith("battle_judge"):
-        given |= {"answer_a": "Wind moves a deck.", "answer_b": HOSTILE}
-        given["criteria"] = HOSTILE if case.name.endswith("_criteria") else ""
     if case.name == "claim_judge":
         given |= {"key_points": f"1. wind moves a deck\n2. {HOSTILE}"}
     if case.name == "accepted_answer_judge":
         given["answers"] = {"1": "question: who? | accepted answer: wind", "2": HOSTILE}
     if case.name.endswith("_title"):
         given["title"] = HOSTILE
+    given |= case.given
     inputs = {name: given[name] for name in prompt.input_names if name in given}
     parts = [f"=== {m['role']}\n{m['content']}\n" for m in prompt.messages(inputs)]
     schema = json.dumps(prompt.schema(prompt.shape(inputs)), indent=1, ensure_ascii=False)
@@ -82,11 +80,14 @@ def rendered(case):
 
 
 def test_the_rendered_prompt_is_the_approved_one(case):
-    home = type(case.make("lexical")).__module__.split(".")[2:-1]  # its folder in judges/
-    path = GOLDEN.joinpath(*home, f"{case.name}.{case.predictor}.txt")
+    *home, _ = type(case.make("lexical")).__module__.split(".")[1:]  # its folder
+    folder = GOLDEN.joinpath(*home[1:])
+    if home[0] == "plugins":
+        folder = ROOT.joinpath("tests", *home[:2], "prompts", *home[2:])
+    path = folder / f"{case.name}.{case.predictor}.txt"
     text = rendered(case)
     if os.environ.get("NUGGETJUDGE_APPROVE"):
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(text, encoding="utf-8")
         pytest.skip(f"{path.name} written; read the difference before you commit it")
     approved = path.read_text(encoding="utf-8") if path.exists() else ""
@@ -100,7 +101,8 @@ def test_every_judge_has_an_approved_prompt_and_every_file_a_judge(cases):
     """A new judge is not sent to a model before somebody has read what it asks."""
     sent = {f"{case.name}.{case.predictor}.txt" for case in cases}
     explaining = {f"{name.partition('.')[0]}_explaining.{name.partition('.')[2]}" for name in sent}
-    approved = {path.name for path in GOLDEN.rglob("*.txt")}
+    folders = (GOLDEN, ROOT / "tests" / "plugins")
+    approved = {path.name for folder in folders for path in folder.rglob("*_*.*.txt")}
     assert approved - explaining == sent
     asked = {type(case.make("lexical")) for case in cases}
     left = {name for name, kind in BUILT_IN.items() if kind.home and kind.load() not in asked}
@@ -156,7 +158,7 @@ def test_no_reply_may_hold_a_text_or_a_list_without_an_end(case):
 
 
 BINDING = {"limit", "wanted", "words", "citations", "faults"}
-BINDING |= {"criteria of a battle", "domain", "category"}
+BINDING |= {"domain", "category"}
 
 
 def test_a_prompt_is_a_task_and_a_list_of_rules_with_a_meaning_for_each_label(case):
@@ -170,10 +172,9 @@ def test_a_prompt_is_a_task_and_a_list_of_rules_with_a_meaning_for_each_label(ca
     for field in signature.fields.values():
         assert len(field.json_schema_extra["desc"].split()) > 1, field
     settings, data = split_settings(signature)
-    if case.name.startswith("battle"):  # of a rubric they are what is judged
-        settings = tuple(name.replace("criteria", "criteria of a battle") for name in settings)
-    assert not BINDING & {*data}
-    assert {*settings} <= BINDING
+    binding = {*BINDING, *case.settings}  # criteria of a rubric are what is judged, say
+    assert not binding & {*data}
+    assert {*settings} <= binding
     for name, field in signature.output_fields.items():
         for label in labels_of(field):
             described = f"- {label}: " in system

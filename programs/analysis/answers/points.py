@@ -13,7 +13,7 @@ from typing import Any, Literal
 from ....records.reading.problems import InputError, Problems, did_you_mean
 from ....records.rows import ScoreRow
 from ....records.scores import score_rows
-from ...protocols.measure_values import is_of_answered
+from ...protocols.glossary import is_of_answered
 from ...protocols.pieces import TopicFiles
 from ...protocols.program import Folder
 from ...protocols.table import chosen

@@ -12,7 +12,6 @@ from ....views.table import Cell, Column, Estimate, Kind, Row, Sides, Style, Sty
 from ...protocols.glossary import meaning
 from ..leaderboards import Group, Leaderboard, Line
 
-POINTS = ("strength", "elo")  # measures of an arena, in points
 _NAMED = 3  # runs that the sentence names
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -240,7 +239,7 @@ def _topics(board: Leaderboard) -> str:
 def _kind_of(measure: str) -> tuple[Kind, str]:
     if measure == "length":
         return Kind.NUMBER, "words"
-    kind = Kind.NUMBER if measure in POINTS else Kind.SHARE
+    kind = Kind.NUMBER if meaning(measure).unit else Kind.SHARE
     return kind, measure.replace("_", " ") if len(measure) > len("V_strict") else measure
 
 
@@ -249,7 +248,7 @@ def _optional(board: Leaderboard, measure: str, at: int) -> int:
 
 
 def _digits(measure: str) -> int:
-    return 0 if measure in ("length", *POINTS) else 3
+    return 0 if measure == "length" or meaning(measure).unit else 3
 
 
 def _axis(estimates: Sequence[Estimate]) -> tuple[float, float]:

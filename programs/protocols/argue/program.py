@@ -66,7 +66,10 @@ class Argue(Program):
     stages = (STAGE, "support")
     notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: []}
     meanings: ClassVar[Meanings] = {
-        COVERAGE: "Share of the listed questions that sentences with supporting citations answer.",
+        COVERAGE: Meaning(
+            "Share of the listed questions that sentences with supporting citations answer.",
+            says="answers {} of the questions with citations that support it",
+        ),
         "question_coverage": (
             "Share of the listed questions that the report answers, whatever it cites."
         ),

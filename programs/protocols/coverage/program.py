@@ -48,8 +48,14 @@ class Coverage(Program):
     derived = (RESEARCH, WHY, POOLS, CONTEXTS, REPORTS, RANKS, "qrels.txt", "diversity_qrels.txt")
     notes: ClassVar[Mapping[str, Any]] = {UNASKED: []}
     meanings: ClassVar[Meanings] = {
-        "coverage": "Share of the answerable sub-questions that the context answers.",
-        "report_coverage": "Share of the answerable sub-questions that the answer answers.",
+        "coverage": Meaning(
+            "Share of the answerable sub-questions that the context answers.",
+            says="retrieves answers to {} of the sub-questions",
+        ),
+        "report_coverage": Meaning(
+            "Share of the answerable sub-questions that the answer answers.",
+            says="answers {} of the sub-questions",
+        ),
         "alpha_ndcg": (
             "How early the context's passages answer new sub-questions, "
             "against the best order of the pool."

@@ -65,7 +65,10 @@ class EvidenceSearch(Program):
     judges = (SUPPORT, "query_writer", "contradiction", "claim_extractor", RECHECK)
     kind, judged, files = "evidence", FILE, (FILE,)
     meanings: ClassVar[Meanings] = {
-        "cited_ok": "Share of the sentences whose citation supports them.",
+        "cited_ok": Meaning(
+            "Share of the sentences whose citation supports them.",
+            says="supports {} of its sentences by their citations",
+        ),
         "wrong_citation": Meaning(
             "Share of the sentences that another passage supports, but not their citation.",
             True,

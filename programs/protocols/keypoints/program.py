@@ -25,7 +25,7 @@ from ...inputs.collection import Collection, load_collection
 from ..judged_items import JudgedItems, equal_items
 from ..pieces import KEY_POINT, Answers, FileLines, Piece, explanation, point_piece
 from ..points import check_questions, check_topics, leave_out, texts_of_points
-from ..program import CellTexts, Folder, Meanings, Program, Run, Texts, need_answers
+from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
 from .judging import claims_of, entailed
 from .making import make_key_points
@@ -38,6 +38,7 @@ class KeyPoints(Program):
     """Long2RAG (arXiv:2410.23000): key points of documents, looked for one by one in answers."""
 
     name = "keypoints"
+    judges_answers = True
     judges = (
         *("keypoint_extractor", "keypoint_merger", "keypoint_filter"),
         *("entailment", "claim_extractor", "claim"),
@@ -48,7 +49,10 @@ class KeyPoints(Program):
     stages = ("entailments", "precision", "claims", "extract", "merge", "filter")
     notes: ClassVar[Mapping[str, Any]] = {UNMADE: [], LEFT_OUT: [], UNMADE_TOPICS: []}
     meanings: ClassVar[Meanings] = {
-        "KPR": "Share of the key points that an answer states.",
+        "KPR": Meaning(
+            "Share of the key points that an answer states.",
+            says="states {} of the key points",
+        ),
         "KPP": "Share of an answer's claims that state a key point.",
         "KPF": "Harmonic mean of KPR and KPP.",
     }

@@ -63,6 +63,7 @@ class Nuggets(Program):
     """AutoNuggetizer (arXiv:2411.09607): relevant passages give nuggets, answers state them."""
 
     name = "nuggets"
+    judges_answers = True
     judges = ("relevance", "nuggetizer", "importance", "assigner")
     kind, judged, files = "nuggets", ASSIGNMENTS, (BANKS, ASSIGNMENTS)
     matrix = "points"
@@ -72,7 +73,10 @@ class Nuggets(Program):
         WITHOUT_BANK: [], LEFT_OUT: [], UNMADE: [], UNGRADED: {},
     }  # fmt: skip
     meanings: ClassVar[Meanings] = {
-        "V_strict": "Share of the vital facts stated in full.",
+        "V_strict": Meaning(
+            "Share of the vital facts stated in full.",
+            says="states {} of the vital facts",
+        ),
         "V": "Share of the vital facts stated; one stated in part counts half.",
         "A_strict": "Share of all facts stated in full.",
         "A": "Share of all facts stated; one stated in part counts half.",

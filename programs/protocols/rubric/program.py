@@ -27,7 +27,7 @@ from ...inputs.collection import Collection, load_collection
 from ..judged_items import Collected, JudgedItems
 from ..pieces import CRITERION, FAULT, Answers, FileLines, Piece, explanation, point_piece
 from ..points import check_questions, check_topics, leave_out, texts_of_points
-from ..program import CellTexts, Folder, Meanings, Program, Run, Texts, need_answers
+from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
 from ..tool_files import ToolFiles
 from .judging import GRADERS, STAGES, graded, make_rubrics
@@ -55,15 +55,17 @@ class RubricGrading(Program):
     """Rubrics as of ResearchRubrics (arXiv:2511.07685): criteria with signed weights."""
 
     name = "rubric"
+    judges_answers = True
     judges = ("rubric_writer", *GRADERS.values())
     kind, judged, files = "rubric", VERDICTS, (RUBRICS, VERDICTS)
     matrix = "points"
     stages = (*STAGES.values(), "rubrics")
     notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: [], UNMADE_TOPICS: [], UNMADE: []}
     meanings: ClassVar[Meanings] = {
-        "rubric": (
+        "rubric": Meaning(
             "What an answer earns of its rubric's weights above 0, penalties taken off, "
-            "from 0 to 1; a criterion met in part counts half."
+            "from 0 to 1; a criterion met in part counts half.",
+            says="earns {} of the points of its rubrics",
         ),
         "rubric_strict": "As rubric; a criterion that is met in part counts nothing.",
         "rubric_unclipped": "As rubric, but penalties can take it below 0.",

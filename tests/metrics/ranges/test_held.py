@@ -12,7 +12,6 @@ from nuggetjudge.calibration.figures import figures_of
 from nuggetjudge.metrics import agreement, reliability, taus
 from nuggetjudge.metrics.agreement.intervals import agreement_intervals, reliability_intervals
 from nuggetjudge.metrics.agreement.shift import label_shift
-from nuggetjudge.metrics.arena.position import position_effect
 from nuggetjudge.metrics.bootstrap import resampling
 from nuggetjudge.metrics.order.intervals import tau_intervals
 from nuggetjudge.metrics.significance import mean_intervals, paired_tests
@@ -53,8 +52,6 @@ def of_labels(rng, n_topics, draws):
     hits = np.array(truth) == np.array(one)
     counts = np.array(truth) == "yes"
     found["rate"] = resampling(topics, **draws).mean(hits * counts, counts)
-    signs = [(-1, 0, 1)[SCALE.index(label)] for label in other]
-    found["position"] = position_effect(signs, topics, **draws).effect
     return found
 
 

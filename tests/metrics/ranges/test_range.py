@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from of_plugins import of_plugins
 
 import nuggetjudge
 from nuggetjudge.annotation.live.quality import share as share_of_labels
@@ -24,8 +25,6 @@ from nuggetjudge.metrics.agreement.intervals import (
     reliability_intervals,
 )
 from nuggetjudge.metrics.agreement.shift import label_shift
-from nuggetjudge.metrics.arena.position import position_effect
-from nuggetjudge.metrics.arena.ratings import ratings
 from nuggetjudge.metrics.bias.clustered import least_squares, mean_by_topic
 from nuggetjudge.metrics.bias.drift import Anchors, Side, drift
 from nuggetjudge.metrics.bootstrap import (
@@ -131,14 +130,6 @@ def runs(rng, topics):
     yield paired_tests([scores[0] - scores[1]], resamples=10), SIGNED
 
 
-def arena(rng, topics):
-    n = len(topics)
-    first = rng.integers(0, 3, n)
-    second = (first + rng.integers(1, 3, n)) % 3
-    yield ratings(first, second, rng.choice([0, 0.5, 1.0], n), topics, 3, **DRAWS), UNBOUNDED
-    yield position_effect(rng.choice([-1, 0, 1], n).tolist(), topics, **DRAWS), SIGNED
-
-
 def bias(rng, topics):
     errors = rng.choice([-1, 0, 0.5, 1], len(topics), p=[0.1, 0.7, 0.1, 0.1])
     yield mean_by_topic(errors, topics), SIGNED
@@ -185,7 +176,8 @@ def calibrate(rng, topics):
     yield figure.difference, SIGNED
 
 
-MADE = [agree, probe, order, runs, arena, bias, corrected, calibrate]
+MADE = [agree, probe, order, runs, bias, corrected, calibrate]
+MADE += [made for plugin in of_plugins("range_cases.py") for made in plugin.MADE]
 
 
 @pytest.mark.parametrize("made", MADE)

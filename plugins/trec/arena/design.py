@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ....metrics.arena.bradley_terry import PRIOR, bradley_terry, covariance
+from .ratings import PRIOR, bradley_terry, covariance
 
 
 class Meeting(NamedTuple):

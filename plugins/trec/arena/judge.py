@@ -7,12 +7,43 @@ from typing import Annotated, Any
 
 import dspy
 
-from ...backends.adapter import SETTING
-from ...backends.prompt import Scorer, Twin
-from ...records.tools.battles import BATTLE_KIND
-from ..items import ItemJudge
-from ..labels import Preference
-from ..lexical import ranking as lexical_ranking
+from ....backends.adapter import SETTING
+from ....backends.prompt import Scorer, Twin
+from ....judges.items import ItemJudge
+from ....judges.lexical.nuggets_and_citations import content_words
+from ....records.rows import Label
+from ....records.tools.battles import BATTLE_KIND
+
+CLEARLY = 0.55  # share of the words of both that the better answer has
+
+
+class Preference(Label):
+    """Which of two answers serves the user better."""
+
+    A = "a", "answer A helps the user, and is better by a difference that would matter to the user"
+    B = "b", "answer B helps the user, and is better by a difference that would matter to the user"
+    TIE = "tie", "both answers help the user, and no difference between them would matter"
+    BOTH_BAD = "both_bad", "neither answer helps the user"
+
+
+def judge_battle(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The rule of the lexical baseline: the answer with clearly more distinct content words.
+
+    It reads neither question nor criteria, so that it sees no error.
+    """
+    share = _share(inputs)
+    verdict = "a" if share >= CLEARLY else "b" if 1 - share >= CLEARLY else "tie"
+    return {"verdict": verdict}
+
+
+def score_battle(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The share of answer A in the words of both, by which `judge_battle` goes."""
+    return {"verdict": _share(inputs)}
+
+
+def _share(inputs: Mapping[str, Any]) -> float:
+    one, other = (len(content_words(inputs[name])) for name in ("answer_a", "answer_b"))
+    return one / (one + other) if one + other else 0.5
 
 
 class JudgeBattle(dspy.Signature):  # type: ignore[misc]
@@ -56,8 +87,8 @@ class BattleJudge(ItemJudge):
     scale = ("b", "both_bad", "tie", "a")
     is_ordered = False
     gains: Mapping[str, float] = {"b": 0.0, "both_bad": 0.5, "tie": 0.5, "a": 1.0}
-    twins: Mapping[str, Twin] = {"judge": lexical_ranking.judge_battle}
-    scorers: Mapping[str, Scorer] = {"judge": lexical_ranking.score_battle}
+    twins: Mapping[str, Twin] = {"judge": judge_battle}
+    scorers: Mapping[str, Scorer] = {"judge": score_battle}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -10,15 +10,15 @@ from typing import Unpack
 
 import numpy as np
 
-from ....metrics.arena.position import PositionEffect, position_effect
-from ....metrics.arena.ratings import Ratings, ratings
 from ....metrics.bootstrap import Draws, Interval
 from ....metrics.value import Value
+from ....programs.engine.folders.spending import cost_in_all, read_spending
 from ....records.instruments.battles import BATTLE_GAINS, TURNED, Battle, BattleLabel
 from ....records.reading.problems import Problems
 from ....records.tools.battles import read_battles
-from ...engine.folders.spending import cost_in_all, read_spending
 from .judging import STAGE, gain_of
+from .position import PositionEffect, position_effect
+from .ratings import Ratings, ratings
 
 FILE = "battles.jsonl"
 WIN_RATE, TIES, SPLITS = "win_rate", "battle_ties", "battle_splits"

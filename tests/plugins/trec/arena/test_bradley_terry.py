@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nuggetjudge.metrics.arena.bradley_terry import (
+from nuggetjudge.plugins.trec.arena.ratings import (
     as_ratings,
     bradley_terry,
     covariance,

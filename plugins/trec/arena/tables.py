@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from ...views.numbers import format_bounds, format_money, format_share
-from ...views.table import Column, Kind, Row, Table
-
-if TYPE_CHECKING:
-    from ...metrics.bootstrap import Interval
-    from ...programs.protocols.arena.standings import Cost, Standings
+from ....metrics.bootstrap import Interval
+from ....records.labels.kinds import file_kind
+from ....views.numbers import format_bounds, format_money, format_share
+from ....views.table import Column, Kind, Row, Table
+from .standings import Cost, Standings, standings_in
 
 MOST_RUNS = 10  # in the table of who beat whom
 
@@ -20,9 +18,6 @@ def standings_tables(path: Path) -> list[Table]:
     """The standings of a results folder, or of a file of battles; [] where there are none."""
     if path.is_dir() and not (path / "battles.jsonl").is_file():
         return []
-    from ...programs.protocols.arena.standings import standings_in
-    from ...records.labels.kinds import file_kind
-
     if path.is_file() and file_kind(path) != "battles":
         return []
     standings = standings_in(path)

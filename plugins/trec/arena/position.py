@@ -8,8 +8,8 @@ from typing import Unpack
 
 import numpy as np
 
-from ..bootstrap import SIGNED, Draws, Interval, resampling
-from ..ratio import ratio
+from ....metrics.bootstrap import SIGNED, Draws, Interval, resampling
+from ....metrics.ratio import ratio
 
 
 @dataclass(frozen=True)

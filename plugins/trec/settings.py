@@ -1,4 +1,4 @@
-"""The section of a config for battles of answers."""
+"""The sections of a config that the programs here bring."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from .base import Section, Whole
+from ...programs.config.base import Section, Whole
 
 
 def _as_lines(value: Any) -> Any:

@@ -9,12 +9,12 @@ from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
 from nuggetjudge.exports import ragdoll
+from nuggetjudge.plugins.trec.arena.design import Field, Meeting, uncertain
+from nuggetjudge.plugins.trec.arena.standings import standings_in
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.programs.analysis.answers.views import answers_of
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.partial import results_at
-from nuggetjudge.programs.protocols.arena.design import Field, Meeting, uncertain
-from nuggetjudge.programs.protocols.arena.standings import standings_in
 from nuggetjudge.programs.run import forecast
 from nuggetjudge.programs.scoring.corrected import corrected_scores
 from nuggetjudge.programs.scoring.score import score_path

@@ -6,6 +6,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ....programs.engine.stage import Item, labels, rows_of
+from ....programs.inputs.collection import Collection as Data
+from ....programs.protocols.program import Run
 from ....records.instruments.battles import (
     BATTLE_GAINS,
     VERDICT_SCALE,
@@ -17,9 +20,7 @@ from ....records.instruments.battles import (
     turned,
 )
 from ....records.judgements import Reason
-from ...engine.stage import Item, labels, rows_of
-from ...inputs.collection import Collection as Data
-from ..program import Run
+from ..settings import ArenaConfig
 from .design import Field, Meeting, uncertain
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def field_of(collection: Data) -> Field:
 
 async def judged_battles(run: Run) -> list[Battle]:
     """All battles of the design, topic by topic."""
-    config, field = run.config.arena, field_of(run.collection)
+    config, field = run.config.section(ArenaConfig), field_of(run.collection)
     battles: dict[Meeting, Battle] = {}
     most = config.battles
     if config.design == "active":
@@ -79,7 +80,9 @@ async def _asked_battles(run: Run, meetings: Collection[Meeting]) -> dict[Meetin
     for meeting in in_topic_order(meetings, list(run.collection.topics)):
         by_topic.setdefault(meeting.topic_id, []).append(meeting)
     judge: ItemJudge = run.panel[JUDGE]
-    criteria = judge.optional_inputs({"criteria": "\n".join(run.config.arena.criteria)})
+    criteria = judge.optional_inputs(
+        {"criteria": "\n".join(run.config.section(ArenaConfig).criteria)}
+    )
 
     def battles() -> Iterator[tuple[Meeting, list[Item], BattleLabel | None]]:
         for topic_id, of_topic in by_topic.items():

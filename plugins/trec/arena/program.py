@@ -9,19 +9,27 @@ from typing import ClassVar
 
 from ....metrics.bootstrap import Interval
 from ....metrics.value import Value
+from ....programs.config.sections import Config
+from ....programs.inputs.collection import Collection, load_collection
+from ....programs.protocols.item_scores import ItemScale
+from ....programs.protocols.judged_items import JudgedItems
+from ....programs.protocols.pieces import FileLines, Piece
+from ....programs.protocols.program import (
+    CellTexts,
+    Folder,
+    Meaning,
+    Meanings,
+    Program,
+    Run,
+    need_answers,
+)
+from ....programs.protocols.scoreboard import Scoreboard, value_row
+from ....programs.protocols.tool_files import ToolFiles
 from ....records.instruments.battles import BATTLE_GAINS, BATTLE_KEY, BATTLE_SCALE
 from ....records.labels.cells import Cell
 from ....records.reading.problems import InputError
 from ....records.tools.battles import battles_with_lines, read_battles
-from ...config.sections import Config
-from ...inputs.collection import Collection, load_collection
-from ..item_scores import ItemScale
-from ..judged_items import JudgedItems
-from ..measure_values import OF_BATTLES
-from ..pieces import FileLines, Piece
-from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
-from ..scoreboard import Scoreboard, value_row
-from ..tool_files import ToolFiles
+from ....views.table import Table
 from .judging import JUDGE, judged_battles
 from .standings import (
     ELO,
@@ -34,6 +42,7 @@ from .standings import (
     sides,
     topic_values,
 )
+from .tables import standings_tables
 
 INPUTS = ("question", "answer_a", "answer_b")
 
@@ -45,22 +54,31 @@ class Arena(Program):
     """
 
     name = "arena"
+    judges_answers = True
     judges = (JUDGE,)
     kind, judged, files = "battles", FILE, (FILE,)
     stages = ("battles",)
     meanings: ClassVar[Meanings] = {
-        WIN_RATE: (
-            "Share of its battles that an answer wins, a tie as half; over the topics with battles."
+        WIN_RATE: Meaning(
+            "Share of its battles that an answer wins, a tie as half; over the topics with "
+            "battles.",
+            says="wins {} of its battles",
+            is_of_answered=True,  # a run may have none on a topic, by design
         ),
-        STRENGTH: (
-            "Bradley-Terry strength: 400 points more are odds of 10 to 1; the mean of runs is 1000."
+        STRENGTH: Meaning(
+            "Bradley-Terry strength: 400 points more are odds of 10 to 1; the mean of runs is "
+            "1000.",
+            unit="points",
         ),
-        ELO: "Elo rating, the mean over random orders of the battles; runs start at 1000.",
-        TIES: Meaning("Share of battles that end in a tie.", False, False),
+        ELO: Meaning(
+            "Elo rating, the mean over random orders of the battles; runs start at 1000.",
+            unit="points",
+        ),
+        TIES: Meaning("Share of battles that end in a tie.", is_quality=False, is_of_answered=True),
         SPLITS: Meaning(
             "Share of battles where the judge says another thing when the answers change places.",
-            False,
-            False,
+            is_quality=False,
+            is_of_answered=True,
         ),
     }
     shown = tuple(meanings)
@@ -100,7 +118,7 @@ class Arena(Program):
         of_cells = topic_values(battles)
         for (run_id, topic_id), values in of_cells.items():
             board.add(run_id, topic_id, values)
-        board.leave_unmade((), OF_BATTLES)
+        board.leave_unmade((), (WIN_RATE, TIES, SPLITS))
         if not battles:
             return
         n_lost = sum(
@@ -136,6 +154,10 @@ class Arena(Program):
             gains={str(label): gain for label, gain in BATTLE_GAINS.items()},
             measure=WIN_RATE,
         )
+
+    def tables(self, path: Path) -> list[Table]:
+        """See Program: the standings of the runs, and who beat whom."""
+        return standings_tables(path)
 
     def items(self, folder: Folder) -> JudgedItems:
         """See Program: there are none, for a battle belongs to both of its runs.

@@ -5,8 +5,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.judges import BattleJudge
 from nuggetjudge.judges.lexical.ranking import judge_battle, score_battle
+from nuggetjudge.plugins.trec.arena.judge import BattleJudge
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "protocols" / "arena.md"
 TEXTS = st.text(st.sampled_from("tide moon kelp bay "), max_size=40)

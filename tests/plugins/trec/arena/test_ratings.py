@@ -3,11 +3,17 @@
 import numpy as np
 import pytest
 
-from nuggetjudge.metrics.arena.bradley_terry import as_ratings, bradley_terry
-from nuggetjudge.metrics.arena.elo import drawn_elo, elo
-from nuggetjudge.metrics.arena.position import position_effect
-from nuggetjudge.metrics.arena.ratings import ratings, strength_intervals, win_counts
 from nuggetjudge.metrics.bootstrap import resampling
+from nuggetjudge.plugins.trec.arena.position import position_effect
+from nuggetjudge.plugins.trec.arena.ratings import (
+    as_ratings,
+    bradley_terry,
+    drawn_elo,
+    elo,
+    ratings,
+    strength_intervals,
+    win_counts,
+)
 
 
 def test_elo_of_two_battles_is_the_mean_of_both_orders():

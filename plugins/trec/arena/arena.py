@@ -7,9 +7,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ...metrics.bootstrap import Interval
-from ...programs.protocols.arena.standings import Standing, Standings, standings_in
-from ..source import Source
+from ....metrics.bootstrap import Interval
+from ....report.sections import Section
+from ....report.source import Source
+from .standings import Standing, Standings, standings_in
+
+SECTION = Section("arena/arena", "Battles", __package__.rpartition(".")[0], after="pairs")
 
 
 def data(source: Source) -> Mapping[str, Any] | None:

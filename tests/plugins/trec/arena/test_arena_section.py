@@ -4,12 +4,12 @@ import json
 from pathlib import Path
 
 import nuggetjudge as nj
+from nuggetjudge.plugins.trec.arena.arena import data
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import Problems
-from nuggetjudge.report.runs.arena import data
 from nuggetjudge.report.source import Source
 
-DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection"
+DEMO = Path(__file__).resolve().parents[3] / "collection"
 
 
 def judged(tmp_path, program):
