@@ -16,6 +16,7 @@ from nuggetjudge.judges.claim import numbered
 from nuggetjudge.judges.finding.accepted_answer import AcceptedAnswerJudge, question_with_answer
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
+from nuggetjudge.plugins.trec.arena.judge import BattleJudge
 
 from ..study import sets
 from ..study.sets import Item, lines
@@ -200,7 +201,7 @@ def _battle(name: str, data: Path) -> Case:
     chosen = sorted(random.Random(SEED).sample(range(len(items)), ITEMS))
     fold = {"both_bad": "tie", "tie": "tie", "a": "a", "b": "b"}
     items = [items[i] for i in chosen]
-    return Case(name, judges.BattleJudge, items, scale=("b", "tie", "a"), fold=fold)
+    return Case(name, BattleJudge, items, scale=("b", "tie", "a"), fold=fold)
 
 
 def _accepted_answer(name: str, data: Path) -> Case:

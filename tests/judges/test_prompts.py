@@ -101,8 +101,8 @@ def test_every_judge_has_an_approved_prompt_and_every_file_a_judge(cases):
     """A new judge is not sent to a model before somebody has read what it asks."""
     sent = {f"{case.name}.{case.predictor}.txt" for case in cases}
     explaining = {f"{name.partition('.')[0]}_explaining.{name.partition('.')[2]}" for name in sent}
-    folders = (GOLDEN, ROOT / "tests" / "plugins")
-    approved = {path.name for folder in folders for path in folder.rglob("*_*.*.txt")}
+    folders = (GOLDEN, *ROOT.glob("tests/plugins/*/prompts"))
+    approved = {path.name for folder in folders for path in folder.rglob("*.txt")}
     assert approved - explaining == sent
     asked = {type(case.make("lexical")) for case in cases}
     left = {name for name, kind in BUILT_IN.items() if kind.home and kind.load() not in asked}

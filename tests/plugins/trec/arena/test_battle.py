@@ -5,10 +5,9 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.judges.lexical.ranking import judge_battle, score_battle
-from nuggetjudge.plugins.trec.arena.judge import BattleJudge
+from nuggetjudge.plugins.trec.arena.judge import BattleJudge, judge_battle, score_battle
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "protocols" / "arena.md"
+PAGE = Path(__file__).resolve().parents[4] / "docs" / "protocols" / "arena.md"
 TEXTS = st.text(st.sampled_from("tide moon kelp bay "), max_size=40)
 
 
