@@ -1,1 +1,2 @@
-"""Annexes: what comes to the core by entry points alone (docs/architecture.md)."""
+"""Annexes: what comes to the core by entry points alone (docs/architecture.md). Each may import the
+core; nothing of the core imports them."""
