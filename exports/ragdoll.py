@@ -11,6 +11,8 @@ from typing import Any
 
 from ..evaluation.sources import Source, opened
 from ..metrics import count_words
+from ..plugins.trec.arena.kind import read_battles
+from ..plugins.trec.arena.ragdoll import write_ragdoll_arena
 from ..plugins.trec.arena.standings import FILE as BATTLES
 from ..plugins.trec.arena.standings import STRENGTH
 from ..programs.analysis.answers.texts import AnswerTexts
@@ -27,9 +29,7 @@ from ..records.relevance import read_relevance
 from ..records.support import read_support
 from ..records.tools import nuggetizer as nuggetizer_rows
 from ..records.tools import ragdoll as rows
-from ..records.tools.battles import read_battles
 from ..records.tools.metric_rows import NUGGET_COLUMNS, SUPPORT_COLUMNS
-from ..records.tools.ragdoll_battles import write_ragdoll_arena
 from ..records.writing import own_folder, write_file
 from .nuggetizer import (
     Values,

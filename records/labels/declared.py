@@ -35,7 +35,6 @@ _BUILT_IN = {
     "support": f"{_HOME}.support:SUPPORT_KIND",
     "relevance": f"{_HOME}.relevance:RELEVANCE_KIND",
     "ratings": f"{_HOME}.questions:RATING_KIND",
-    "battles": f"{_HOME}.tools.battles:BATTLE_KIND",
 }
 
 

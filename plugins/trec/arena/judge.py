@@ -12,7 +12,7 @@ from ....backends.prompt import Scorer, Twin
 from ....judges.items import ItemJudge
 from ....judges.lexical.nuggets_and_citations import content_words
 from ....records.rows import Label
-from ....records.tools.battles import BATTLE_KIND
+from .kind import BATTLE_KIND
 
 CLEARLY = 0.55  # share of the words of both that the better answer has
 

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 from ....programs.engine.stage import Item, labels, rows_of
 from ....programs.inputs.collection import Collection as Data
 from ....programs.protocols.program import Run
-from ....records.instruments.battles import (
+from ....records.judgements import Reason
+from ..settings import ArenaConfig
+from .battles import (
     BATTLE_GAINS,
     VERDICT_SCALE,
     Battle,
@@ -19,8 +21,6 @@ from ....records.instruments.battles import (
     joined,
     turned,
 )
-from ....records.judgements import Reason
-from ..settings import ArenaConfig
 from .design import Field, Meeting, uncertain
 
 if TYPE_CHECKING:

@@ -25,12 +25,12 @@ from ....programs.protocols.program import (
 )
 from ....programs.protocols.scoreboard import Scoreboard, value_row
 from ....programs.protocols.tool_files import ToolFiles
-from ....records.instruments.battles import BATTLE_GAINS, BATTLE_KEY, BATTLE_SCALE
 from ....records.labels.cells import Cell
 from ....records.reading.problems import InputError
-from ....records.tools.battles import battles_with_lines, read_battles
 from ....views.table import Table
+from .battles import BATTLE_GAINS, BATTLE_KEY, BATTLE_SCALE
 from .judging import JUDGE, judged_battles
+from .kind import battles_with_lines, read_battles
 from .standings import (
     ELO,
     FILE,

@@ -13,10 +13,10 @@ import numpy as np
 from ....metrics.bootstrap import Draws, Interval
 from ....metrics.value import Value
 from ....programs.engine.folders.spending import cost_in_all, read_spending
-from ....records.instruments.battles import BATTLE_GAINS, TURNED, Battle, BattleLabel
 from ....records.reading.problems import Problems
-from ....records.tools.battles import read_battles
+from .battles import BATTLE_GAINS, TURNED, Battle, BattleLabel
 from .judging import STAGE, gain_of
+from .kind import read_battles
 from .position import PositionEffect, position_effect
 from .ratings import Ratings, ratings
 

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from nuggetjudge.plugins.trec.arena.battles import Battle, BattleVerdict
+from nuggetjudge.plugins.trec.arena.kind import read_battles
 from nuggetjudge.programs.analysis.agree import agree
-from nuggetjudge.records.instruments.battles import Battle, BattleVerdict
 from nuggetjudge.records.labels.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
-from nuggetjudge.records.tools.battles import read_battles
 
 BATTLES = [
     Battle(topic_id="t1", run_id="a", opponent_id="b", label="win",

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any, Literal
 
-from ..reading.fields import Line
-from ..rows import Leaning, Row
+from ....records.reading.fields import Line
+from ....records.rows import Leaning, Row
 
 BattleLabel = Literal["loss", "tie", "win"]
 VerdictLabel = Literal["loss", "both_bad", "tie", "win"]

@@ -6,7 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from ..instruments.battles import (
+from ....records.labels.declared import Cell, Kind, Labelled
+from ....records.reading.fields import Line, Where, read_lines
+from ....records.reading.problems import Problems
+from .battles import (
     BATTLE_GAINS,
     BATTLE_KEY,
     BATTLE_SCALE,
@@ -15,10 +18,7 @@ from ..instruments.battles import (
     battles_in,
     in_order,
 )
-from ..labels.declared import Cell, Kind, Labelled
-from ..reading.fields import Line, Where, read_lines
-from ..reading.problems import Problems
-from .ragdoll_battles import ragdoll_battles
+from .ragdoll import ragdoll_battles
 
 
 def read_battles(path: Path, problems: Problems, where: Where | None = None) -> Iterator[Battle]:

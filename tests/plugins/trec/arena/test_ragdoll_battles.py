@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from nuggetjudge.records.instruments.battles import Battle, BattleVerdict
+from nuggetjudge.plugins.trec.arena.battles import Battle, BattleVerdict
+from nuggetjudge.plugins.trec.arena.kind import read_battles
+from nuggetjudge.plugins.trec.arena.ragdoll import write_ragdoll_arena
 from nuggetjudge.records.reading.problems import InputError, Problems
-from nuggetjudge.records.tools.battles import read_battles
-from nuggetjudge.records.tools.ragdoll_battles import write_ragdoll_arena
 
 # As its `_judgment_row` writes them (src/ragdoll/arena/flows.py); texts left out.
 JUDGED = {"task_id": "arena:x:y:7", "qid": "7", "query": "q", "pair": ["x", "y"], "provider": "p",

@@ -16,7 +16,9 @@ from typing import Any
 
 import orjson
 
-from ..instruments.battles import (
+from ....records.reading.fields import Line, show
+from ....records.writing import write_file
+from .battles import (
     VERDICT_SCALE,
     Battle,
     BattleVerdict,
@@ -25,8 +27,6 @@ from ..instruments.battles import (
     joined,
     turned,
 )
-from ..reading.fields import Line, show
-from ..writing import write_file
 
 JUDGMENTS, PAIRWISE, COVERAGE, LEADERBOARD = (
     *("judgments.jsonl", "pairwise.csv", "coverage.csv", "leaderboard.csv"),
