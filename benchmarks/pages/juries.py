@@ -23,11 +23,6 @@ from nuggetjudge.records.reading.problems import Problems
 BEST = (5, 10)
 
 
-def family(name: str) -> str:
-    """The team of a judge."""
-    return name.partition("-")[0]
-
-
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables as Markdown."""
     parser = argparse.ArgumentParser(description=main.__doc__)
@@ -43,12 +38,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
         where=None,
         kind=None,
         votes="llm",
-        settings=Settings(best=BEST, family=family),
+        settings=Settings(best=BEST),
         draws={},
     )
     print("| judges | effective votes | correlation of errors |\n|---|---:|---:|")
-    for name, of in (("all 33", report["worth"]), ("the best of 7 teams", report["families"])):
-        print(f"| {name} | {of['value']:.1f} | {of['correlation']:.2f} |")
+    worth = report["worth"]
+    print(f"| all 33 | {worth['value']:.1f} | {worth['correlation']:.2f} |")
     print("\n| way | labels of people that it uses | kappa | quadratic | less the chosen judge |")
     print("|---|---|---:|---:|---:|")
     for way in report["ways"]:

@@ -183,7 +183,7 @@ class _Stage:
         if is_whole and ballots.labels is not None:  # what the jury itself said
             return cls(names, ballots.votes[:, list(cheap)], ballots.labels, ballots.how)
         decided = "vote" if not ballots.is_ordered else how
-        labels = ballots.decided(decided, cheap, weights=())
+        labels = ballots.decided(decided, cheap)
         return cls(names, ballots.votes[:, list(cheap)], labels, decided)
 
 

@@ -34,7 +34,7 @@ class Ballots:
         cells: the ids of each item. topics: of each, in the same order; None: items have none.
         labels: what the jury itself said, where the votes are of one.
         adjudicated: (n,) whether its adjudicator said so.
-        how, ties, weights: how the jury combines votes.
+        how, ties: how the jury combines votes.
         costs: by member the dollars that its calls took, None where the price is not known.
         n_off_scale: votes that are no label of the scale, counted as none.
     """
@@ -51,7 +51,6 @@ class Ballots:
     adjudicated: NDArray[np.bool_] | None = field(default=None, repr=False)
     how: How = "median"
     ties: Ties = "between"
-    weights: tuple[float, ...] = ()
     costs: Mapping[str, float | None] = field(default_factory=dict)
     n_off_scale: int = 0
 
@@ -66,24 +65,16 @@ class Ballots:
         names = ("cells", "topics", "votes", "truth", "labels", "adjudicated")
         return replace(self, **{name: chosen(getattr(self, name)) for name in names})
 
-    def decided(
-        self,
-        how: How | None = None,
-        members: Sequence[int] | None = None,
-        weights: Sequence[float] | None = None,
-    ) -> Codes:
+    def decided(self, how: How | None = None, members: Sequence[int] | None = None) -> Codes:
         """(n,) the label that these members' votes give, all by default; -1 for none or a tie."""
         which = list(range(len(self.members)) if members is None else members)
-        all_weights = self.weights if weights is None else weights
-        mass = [all_weights[j] for j in which] if all_weights else [1.0] * len(which)
 
         @cache
         def one(row: tuple[int, ...]) -> int:
-            there = [(code, w) for code, w in zip(row, mass, strict=True) if code != NONE and w > 0]
-            if not there:
+            codes = [code for code in row if code != NONE]
+            if not codes:
                 return NONE
-            codes, counted = zip(*there, strict=True)
-            label = combined(codes, len(self.scale), how or self.how, self.ties, counted)
+            label = combined(codes, len(self.scale), how or self.how, self.ties)
             return NONE if label is None else label
 
         rows = map(tuple, self.votes[:, which].tolist())
@@ -214,14 +205,12 @@ def _as_run(made: Ballots, path: Path, file: LabelFile, code: Mapping[str, int])
     if not matching:
         return made
     settings = juries[matching[0]]["jury"]
-    weights = settings["weights"] or {}
     return replace(
         made,
         labels=_codes(made.cells, file, code),
         adjudicated=np.array([cell in file.adjudicated for cell in made.cells]),
         how=settings["how"],
         ties=settings["ties"],
-        weights=tuple(weights[name] for name in made.members) if weights else (),
         costs=_costs(path, manifest, matching[0], made.members),
     )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,7 +54,6 @@ class Together:
     unanimous: float | None
     n_adjudicated: int = 0
     n_overturned: int = 0
-    families: EffectiveVotes | None = None
 
 
 def members_of(ballots: Ballots, objective: str) -> list[MemberRow]:
@@ -89,18 +87,13 @@ def members_of(ballots: Ballots, objective: str) -> list[MemberRow]:
     return rows
 
 
-def together(ballots: Ballots, family: Callable[[str], str] | None = None) -> Together:
+def together(ballots: Ballots) -> Together:
     """How many independent judges they are worth, and where they agree."""
     by_people = bool((ballots.truth != NONE).any())
     truth = ballots.truth if by_people else ballots.decided()
     has_truth = truth != NONE
     votes = ballots.votes[has_truth]
     errors = np.where(votes == NONE, np.nan, votes != truth[has_truth][:, None])
-    best: dict[str, int] = {}
-    if family is not None and by_people:
-        rows = members_of(ballots, "kappa")
-        for j in sorted(range(len(rows)), key=lambda j: -(rows[j].kappa or -1.0)):
-            best.setdefault(family(ballots.members[j]), j)
     low = np.where(ballots.votes == NONE, len(ballots.scale), ballots.votes).min(1)
     several = (ballots.votes != NONE).sum(1) > 1
     decided = ballots.adjudicated if ballots.adjudicated is not None else np.zeros(len(low), bool)
@@ -109,7 +102,6 @@ def together(ballots: Ballots, family: Callable[[str], str] | None = None) -> To
         overturned = int((decided & (ballots.decided("vote") != ballots.labels)).sum())
     return Together(
         worth=effective_votes(errors.astype(np.float64)),
-        families=effective_votes(errors[:, list(best.values())].astype(float)) if best else None,
         by_people=by_people,
         n=int(has_truth.sum()),
         unanimous=_share(low == ballots.votes.max(1), several),

@@ -69,7 +69,7 @@ def jury_report(
         "scale": list(ballots.scale),
         "how": ballots.how,
         "objective": settings.objective,
-        **asdict(together(ballots, settings.family)),
+        **asdict(together(ballots)),
         "ways": [asdict(way) for way in compared],
         "members": [asdict(row) for row in members_of(ballots, settings.objective)],
     }

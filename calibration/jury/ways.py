@@ -66,14 +66,12 @@ class Settings:
     Attributes:
         objective: what members are chosen by, cuts are fitted by and ways are compared by, see
             `threshold.fit_cuts`.
-        best: the means of so many members are tried too, the best on other topics. family: of a
-            member, from its name; the best of so many families are tried beside.
+        best: the means of so many members are tried too, the best on other topics.
         topic_labels: of each topic, drawn `n_draws` times; 0: none.
     """
 
     objective: str = "quadratic"
     best: Sequence[int] = ()
-    family: Callable[[str], str] | None = None
     topic_labels: int = 10
     n_draws: int = DRAWS
     seed: int = 0
@@ -133,24 +131,19 @@ class _Ways:
                 "none",
                 self.of_member[typical],
             ),
-            self._way("vote", "none", self._counts(ballots.decided("vote", weights=()))),
+            self._way("vote", "none", self._counts(ballots.decided("vote"))),
         ]
         if ballots.is_ordered:
             tried += [
-                self._way(how, "none", self._counts(ballots.decided(how, weights=())))
+                self._way(how, "none", self._counts(ballots.decided(how)))
                 for how in ("median", "mean")
             ]
         tried += list(self._dawid_skene())
-        tried.append(
-            self._way(
-                "vote, weights by agreement squared", "other topics", self._counts(self._weighted())
-            )
-        )
         return tried + (self._fitted(best) if ballots.is_ordered else [])
 
     def _fitted(self, best: int) -> list[Way]:
         """The ways that put cuts on a mean position, without and with labels of the topic."""
-        m, family = len(self.members), self.settings.family
+        m = len(self.members)
         name = f"single, best of these ({self.ballots.members[best]}), cuts"
         singles: dict[str, Members] = {
             name: lambda train: [best],
@@ -160,9 +153,6 @@ class _Ways:
         for n in self.settings.best:
             if n < m:
                 means[f"mean of the best {n}, cuts"] = partial(self._first, n)
-            if family is not None and n <= len(set(map(family, self.ballots.members))):
-                named = f"mean of the best {n} of different families, cuts"
-                means[named] = partial(self._of_families, n)
         without, with_labels = [], []
         if not self.settings.topic_labels:  # a single judge's labels need no cuts then
             singles = {}
@@ -235,34 +225,13 @@ class _Ways:
 
     def _chosen(self) -> Codes:
         """What the best member on other topics says."""
-        return self._by_fold(lambda train, test: test.votes[:, self._ranked(train)[0]])
-
-    def _weighted(self) -> Codes:
-        """A vote weighted by the members' agreement on other topics, at least 0, squared."""
-
-        def vote(train: Where, test: Ballots) -> Codes:
-            weights = [max(self._value_on(j, train), 0.0) ** 2 for j in self.members]
-            return test.decided("vote", weights=weights if any(weights) else ())
-
-        return self._by_fold(vote)
-
-    def _by_fold(self, made: Callable[[Where, Ballots], Codes]) -> Codes:
-        """Labels of each fold by what the others showed."""
         labels = np.full(len(self.topics), NONE)
         for test in self.folds:
-            labels[test] = made(~test, self.ballots.at(test))
+            labels[test] = self.ballots.votes[test, self._ranked(~test)[0]]
         return labels
 
     def _first(self, n: int, train: Where) -> list[int]:
         return self._ranked(train)[:n]
-
-    def _of_families(self, n: int, train: Where) -> list[int]:
-        """The best member of each of the best families on these items."""
-        assert self.settings.family is not None
-        best: dict[str, int] = {}
-        for j in self._ranked(train):
-            best.setdefault(self.settings.family(self.ballots.members[j]), j)
-        return list(best.values())[:n]
 
     def _ranked(self, train: Where) -> list[int]:
         return sorted(self.members, key=lambda j: -self._value_on(j, train))

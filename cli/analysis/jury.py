@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +22,6 @@ def jury(
     votes: str = "votes",
     objective: str | None = None,
     best: list[Several] | None = None,
-    family: str | None = None,
     topic_labels: Annotated[int, Takes(min=0)] = 10,
     how: str | None = None,
     out: Path | None = None,
@@ -41,7 +38,6 @@ def jury(
         votes: Field of one file's rows that holds member -> label.
         objective: What members are chosen and cuts are fitted by, as of judge calibrate.
         best: Try the mean of so many, the best on other topics; repeatable.
-        family (PATTERN): Members are of one family if this finds the same in their names.
         topic_labels: Labels of each topic that a fit may use; 0: none.
         how: How --out combines: vote, median, mean, dawid-skene, or by topic: dawid-skene-topics.
 
@@ -66,7 +62,6 @@ def jury(
         settings=Settings(
             objective=objective or "",
             best=tuple(best or ()),
-            family=_family(family),
             topic_labels=topic_labels,
         ),
         draws={},
@@ -77,20 +72,3 @@ def jury(
     if out is not None:
         write_note(f"Written: {out}\n")
     list_problems(problems)
-
-
-def _family(pattern: str | None) -> Callable[[str], str] | None:
-    from ...records.reading.problems import InputError
-
-    if pattern is None:
-        return None
-    try:
-        regex = re.compile(pattern)
-    except re.error as error:
-        raise InputError(f"--family {pattern}: no regular expression ({error})") from None
-
-    def family(name: str) -> str:
-        match = regex.search(name)
-        return name if match is None else match[0]
-
-    return family

@@ -40,7 +40,6 @@ class Jury(Several):
         how: `vote`, `median` or `mean`, see `metrics.jury.votes.combined`.
         quorum: how many members must have judged; None: more than half of them.
         ties: what a tie becomes. None: `between`, or `unjudged` where labels have no order.
-        weights: how much each member's vote counts, by name; None: all the same.
         adjudicator: a judge of the same kind, shown the item and the distinct labels with counts;
             its label stands where members differ. None: nobody.
         spread: steps of the scale between the lowest and the highest vote from which on the
@@ -48,7 +47,7 @@ class Jury(Several):
 
     A member that did not judge is a vote that is not there; with fewer than the quorum the items
     of the call are Unjudged(quorum). A member that met the limit of a budget ends the call as that
-    does: the same run with more to spend would have its vote. The score is the (weighted) mean
+    does: the same run with more to spend would have its vote. The score is the mean
     position of the votes on the scale, of a member with probabilities its expected position; it
     is what `judge calibrate` fits. Verdicts keep the members' labels (`votes`) and the quotes of
     those that gave the label.
@@ -63,7 +62,6 @@ class Jury(Several):
         *,
         quorum: int | None = None,
         ties: Ties | None = None,
-        weights: Mapping[str, float] | None = None,
         adjudicator: ItemJudge | None = None,
         spread: int = 1,
     ) -> None:
@@ -86,7 +84,6 @@ class Jury(Several):
         self.how = how
         self.quorum = len(self.members) // 2 + 1 if quorum is None else quorum
         self.ties: Ties = ties or ("between" if self.is_ordered else "unjudged")
-        self.weights = None if weights is None else dict(weights)
         self.adjudicator = None if adjudicator is None else adjudicating(adjudicator)
         self.spread = spread
         self._check()
@@ -106,11 +103,6 @@ class Jury(Several):
         if self.ties == "unjudged" and self.window > 1 and self.adjudicator is None:
             what = f"a tie on one of the {self.window} items of a call would leave all unjudged"
             raise ValueError(f"{what}; wanted window 1, an adjudicator or other ties")
-        if self.weights is not None:
-            if self.weights.keys() != self.members.keys():
-                raise ValueError(f"wanted weights of {', '.join(self.members)}")
-            if not all(0 < weight < float("inf") for weight in self.weights.values()):
-                raise ValueError("wanted weights above 0; leave out who is to count for nothing")
 
     async def judged(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
@@ -178,13 +170,8 @@ class Jury(Several):
 
     @property
     def model_name(self) -> str:
-        """See ItemJudge: the members' models, with their weights."""
-        weights = self.weights or {}
-        names = (
-            judge.model_name + (f"*{weights[name]:g}" if weights else "")
-            for name, judge in self.members.items()
-        )
-        return f"jury({' + '.join(names)})"
+        """See ItemJudge: the members' models."""
+        return f"jury({' + '.join(judge.model_name for judge in self.members.values())})"
 
     def _check_quorum(self, replies: Mapping[str, _Replies]) -> None:
         """Raise JudgeError where too few members judged."""
@@ -207,9 +194,8 @@ class Jury(Several):
             what = f"{n} of {len(self.members)} members judged, wanted {self.quorum}"
             return Unjudged(Reason.QUORUM, what), None
         codes = [self.scale.index(verdict.label) for verdict in verdicts.values()]
-        weights = [self.weights[name] for name in verdicts] if self.weights else []
         votes = {n: verdicts[n].label if n in verdicts else None for n in self.members}
-        score = self._score(verdicts, weights)
+        score = self._score(verdicts)
         away = max(codes) - min(codes) if self.is_ordered else len(set(codes)) - 1
         if self.adjudicator is not None and away >= self.spread:
             shown = {**item, self.adjudicator.inputs[-1]: labels_as_text(item, verdicts)}
@@ -221,7 +207,7 @@ class Jury(Several):
             decided = Verdict(ruling.label, score, method=ADJUDICATED, votes=votes)
             return decided._replace(evidence=ruling.evidence), call
         ties = self.ties if self.correction is None else "worst"  # which its cuts leave none of
-        code = combined(codes, len(self.scale), self.how, ties, weights)
+        code = combined(codes, len(self.scale), self.how, ties)
         if code is None:
             raise JudgeError(Reason.ABSTAINED, f"a tie: {', '.join(map(str, votes.values()))}")
         majority = Verdict(self.scale[code], score)
@@ -229,7 +215,7 @@ class Jury(Several):
             majority = self.correction.verdict(majority, self.scale, topic_id)
         return majority._replace(votes=votes, evidence=_quoted(verdicts, majority.label)), None
 
-    def _score(self, verdicts: Mapping[str, Verdict], weights: Sequence[float]) -> float | None:
+    def _score(self, verdicts: Mapping[str, Verdict]) -> float | None:
         if not self.is_ordered:
             return None
         best = len(self.scale) - 1
@@ -239,9 +225,7 @@ class Jury(Several):
             else self.scale.index(v.label) / best
             for v in verdicts.values()
         ]
-        counted = weights or [1.0] * len(scores)
-        total = sum(p * w for p, w in zip(scores, counted, strict=True))
-        return min(1.0, total / sum(counted))
+        return min(1.0, sum(scores) / len(scores))
 
 
 def _quoted(verdicts: Mapping[str, Verdict], label: str) -> tuple[Evidence, ...] | None:

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import Literal, get_args
 
 How = Literal["vote", "median", "mean"]
 Ties = Literal["between", "worst", "unjudged"]
 HOWS: tuple[How, ...] = get_args(How)
 TIES: tuple[Ties, ...] = get_args(Ties)
-EQUAL = 1e-9  # sums of weights, and places, that differ by less are equal, but for rounding
+EQUAL = 1e-9  # places that differ by less are equal, but for rounding
 
 
-def combined(
-    votes: Sequence[int], k: int, how: How, ties: Ties = "between", weights: Sequence[float] = ()
-) -> int | None:
+def combined(votes: Sequence[int], k: int, how: How, ties: Ties = "between") -> int | None:
     """The label that votes give together.
 
     Args:
@@ -26,30 +23,24 @@ def combined(
             near the mean: `between`: the one of them nearest the mean (of a vote among labels that
             tie; of a median among all from one middle label to the other), and of two equally near
             ones the worse; `worst`: the worst of them; `unjudged`: none.
-        weights: how much each vote counts, >= 0, not all 0; (): 1.
 
     Returns: the code; None for a tie under `unjudged`.
-    Raises: ValueError without votes, or without any weight.
+    Raises: ValueError without votes.
 
     >>> combined([0, 0, 2, 2, 3], 4, "vote"), combined([0, 0, 2, 2, 3], 4, "vote", "unjudged")
     (2, None)
     >>> combined([0, 3], 4, "median"), combined([0, 0, 3], 4, "mean")
     (1, 1)
-    >>> combined([0, 1], 2, "vote", weights=[0.2, 0.3])
-    1
     """
-    shares = masses(votes, k, weights)
-    total = sum(shares)
-    if total <= 0:
-        raise ValueError("wanted a vote that counts, got none")
-    mean = sum(code * share for code, share in enumerate(shares)) / total
+    if not votes:
+        raise ValueError("wanted a vote, got none")
+    mean = sum(votes) / len(votes)
     if how == "vote":
-        tied = [code for code, share in enumerate(shares) if share >= max(shares) - EQUAL]
+        counts = [votes.count(code) for code in range(k)]
+        tied = [code for code in range(k) if counts[code] == max(counts)]
     elif how == "median":
-        reached = list(accumulate(shares))
-        low = next(code for code, sum_ in enumerate(reached) if sum_ >= total / 2 - EQUAL)
-        high = next(code for code, sum_ in enumerate(reached) if sum_ > total / 2 + EQUAL)
-        tied = list(range(low, high + 1))
+        middle = sorted(votes)[(len(votes) - 1) // 2 : len(votes) // 2 + 1]
+        tied = list(range(middle[0], middle[-1] + 1))
     else:
         away = [abs(code - mean) for code in range(k)]
         tied = [code for code in range(k) if away[code] <= min(away) + EQUAL]
@@ -61,11 +52,3 @@ def combined(
         return tied[0]
     nearest = min(abs(code - mean) for code in tied)
     return next(code for code in tied if abs(code - mean) <= nearest + EQUAL)
-
-
-def masses(votes: Sequence[int], k: int, weights: Sequence[float] = ()) -> list[float]:
-    """The sum of the weights of each label's votes, (k,)."""
-    sums = [0.0] * k
-    for code, weight in zip(votes, weights or [1.0] * len(votes), strict=True):
-        sums[code] += weight
-    return sums

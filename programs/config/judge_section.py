@@ -49,9 +49,6 @@ class JuryConfig(Section):
         default=None,
         description="what a tie becomes; else between, of labels without order unjudged",
     )
-    weights: dict[str, Annotated[float, Field(gt=0)]] | None = Field(
-        default=None, description="how much each member counts, by its name; else all the same"
-    )
     adjudicator: str | None = Field(
         default=None, description="a name under models:, who decides where members differ"
     )

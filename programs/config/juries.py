@@ -26,7 +26,7 @@ def seats(judge: JudgeConfig) -> list[Seat]:
     A member has the settings of the judge where it says nothing else, but not its fit, which is
     that of the whole jury. Replicates are members of their own, `NAME-1`, `NAME-2`.
 
-    Raises: ValueError for a jury of one, a name that is there twice, or weights of others.
+    Raises: ValueError for a jury of one, or a name that is there twice.
     """
     jury = judge.jury
     assert jury is not None
@@ -49,8 +49,6 @@ def seats(judge: JudgeConfig) -> list[Seat]:
         if names.count(name) > 1 or name == ADJUDICATOR:
             what = "the adjudicator is" if name == ADJUDICATOR else "two members are"
             raise ValueError(f"{what} called {name!r}; give the member a `name`")
-    if jury.weights is not None and sorted(jury.weights) != sorted(names):
-        raise ValueError(f"weights: wanted one of each of {', '.join(names)}")
     if jury.quorum is not None and jury.quorum > len(members):
         raise ValueError(f"quorum: it is {jury.quorum}, there are {len(members)} members")
     if jury.adjudicator is not None:

@@ -20,6 +20,7 @@ from .sections import Config
 RENAMED_SETTINGS: Mapping[str, str] = {}
 # What to do instead, by the old names; a finished folder's config is read without them.
 REMOVED_SETTINGS: Mapping[str, str] = {
+    "judges.*.jury.weights": "cuts fitted to the mean (judges.NAME.state) say whom to trust",
     "run.seed": "nothing that a run does is random",
     "models.*.tokens_per_s": "--dry-run counts tokens; divide them by your tokens a second",
 }
@@ -55,6 +56,7 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "jury --seed": _DRAWS,
     "jury --resamples": _DRAWS,
     "jury --draws": "labels of topics are drawn 50 times",
+    "jury --family": "--best N, the mean of the N best members",
     "jury --level": "intervals are 95%",
 }
 

@@ -45,7 +45,6 @@ def jury_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], 
             settings.how,
             quorum=settings.quorum,
             ties=settings.ties,
-            weights=settings.weights,
             adjudicator=adjudicator,
             spread=settings.spread,
         )
@@ -96,7 +95,6 @@ def jury_identity(
         "how": jury.how,
         "quorum": jury.quorum,
         "ties": jury.ties,
-        "weights": jury.weights,
         "spread": jury.spread if jury.adjudicator is not None else None,
     }
     return {**identity, "model": {"model": jury.model_name}, "jury": own, "members": members}

@@ -116,16 +116,13 @@ def _members(report: _Report) -> Table:
 def _notes(report: _Report, ways: Sequence[_Report]) -> Iterator[str]:
     if ways:
         yield (
-            "Best member: chosen and tested on different topics. Weights and cuts are fitted to "
-            "labels of other topics. Intervals are by topic."
+            "Best member: chosen and tested on different topics. Cuts are fitted to labels of "
+            "other topics. Intervals are by topic."
         )
     yield (
         "differs: share of its labels that are not the jury's; changes: share of the jury's labels "
         "that would be others without it."
     )
-    if (families := report["families"]) is not None and families["value"] is not None:
-        n, votes = families["n_members"], format_number(families["value"], 1)
-        yield f"The best of each of {n} families are worth {votes} independent judges."
     if n := report["n_adjudicated"]:
         changed = report["n_overturned"]
         yield f"The adjudicator decided {count(n, 'item')}, {changed:,} of them against the vote."

@@ -25,7 +25,7 @@ def voted(tmp_path):
 
 
 def test_the_verdict_compares_the_jury_with_its_best_member(judge, voted):
-    more = ("--best", 2, "--family", "^[^-]+")
+    more = ("--best", 2)
     ran = judge("jury", voted, "--votes", "said", "--labels", voted, *more)
     assert ran.code == 0, ran.err
     verdict = " ".join(ran.out.partition("\n\n")[0].split())
@@ -76,7 +76,6 @@ def test_combined_labels_can_be_compared_with_people(judge, voted):
         (("--votes", "said", "--how", "vote"), "--how and --out: wanted both"),
         (("--votes", "said", "--how", "best", "--out", "x"), "--how best: wanted one of vote"),
         (("--votes", "said", "--objective", "f2"), "unknown objective 'f2'"),
-        (("--votes", "said", "--family", "("), "--family (: no regular expression"),
     ],
 )
 def test_what_cannot_be_is_refused(judge, voted, options, what):

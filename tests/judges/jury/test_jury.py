@@ -118,13 +118,6 @@ def test_a_tie_may_be_left_unjudged(jury, says):
     assert jury("vote", names="ab", ties="worst")(**ASKED).label == "none"
 
 
-def test_weights_count(jury, says):
-    says.update(a="none", b="full", c="full")
-    weights = {"a": 3.0, "b": 1.0, "c": 1.0}
-    prediction = jury("vote", weights=weights)(**ASKED)
-    assert (prediction.label, prediction.score) == ("none", pytest.approx(0.4))
-
-
 def test_the_adjudicator_sees_labels_and_counts_and_decides_where_they_differ(
     jury, says, member, server
 ):
@@ -223,8 +216,6 @@ def test_labels_without_an_order_are_voted_on(member, says):
     [
         ({"how": "most"}, "how one of vote, median, mean"),
         ({"quorum": 4}, "quorum of 1 to 3"),
-        ({"weights": {"a": 1.0}}, "weights of a, b, c"),
-        ({"weights": {"a": 1.0, "b": 0.0, "c": 1.0}}, "weights above 0"),
         ({"spread": 0}, "spread of 1"),
     ],
 )

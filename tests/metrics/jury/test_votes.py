@@ -28,15 +28,6 @@ def test_a_tie_becomes_what_was_asked_for(votes, how, between, worst, unjudged):
     assert {ties: combined(votes, 4, how, ties) for ties in TIES} == wanted
 
 
-def test_weights_move_the_vote_the_middle_and_the_mean():
-    assert [combined([0, 0, 3], 4, how, weights=[1, 1, 5]) for how in HOWS] == [3, 3, 2]
-
-
-def test_weights_that_are_equal_but_for_rounding_have_two_in_the_middle():
-    votes, weights = [1, 0, 2, 0], [0.1, 0.6, 0.8, 0.1]  # 0.7 + 0.1 is below 0.8 in floats
-    assert combined(votes, 3, "median", "worst", weights) == 1
-
-
 @given(VOTES, st.sampled_from(HOWS), st.sampled_from(TIES), st.randoms())
 def test_who_votes_first_changes_nothing(votes, how, ties, random):
     shuffled = random.sample(votes, len(votes))

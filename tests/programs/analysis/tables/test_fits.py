@@ -50,7 +50,7 @@ def jury_report(**difference):
     }  # fmt: skip
     chosen = {"name": "single, chosen on other topics", "value": row(0.46, 0.4, 0.5)}
     return {
-        "worth": {"value": 1.4, "correlation": 0.6}, "by_people": True, "families": None,
+        "worth": {"value": 1.4, "correlation": 0.6}, "by_people": True,
         "members": [member, {**member, "member": "a-team-with-a-long-name-2"}],
         "n_items": 1200, "n_topics": 15, "n_labelled": 1200, "n_off_scale": 0, "n_adjudicated": 0,
         "how": "median", "objective": "quadratic",
