@@ -93,9 +93,9 @@ def main() -> None:
 def demo_page(home: Path, results: Path) -> Path:
     """The results of the demo on the nuggets that its labels are about, and their page."""
     import nuggetjudge as nj
+    from nuggetjudge.plugins.report.page import write_report
+    from nuggetjudge.plugins.report.source import Source
     from nuggetjudge.records import Problems
-    from nuggetjudge.report.page import write_report
-    from nuggetjudge.report.source import Source
 
     bank = EXAMPLES / "nuggets.jsonl"
     nj.run(EXAMPLES / "judge.yaml", nuggets=bank, model="lexical", out=results)

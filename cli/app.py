@@ -10,6 +10,7 @@ import sys
 import textwrap
 import traceback
 import warnings
+from itertools import groupby
 from pathlib import Path
 from types import FrameType
 from typing import Annotated, Any
@@ -17,65 +18,13 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
+from .commands import GROUPS, all_commands, command_of
 from .hints import fit_hint
 from .stopping import COMPLETE, INPUT, INTERNAL, INTERRUPTED, TERMINATED, Terminated
 from .tables import write_note
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _IMPORTING = "<frozen importlib._bootstrap>"  # the file of a frame that loads a module
-# Where each command is, and what `judge --help` says of it, in the groups that it shows.
-MOST_USED = "most used"
-GROUPS = {
-    MOST_USED: {
-        "run": ("run", "Judge runs and print a leaderboard."),
-        "report": ("views.report", "Write a web page that shows the results."),
-        "show": ("views.show", "Read a judged answer, or see where a run fails."),
-        "compare": ("compare", "Test whether runs, or judges, differ."),
-        "agree": ("agree", "Measure agreement with human labels or scores."),
-        "calibrate": ("calibrate", "Fit a judge to human labels and test the effect."),
-        "gate": ("loop.gate", "Check results against bounds or a baseline, for CI."),
-        "init": ("upkeep.init", "Write a config for your own files."),
-    },
-    "judge": {
-        "score": ("score", "Recompute scores, or correct them with labels."),
-        "cascade": ("analysis.cascade", "Ask a better judge where a cheap one is uncertain."),
-        "watch": ("loop.watch", "Judge again when files change, and show what moved."),
-        "build": ("build", "Build a collection to evaluate with."),
-        "index": ("retrieve", "Build the indexes that retrieval searches."),
-        "retrieve": ("retrieve", "Retrieve passages for topics, as TREC runs."),
-        "generate": ("generate", "Write answers with citations from retrieval runs."),
-    },
-    "look": {
-        "figure": ("views.figure", "Draw a figure for a paper: PDF, SVG or PNG."),
-        "coverage": ("coverage", "Show context measures by eta and context size."),
-        "trace": ("analysis.trace", "Show what agents did, and check it by replies."),
-    },
-    "trust": {
-        "audit": ("analysis.audit", "Check the order of runs with another judge."),
-        "probe": ("probe", "Change one thing about a judge and see what moves."),
-        "jury": ("analysis.jury", "Compare a jury with its members."),
-        "drift": ("analysis.drift", "Separate judge drift from system changes."),
-        "evidence": ("evidence.trust", "Check how far to trust suggested citations."),
-    },
-    "label": {
-        "annotate": ("annotate.group", "Have people label judged items in a web page."),
-        "next": ("next", "Choose the items that people should label next."),
-    },
-    "connect": {
-        "export": ("exports", "Export results to other tools."),
-        "verify": ("exports.verify", "Replay an AutoJudge export without a network."),
-        "mcp": ("serving.mcp", "Serve the judges to a coding agent."),
-    },
-    "upkeep": {
-        "models": ("views.models", "List open models that can judge, and their settings."),
-        "doctor": ("upkeep.doctor", "Check a model's key, endpoint and features."),
-        "prompt": ("upkeep.prompt", "Print what a judge asks, with your item."),
-        "cache": ("upkeep.cache", "Show or clear cached replies and vectors."),
-        "schema": ("upkeep.configs", "Print the JSON Schema of config files."),
-        "export-config": ("upkeep.configs", "Print the complete config of a run or a file."),
-    },
-}
-COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
 
 
 class Commands(TyperGroup):
@@ -83,14 +32,15 @@ class Commands(TyperGroup):
 
     def list_commands(self, ctx: Any) -> list[str]:
         """See click."""
-        return [*COMMANDS, *super().list_commands(ctx)]
+        return [*all_commands(), *super().list_commands(ctx)]
 
     def get_command(self, ctx: Any, name: str) -> Any:
         """See click."""
-        if name not in COMMANDS:
+        found = command_of(name)
+        if found is None:
             return super().get_command(ctx, name)
-        module = importlib.import_module(f".{COMMANDS[name][0]}", __package__)
-        group = getattr(module, name.replace("-", "_"))
+        module, _, attribute = found.home.partition(":")
+        group = getattr(importlib.import_module(module), attribute)
         if not isinstance(group, typer.Typer):
             group = one_command(group)
         command = typer.main.get_command(group)
@@ -99,11 +49,11 @@ class Commands(TyperGroup):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """See click; each group with its name beside it, and no command is loaded for its line."""
-        for title, group in GROUPS.items():
-            formatter.write("\n" if title in (MOST_USED, "judge") else "")
-            for i, (name, (_, line)) in enumerate(group.items()):
+        for title, group in groupby(all_commands().items(), key=lambda item: item[1].group):
+            formatter.write("\n" if title in GROUPS[:2] else "")
+            for i, (name, command) in enumerate(group):
                 start = f"  {'' if i else title:9}  {name:13}  "
-                text = textwrap.wrap(line, max(formatter.width + 2 - len(start), 20))
+                text = textwrap.wrap(command.line, max(formatter.width + 2 - len(start), 20))
                 formatter.write(start + f"\n{'':{len(start)}}".join(text) + "\n")
 
 

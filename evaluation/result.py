@@ -20,12 +20,11 @@ from ..programs.analysis.leaderboards import leaderboards
 from ..programs.analysis.tables.leaderboards import leader_sentence, leaderboard_table, name_judges
 from ..programs.scoring.result import Result as StoredResult
 from ..records.reading.problems import InputError, Problems, did_you_mean
-from ..report.page import write_report
-from ..report.source import Source as ReportSource
 from ..views.rows import Rows
 from ..views.table import Table, View
 from .agreement import Agreement, agree
 from .comparing import Comparison, compare
+from .pages import page_writer
 from .questions import QuestionScore, chosen, question_frame, question_scores
 from .sources import InOneLine, Source, chosen_rows, opened, warn_of
 from .tables import InTables, Text
@@ -142,8 +141,7 @@ class Result(InTables, StoredResult):
         path = Path(out)
         files = [labels] if isinstance(labels, str | Path) else labels
         people = [Path(each) for each in files]
-        source = ReportSource([self.folder], problems, labels=people, named=[self._named])
-        write_report(source, path)
+        page_writer()(self.folder, path, problems, labels=people, named=self._named)
         warn_of(problems)
         if open:
             _open(path)

@@ -1,2 +1,4 @@
-"""Annexes: what comes to the core by entry points alone (docs/architecture.md). Each may import the
-core; nothing of the core imports them."""
+"""Annexes, a folder each: the core works without them and may import none of them.
+
+Each comes in by entry points of pyproject.toml, as a package of anybody else does.
+"""

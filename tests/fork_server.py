@@ -37,8 +37,10 @@ FOLDERS = (
     "agents",
     "programs",
     "calibration",
-    "annotation",
     "cli",
+    "plugins.annotate",
+    "plugins.exports",
+    "plugins.report",
 )
 LATE = (  # what the folders' functions import when they run
     *("dspy", "orjson", "diskcache", "numpy", "scipy.stats", "scipy.optimize", "scipy.sparse"),
@@ -50,7 +52,12 @@ LATE = (  # what the folders' functions import when they run
 def import_all() -> None:
     """All modules of the package and what they need, as far as it is installed here."""
     for folder in FOLDERS:
-        package = importlib.import_module(f"nuggetjudge.{folder}")
+        try:
+            package = importlib.import_module(f"nuggetjudge.{folder}")
+        except ModuleNotFoundError:
+            if folder.startswith("plugins."):
+                continue  # the core by itself
+            raise
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             _import(module.name)
     for name in LATE:
@@ -62,7 +69,7 @@ def _import(name: str) -> None:
     try:
         importlib.import_module(name)
     except ImportError:
-        needs_an_extra = any(part in name for part in ("ray", "vllm", "annotation"))
+        needs_an_extra = any(part in name for part in ("ray", "vllm", "plugins."))
         if name.startswith("nuggetjudge") and not needs_an_extra:
             raise
 

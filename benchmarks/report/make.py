@@ -21,9 +21,9 @@ def main(step: str, home: str, sizes: Sequence[int] = (), n_unjudged: int = 0) -
     if step == "results":
         write_results(folder, *sizes, n_unjudged=n_unjudged)
         return {}
+    from nuggetjudge.plugins.report.page import write_report
+    from nuggetjudge.plugins.report.source import Source
     from nuggetjudge.records import Problems
-    from nuggetjudge.report.page import write_report
-    from nuggetjudge.report.source import Source
 
     began = cpu_s()
     write_report(Source([folder / "results"], Problems()), folder / "report.html")

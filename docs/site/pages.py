@@ -22,7 +22,7 @@ PYTHON = {  # module: title of its page
     "nuggetjudge.evaluation.questions": "evaluation: rows by question",
     "nuggetjudge.evaluation.samples.fields": "evaluation: a sample",
     "nuggetjudge.gates.asserting": "gates: assert_judged",
-    "nuggetjudge.integrations.judging": "integrations: one sample",
+    "nuggetjudge.plugins.harnesses.judging": "integrations: one sample",
     "nuggetjudge.judges": "judges",
     "nuggetjudge.metrics": "metrics",
     "nuggetjudge.records": "records",

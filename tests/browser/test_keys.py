@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from nuggetjudge.report import page
+from nuggetjudge.plugins.report import page
 
 
 def focused(it):

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from nuggetjudge.report import page as pages
-from nuggetjudge.report.sections import Section
+from nuggetjudge.plugins.report import page as pages
+from nuggetjudge.plugins.report.sections import Section
 
 
 def rows_of(it, section):

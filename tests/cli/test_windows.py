@@ -119,7 +119,7 @@ CODES = {  # of those that do not end with 0
 }
 EXTRAS = {"export mlflow"}  # not installed
 FOR_PROGRAMS = {
-    "annotate serve": "a page; what is around it is tested in tests/annotation",
+    "annotate serve": "a page; what is around it is tested in tests/plugins/annotate",
     "mcp": "speaks JSON with a program",
     "schema": "JSON for editors",
     "export-config": "YAML to be saved",

@@ -86,10 +86,10 @@ def test_a_link_out_of_the_docs_is_a_page_or_plain_text(site):
 
 
 def test_every_command_has_its_help_in_the_reference(site):
-    from nuggetjudge.cli.app import COMMANDS
+    from nuggetjudge.cli.commands import all_commands
 
     reference = Loads(page(site, "reference/cli.html")).ids
-    names = {f"judge-{name}" for name in COMMANDS} | {"judge-build-crux", "judge-cascade-fit"}
+    names = {f"judge-{name}" for name in all_commands()} | {"judge-build-crux", "judge-cascade-fit"}
     assert names <= reference
 
 

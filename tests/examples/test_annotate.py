@@ -12,7 +12,7 @@ from subprocess import PIPE
 import pytest
 from processes import JUDGE, run, start
 
-from nuggetjudge.annotation.work.task import task_of
+from nuggetjudge.plugins.annotate.work.task import task_of
 from nuggetjudge.records.labels.labels import read_labels
 from nuggetjudge.records.reading.problems import Problems
 

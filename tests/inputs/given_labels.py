@@ -2,8 +2,8 @@
 
 from itertools import count
 
-from nuggetjudge.annotation.store.events import Clear, Flag, Label, Undo, Verdict
-from nuggetjudge.annotation.store.journal import Journal
+from nuggetjudge.plugins.annotate.store.events import Clear, Flag, Label, Undo, Verdict
+from nuggetjudge.plugins.annotate.store.journal import Journal
 
 _ids = count(1)
 

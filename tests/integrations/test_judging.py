@@ -8,8 +8,8 @@ import pytest
 
 import nuggetjudge as nj
 from nuggetjudge.evaluation.samples.fields import sample_of
-from nuggetjudge.integrations import rounds
-from nuggetjudge.integrations.judging import SampleJudge
+from nuggetjudge.plugins.harnesses import rounds
+from nuggetjudge.plugins.harnesses.judging import SampleJudge
 from nuggetjudge.records.reading.problems import InputError
 
 SAMPLES = [

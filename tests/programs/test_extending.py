@@ -271,7 +271,7 @@ def test_people_label_what_it_judged_in_a_browser(packages, length):
     code = """
 import json, sys
 from pathlib import Path
-from nuggetjudge.annotation.work.task import task_of
+from nuggetjudge.plugins.annotate.work.task import task_of
 from nuggetjudge.records import Problems
 task = task_of([Path(sys.argv[1])], "items", Problems())
 shown = task.shown(task.cells[0])

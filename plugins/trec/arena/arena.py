@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ....metrics.bootstrap import Interval
-from ....report.sections import Section
-from ....report.source import Source
+from ...report.sections import Section
+from ...report.source import Source
 from .standings import Standing, Standings, standings_in
 
 SECTION = Section("arena/arena", "Battles", __package__.rpartition(".")[0], after="pairs")

@@ -10,8 +10,8 @@ import pytest
 from annotating import Shown, Site
 from watching import REFUSED
 
-from nuggetjudge.annotation.work.plan import Plan
-from nuggetjudge.annotation.work.task import task_of, with_spans
+from nuggetjudge.plugins.annotate.work.plan import Plan
+from nuggetjudge.plugins.annotate.work.task import task_of, with_spans
 from nuggetjudge.records.reading.problems import Problems
 
 Serve = Callable[..., Site]
@@ -21,10 +21,10 @@ Serve = Callable[..., Site]
 def serve(tmp_path: Path) -> Iterator[Serve]:
     """`serve(rows, "ratings", condition="post_edit")`: rows of a label file, or its path."""
     uvicorn = pytest.importorskip("uvicorn", reason="pip install '.[annotate]'")
-    from nuggetjudge.annotation.server.app import make_app
-    from nuggetjudge.annotation.server.people import People
-    from nuggetjudge.annotation.server.serving import bound, links
-    from nuggetjudge.annotation.server.workplace import open_workplace
+    from nuggetjudge.plugins.annotate.server.app import make_app
+    from nuggetjudge.plugins.annotate.server.people import People
+    from nuggetjudge.plugins.annotate.server.serving import bound, links
+    from nuggetjudge.plugins.annotate.server.workplace import open_workplace
 
     ends: list[Callable[[], None]] = []
 

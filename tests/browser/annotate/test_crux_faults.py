@@ -12,7 +12,7 @@ import pytest
 from annotating import nugget_rows, rating_rows
 from hostile import TEXTS
 
-from nuggetjudge.annotation.out.exporting import export
+from nuggetjudge.plugins.annotate.out.exporting import export
 from nuggetjudge.records.reading.problems import Problems
 
 REPEATED = "The deck moves. The deck moves. The deck moves no more."
@@ -57,7 +57,7 @@ def test_a_get_saves_nothing(site, open_site):
 def test_no_address_deletes_what_was_labelled(site, open_site):
     it = open_site(site)
     it.presses("3", "1")
-    addresses = ("/upload/reset", "/reset", "/api/reset", "/api/event", "/annotation/web/app.js")
+    addresses = ("/upload/reset", "/reset", "/api/reset", "/api/event", "/annotate/web/app.js")
     methods = ("GET", "DELETE", "PUT")
     statuses = it.page.evaluate(ASKED, [[one, to] for to in addresses for one in methods])
     assert {*statuses} <= {200, 403, 404, 405, 415}

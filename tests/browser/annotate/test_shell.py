@@ -64,7 +64,7 @@ def send_label(page, n, label):
     """Send a label as a screen does; it is not waited for."""
     page.evaluate(
         """async ([n, label]) => {
-          const { connect } = await import('/annotation/web/api.js');
+          const { connect } = await import('/annotate/web/api.js');
           window.api ??= await connect();
           window.items ??= await Promise.all([0, 1, 2].map((n) => api.get('item', { n })));
           window.acks ??= [];

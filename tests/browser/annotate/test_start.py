@@ -3,7 +3,7 @@
 import pytest
 from annotating import nugget_rows
 
-from nuggetjudge.annotation.store.events import Label
+from nuggetjudge.plugins.annotate.store.events import Label
 
 
 @pytest.fixture

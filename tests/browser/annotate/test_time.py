@@ -6,7 +6,7 @@ MINUTE = 60_000  # most milliseconds that count between two deeds
 
 # Times of a clock that is moved by hand, with what has been counted by then.
 COUNTED = """async () => {
-  const { activity } = await import("/annotation/web/activity.js");
+  const { activity } = await import("/annotate/web/activity.js");
   let now = 0;
   const counted = [];
   const spent = activity(() => now);

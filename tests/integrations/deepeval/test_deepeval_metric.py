@@ -15,8 +15,8 @@ from deepeval.evaluate import AsyncConfig, DisplayConfig, ErrorConfig  # noqa: E
 from deepeval.test_case import LLMTestCase, RetrievedContextData  # noqa: E402
 
 import nuggetjudge as nj  # noqa: E402
-from nuggetjudge.integrations.deepeval_metric import JudgeMetric, samples  # noqa: E402
-from nuggetjudge.integrations.judging import SampleJudge  # noqa: E402
+from nuggetjudge.plugins.harnesses.deepeval_metric import JudgeMetric, samples  # noqa: E402
+from nuggetjudge.plugins.harnesses.judging import SampleJudge  # noqa: E402
 
 NUGGETS = ["The waggle dance tells the direction of flowers", "Drones do not sting"]
 # By hand: the answer has the first of two vital nuggets, word for word, and nothing of the other.

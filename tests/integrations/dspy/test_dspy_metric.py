@@ -8,7 +8,7 @@ from mock_server import MockServer, Status
 
 import nuggetjudge as nj
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
-from nuggetjudge.integrations.dspy_metric import AnswerMetric, samples
+from nuggetjudge.plugins.harnesses.dspy_metric import AnswerMetric, samples
 from nuggetjudge.records.reading.problems import InputError
 
 dspy = pytest.importorskip("dspy")

@@ -16,7 +16,7 @@ from inspect_ai.dataset import MemoryDataset, Sample  # noqa: E402
 from inspect_ai.log import read_eval_log  # noqa: E402
 from inspect_ai.model import ModelOutput, ModelUsage, get_model  # noqa: E402
 
-from nuggetjudge.integrations.inspect_scorer import answer_scorer, samples  # noqa: E402
+from nuggetjudge.plugins.harnesses.inspect_scorer import answer_scorer, samples  # noqa: E402
 
 NUGGETS = ["wind moves decks", "cables carry load"]
 ANSWERS = ["Wind moves decks.", "Wind moves decks. Cables carry load.", "Zebra."]

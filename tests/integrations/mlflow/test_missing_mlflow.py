@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from nuggetjudge.exports.mlflow_runs import log
+from nuggetjudge.plugins.exports.mlflow_runs import log
 from nuggetjudge.records.reading.problems import InputError, pip_install
 
 WANTED = f"mlflow is not installed: {pip_install('mlflow')}"
@@ -19,9 +19,9 @@ def no_mlflow(monkeypatch):
 
 
 def test_the_scorer_says_what_to_install(monkeypatch):
-    monkeypatch.delitem(sys.modules, "nuggetjudge.integrations.mlflow_scorer", raising=False)
+    monkeypatch.delitem(sys.modules, "nuggetjudge.plugins.harnesses.mlflow_scorer", raising=False)
     with pytest.raises(InputError) as refusal:
-        importlib.import_module("nuggetjudge.integrations.mlflow_scorer")
+        importlib.import_module("nuggetjudge.plugins.harnesses.mlflow_scorer")
     assert str(refusal.value) == WANTED
 
 

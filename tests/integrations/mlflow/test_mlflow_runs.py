@@ -12,7 +12,7 @@ mlflow = pytest.importorskip("mlflow")
 
 import nuggetjudge as nj  # noqa: E402
 from nuggetjudge.cli.app import app  # noqa: E402
-from nuggetjudge.exports.mlflow_runs import log  # noqa: E402
+from nuggetjudge.plugins.exports.mlflow_runs import log  # noqa: E402
 
 PARENT = "mlflow.parentRunId"
 SAMPLE = {

@@ -9,7 +9,7 @@ mlflow = pytest.importorskip("mlflow")
 from mlflow.entities import Document  # noqa: E402
 
 import nuggetjudge as nj  # noqa: E402
-from nuggetjudge.integrations.mlflow_scorer import JudgeScorer, samples  # noqa: E402
+from nuggetjudge.plugins.harnesses.mlflow_scorer import JudgeScorer, samples  # noqa: E402
 
 FACTS = ["The waggle dance tells the direction of flowers", "Drones do not sting"]
 CONTEXT = "The waggle dance tells the direction of flowers."

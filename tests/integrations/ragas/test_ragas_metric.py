@@ -12,7 +12,7 @@ ragas = pytest.importorskip("ragas")
 
 from ragas import EvaluationDataset  # noqa: E402
 
-from nuggetjudge.integrations.ragas_metric import AnswerMetric, samples  # noqa: E402
+from nuggetjudge.plugins.harnesses.ragas_metric import AnswerMetric, samples  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore::DeprecationWarning")
 

@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 from of_plugins import of_plugins
 
 import nuggetjudge
-from nuggetjudge.annotation.live.quality import share as share_of_labels
 from nuggetjudge.calibration.figures import figures_of
 from nuggetjudge.calibration.lists.report import mean_figure
 from nuggetjudge.metrics import agreement, pairwise_kappa, reliability, taus
@@ -40,6 +39,7 @@ from nuggetjudge.metrics.order.intervals import tau_intervals
 from nuggetjudge.metrics.ppi.estimates import difference, estimate
 from nuggetjudge.metrics.ppi.sample import sample
 from nuggetjudge.metrics.significance import mean_intervals, paired_tests
+from nuggetjudge.plugins.annotate.live.quality import share as share_of_labels
 from nuggetjudge.programs.analysis.evidence.precision import share
 from nuggetjudge.programs.analysis.probe.faults.cases import Must
 from nuggetjudge.programs.analysis.probe.faults.figures import Cell, rates

@@ -6,14 +6,14 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 import nuggetjudge as nj
+from nuggetjudge.plugins.report.overall.boxes import make_boxes
+from nuggetjudge.plugins.report.source import Source
 from nuggetjudge.programs.analysis.compare import compare
 from nuggetjudge.programs.analysis.compare_runs import HOLM, HSD, compare_runs
 from nuggetjudge.programs.analysis.leaderboards import leaderboards
 from nuggetjudge.programs.analysis.tables.comparisons import comparison_view
 from nuggetjudge.programs.analysis.tables.leaderboards import leader_sentence
 from nuggetjudge.records.reading.problems import InputError, Problems
-from nuggetjudge.report.overall.boxes import make_boxes
-from nuggetjudge.report.source import Source
 
 
 def scores(path, table, measure="V_strict"):

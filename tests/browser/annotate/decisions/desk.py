@@ -16,11 +16,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from nuggetjudge.annotation.server.guards import HEADERS
-from nuggetjudge.annotation.server.static import files
-from nuggetjudge.annotation.store.events import BankEdit, Label, Verdict, event_of
-from nuggetjudge.annotation.store.state import State
-from nuggetjudge.annotation.work.bank import EditedBank
+from nuggetjudge.plugins.annotate.server.guards import HEADERS
+from nuggetjudge.plugins.annotate.server.static import files
+from nuggetjudge.plugins.annotate.store.events import BankEdit, Label, Verdict, event_of
+from nuggetjudge.plugins.annotate.store.state import State
+from nuggetjudge.plugins.annotate.work.bank import EditedBank
 from nuggetjudge.records.rows import Nugget, NuggetBank
 
 SUPPORT = [

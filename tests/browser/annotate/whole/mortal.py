@@ -13,10 +13,10 @@ import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
-from nuggetjudge.annotation.server.serving import bound, serve
-from nuggetjudge.annotation.server.workplace import open_workplace
-from nuggetjudge.annotation.work.plan import Plan
-from nuggetjudge.annotation.work.task import task_of
+from nuggetjudge.plugins.annotate.server.serving import bound, serve
+from nuggetjudge.plugins.annotate.server.workplace import open_workplace
+from nuggetjudge.plugins.annotate.work.plan import Plan
+from nuggetjudge.plugins.annotate.work.task import task_of
 from nuggetjudge.records.reading.problems import Problems
 
 

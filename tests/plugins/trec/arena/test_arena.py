@@ -8,7 +8,7 @@ import pytest
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
-from nuggetjudge.exports import ragdoll
+from nuggetjudge.plugins.exports import ragdoll
 from nuggetjudge.plugins.trec.arena.design import Field, Meeting, uncertain
 from nuggetjudge.plugins.trec.arena.standings import standings_in
 from nuggetjudge.programs.analysis.agree import agree

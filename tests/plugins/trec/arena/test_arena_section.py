@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 
 import nuggetjudge as nj
+from nuggetjudge.plugins.report.source import Source
 from nuggetjudge.plugins.trec.arena.arena import data
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import Problems
-from nuggetjudge.report.source import Source
 
 DEMO = Path(__file__).resolve().parents[3] / "collection"
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from nuggetjudge.exports import qrels
+from nuggetjudge.plugins.exports import qrels
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.relevance import read_qrels
 

@@ -5,10 +5,10 @@ import json
 import pytest
 
 import nuggetjudge as nj
-from nuggetjudge.annotation.work.task import task_of
-from nuggetjudge.annotation.work.wording import shown_labels
 from nuggetjudge.calibration.examples import read_examples
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge
+from nuggetjudge.plugins.annotate.work.task import task_of
+from nuggetjudge.plugins.annotate.work.wording import shown_labels
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.programs.analysis.next_labels import next_labels
 from nuggetjudge.programs.config.sections import DataConfig

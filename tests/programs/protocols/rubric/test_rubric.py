@@ -8,7 +8,7 @@ import pytest
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
-from nuggetjudge.exports import ragdoll, rubrics
+from nuggetjudge.plugins.exports import ragdoll, rubrics
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.partial import results_at
 from nuggetjudge.programs.run import plan

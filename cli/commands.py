@@ -1,0 +1,115 @@
+"""The list of commands: those of the core, and those that an entry point brings."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
+from typing import NamedTuple
+
+GROUP = "nuggetjudge.commands"  # of entry points: NAME = "module:COMMANDS", {command: Command}
+GROUPS = ("most used", "judge", "look", "trust", "label", "connect", "upkeep")
+
+
+class Command(NamedTuple):
+    """A command of `judge`; its module is imported when the command is used.
+
+    Attributes:
+        group: the group of `judge --help` that it stands in, one of GROUPS.
+        line: what `judge --help` says of it, 60 characters at the most.
+        home: `module:function`, or `module:typer app` of a command that has commands.
+        place: where it stands in its group, by number.
+    """
+
+    group: str
+    line: str
+    home: str
+    place: int = 50
+
+
+def _ours(group: str, first: int = 10, **commands: tuple[str, str]) -> dict[str, Command]:
+    """Commands of the core in their order: ten apart, so that others find a place between."""
+    found = {}
+    for at, (name, (home, line)) in enumerate(commands.items()):
+        name = name.rstrip("_").replace("_", "-")
+        home = f"{__package__}.{home}:{name.replace('-', '_')}"
+        found[name] = Command(group, line, home, first + 10 * at)
+    return found
+
+
+CORE: Mapping[str, Command] = {
+    **_ours(
+        "most used",
+        run=("run", "Judge runs and print a leaderboard."),
+        show=("views.show", "Read a judged answer, or see where a run fails."),
+        compare=("compare", "Test whether runs, or judges, differ."),
+        agree=("agree", "Measure agreement with human labels or scores."),
+        calibrate=("calibrate", "Fit a judge to human labels and test the effect."),
+        gate=("loop.gate", "Check results against bounds or a baseline, for CI."),
+        init=("upkeep.init", "Write a config for your own files."),
+    ),
+    **_ours(
+        "judge",
+        score=("score", "Recompute scores, or correct them with labels."),
+        cascade=("analysis.cascade", "Ask a better judge where a cheap one is uncertain."),
+        watch=("loop.watch", "Judge again when files change, and show what moved."),
+        build=("build", "Build a collection to evaluate with."),
+        index=("retrieve", "Build the indexes that retrieval searches."),
+        retrieve=("retrieve", "Retrieve passages for topics, as TREC runs."),
+        generate=("generate", "Write answers with citations from retrieval runs."),
+    ),
+    **_ours(
+        "look",
+        figure=("views.figure", "Draw a figure for a paper: PDF, SVG or PNG."),
+        coverage=("coverage", "Show context measures by eta and context size."),
+        trace=("analysis.trace", "Show what agents did, and check it by replies."),
+    ),
+    **_ours(
+        "trust",
+        audit=("analysis.audit", "Check the order of runs with another judge."),
+        probe=("probe", "Change one thing about a judge and see what moves."),
+        jury=("analysis.jury", "Compare a jury with its members."),
+        drift=("analysis.drift", "Separate judge drift from system changes."),
+        evidence=("evidence.trust", "Check how far to trust suggested citations."),
+    ),
+    **_ours("label", 20, next=("next", "Choose the items that people should label next.")),
+    **_ours(
+        "upkeep",
+        models=("views.models", "List open models that can judge, and their settings."),
+        doctor=("upkeep.doctor", "Check a model's key, endpoint and features."),
+        prompt=("upkeep.prompt", "Print what a judge asks, with your item."),
+        cache=("upkeep.cache", "Show or clear cached replies and vectors."),
+        schema=("upkeep.configs", "Print the JSON Schema of config files."),
+        export_config=("upkeep.configs", "Print the complete config of a run or a file."),
+    ),
+}
+
+
+def command_of(name: str) -> Command | None:
+    """The command of this name; entry points, which take time, are looked through if they must."""
+    return CORE.get(name) or all_commands().get(name)
+
+
+def all_commands() -> dict[str, Command]:
+    """Every command in the order of `judge --help`; a core command is never replaced."""
+    return dict(_all_commands(tuple(sys.path)))
+
+
+@cache
+def _all_commands(path: tuple[str, ...]) -> list[tuple[str, Command]]:
+    found: dict[str, Command] = {}
+    for entry in entry_points(group=GROUP):
+        if _is_there(entry):
+            found |= entry.load()
+    found |= CORE
+    return sorted(found.items(), key=lambda item: (GROUPS.index(item[1].group), item[1].place))
+
+
+def _is_there(entry: EntryPoint) -> bool:
+    """Whether the module can be found: part of an installed package may have been taken out."""
+    try:
+        return find_spec(entry.module) is not None
+    except ModuleNotFoundError:  # the package above it
+        return False

@@ -1,0 +1,45 @@
+"""`judge annotate`: serving is what it does unless a command of its own is named."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+from typer.core import TyperGroup
+
+from ....cli.options import add
+from .files import export, take_in
+from .serve import serve
+
+_ASKS_FOR_HELP = ("--help", "-h")
+
+
+class Annotate(TyperGroup):
+    """A group whose first word may be a results folder: then it serves."""
+
+    default = "serve"
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """See click."""
+        if args and args[0] not in {*self.commands, *_ASKS_FOR_HELP}:
+            args = [self.default, *args]
+        return super().parse_args(ctx, args)
+
+
+annotate = typer.Typer(
+    cls=Annotate,
+    help="Have people label what was judged, in a page of this machine.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+)
+
+
+@annotate.callback()
+def _annotate() -> None:
+    """Have people label what was judged, in a page of this machine: judge annotate RESULTS ..."""
+
+
+add(annotate, serve)
+add(annotate, export)
+add(annotate, take_in, "import")

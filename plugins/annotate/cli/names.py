@@ -1,0 +1,17 @@
+"""Words that the commands of `judge annotate` share."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+from ..store.kinds import Kind
+
+Kinds: TypeAlias = Kind
+Conditions = Literal["from-scratch", "post-edit"]
+
+
+def stored(condition: Conditions | None) -> Literal["from_scratch", "post_edit"] | None:
+    """A condition as events have it."""
+    if condition is None:
+        return None
+    return "post_edit" if condition == "post-edit" else "from_scratch"

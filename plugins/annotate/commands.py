@@ -1,0 +1,12 @@
+"""The commands that labelling brings to `judge`."""
+
+from ...cli.commands import Command
+
+COMMANDS = {
+    "annotate": Command(
+        "label",
+        "Have people label judged items in a web page.",
+        f"{__package__}.cli.group:annotate",
+        10,
+    )
+}

@@ -1,0 +1,196 @@
+"""What a page may send of what a person did; all else of an event comes from their queue."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ....records.judgements import text_hash
+from ..store.events import BankEdit, Event, Label, Verdict, event_of
+from ..store.state import State
+from ..work.bank import EditedBank
+from ..work.task import Task
+from .desk import Desk
+from .disputed import Docket
+
+FIELDS = {
+    "label": ("label", "spans", "rationale", "active_ms"),
+    "clear": (),
+    "flag": ("on", "why"),
+    "skip": (),
+    "bank": ("op", "sources", "texts", "importance"),
+    "undo": (),
+    "redo": (),
+}
+VERDICT_FIELDS = ("label", "rationale", "active_ms")
+_WITHOUT_ITEM = ("undo", "redo")
+MOST_SPANS = 100
+
+
+class Wrong(ValueError):
+    """What was sent is no event of this queue; `status` is the answer's."""
+
+    def __init__(self, what: str, status: int = 400) -> None:
+        super().__init__(what)
+        self.status = status
+
+
+def id_in(row: Any) -> str:
+    """The id that the page gave an event. Raises: Wrong."""
+    event_id = row.get("id") if isinstance(row, dict) else None
+    if isinstance(event_id, str):
+        return event_id
+    raise Wrong("wanted an object with an 'id'")
+
+
+def event_in(row: Mapping[str, Any], desk: Desk) -> Event:
+    """The event in a page's message.
+
+    Raises: Wrong for a message that has none, or is about an item that is not in the queue.
+    """
+    do = row.get("do")
+    if not isinstance(do, str) or do not in FIELDS:
+        raise Wrong(f"field 'do': wanted one of {', '.join(FIELDS)}")
+    if (do == "bank") is not (desk.task.kind == "bank") and do in ("bank", "label", "clear"):
+        raise Wrong(f"{do}: not of --kind {desk.task.kind}")
+    fields = {"id": row.get("id"), "do": do} | {
+        name: row[name] for name in FIELDS[do] if name in row
+    }
+    if do not in _WITHOUT_ITEM:
+        fields |= _from_queue(do, _position(row, desk), desk)
+    if do == "label":
+        _check_label(row, desk.task)
+    event = _parsed(fields)
+    if isinstance(event, Label):
+        _check_spans(event, desk.task)
+    return event
+
+
+def check_same(row: Mapping[str, Any], stored: Event, desk: Desk) -> None:
+    """Raise Wrong where a message has the id of an event that says something else.
+
+    A page sends an event again when it got no answer. What only the queue knows is not compared:
+    it may have changed since.
+    """
+    fields = FIELDS.get(stored.do, VERDICT_FIELDS)
+    sent = {"do": row.get("do"), **_item_in(row, stored, desk)}
+    sent |= {name: row[name] for name in fields if name in row}
+    kept = stored.model_dump(mode="json")
+    try:
+        if event_of({**kept, **sent}).model_dump(mode="json") == kept:
+            return
+    except ValueError:
+        pass
+    what = f"the id {stored.id} was used before, for event {stored.seq} ({stored.do})"
+    raise Wrong(f"{what}, which says something else; nothing was kept: give each event a new id")
+
+
+def _item_in(row: Mapping[str, Any], stored: Event, desk: Desk) -> dict[str, Any]:
+    """What a message says it is about; {} where that cannot be told any more."""
+    name, n, cells = row.get("item"), row.get("n"), desk.task.cells
+    if isinstance(stored, Verdict):
+        return {"cell": cells[n]} if isinstance(n, int) and 0 <= n < len(cells) else {}
+    position = desk.named(name) if isinstance(name, str) else None
+    if position is None or stored.do in _WITHOUT_ITEM:
+        return {}
+    about = _from_queue(stored.do, position, desk)
+    return {key: about[key] for key in ("topic_id", "kind", "cell", "repeat") if key in about}
+
+
+def check_of(event: Event, desk: Desk) -> Callable[[State], None]:
+    """What raises Wrong where an event cannot be kept as things are by then."""
+
+    def check(state: State) -> None:
+        if isinstance(event, BankEdit) and desk.task.bank is not None:
+            bank = desk.task.bank.banks[event.topic_id]
+            try:
+                EditedBank.of(bank, state.edits(event.topic_id)).check(event)
+            except ValueError as error:
+                raise Wrong(str(error)) from None
+        if isinstance(event, Verdict) and state.last(event.key) is not None:
+            raise Wrong("this was decided before, and who said what is known by now", 410)
+
+    return check
+
+
+def verdict_in(row: Mapping[str, Any], docket: Docket) -> Verdict:
+    """The verdict in a page's message. Raises: Wrong."""
+    if row.get("do") != "adjudicate":
+        raise Wrong("field 'do': wanted adjudicate")
+    n = row.get("n")
+    dispute = docket.all().get(n) if isinstance(n, int) else None
+    if dispute is None or row.get("item") != docket.name(dispute):
+        raise Wrong("what people say of this item is not the same any more: look again", 410)
+    _check_label(row, docket.task)
+    decision = {name: row[name] for name in VERDICT_FIELDS if name in row}
+    about: dict[str, Any] = {"kind": docket.task.kind, "condition": docket.desk.condition}
+    about |= {"cell": dispute.cell, "order": dispute.order}
+    verdict = _parsed({"id": row.get("id"), "do": "adjudicate", **decision, **about})
+    assert isinstance(verdict, Verdict)
+    return verdict
+
+
+def _parsed(row: Mapping[str, Any]) -> Event:
+    try:
+        return event_of(row)
+    except ValueError as error:
+        raise Wrong(" ".join(str(error).splitlines()[1:3]) or str(error)) from None
+
+
+def _check_label(row: Mapping[str, Any], task: Task) -> None:
+    if "label" not in row:
+        raise Wrong("field 'label' is missing; null is 'cannot tell'")
+    if row["label"] not in (None, *task.scale):
+        raise Wrong(f"label {row['label']!r}: wanted null or one of {', '.join(task.scale)}")
+
+
+def _position(row: Mapping[str, Any], desk: Desk) -> int:
+    """By the item's name, which holds when the queue is another by now; `n` alone does not."""
+    name, n = row.get("item"), row.get("n")
+    if isinstance(name, str):
+        if (position := desk.named(name)) is not None:
+            return position
+        raise Wrong("this item is not in the queue any more: it was started with others", 410)
+    if isinstance(n, int) and not isinstance(n, bool) and 0 <= n < len(desk.entries):
+        raise Wrong("field 'item' is missing: the name that came with the item")
+    raise Wrong(f"field 'n': wanted 0 to {len(desk.entries) - 1}, with the item's name")
+
+
+def _from_queue(do: str, n: int, desk: Desk) -> dict[str, Any]:
+    """What the queue knows of an item: the page is not asked for it."""
+    entry, task = desk.entries[n], desk.task
+    if do == "bank":
+        return {"topic_id": entry.cell[0]}
+    fields: dict[str, Any] = {"kind": task.kind, "cell": entry.cell}
+    if do in ("label", "clear"):
+        fields["repeat"] = entry.repeat
+    if do == "label":
+        fields |= {
+            "condition": desk.condition,
+            "shown": entry.shown,
+            "chosen_by": entry.chosen_by,
+            "probability": entry.probability,
+            "is_control": entry.is_control,
+            "guidelines_sha256": task.guidelines_sha256,
+        }
+    return fields
+
+
+def _check_spans(event: Label, task: Task) -> None:
+    """Raise Wrong unless the spans lie in the texts that stand there now, or one is lacking."""
+    if not event.spans:
+        if event.label in task.needs_spans:
+            raise Wrong(f"label {event.label!r}: mark the words that it rests on, then give it")
+        return
+    if len(event.spans) > MOST_SPANS:
+        raise Wrong(f"{len(event.spans)} spans, wanted at most {MOST_SPANS}")
+    texts = {one.of: one.text for one in task.shown(event.cell)}
+    for span in event.spans:
+        text = texts.get(span.of)
+        if text is None:
+            raise Wrong(f"span of {span.of!r}: wanted one of {', '.join(texts)}")
+        if span.sha256 != text_hash(text):
+            raise Wrong(f"span of {span.of!r}: its text is another one by now", 410)
+        if not span.start < span.end <= len(text):
+            offsets = f"{span.start} to {span.end}"
+            raise Wrong(f"span of {span.of!r}: {offsets} in a text of {len(text):,} characters")

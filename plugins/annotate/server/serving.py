@@ -1,0 +1,79 @@
+"""Serves a workplace on this machine until it is interrupted."""
+
+from __future__ import annotations
+
+import hashlib
+import socket
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import uvicorn
+
+from ....records.reading.problems import InputError
+from .app import make_app
+from .people import ENTER, People
+from .workplace import Workplace
+
+HOST = "127.0.0.1"  # never another: people elsewhere come through an SSH tunnel
+_FIRST, _PORTS = 20_000, 12_000  # below the ports that systems give to connections
+_GRACE_S = 3  # for what is being answered when the server is to end
+
+
+def bound(folder: Path, port: int = 0) -> socket.socket:
+    """A socket at a port of this machine.
+
+    Args:
+        folder: of the labels. port: 0: the folder's own, so that a page that was left open finds
+            the server again, and what it kept meanwhile; another where that one is taken.
+
+    Raises: InputError if a port that was asked for is taken.
+    """
+    own = hashlib.sha256(str(folder.resolve()).encode()).digest()
+    for tried in [port] if port else [_FIRST + int.from_bytes(own[:4]) % _PORTS, 0]:
+        # By its protocol asyncio knows that answers need not wait for the client's ACK (40 ms).
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind((HOST, tried))
+            listener.listen(128)
+            return listener
+        except OSError as error:
+            listener.close()
+            why = error.strerror or error
+    raise InputError(f"--port {port}: {HOST} cannot be had there ({why}); 0 takes a free one")
+
+
+def links(people: People, port: int) -> dict[str, str]:
+    """Each person's link, which is as good as a password."""
+    return {one.id: f"http://{HOST}:{port}{ENTER}?token={one.token}" for one in people.all}
+
+
+def serve(
+    work: Workplace, listener: socket.socket, ready: Callable[[Mapping[str, str]], None]
+) -> None:
+    """Answer until SIGINT or SIGTERM, which are raised again once all is closed.
+
+    Args:
+        ready: called with the links when pages can be opened.
+    """
+    port = int(listener.getsockname()[1])
+    people = People(work.names, port)
+    config = uvicorn.Config(
+        make_app(work, people, port),
+        http="h11",
+        ws="none",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        timeout_graceful_shutdown=_GRACE_S,
+    )
+    threading.Thread(target=work.read_ahead, name="first texts", daemon=True).start()
+    try:
+        ready(links(people, port))
+        uvicorn.Server(config).run(sockets=[listener])
+    finally:
+        work.close()
+        listener.close()

@@ -1,0 +1,192 @@
+"""What a person is shown: no run, no judge but in post-edit, nobody else's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ....records.reading.problems import InputError
+from ....records.rows import Passage
+from ..store.events import BankEdit, Deed, Flag, Label, Skip, Verdict
+from ..work.bank import EditedBank
+from ..work.task import Task
+from ..work.verify import verify_cells
+from ..work.wording import (
+    cannot_tell_key,
+    judge_input,
+    practice_of,
+    shown_labels,
+    words_of,
+)
+from .desk import Desk
+
+MOST_RECENT = 10
+Object = dict[str, Any]
+
+
+def shown_task(task: Task, views: Sequence[str]) -> Object:
+    """What is the same for all who have these screens."""
+    practice = practice_of(task.kind, task.scale)
+    return {
+        "kind": task.kind,
+        "title": words_of(task.kind).title,
+        "question": task.question(),
+        "scale": [one._asdict() for one in shown_labels(task.kind, task.scale, task.guidelines)],
+        "needs_spans": sorted(task.needs_spans),
+        "cannot_tell": cannot_tell_key(task.scale),
+        "inputs": list(task.inputs),
+        "guidelines": task.guidelines,
+        "guidelines_sha256": task.guidelines_sha256,
+        "practice": [
+            {"texts": [text._asdict() for text in texts], "label": label, "why": why}
+            for texts, label, why in practice
+        ],
+        "fingerprint": task.fingerprint,
+        "views": list(views),
+    }
+
+
+def shown_item(desk: Desk, n: int) -> Object:
+    """An item with what the person did to it. Raises: InputError where its texts are not there."""
+    task, entry = desk.task, desk.entries[n]
+    texts = [one._asdict() for one in task.shown(entry.cell)]
+    with desk.journal() as journal:
+        label = journal.state.last(desk.key_of(n))
+        flag = journal.state.last(("flag", task.kind, *entry.cell))
+        skip = journal.state.last(("skip", task.kind, *entry.cell))
+    is_labelled = isinstance(label, Label)
+    return {
+        "n": n,
+        "item": desk.name(n),
+        "question": task.question(entry.cell),
+        "words": task.label_words(entry.cell),
+        "texts": texts,
+        "shown": entry.shown,
+        "label": shown_label(label) if isinstance(label, Label) else None,
+        "flagged": isinstance(flag, Flag) and flag.on,
+        "why": flag.why if isinstance(flag, Flag) and flag.on else "",
+        "is_skipped": isinstance(skip, Skip) and not is_labelled,
+        "progress": desk.progress._asdict(),
+    }
+
+
+def shown_answer(desk: Desk, n: int) -> Object:
+    """A position with all that share its text: the text once, the items below it."""
+    group = desk.group(n)
+    items = [
+        shown_item(desk, position) for position in (group.positions if group is not None else (n,))
+    ]
+    texts = items[0]["texts"]
+    of = judge_input(desk.task.kind, group.of) if group is not None else texts[-1]["of"]
+    question = next((one["text"] for one in texts if one["of"] == "question"), "")
+    answer = next(one for one in texts if one["of"] == of)
+    return {"question": question, "answer": answer, "items": items, "n": n}
+
+
+def shown_bank(desk: Desk, n: int) -> Object:
+    """The nuggets of a topic as the person has made them, and the passages beside."""
+    bank, topic_id = desk.task.bank, desk.entries[n].cell[0]
+    if bank is None:
+        raise InputError("no nuggets are edited here")
+    with desk.journal() as journal:
+        edits = journal.state.edits(topic_id)
+    nuggets = EditedBank.of(bank.banks[topic_id], edits).nuggets.values()
+    start = {nugget.id: nugget.text for nugget in bank.banks[topic_id].nuggets}
+    return {
+        "n": n,
+        "item": desk.name(n),
+        "topic_id": topic_id,
+        "question": bank.question(topic_id),
+        "nuggets": [
+            {
+                "id": one.nugget.id,
+                "text": one.nugget.text,
+                "importance": one.nugget.importance,
+                "from": [{"id": root, "text": start[root]} for root in one.roots],
+            }
+            for one in nuggets
+        ],
+        "passages": [_passage(one) for one in bank.passages(topic_id)],
+        "progress": desk.progress._asdict(),
+    }
+
+
+def shown_point(desk: Desk, n: int) -> Object:
+    """A key point with the answers to its two questions, and where each of them stands."""
+    cell, repeat = desk.entries[n].cell, desk.entries[n].repeat
+    point, documents = desk.task.points.get(cell[:2]), desk.task.documents
+    if point is None or documents is None:
+        raise InputError("no key points are verified here")
+    cells = verify_cells([cell[:2]])
+    keys = {one[-1]: ("label", desk.task.kind, *one, str(repeat)) for one in cells}
+    positions = {
+        task: position for task, key in keys.items() if (position := desk.position(key)) is not None
+    }
+    with desk.journal() as journal:
+        labels = {task: journal.state.last(key) for task, key in keys.items()}
+        flags = [journal.state.last(("flag", desk.task.kind, *one)) for one in cells]
+    answered = {task: one for task, one in labels.items() if isinstance(one, Label)}
+    return {
+        **point.row(),
+        "spans": list(point.point.spans),
+        "documents": [_passage(one) for one in documents.of(cell[0], point.point)],
+        "n": n,
+        "item": desk.name(n),
+        "labels": {task: shown_label(one) for task, one in answered.items()},
+        "places": {task: {"n": at, "item": desk.name(at)} for task, at in positions.items()},
+        "flagged": any(isinstance(one, Flag) and one.on for one in flags),
+        "progress": desk.progress._asdict(),
+    }
+
+
+def _passage(one: Passage) -> Object:
+    return {"id": one.id, "title": one.title, "text": one.text}
+
+
+def shown_label(label: Label) -> Object:
+    """A person's own label."""
+    return {
+        "label": label.label,
+        "spans": [span.model_dump() for span in label.spans],
+        "rationale": label.rationale,
+        "active_ms": label.active_ms,
+    }
+
+
+def shown_review(desk: Desk) -> Object:
+    """How far the person is, and what they may want to see again: one row a position."""
+    kind, rows = desk.task.kind, []
+    with desk.journal() as journal:
+        for n, entry in enumerate(desk.entries):
+            label = journal.state.last(desk.key_of(n))
+            flag = journal.state.last(("flag", kind, *entry.cell))
+            is_flagged = isinstance(flag, Flag) and flag.on and not entry.repeat
+            is_labelled = isinstance(label, Label)
+            row = {
+                "n": n,
+                "is_flagged": is_flagged,
+                "why": flag.why if isinstance(flag, Flag) and is_flagged else "",
+                "cannot_tell": isinstance(label, Label) and label.label is None,
+                "is_open": not is_labelled,
+            }
+            if is_flagged or row["cannot_tell"] or not is_labelled:
+                rows.append(row)
+    return {"items": rows, "progress": desk.progress._asdict()}
+
+
+def shown_recent(desk: Desk) -> list[Object]:
+    """The last deeds that hold, the latest first, each with its position."""
+    with desk.journal() as journal:
+        deeds = journal.state.recent(MOST_RECENT)
+    recent = ((desk.position_of(deed), deed) for deed in deeds)
+    return [{"n": n, "what": _what(deed), **_label_of(deed)} for n, deed in recent if n is not None]
+
+
+def _what(deed: Deed) -> str:
+    if isinstance(deed, Flag) and not deed.on:
+        return "unflag"
+    return deed.op if isinstance(deed, BankEdit) else deed.do
+
+
+def _label_of(deed: Deed) -> Object:
+    return {"label": deed.label} if isinstance(deed, Label | Verdict) else {}

@@ -1,0 +1,48 @@
+"""What the labels say, worked out anew while people label."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from ....records.reading.problems import Problems
+from ..live.settings import LiveSettings
+from ..live.worker import QUIET_S, Worker
+from ..store.people import people_of
+from .workplace import Workplace
+
+if TYPE_CHECKING:
+    from ..live.judged import Judged
+
+_PATIENCE_S = 60
+
+
+@contextmanager
+def watched(work: Workplace, settings: LiveSettings, *, quiet_s: float = QUIET_S) -> Iterator[None]:
+    """Show the coordinator, from now until the end, what labels say so far.
+
+    It is worked out in a thread, of what is on the disk: no label waits for it, nor does the first
+    item, which is there before anything is loaded for it.
+    """
+
+    @cache
+    def judged() -> Judged | None:
+        from ..live.judged import read_judged
+
+        return read_judged(work.task.results[0], settings.kind, Problems())
+
+    def compute() -> Mapping[str, Any]:
+        work.is_looked_at.wait(_PATIENCE_S)
+        from ..live.figures import figures
+
+        states = {person.name: person.state() for person in people_of(work.folder.path)}
+        return figures(judged(), states, settings)
+
+    worker = Worker(compute, quiet_s=quiet_s)
+    work.figures, work.changed = worker.figures, worker.changed
+    try:
+        yield
+    finally:
+        worker.close()

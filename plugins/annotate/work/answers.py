@@ -1,0 +1,43 @@
+"""The items of a queue that are about one answer, to be labelled side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ....records.labels.cells import Cell
+from .plan import Entry
+from .task import Task
+from .wording import words_of
+
+
+@dataclass(frozen=True)
+class Group:
+    """Items that share a text.
+
+    Attributes:
+        of: the name of the text. positions: of the items in the queue, in one order for all texts
+            of a topic; without repeats, since their first labels would stand beside them.
+    """
+
+    of: str
+    positions: tuple[int, ...]
+
+
+def groups_of(task: Task, queue: Sequence[Entry]) -> list[Group]:
+    """The items of a queue by what they share, in the order of their first positions.
+
+    [] for a kind whose items share nothing.
+    """
+    if not (shared := words_of(task.kind).shared):
+        return []
+    of, last = shared
+    end = task.key_names.index(last) + 1
+    by_group: dict[Cell, list[int]] = {}
+    for position, entry in enumerate(queue):
+        if not entry.repeat:
+            by_group.setdefault(entry.cell[:end], []).append(position)
+    return [
+        Group(of, tuple(sorted(positions, key=lambda position: queue[position].cell)))
+        for positions in by_group.values()
+    ]

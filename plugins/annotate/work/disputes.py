@@ -1,0 +1,130 @@
+"""Items on which people differ, or people and the judge, laid before somebody else unnamed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from string import ascii_uppercase
+
+from ....records.labels.cells import Cell
+from ..store.events import Condition, Label
+from ..store.state import State
+from .drawing import generator
+from .task import Task
+
+JUDGE = "@judge"  # among the names of voices; no person can be called so
+
+
+@dataclass(frozen=True)
+class Voice:
+    """A label that somebody gave. `name` is for after the verdict alone."""
+
+    name: str
+    label: str | None
+    rationale: str = ""
+
+
+@dataclass(frozen=True)
+class Dispute:
+    """An item to decide.
+
+    Attributes:
+        n: the number of its cell in the task, by which clients know it: it stays the same when
+            labels are added and after a restart.
+        voices: in the order of their letters.
+    """
+
+    n: int
+    cell: Cell
+    voices: tuple[Voice, ...]
+
+    @property
+    def order(self) -> tuple[str, ...]:
+        """The names of the voices, as a Verdict keeps them."""
+        return tuple(voice.name for voice in self.voices)
+
+    def unnamed(self) -> list[dict[str, str | None]]:
+        """The voices as they are shown before the verdict."""
+        return [
+            {"letter": letter_of(at), "label": voice.label, "rationale": voice.rationale}
+            for at, voice in enumerate(self.voices)
+        ]
+
+
+def disputes(
+    task: Task,
+    states: Mapping[str, State],
+    adjudicator: str,
+    *,
+    condition: Condition = "from_scratch",
+    against_judge: bool = False,
+    seed: int = 0,
+) -> list[Dispute]:
+    """The items that somebody has to decide, in the adjudicator's own random order.
+
+    Those to which no label was given by more than half of the people who gave one. Labels of the
+    other condition, repeats and controls have no voice; nor is anybody asked about an item that
+    they labelled.
+
+    Args:
+        states: of the people who labelled, by name.
+        adjudicator: who decides.
+        against_judge: also those where most people gave another label than the judge, whose label
+            is then one of the voices; otherwise it is not shown, since it would sway the verdict.
+        seed: of the orders, of items and of voices.
+    """
+    by_cell: dict[Cell, dict[str, Label]] = {}
+    for name, state in states.items():
+        for label in state.labels():
+            if label.kind == task.kind and not label.repeat:
+                by_cell.setdefault(label.cell, {})[name] = label
+    open_disputes = []
+    for number, cell in enumerate(task.cells):
+        labels = by_cell.get(cell, {})
+        counted = {
+            name: label
+            for name, label in labels.items()
+            if label.condition == condition and not label.is_control
+        }
+        if adjudicator in labels or not counted:
+            continue
+        judged = task.judged(cell) if against_judge else None
+        if _is_open(counted, judged):
+            people = sorted(counted.items())
+            voices = [Voice(name, one.label, one.rationale) for name, one in people]
+            voices += [Voice(JUDGE, judged)] if judged is not None else []
+            letters = generator(seed, "voices", task.kind, adjudicator, *cell)
+            shuffled = tuple(voices[int(at)] for at in letters.permutation(len(voices)))
+            open_disputes.append(Dispute(number, cell, shuffled))
+    rng = generator(seed, "disputes", task.kind, adjudicator)
+    order = rng.permutation(len(task.cells))  # of every cell, so that new ones move no other
+    return sorted(open_disputes, key=lambda dispute: int(order[dispute.n]))
+
+
+def letter_of(at: int) -> str:
+    """A, B, C ..., then A2, B2 ...
+
+    >>> letter_of(0), letter_of(27)
+    ('A', 'B2')
+    """
+    again, letter = divmod(at, len(ascii_uppercase))
+    return ascii_uppercase[letter] + (str(again + 1) if again else "")
+
+
+def majority(labels: Sequence[str | None]) -> str | None:
+    """The label that more than half of those gave who gave one; None: there is none."""
+    votes = [label for label in labels if label is not None]
+    for label, n in Counter(votes).items():
+        if 2 * n > len(votes):
+            return label
+    return None
+
+
+def _is_open(counted: Mapping[str, Label], judged: str | None) -> bool:
+    """Whether somebody has to decide; `judged`: the judge's label where it counts, too."""
+    labels = [one.label for one in counted.values()]
+    if all(label is None for label in labels):
+        return False
+    agreed = majority(labels)
+    return agreed is None or judged not in (None, agreed)

@@ -1,0 +1,72 @@
+"""The documents that key points were made from, which people read to verify them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from ....programs.build.verification import DOCUMENTS
+from ....programs.engine.folders.inputs import inputs_of
+from ....programs.engine.results import MANIFEST
+from ....records.documents import TopicDocuments, read_topic_documents
+from ....records.reading.problems import InputError, Problems
+from ....records.rows import KeyPoint, Passage
+from ....records.topics import read_passages
+from .verify import points_file
+
+_LOST = "quotes are shown without the documents they stand in"
+
+
+class PointDocuments:
+    """The documents of key points: of their topics, or passages that any topic may name.
+
+    They stand beside the key points, as `judge build long2rag` leaves them; or in what the run of
+    a results folder read: its documents, those beside its key points, and its passages.
+
+    Args:
+        results: what is verified. points: its key points.
+        problems: takes why documents are not to be had; people are shown quotes alone then.
+    """
+
+    def __init__(self, results: Path, points: Iterable[KeyPoint], problems: Problems) -> None:
+        self._results, self._problems = results, problems
+        self._wanted = {name for point in points for name in point.sources}
+        self._of_topics: TopicDocuments = {}
+        self._passages: dict[str, Passage] = {}
+
+    def read(self) -> None:
+        """Read the files; what verifies nothing, as an export, need not."""
+        problems = Problems()
+        try:
+            documents, passages = _files(self._results)
+            for path in documents:
+                for topic_id, of_topic in read_topic_documents(path, problems).items():
+                    self._of_topics.setdefault(topic_id, {}).update(of_topic)
+            for path in passages:
+                self._passages |= read_passages(path, problems, self._wanted)
+            problems.raise_errors()
+        except InputError as error:
+            what = f"{str(error).splitlines()[0]}; {_LOST}"
+            self._problems.skip(self._results, 0, "no_documents", what)
+
+    def of(self, topic_id: str, point: KeyPoint) -> list[Passage]:
+        """Those that a key point names, in its order; where it names none, all of its topic."""
+        documents = self._of_topics.get(topic_id, {})
+        passages = (
+            documents.get(name) or self._passages.get(name) for name in point.sources or documents
+        )
+        return [one for one in passages if one is not None]
+
+
+def _files(results: Path) -> tuple[list[Path], Sequence[Path]]:
+    """Files of documents by topic, and of passages. Raises: InputError for changed inputs."""
+    beside = points_file(results).with_name(DOCUMENTS)
+    if beside.is_file() or not (results / MANIFEST).is_file():
+        return [beside] if beside.is_file() else [], ()
+    inputs = inputs_of(results)
+    data = inputs.config.data
+    named = [data.documents] if data.documents is not None else []
+    inputs.checked(_LOST, [*named, *data.passages])
+    if data.keypoints is not None and (made := data.keypoints.with_name(DOCUMENTS)).is_file():
+        named = [made, *named]
+    return named, data.passages

@@ -1,0 +1,137 @@
+"""Queues on the disk: made once for a person, a kind and a condition, and the same ever after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, TypeVar, get_args
+
+from pydantic import ValidationError
+
+from ....records.labels.cells import Cell
+from ....records.reading.problems import InputError, unreadable
+from ....records.rows import Row
+from ....records.writing import check_file, rename, write_file
+from ..store.events import Condition
+from ..store.journal import check_name
+from ..store.kinds import Kind
+from ..store.state import State
+from .plan import Entry, Plan
+from .queue import queue_of
+from .task import Task
+
+SUFFIX = ".queue.jsonl"
+_R = TypeVar("_R", bound=Row)
+_FIXED = ("how", "random_share", "overlap", "seed")  # what a queue cannot change
+
+
+class Made(Row):
+    """The first line of a queue's file: whose it is, and how it was made."""
+
+    annotator: str
+    kind: Kind
+    fingerprint: str
+    plan: Plan
+
+
+class StoredQueue(NamedTuple):
+    """A queue as its file has it."""
+
+    made: Made
+    entries: list[Entry]
+
+
+def stored_queue(
+    folder: Path, task: Task, annotator: str, plan: Plan, state: State | None = None
+) -> list[Entry]:
+    """A person's queue: that of an earlier start or, where there is none, a new one, kept.
+
+    With a larger `plan.n` than before it grows behind what there is; with a smaller one it is its
+    first positions. What a person labelled, or may be asked, under one condition is not asked under
+    the other: labels are never of both.
+
+    Raises: InputError if the file is of other results or another plan, or cannot be written.
+    """
+    plan.check(task.kind)
+    path = queue_path(folder, annotator, task.kind, plan.condition)
+    stored: list[Entry] = []
+    if path.exists():
+        made, stored = read_queue(path)
+        _check(path, made, task, plan)
+        if made.plan.n is None or (plan.n is not None and plan.n <= made.plan.n):
+            _check_cells(path, stored, task)
+            return stored if plan.n is None else stored[: _entries_of(task, plan.n)]
+    barred: list[Cell] = []
+    others: list[list[Entry]] = []
+    for one in queues_in(folder):
+        if one.made.kind != task.kind or one.made.plan.condition == plan.condition:
+            if one.made.kind == task.kind and one.made.annotator != annotator:
+                others.append(one.entries)
+        elif one.made.annotator == annotator:
+            barred += (entry.cell for entry in one.entries)
+    queue = queue_of(
+        task, annotator, plan, state=state, earlier=stored, barred=barred, others=others
+    )
+    made = Made(annotator=annotator, kind=task.kind, fingerprint=task.fingerprint, plan=plan)
+    lines = [made.model_dump_json(), *(e.model_dump_json(exclude_defaults=True) for e in queue)]
+    part = path.with_name(f"{path.name}.part")
+    write_file(part, "".join(f"{line}\n" for line in lines).encode())
+    rename(part, path)
+    return queue
+
+
+def queue_path(folder: Path, annotator: str, kind: Kind, condition: Condition) -> Path:
+    """Where a person's queue is kept. Raises: InputError for a name that is none."""
+    return folder / f"{check_name(annotator)}.{kind}.{condition}{SUFFIX}"
+
+
+def read_queue(path: Path) -> StoredQueue:
+    """A queue of a file. Raises: InputError with the line that is wrong."""
+    check_file(path)
+    try:
+        lines = path.read_bytes().splitlines() or [b""]
+    except OSError as error:
+        raise unreadable(path, error) from None
+    made = _parsed(path, 1, lines[0], Made)
+    entries = [_parsed(path, at, line, Entry) for at, line in enumerate(lines[1:], 2)]
+    return StoredQueue(made, entries)
+
+
+def queues_in(folder: Path) -> Iterator[StoredQueue]:
+    """All queues of a folder of labels, by name. Raises: InputError for one that is none."""
+    kinds, conditions = get_args(Kind), get_args(Condition)
+    for path in sorted(folder.glob(f"*{SUFFIX}")):
+        _, kind, condition = path.name.removesuffix(SUFFIX).rsplit(".", 2)
+        if kind in kinds and condition in conditions:
+            yield read_queue(path)
+
+
+def _parsed(path: Path, number: int, line: bytes, of: type[_R]) -> _R:
+    try:
+        return of.model_validate_json(line)
+    except ValidationError as error:
+        why = " ".join(str(error).split("\n")[:3])
+        raise InputError(f"{path}:{number}: no place of a queue: {why}") from None
+
+
+def _check(path: Path, made: Made, task: Task, plan: Plan) -> None:
+    if made.fingerprint != task.fingerprint:
+        raise InputError(f"{path}: was made for other results; name another --dir")
+    for name in _FIXED:
+        before, now = getattr(made.plan, name), getattr(plan, name)
+        if before != now and (name != "random_share" or plan.how == "next"):
+            option = {"how": "queue"}.get(name, name.replace("_", "-"))
+            what = f"was made with --{option} {before}, not {now}"
+            raise InputError(f"{path}: {what}; give it again, or name another --dir")
+
+
+def _check_cells(path: Path, entries: Sequence[Entry], task: Task) -> None:
+    cells = set(task.cells)
+    for entry in entries:
+        if entry.cell not in cells:
+            raise InputError(f"{path}: item {' '.join(entry.cell)} is not in the results any more")
+
+
+def _entries_of(task: Task, n: int) -> int:
+    """How many entries n positions are: two each of `verify`."""
+    return 2 * n if task.kind == "verify" else n

@@ -1,0 +1,289 @@
+"""What people label: the items of one kind, their texts, and what they read about them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+
+from ....programs.analysis.cell_texts import TEXTS, wanted_texts
+from ....programs.build.verification import SCALE
+from ....programs.engine.folders.inputs import inputs_of
+from ....programs.engine.results import MANIFEST
+from ....programs.protocols.judged_files import judged_file, kinds_in, scale_in, scale_of
+from ....records.judgements import text_hash
+from ....records.labels.cells import Cell, LabelFile, check_same_things
+from ....records.labels.declared import kinds_of_labels
+from ....records.labels.kinds import file_kind
+from ....records.labels.labels import read_labels
+from ....records.reading.lines import hash_of
+from ....records.reading.problems import InputError, Problems
+from ....records.tools.rubric_verdicts import read_verdicts
+from ..store.kinds import Kind
+from .bank import BankTexts
+from .documents import PointDocuments
+from .guidelines import guidelines_of, guidelines_sha256
+from .texts import TextReader, Texts
+from .verify import INPUTS, KEY_NAMES, Point, read_points, verify_cells
+from .wording import (
+    NARRATIVES,
+    ShownText,
+    is_of_narratives,
+    judge_input,
+    question_of,
+    shown_name,
+    words_of,
+    written_guidelines,
+)
+
+REQUIRED = "required"
+_MOST_QUESTION = 200  # characters of the question above an item
+_WHERE_KNOWN = ("title", "sub_narratives")  # shown where a text has some
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """The items of one kind in some results, which people label too.
+
+    Attributes:
+        results: folders or files, of one judge each; the first gives items and texts.
+        scale: the labels, worst to best. `bank` has none: there people edit.
+        key_names: of the ids of a cell, the topic's first where there is one.
+        inputs: names of the texts that a person reads, in order.
+        cells: sorted. Of `bank` they are the topics; of `verify` there are two of a key point.
+        needs_spans: labels that nobody can give without the words that they rest on.
+        guidelines: as plain text. fingerprint: names the results that the items are of.
+        files: the judges' labels, one of each of `results`; () of `bank` and `verify`.
+        asks: what people are asked about each item; "": the question of the kind.
+        penalties: cells whose criterion names a fault.
+        bank, points: what `bank` and `verify` are about. documents: of the points.
+        expect: called, once, with the cells of which texts will be wanted.
+    """
+
+    results: tuple[Path, ...]
+    kind: Kind
+    scale: tuple[str, ...]
+    key_names: tuple[str, ...]
+    inputs: tuple[str, ...]
+    cells: tuple[Cell, ...]
+    guidelines: str
+    fingerprint: str
+    files: tuple[LabelFile, ...] = ()
+    needs_spans: frozenset[str] = frozenset()
+    asks: str = ""
+    penalties: frozenset[Cell] = frozenset()
+    bank: BankTexts | None = None
+    points: dict[Cell, Point] = field(default_factory=dict)
+    documents: PointDocuments | None = None
+    expect: Callable[[Iterable[Cell]], None] = lambda cells: None
+    _texts: Callable[[Cell], Texts] = lambda cell: {}
+
+    def texts(self, cell: Cell) -> Texts:
+        """The texts of a cell by name; a title and sub-narratives only where there are some.
+
+        Read when they are wanted, those of other cells with them: first of the ones that `expect`
+        was given. Raises: InputError where one is missing without which nobody can judge it.
+        """
+        return self._texts(cell)
+
+    def shown(self, cell: Cell) -> list[ShownText]:
+        """The texts of a cell as people see them, in order."""
+        texts = self.texts(cell)
+        return [
+            ShownText(
+                judge_input(self.kind, name), shown_name(self.kind, name), text, text_hash(text)
+            )
+            for name in self.inputs
+            if (text := texts.get(name, "")) or (name not in _WHERE_KNOWN and name in texts)
+        ]
+
+    def judged(self, cell: Cell) -> str | None:
+        """The label that the first judge gave. Not for people who label from scratch."""
+        return self.files[0].cells.get(cell) if self.files else None
+
+    def question(self, cell: Cell | None = None) -> str:
+        """What people are asked about a cell; None: about cells in general."""
+        if cell in self.penalties:
+            return words_of(self.kind).penalty_question
+        return self.asks or question_of(self.kind, cell[-1] if cell else "")
+
+    def label_words(self, cell: Cell) -> Mapping[str, str]:
+        """Words of labels that a cell has of its own; {}: those of the kind."""
+        return words_of(self.kind).penalty_labels if cell in self.penalties else {}
+
+    def number(self, cell: Cell) -> int:
+        """The index of a cell among all. Raises: KeyError if it is none."""
+        return self._numbers[cell]
+
+    def topic(self, cell: Cell) -> str:
+        """The topic of a cell; "" where cells name none."""
+        return cell[0] if self.key_names[0] == "topic_id" else ""
+
+    @property
+    def guidelines_sha256(self) -> str:
+        """What names the guidelines in events."""
+        return guidelines_sha256(self.guidelines)
+
+    @cached_property
+    def _numbers(self) -> dict[Cell, int]:
+        return {cell: number for number, cell in enumerate(self.cells)}
+
+
+def task_of(
+    results: Sequence[Path], kind: Kind, problems: Problems, guidelines: Path | None = None
+) -> Task:
+    """The task of labelling what was judged.
+
+    Args:
+        results: results folders, or files of labels or what `bank` and `verify` are about; the
+            first is labelled, others say where judges differ.
+        guidelines: a file of plain text; None: our own words.
+
+    Raises: InputError if there is nothing of this kind, or a file is wrong.
+    """
+    first = results[0]
+    if kind == "bank":
+        bank = BankTexts(first, problems)
+        return Task(
+            results=tuple(results),
+            kind=kind,
+            scale=(),
+            key_names=("topic_id",),
+            inputs=(),
+            cells=tuple((topic,) for topic in sorted(bank.banks)),
+            guidelines=guidelines_of(kind, guidelines),
+            fingerprint=_fingerprint(first),
+            bank=bank,
+        )
+    if kind == "verify":
+        points = read_points(first, problems)
+        documents = PointDocuments(first, (one.point for one in points.values()), problems)
+        return Task(
+            results=tuple(results),
+            kind=kind,
+            scale=SCALE,
+            key_names=KEY_NAMES,
+            inputs=INPUTS,
+            cells=tuple(verify_cells(sorted(points))),
+            guidelines=guidelines_of(kind, guidelines),
+            fingerprint=_fingerprint(first),
+            points=points,
+            documents=documents,
+            expect=lambda cells: documents.read(),
+            _texts=lambda cell: points[cell[:2]].texts(),
+        )
+    files = _read(results, kind, problems)
+    if not files[0].cells:
+        raise InputError(f"{first}: no item of it has a label of the judge")
+    cells = tuple(sorted(files[0].cells))
+    reader = TextReader(first, files[0].kind, cells, problems)
+    about = _about(first, kind, files[0].scale)
+    return Task(
+        results=tuple(results),
+        kind=kind,
+        scale=files[0].scale,
+        key_names=files[0].key_names,
+        inputs=wanted_texts(first, files[0].kind) or tuple(TEXTS),
+        cells=cells,
+        guidelines=guidelines_of(kind, guidelines, about),
+        fingerprint=_fingerprint(first),
+        files=files,
+        asks=_first_sentence(about) if kind == "items" else "",
+        penalties=_penalties(first) if kind == "rubric" else frozenset(),
+        expect=reader.expect,
+        _texts=reader.of,
+    )
+
+
+def with_spans(task: Task, labels: str) -> Task:
+    """The task, some of whose labels need words that are marked.
+
+    Args:
+        labels: with commas between them; `required`: all of the scale.
+
+    Raises: InputError for one that is none, or a kind that marks no words.
+    """
+    if task.kind in ("bank", "verify"):
+        raise InputError(f"--spans {labels}: words are not marked in --kind {task.kind}")
+    named = task.scale if labels == REQUIRED else [one.strip() for one in labels.split(",")]
+    for name in named:
+        if name not in task.scale:
+            wanted = ", ".join(task.scale)
+            raise InputError(f"--spans {name!r}: wanted {REQUIRED}, or some of {wanted}")
+    return replace(task, needs_spans=frozenset(named))
+
+
+def _read(results: Sequence[Path], kind: Kind, problems: Problems) -> tuple[LabelFile, ...]:
+    """The labels of each of the results."""
+    judged = _judged_kind(results[0], kind)
+    paths = [judged_file(path, judged) for path in results]
+    scale = scale_of(*results, kind=judged)
+    files = tuple(read_labels(path, problems, scale=scale) for path in paths)
+    problems.raise_errors()
+    for path, file in zip(paths, files, strict=True):
+        if kind != "items" and file.kind != kind:
+            raise InputError(f"{path}: it holds labels of {file.kind}, wanted {kind} (--kind)")
+        check_same_things(paths[0], files[0].key_names, path, file.key_names)
+    return files
+
+
+def _judged_kind(path: Path, kind: Kind) -> str:
+    """The kind of judgements that people label as this: items may be those of any own program."""
+    if kind != "items" or not path.is_dir() or kind in kinds_in(path):
+        return kind
+    label_kinds = kinds_of_labels()
+    own = (each for each in kinds_in(path) if each not in label_kinds and scale_in(path, kind=each))
+    return next(own, kind)
+
+
+def _about(folder: Path, kind: Kind, scale: Sequence[str]) -> str:
+    """What people read instead of the guidelines of their kind; "" for those."""
+    if is_of_narratives(kind, scale):
+        return written_guidelines(NARRATIVES)
+    return _question_in(folder) if kind == "items" else ""
+
+
+def _first_sentence(text: str) -> str:
+    """What a question begins with, short enough to stand over each item; "" where it is not."""
+    sentence = re.split(r"(?<=[.?!])\s", " ".join(text.split()), maxsplit=1)[0]
+    return sentence if len(sentence) <= _MOST_QUESTION else ""
+
+
+def _penalties(results: Path) -> frozenset[Cell]:
+    """The cells of criteria with a weight below 0; none where a file has no weights."""
+    path = judged_file(results, "rubric")
+    if file_kind(path) == "labels":
+        return frozenset()
+    verdicts = read_verdicts(path, Problems())
+    return frozenset(
+        (one.topic_id, one.run_id, one.criterion_id) for one in verdicts if one.weight < 0
+    )
+
+
+def _question_in(folder: Path) -> str:
+    """What the own judge of a folder's items is asked; "" where that is not known."""
+    if not folder.is_dir():
+        return ""
+    from ....judges.own import read_own_judge  # with DSPy, which no other kind waits for
+
+    with suppress(InputError):
+        own = inputs_of(folder).config.items.own
+        return read_own_judge(own).question if own is not None else ""
+    return ""
+
+
+def _fingerprint(results: Path) -> str:
+    """What names results: that of a folder's manifest, the hash of a file or of its judgements."""
+    if results.is_dir() and (results / MANIFEST).is_file():
+        fingerprint = json.loads((results / MANIFEST).read_bytes()).get("fingerprint")
+        if isinstance(fingerprint, str):
+            return fingerprint
+    if results.is_file():
+        return hash_of(results)
+    files = sorted(path for path in results.glob("*.jsonl"))
+    return hashlib.sha256("".join(map(hash_of, files)).encode()).hexdigest()

@@ -1,0 +1,229 @@
+"""The words in which people meet a kind of label: what is asked, and what each label means.
+
+Each kind has a file in `words/`, with all words about it.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from ....judges.labels import NarrativeGrade
+from ....records.instruments.rubrics import CriterionMatch
+from ....records.judgements import text_hash
+from ....records.key_points import PointEntailment
+from ....records.nuggets import NuggetSupport
+from ....records.questions import AnswerGrade
+from ....records.relevance import RelevanceGrade
+from ....records.rows import Label
+from ....records.support import CitationSupport
+from ..store.kinds import Kind
+
+TELL = "Where you cannot decide, say so (cannot tell): a guess is counted as your judgement."
+ALONE = "Go by the words in front of you, not by what you know or could look up."
+_GRADED = 6  # from so many whole grades on, the digits are the grades
+_MOST_KEYS = 9
+MOST_MEANING = 300  # characters
+
+
+class ShownLabel(NamedTuple):
+    """A label as people see it: its word, the key that gives it ("": none), its mark.
+
+    `meaning`: what the guidelines say of it, "" where they do not.
+    """
+
+    label: str
+    word: str
+    key: str
+    mark: str
+    meaning: str = ""
+
+
+class ShownText(NamedTuple):
+    """A text as people see it.
+
+    Attributes:
+        of: the input of the judge that it is, as spans and the judges' quotes have it.
+        name: what it is called. sha256: the start of its hash, see `text_hash`.
+    """
+
+    of: str
+    name: str
+    text: str
+    sha256: str
+
+
+class Practice(NamedTuple):
+    """An item to try the app on, with its label. `why`: in words, shown when it has been tried."""
+
+    texts: list[ShownText]
+    label: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Words:
+    """What people read about one kind: a file of `words/`.
+
+    Attributes:
+        title: what the kind is called. question: asked about each item. parts: asked instead
+            about some parts of it.
+        guidelines: with {alone} and {tell} for what all kinds share, {labels} for what each means.
+        labels: what each means. penalty_question, penalty_labels: instead, where a criterion names
+            a fault. names: of texts. inputs: of the judge, where it has other names.
+        shared: the text that several items share, and the last of the ids that name it.
+        practice_texts: the names of the texts of `practice`, items that we made up.
+    """
+
+    guidelines: str
+    title: str = ""
+    question: str = ""
+    parts: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
+    penalty_question: str = ""
+    penalty_labels: Mapping[str, str] = field(default_factory=dict)
+    names: Mapping[str, str] = field(default_factory=dict)
+    inputs: Mapping[str, str] = field(default_factory=dict)
+    shared: Sequence[str] = ()
+    practice_texts: Sequence[str] = ()
+    practice: Sequence[Mapping[str, Any]] = ()
+
+
+NARRATIVES = "narratives"  # relevance 0 to 4, which counts the parts of a narrative
+_ANY_NAMES = {
+    "key_point": "Key point",
+    "answer_text": "Answer",
+    "title": "Title of the page",
+    "sub_narratives": "Parts of the question",
+}
+
+
+@cache
+def words_of(kind: str) -> Words:
+    """The words of a kind, or of NARRATIVES."""
+    return Words(**_read(kind))
+
+
+def _read(name: str) -> dict[str, Any]:
+    text = (Path(__file__).parent / "words" / f"{name}.toml").read_text(encoding="utf-8")
+    return tomllib.loads(text)
+
+
+def question_of(kind: Kind, part: str = "") -> str:
+    """What people are asked about each item; of `verify`, about one of its parts."""
+    words = words_of(kind)
+    return words.parts.get(part, words.question)
+
+
+# Whose labels people give, by kind: what each means is what the judge's prompt says.
+_LABELS: Mapping[str, type[Label]] = {
+    "support": CitationSupport,
+    "nuggets": NuggetSupport,
+    "ratings": AnswerGrade,
+    "relevance": RelevanceGrade,
+    NARRATIVES: NarrativeGrade,
+    "keypoints": PointEntailment,
+    "rubric": CriterionMatch,
+}
+
+
+def written_guidelines(kind: str) -> str:
+    """The guidelines of a kind, or of NARRATIVES, with what each label means."""
+    words, labels = words_of(kind), _LABELS.get(kind, ())
+    best_first = [label for label in reversed(list(labels)) if label.meaning]
+    is_number = all(label.value.isdecimal() for label in best_first)
+    lines = (
+        f"{label.value if is_number else words.labels[label.value]}: {label.meaning}."
+        for label in best_first
+    )
+    return words.guidelines.format(alone=ALONE, tell=TELL, labels="\n".join(lines))
+
+
+def shown_labels(kind: Kind, scale: Sequence[str], guidelines: str = "") -> list[ShownLabel]:
+    """The labels, worst to best. Keys are 1, 2, 3 ..., or the grades where these are 0 to 5.
+
+    >>> [tuple(one[1:4]) for one in shown_labels("support", ["none", "partial", "full"])]
+    [('none of it', '1', '✗'), ('part of it', '2', '◐'), ('all of it', '3', '✓')]
+    """
+    words = words_of(NARRATIVES if is_of_narratives(kind, scale) else kind).labels
+    is_graded = _is_graded(scale)
+    shown = []
+    for at, label in enumerate(scale):
+        key = label if is_graded else str(at + 1) if at < _MOST_KEYS else ""
+        mark = "✗" if at == 0 else "✓" if at == len(scale) - 1 else "◐"
+        shown.append(ShownLabel(label, words.get(label, label.replace("_", " ")), key, mark))
+    meanings = _meanings_in(guidelines, shown)
+    return [one._replace(meaning=meanings.get(one.label, "")) for one in shown]
+
+
+def _meanings_in(guidelines: str, shown: Sequence[ShownLabel]) -> dict[str, str]:
+    """The text after "label:" or its word, up to the next label or the end of the paragraph.
+
+    A label that is defined twice has two meanings, so it is left out.
+    """
+    labels = {name.lower(): one.label for one in shown for name in (one.label, one.word)}
+    names = "|".join(re.escape(name) for name in sorted(labels, key=len, reverse=True))
+    found = list(re.finditer(rf"(?<!\w)({names}):\s+", guidelines, re.IGNORECASE)) if names else []
+    ends = [*(match.start() for match in found[1:]), len(guidelines)]
+    n = Counter(labels[match[1].lower()] for match in found)
+    meanings = {}
+    for match, end in zip(found, ends, strict=False):  # no match: one end
+        text = " ".join(guidelines[match.end() : end].split("\n\n")[0].split())
+        if n[label := labels[match[1].lower()]] == 1:
+            meanings[label] = text[:MOST_MEANING]
+    return meanings
+
+
+def is_of_narratives(kind: Kind, scale: Sequence[str]) -> bool:
+    """Whether these are grades of relevance that count parts of a narrative, from 0 to 4."""
+    return kind == "relevance" and list(scale) == list(words_of(NARRATIVES).labels)
+
+
+def cannot_tell_key(scale: Sequence[str]) -> str:
+    """The key of *cannot tell*: 0, or - where 0 is a grade."""
+    return "-" if _is_graded(scale) else "0"
+
+
+def shown_name(kind: Kind, name: str) -> str:
+    """What people read over a text that files call so."""
+    plain = name.replace("_", " ").capitalize()
+    return words_of(kind).names.get(name) or _ANY_NAMES.get(name, plain)
+
+
+def judge_input(kind: Kind, name: str) -> str:
+    """The input of the judge that files of texts call so."""
+    return words_of(kind).inputs.get(name, name)
+
+
+def practice_of(kind: Kind, scale: Sequence[str]) -> list[Practice]:
+    """Items to practise on; [] where ours have labels that this scale has not.
+
+    Those of `bank` have what to do with a nugget as their label.
+    """
+    words, wordings = words_of(kind), _read("texts")
+    fits = kind == "bank" or {one["label"] for one in words.practice} <= set(scale)
+    if not fits or is_of_narratives(kind, scale):  # 3 is another grade there
+        return []
+    practices = []
+    for one in words.practice:
+        texts = [
+            ShownText(judge_input(kind, name), shown_name(kind, name), text, text_hash(text))
+            for name, text in zip(
+                words.practice_texts,
+                (text.format(**wordings) for text in one["texts"]),
+                strict=True,
+            )
+        ]
+        practices.append(Practice(texts, one["label"], one["why"]))
+    return practices
+
+
+def _is_graded(scale: Sequence[str]) -> bool:
+    digits = [str(grade) for grade in range(len(scale))]
+    return _GRADED <= len(scale) <= _MOST_KEYS + 1 and list(scale) == digits

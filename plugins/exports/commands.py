@@ -1,0 +1,13 @@
+"""The commands that exports bring to `judge`."""
+
+from ...cli.commands import Command
+
+COMMANDS = {
+    "export": Command("connect", "Export results to other tools.", f"{__package__}.cli:export", 10),
+    "verify": Command(
+        "connect",
+        "Replay an AutoJudge export without a network.",
+        f"{__package__}.cli.verify:verify",
+        20,
+    ),
+}

@@ -1,0 +1,149 @@
+"""Our judges as a scorer of Inspect, and its logs as samples.
+
+    Task(dataset=..., solver=..., scorer=answer_scorer("V_strict", model="openai/gpt-4o"))
+    inspect score LOG --scorer nuggetjudge/answer_scorer -S measure=V_strict -S model=lexical
+
+What is not judged is `Score.unscored`: Inspect leaves it out of its metrics, and counts it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+from ...evaluation.questions import QuestionScore
+from ...records.reading.problems import InputError, need
+from .judging import SampleJudge
+from .naming import sample_fields
+
+_inspect = need("inspect_ai.scorer", "inspect")
+_FAILED, _NOTHING = "grader_failed", "nothing_to_judge"  # the first is a word of Inspect's
+
+
+@_inspect.metric(scores="unreduced")  # type: ignore[untyped-decorator]
+def judgements() -> Callable[[Sequence[Any]], dict[str, float]]:
+    """How many judgements the scores of all epochs rest on, and how many of theirs are missing.
+
+    Inspect shows a metric only samples that have a value; it counts those without one itself, as
+    `unscored_samples`.
+    """
+
+    def count(scores: Sequence[Any]) -> dict[str, float]:
+        rows = [each.score.metadata or {} for each in scores]
+        return {
+            "n": sum(row.get("n", 0) for row in rows),
+            "n_unjudged_of_scored": sum(row.get("n_unjudged", 0) for row in rows),
+        }
+
+    return count
+
+
+@_inspect.scorer(  # type: ignore[untyped-decorator]
+    metrics=[_inspect.mean(), _inspect.stderr(), judgements()]
+)
+def answer_scorer(
+    measure: str,
+    program: str | Sequence[str] | None = None,
+    model: str | Mapping[str, Any] | None = None,
+    fields: Mapping[str, str] | None = None,
+    settings: Mapping[str, Any] | None = None,
+) -> Callable[[Any, Any], Awaitable[Any]]:
+    """Score the answers of a task by one measure.
+
+    The answer is the completion; the question the input; contexts, nuggets and the rest are in
+    the metadata of a sample, where solvers may put what they retrieved, under the names that
+    `nuggetjudge.evaluate` knows. Each score has the value, the answer, what it lost as the
+    explanation, and in its metadata n, n_unjudged, low, high and reasons.
+
+    Args:
+        measure, program, model: see `SampleJudge`.
+        fields: a part of a sample -> the field of the metadata that holds it.
+        settings: as of `nuggetjudge.run`: {"max_cost": 2.0}.
+
+    Raises: InputError for wrong settings, and an unknown measure; a sample that lacks something
+        is an error of that sample.
+    """
+    judge = SampleJudge(measure, program, model=model, **(settings or {}))
+    named = dict(fields or {})
+
+    async def score(state: Any, target: Any) -> Any:
+        answered = state.output.completion
+        row = _sample(state.sample_id, state.input_text, answered, state.metadata, named)
+        explained = await judge.aexplain(row)
+        of, about = explained.score, _metadata(explained.score)
+        if of.value is None:
+            return _inspect.Score.unscored(
+                reason=_FAILED if of.n_unjudged or of.reasons else _NOTHING,
+                answer=answered,
+                explanation=explained.feedback,
+                metadata=about,
+            )
+        return _inspect.Score(
+            value=of.value, answer=answered, explanation=explained.feedback, metadata=about
+        )
+
+    return score
+
+
+def samples(
+    log: str | Path | Any, *, epoch: int = 1, fields: Mapping[str, str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Samples for `nuggetjudge.evaluate` of an Inspect log.
+
+    Args:
+        log: a file, .eval or .json, or an EvalLog that was read with its samples.
+        epoch: which answers, where each sample was answered several times.
+        fields: as of answer_scorer.
+
+    Raises: InputError for a file that is no log, a log without such samples, or a field that one
+        does not have.
+    Warns: UserWarning of samples that failed in Inspect: nothing was answered, they are left out.
+    """
+    read = _read(log) if isinstance(log, str | Path) else log
+    named = fields or {}
+    of_epoch = [sample for sample in read.samples or () if sample.epoch == epoch]
+    if not of_epoch:
+        raise InputError(f"{read.location or log}: has no samples of epoch {epoch}")
+    failed = [str(sample.id) for sample in of_epoch if sample.error is not None]
+    if failed:
+        what = f"{len(failed):,} of {len(of_epoch):,} samples failed in Inspect and are left out"
+        warnings.warn(f"{read.location}: {what}, first {failed[0]}", UserWarning, stacklevel=2)
+    for sample in of_epoch:
+        if sample.error is None:
+            question, answer = _question(sample.input), sample.output.completion
+            yield _sample(sample.id, question, answer, sample.metadata, named)
+
+
+def _read(path: str | Path) -> Any:
+    try:
+        return need("inspect_ai.log", "inspect").read_eval_log(str(path), resolve_attachments=True)
+    except (OSError, ValueError, KeyError, BadZipFile) as error:
+        what = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path}: is no log of Inspect ({what})") from None
+
+
+def _question(content: Any) -> str:
+    """The input of a sample: itself, or what its user said last."""
+    if isinstance(content, str):
+        return content
+    texts = [message.text for message in content if message.role == "user"]
+    return texts[-1] if texts else ""
+
+
+def _metadata(score: QuestionScore) -> dict[str, Any]:
+    names = ("measure", "n", "n_unjudged", "low", "high")
+    return {name: getattr(score, name) for name in names} | {"reasons": dict(score.reasons)}
+
+
+def _sample(
+    id: int | str,
+    question: str,
+    answer: str,
+    metadata: Mapping[str, Any],
+    fields: Mapping[str, str],
+) -> dict[str, Any]:
+    given = {"id": str(id), "question": question, **metadata}
+    return sample_fields(given, {"answer": answer}, fields, f"sample {id}")

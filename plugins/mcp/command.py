@@ -1,0 +1,36 @@
+"""`judge mcp`: the judges as tools of a coding agent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ...cli.flags import Given, settings
+from ...cli.signatures import Folder
+
+
+@settings("run.max_cost run.max_calls run.max_tokens")
+def mcp(given: Given, *, folder: Folder = Path(".")) -> None:
+    """Serve the judges to a coding agent, over stdin and stdout (MCP).
+
+    The model and the limits are set here, for the whole session; no agent can change them.
+
+    Example: judge mcp --folder ~/rag --model openai/gpt-4o-mini --max-cost 2
+
+    Input:
+        folder: The only folder that the agent may have read; results go to results/ in it.
+    """
+    from ...records.reading.problems import need
+
+    need("mcp", "mcp")
+    from ...backends.spending.notes import notes_on
+    from ...cli.tables import write_note
+    from .server import server_of
+    from .session import Session
+
+    config = given.config(given.path and given.path.absolute())
+    session = Session(config, folder)
+    if not config.models:
+        write_note("No model named: the lexical judge answers (word overlap, no LLM).\n")
+    for line in notes_on(session.config.models.items()):
+        write_note(f"{line}\n")
+    server_of(session).run("stdio")  # what anything prints goes to stderr meanwhile

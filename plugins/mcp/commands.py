@@ -1,0 +1,9 @@
+"""The commands that the MCP server brings to `judge`."""
+
+from ...cli.commands import Command
+
+COMMANDS = {
+    "mcp": Command(
+        "connect", "Serve the judges to a coding agent.", f"{__package__}.command:mcp", 30
+    )
+}

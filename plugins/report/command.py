@@ -1,0 +1,49 @@
+"""`judge report`: results as one HTML file."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from ...cli.signatures import Folder, Takes, There
+from ...cli.stopping import list_problems
+from ...cli.tables import shown
+
+
+def report(
+    context: typer.Context,
+    results: list[Folder],
+    *,
+    labels: list[There] | None = None,
+    out: Path = Path("report.html"),
+    texts: Literal["all", "evidence", "none"] = "all",
+    max_mb: Annotated[float, Takes(min=0)] = 25.0,
+) -> None:
+    """Write a page that shows results: one HTML file, which needs no network.
+
+    Example: judge report results/demo --out demo.html
+
+    Args:
+        results: Results folders.
+        labels: People's labels of what was judged; again for each kind.
+
+    Output:
+        out: The file to write.
+        texts: Answers: all of them, the sentences that judgements are about, or none.
+        max_mb: Megabytes of texts; above that they are cut.
+    """
+    from ...cli.views.partial import opened
+    from ...records.reading.problems import Problems
+    from .answers.texts import Wanted
+    from .page import write_report
+    from .source import Source
+
+    problems = Problems()
+    folders = opened(context, results)
+    source = Source(folders, problems, labels=labels or [], named=results)
+    write_report(source, out, Wanted(texts, max_mb))
+    list_problems(problems)
+    sys.stdout.write(f"{shown(str(out)) if sys.stdout.isatty() else out}\n")

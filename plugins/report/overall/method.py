@@ -1,0 +1,163 @@
+"""Can it be cited: what was asked, of whom, of which files, and what every number means."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ....metrics.bootstrap import LEVEL
+from ....metrics.significance import EXACT_TOPICS
+from ....programs.engine.manifest import config_of
+from ....programs.protocols.glossary import meaning
+from ....programs.scoring.result import Result
+from ....records.reading.problems import InputError
+from ..source import Source
+from .inputs import input_states
+
+# By program: the paper of its protocol, by title and arXiv number.
+PAPERS = {
+    "nuggets": (
+        "Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the AutoNuggetizer "
+        "Framework",
+        "2411.09607",
+    ),
+    "support": (
+        "Assessing Support for the TREC 2024 RAG Track: A Large-Scale Comparative Study of LLM "
+        "and Human Evaluations",
+        "2504.15205",
+    ),
+    "argue": ("On the Evaluation of Machine-Generated Reports", "2405.00982"),
+    "coverage": (
+        "Controlled Retrieval-augmented Context Evaluation for Long-form RAG",
+        "2506.20051",
+    ),
+    "keypoints": (
+        "Long2RAG: Evaluating Long-Context & Long-Form Retrieval-Augmented Generation with Key "
+        "Point Recall",
+        "2410.23000",
+    ),
+    "rubric": (
+        "ResearchRubrics: A Benchmark of Prompts and Rubrics For Evaluating Deep Research Agents",
+        "2511.07685",
+    ),
+    "relevance": (
+        "UMBRELA: UMbrela is the (Open-Source Reproduction of the) Bing RELevance Assessor",
+        "2406.06519",
+    ),
+}
+_CORRECTED = (
+    "corrected (diamond)",
+    "What people would give, estimated from the judge's labels of all items and people's labels of "
+    "a part, which must be a random draw (prediction-powered inference). Its interval is over "
+    "topics like these. The same as judge score --labels.",
+)
+
+
+def data(source: Source) -> Mapping[str, Any]:
+    """By folder its judges, inputs, config and the commands that make it again; the glossary."""
+    return {
+        "folders": [_folder(result, source.named(result.folder)) for result in source.results],
+        "measures": [
+            {"measure": measure, "meaning": meaning(measure).text} for measure in source.measures
+        ],
+        "numbers": [{"name": name, "how": how} for name, how in _numbers(source)],
+        "papers": [
+            {"title": title, "url": f"https://arxiv.org/abs/{number}"}
+            for program, (title, number) in PAPERS.items()
+            if any(program in result.manifest["config"]["program"] for result in source.results)
+        ],
+        "package": _package(source),
+    }
+
+
+def _numbers(source: Source) -> list[tuple[str, str]]:
+    terms = [
+        (
+            "mean",
+            "Over the topics that every run had to answer. A topic that a run did not answer "
+            "counts 0; one that was not judged is left out.",
+        ),
+        (
+            f"{LEVEL:.0%} interval (whisker)",
+            "What the mean could be on other topics like these: Student's t by topic, within the "
+            "range of the measure.",
+        ),
+        (
+            "bounds (bracket)",
+            "Not an interval: the mean if every judgement that is missing were the worst, "
+            "and if it were the best.",
+        ),
+        (
+            "p",
+            "Randomisation test by topic, two-sided: how often differences as large come about "
+            f"when their signs are left to chance; all signs up to {EXACT_TOPICS} topics, a "
+            "seeded sample beyond.",
+        ),
+        (
+            "p Holm, p HSD",
+            "p corrected for the number of pairs: by Holm's steps, or by the largest difference "
+            "that chance gives when runs are exchanged within topics (randomised Tukey HSD). A "
+            "pair differs significantly where p is below "
+            f"{f'{1 - LEVEL:.2g}'[1:]}: by HSD where every run has a score on at least four in "
+            "five of the topics, else by Holm, each pair on the topics that both have; with two "
+            "runs p itself.",
+        ),
+    ]
+    return [*terms, _CORRECTED] if source.corrected else terms
+
+
+def _folder(result: Result, named: Path) -> dict[str, Any]:
+    manifest, folder = result.manifest, shlex.quote(str(named))
+    return {
+        "folder": str(named),
+        "fingerprint": manifest["fingerprint"],
+        "answered_by": list(manifest.get("answered_by", ())),
+        "judges": [_judge(name, about) for name, about in manifest.get("judges", {}).items()],
+        "inputs": [
+            {"file": name, "sha256": sha, "now": now} for name, sha, now in input_states(result)
+        ],
+        "versions": [
+            {"package": name, "version": version}
+            for name, version in manifest.get("versions", {}).items()
+        ],
+        "config": _yaml(result),
+        "commands": [
+            f"judge export-config {folder} > judge.yaml",
+            "judge run judge.yaml --out again",
+            f"judge score {folder}",
+        ],
+    }
+
+
+def _judge(name: str, about: Mapping[str, Any]) -> dict[str, Any]:
+    model = about.get("model") or {}
+    prompts = about.get("prompts") or {}
+    return {
+        "name": name,
+        "judge": about.get("judge"),
+        "version": about.get("version"),
+        "model": model.get("model"),
+        "temperature": model.get("temperature"),
+        "window": about.get("window"),
+        "prompts": ", ".join(f"{part} {sha}" for part, sha in prompts.items()),
+    }
+
+
+def _yaml(result: Result) -> str:
+    import yaml
+
+    try:
+        config = config_of(result.folder).model_dump(mode="json", by_alias=True)
+    except InputError:
+        config = result.manifest["config"]
+    text: str = yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
+    return text
+
+
+def _package(source: Source) -> str:
+    versions = {r.manifest.get("versions", {}).get("nuggetjudge") for r in source.results}
+    named = ", ".join(sorted(str(version) for version in versions if version))
+    prints = ", ".join(r.manifest["fingerprint"][:16] for r in source.results)
+    return f"nuggetjudge{f' {named}' if named else ''}, results with the fingerprint {prints}"

@@ -1,0 +1,179 @@
+"""The HTML file of a report: data as JSON that is never code, one style sheet, one script.
+
+Nothing is loaded: the content security policy lets this very script and sheet run, by their
+hashes, and nothing else, and forbids what could make elements of text (Trusted Types).
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ...records.reading.problems import InputError
+from ...records.writing import NewFile, remove, rename
+from .answers.texts import LeftOut, Wanted, pack_text, packed_texts
+from .bundle import bundle
+from .runs.cells import packed_cells
+from .sections import sections
+from .source import Source
+from .written import json_text
+
+_WEB = Path(__file__).parent / "web"
+_STYLES = ("base", "tables", "runs", "matrix", "reading", "lists", "charts", "first")
+_LARGE = 50_000  # characters of data from which on it is packed
+# What could end a script element, or a line of JavaScript, as escapes of JSON.
+_ESCAPES = {
+    "<": "\\u003c",
+    ">": "\\u003e",
+    "&": "\\u0026",
+    "\u2028": "\\u2028",
+    "\u2029": "\\u2029",
+}
+
+
+def write_report(source: Source, out: Path, wanted: Wanted | None = None) -> None:
+    """Write the report of some results, and of `wanted` texts; half a file does not stay.
+
+    Raises: InputError for results that cannot be read, a file that cannot be written, or one that
+        holds something else than a page, such as scores or labels, which stays.
+    """
+    _check_replaceable(out)
+    data_of = {one.id: data for one in sections() if (data := one.data(source)) is not None}
+    head = _head(source, data_of)
+    texts = _texts(source, out, wanted or Wanted()) if "answer" in data_of else ()
+    _write(out, page(head, data_of, texts))
+
+
+def page(
+    head: Mapping[str, Any],
+    data_of: Mapping[str, Mapping[str, Any]],
+    texts: Iterable[str] = (),
+) -> Iterator[str]:
+    """The parts of the file.
+
+    Args:
+        head: what all sections share: title, results (names of folders), measures, runs, topics.
+        found: data by section.
+        texts: islands that stand behind the script: the page is drawn before they are read.
+    """
+    drawn = [one for one in sections() if one.id in data_of]
+    script = bundle([*((one.id, one.script) for one in drawn), ("page", _WEB / "page.js")])
+    script += "\nmodules.page.start(modules);\n})();"
+    style = "\n".join((_WEB / f"styles/{name}.css").read_text(encoding="utf-8") for name in _STYLES)
+    yield f"""<!doctype html>
+<html lang="en" data-results="{html.escape(head.get("results", ""))}">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy(script, style)}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>{html.escape(head["title"])}</title>
+<style>{style}</style>
+</head>
+<body>
+<a class="skip" href="#main">To the results</a>
+<nav aria-label="Sections"></nav>
+<main id="main" tabindex="-1"><noscript><p>This page draws by JavaScript, which is off.
+The same numbers are in the results folders; <code>judge score</code> prints them.</p></noscript>
+</main>
+<div class="live" role="status"></div>
+"""
+    navigation = [
+        {"id": one.id, "title": one.title, "count": data_of[one.id].get("count")} for one in drawn
+    ]
+    shared = {name: value for name, value in head.items() if name != "cells"}
+    yield island("head", {**shared, "sections": navigation})
+    yield packed_island("cells", head.get("cells", {}))
+    for section_id, data in data_of.items():
+        yield packed_island(f"data-{section_id}", data)
+    yield f"<script>{script}</script>\n"
+    yield from texts
+    yield "</body>\n</html>\n"
+
+
+def packed_island(name: str, data: Any) -> str:
+    """The same where it is small; where it is not, base64 of it gzipped, a fourth of its size."""
+    text = json_text(data)
+    if len(text) < _LARGE:
+        return _island(name, text)
+    return f'<script type="application/gzip" id="{html.escape(name)}">{pack_text(text)}</script>\n'
+
+
+def island(name: str, data: Any) -> str:
+    """JSON in a script element that no browser runs; no text in it can end the element."""
+    return _island(name, json_text(data))
+
+
+def _island(name: str, text: str) -> str:
+    for character, escape in _ESCAPES.items():
+        text = text.replace(character, escape)
+    return f'<script type="application/json" id="{html.escape(name)}">{text}</script>\n'
+
+
+def _texts(source: Source, out: Path, wanted: Wanted) -> Iterator[str]:
+    """Islands with the texts of a topic each; then where they are."""
+    topics: dict[str, list[int]] = {}
+    left_out = LeftOut()
+    for number, one in enumerate(packed_texts(source, wanted, left_out)):
+        topics.setdefault(one.topic, []).append(number)
+        yield f'<script type="text/plain" id="texts-{number}">{one.packed}</script>\n'
+    if left_out.is_short:
+        source.problems.skip(out, 0, "texts_left_out", str(left_out))
+    yield island("texts", {"topics": topics, "left": left_out.as_json()})
+
+
+def _check_replaceable(out: Path) -> None:
+    if not out.exists():
+        return
+    if not out.is_file():
+        raise InputError(f"{out}: cannot be written (it is no file)")
+    with out.open("rb") as file:
+        start = file.read(1024)
+    if start.strip() and not start.lstrip().lower().startswith(b"<!doctype html"):
+        raise InputError(f"{out}: holds something else than a page; name another --out")
+
+
+def _write(out: Path, parts: Iterable[str]) -> None:
+    part = out.with_name(f"{out.name}.part")
+    try:
+        with NewFile(part) as file:
+            for text in parts:
+                file.write(text.encode())
+        rename(part, out)
+    finally:
+        remove(part)
+
+
+def policy(script: str, style: str) -> str:
+    """The content security policy of a page with this one script and this one style sheet."""
+    return "; ".join(
+        (
+            "default-src 'none'",
+            f"script-src 'sha256-{_hash(script)}'",
+            f"style-src 'sha256-{_hash(style)}'",
+            "img-src data:",
+            "base-uri 'none'",
+            "form-action 'none'",
+            "require-trusted-types-for 'script'",
+            "trusted-types 'none'",
+        )
+    )
+
+
+def _hash(text: str) -> str:
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _head(source: Source, data_of: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {
+        "title": data_of["summary"]["title"],
+        "results": "-".join(source.named(path).resolve().name for path in source.paths)[:80],
+        "measures": source.measures,
+        "runs": source.runs,
+        "topics": source.topics,
+        "cells": packed_cells(source),
+    }

@@ -1,0 +1,35 @@
+"""People and the judge read the same meaning of every label."""
+
+import json
+
+import pytest
+
+from nuggetjudge.judges.narratives import NarrativeRelevanceJudge
+from nuggetjudge.judges.table import BUILT_IN
+from nuggetjudge.plugins.annotate.work.guidelines import guidelines_of
+from nuggetjudge.plugins.annotate.work.wording import NARRATIVES, written_guidelines
+
+JUDGES = {
+    "support": "support",
+    "nuggets": "assigner",
+    "ratings": "answerability",
+    "relevance": "relevance",
+    "keypoints": "entailment",
+    "rubric": "criterion",
+    NARRATIVES: "",
+}
+
+
+@pytest.mark.parametrize("kind", JUDGES)
+def test_guidelines_prompt_and_reply_schema_say_the_same_of_each_label(kind):
+    made = NarrativeRelevanceJudge if kind == NARRATIVES else BUILT_IN[JUDGES[kind]].load()
+    judge = made("lexical")
+    prompt = judge.prompt(judge.predictor)
+    system, schema = prompt.fixed[0]["content"], prompt.schema()
+    described = json.loads(json.dumps(schema))["properties"][judge.output]["description"]
+    guidelines = written_guidelines(kind) if kind == NARRATIVES else guidelines_of(kind)
+    lines = [line for line in system.split("\n\n")[1].splitlines() if line.startswith("- ")]
+    assert [line[2:].partition(": ")[0] for line in lines] == list(judge.scale)
+    for label, _, meaning in (line[2:].partition(": ") for line in lines):
+        assert f": {meaning}.\n" in f"{guidelines}\n"
+        assert f"{label}: {meaning}" in described

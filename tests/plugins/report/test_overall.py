@@ -1,0 +1,288 @@
+"""What a report says of all results together: the question, warnings, costs, and the method."""
+
+import json
+import re
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+import nuggetjudge as nj
+from nuggetjudge.metrics import KEY_POINT_MEASURES
+from nuggetjudge.plugins.report.overall import cost, method, summary
+from nuggetjudge.plugins.report.page import write_report
+from nuggetjudge.plugins.report.runs import leaderboard, length
+from nuggetjudge.plugins.report.source import Source
+from nuggetjudge.programs.config.sections import Config
+from nuggetjudge.programs.protocols import glossary
+from nuggetjudge.programs.protocols.glossary import meaning
+from nuggetjudge.programs.protocols.program import Meaning
+from nuggetjudge.programs.protocols.ranking import RANKING_MEASURES
+from nuggetjudge.programs.protocols.table import programs
+from nuggetjudge.programs.scoring.corrected import corrected_scores
+from nuggetjudge.records.reading.problems import InputError, Problems
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+DEMO = EXAMPLES.parent / "tests" / "collection"
+LABELS = DEMO / "labels" / "support.jsonl"
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """Results of the example, of nuggets and support, from inputs of its own."""
+    home = tmp_path_factory.mktemp("overall")
+    shutil.copytree(DEMO, home / "in")
+    nj.run(home / "in" / "judge.yaml", nuggets=home / "in" / "nuggets.jsonl", out=home / "demo")
+    return home / "demo"
+
+
+@pytest.fixture(scope="module")
+def key_points(tmp_path_factory):
+    """Three runs on two topics, all judged, one answer not given."""
+    return nj.run(
+        program="keypoints",
+        model="lexical",
+        topics=EXAMPLES / "keypoints" / "topics.jsonl",
+        keypoints=EXAMPLES / "keypoints" / "keypoints.jsonl",
+        runs=[EXAMPLES / "keypoints" / "answers"],
+        out=tmp_path_factory.mktemp("overall") / "key points",
+    ).folder
+
+
+@pytest.fixture(scope="module")
+def contexts(tmp_path_factory):
+    """Two contexts of three rated passages, with the oracle of the required ones."""
+    home = tmp_path_factory.mktemp("contexts")
+
+    def put(name, *rows):
+        (home / name).write_text("".join(json.dumps(row) + "\n" for row in rows))
+        return home / name
+
+    ratings = [[5, 0, 0], [4, 3, 0], [0, 2, 5]]
+    rated = [{"id": "t", "docid": f"t:0#{i}", "rating": r} for i, r in enumerate(ratings)]
+    for run, order in (("one", (0, 1)), ("two", (0,))):
+        lines = "".join(f"t Q0 t:0#{i} {n} {-n} {run}\n" for n, i in enumerate(order))
+        (home / f"{run}.run").write_text(lines)
+    return nj.run(
+        program="coverage",
+        model="lexical",
+        questions=put("q.jsonl", {"id": "t", "subquestions": ["Who?", "When?", "Where?"]}),
+        ratings=[put("ratings.jsonl", *rated)],
+        retrieval=[home / "one.run", home / "two.run"],
+        out=home / "out",
+        **{"coverage.k": 2},
+    ).folder
+
+
+def of(*folders, labels=()):
+    return Source(folders, Problems(), labels=labels)
+
+
+def edited(folder, to, **changes):
+    """A copy of a results folder whose manifest says something else."""
+    shutil.copytree(folder, to)
+    manifest = json.loads((to / "manifest.json").read_text())
+    (to / "manifest.json").write_text(json.dumps(manifest | changes))
+    return to
+
+
+def warned(source):
+    boxes = summary.data(source)["boxes"]
+    return [one["text"] for box in boxes for one in (*box["lines"], *box["notes"])]
+
+
+def test_a_page_takes_the_place_of_a_page_and_of_nothing_else(demo, tmp_path):
+    labels = Path(shutil.copy(LABELS, tmp_path))
+    scores = Path(shutil.copy(demo / "scores.jsonl", tmp_path))
+    for path in (labels, scores, tmp_path, Path("/dev/null")):
+        before = path.read_bytes() if path.is_file() else None
+        with pytest.raises(InputError, match=re.escape(str(path))):
+            write_report(of(demo), path)
+        assert before == (path.read_bytes() if path.is_file() else None)
+    page, empty = tmp_path / "page.html", tmp_path / "made.html"
+    page.write_text(" <!DOCTYPE html>\n<p>an older one</p>")
+    empty.touch()
+    for path in (page, empty):
+        write_report(of(demo), path)
+        assert path.read_bytes().startswith(b"<!doctype html>\n<html lang")
+
+
+def test_a_folder_that_is_given_twice_is_not_set_against_itself(demo):
+    with pytest.raises(InputError, match="given 2 times"):
+        Source([demo, demo], Problems())
+
+
+def test_the_statement_is_the_title_of_page_and_section(demo, key_points, contexts, tmp_path):
+    for folder, title in (
+        (demo, "complete scores highest: it states 91% of the vital facts."),
+        (key_points, "thorough scores highest: it states 83% of the key points."),
+        (contexts, "one scores highest: it retrieves answers to 67% of the sub-questions."),
+    ):
+        out = tmp_path / "report.html"
+        write_report(of(folder), out)
+        text = out.read_text()
+        assert f"<title>{title}</title>" in text
+        assert json.loads(island(text, "head"))["title"] == title
+        assert json.loads(island(text, "data-summary"))["title"] == title
+
+
+def island(text, name):
+    start = text.index(f'id="{name}">') + len(f'id="{name}">')
+    return text[start : text.index("</script>", start)]
+
+
+def test_who_judged_and_who_did_not_answer_come_first(demo):
+    pairs, few, lexical, _, judged, unanswered, answered = warned(of(demo))
+    assert pairs == (
+        "2 of 6 pairs of runs differ significantly by V_strict (HSD, p < .05); "
+        "no two neighbours do."
+    )
+    assert few.startswith("5 topics are few")
+    assert lexical.startswith("Word overlap")
+    assert judged == "All 358 judgements are there."
+    assert unanswered == "1 run left topics unanswered (scored 0)."
+    assert answered == "Topics answered: thin 4 of 5."
+
+
+def test_a_model_that_judged_all_of_it_is_not_warned_of(demo, tmp_path):
+    named = edited(demo, tmp_path / "named", answered_by=["some-model"])
+    assert not any("Word overlap" in text for text in warned(of(named)))
+
+
+def test_a_limit_and_what_did_not_arrive_are_warned_of(demo, tmp_path):
+    partial = edited(
+        demo,
+        tmp_path / "partial",
+        limit_reached="max_calls 40",
+        unjudged={"support": 3},
+        unjudged_by_reason={"budget": 2, "error": 1},
+    )
+    texts = warned(of(partial))
+    assert "The run stopped at max_calls 40: its results are partial." in texts
+    why = "a limit was reached (2), no reply from the model (1)"
+    assert f"3% of support: {why}. Complete: assignments." in texts  # 3 of 103
+    assert not [text for text in texts if text.startswith("Missing judgements could change")]
+    assert summary.data(of(partial))["boxes"][2]["verdict"] == "3 of 361 judgements"
+    stopped = edited(demo, tmp_path / "stopped", partial=True)
+    assert any("stopped before its end" in text for text in warned(of(stopped)))
+
+
+def test_inputs_that_changed_or_went_are_warned_of_and_named(demo, tmp_path):
+    given = json.loads((demo / "manifest.json").read_text())["inputs"]
+    first, second, *others = given
+    other = edited(
+        demo,
+        tmp_path / "other",
+        inputs={
+            first: "0" * 64,
+            str(tmp_path / "gone"): given[second],
+            others[0]: given[others[0]],
+        },
+    )
+    texts = warned(of(other))
+    assert any(f"has changed since: {first}." in text for text in texts)
+    assert any(f"is not where it was: {tmp_path / 'gone'}." in text for text in texts)
+    assert not any("changed" in text or "where it was" in text for text in warned(of(demo)))
+    states = [row["now"] for row in method.data(of(other))["folders"][0]["inputs"]]
+    assert states == ["changed", "not there", "the same"]
+
+
+def test_labels_correct_scores_as_judge_score_does_and_agree_as_judge_agree_does(demo):
+    source = of(demo, labels=[LABELS])
+    rows = leaderboard.data(source)["measures"]["support_precision"]["rows"]
+    corrected = corrected_scores(demo, LABELS, Problems(), ignore_others=True)
+    for score in corrected.scores:
+        if score.measure == "support_precision":
+            row = next(row for row in rows if row["run_id"] == score.run_id)
+            assert row["corrected"]["value"] == score.corrected.value
+            assert row["corrected"]["low"] == score.corrected.like_these.low
+    assert all(
+        row["corrected"] is None for row in leaderboard.data(source)["measures"]["V"]["rows"]
+    )
+    trust = summary.data(source)["boxes"][1]
+    assert trust["verdict"] == "Substantially: linear κ\N{NO-BREAK SPACE}.78"
+    assert trust["lines"][1]["text"].startswith("Support: 80% of 100 labels equal.")
+
+
+def test_labels_of_something_else_are_said_and_break_nothing(demo, tmp_path):
+    other = tmp_path / "labels.jsonl"
+    other.write_text('{"topic_id": "x", "passage_id": "y", "label": "1"}\n')
+    source = of(demo, labels=[other])
+    assert summary.data(source)["boxes"][1]["verdict"] == "Not known"
+    assert any(text.startswith("Not all scores are corrected") for text in warned(source))
+    assert leaderboard.data(source)["measures"]["V_strict"]["rows"][0]["corrected"] is None
+
+
+def test_oracles_are_no_runs(contexts):
+    board = leaderboard.data(of(contexts))["measures"]["coverage"]
+    assert [row["run_id"] for row in board["rows"]] == ["one", "two"]
+    assert [(row["run_id"], row["mean"]) for row in board["oracles"]] == [("Z*", 1.0)]
+    assert board["rows"][0]["mean"] == pytest.approx(2 / 3)  # the third question has no answer
+    redundancy = leaderboard.data(of(contexts))["measures"]["redundancy"]
+    assert redundancy["is_less_better"]
+    assert [row["run_id"] for row in redundancy["rows"]] == ["two", "one"]  # best first
+
+
+def test_where_no_length_is_known_the_command_that_would_give_it_is_said(key_points):
+    assert length.data(of(key_points))["command"] == "judge run nuggets"
+
+
+def test_every_measure_that_a_program_shows_is_explained():
+    shown = [name for program in programs() for name in program.shown]
+    plain = meaning("a measure of somebody's own").text
+    for name in (*shown, *RANKING_MEASURES, *KEY_POINT_MEASURES):
+        assert meaning(name).text != plain, name
+    assert meaning("alpha_ndcg@4").text.endswith(", of the first 4.")
+    assert meaning("V_expected").text.endswith(", by the judge's probabilities.")
+    assert meaning("redundancy@10").is_less_better
+    names = [name for program in programs() for name in program.meanings]
+    assert len(names) == len({*names})  # the second would not be heard
+
+
+def test_a_program_says_which_way_its_measure_is_better(monkeypatch):
+    slips = Meaning("Mistakes of an answer.", is_less_better=True)
+    other = SimpleNamespace(meanings={"slips": slips, "care": "Care that an answer takes."})
+    monkeypatch.setattr(glossary, "programs", lambda: [*programs(), other])
+    assert meaning("slips") == slips
+    assert meaning("slips@3") == ("Mistakes of an answer, of the first 3.", True, True)
+    assert meaning("care") == ("Care that an answer takes.", False, True)
+
+
+def test_the_config_can_be_run_again_and_the_commands_name_the_folder(key_points):
+    section = method.data(of(key_points))
+    (folder,) = section["folders"]
+    assert Config.model_validate(yaml.safe_load(folder["config"])).program == ("keypoints",)
+    assert folder["commands"][0] == f"judge export-config '{key_points}' > judge.yaml"
+    assert [paper["url"] for paper in section["papers"]] == ["https://arxiv.org/abs/2410.23000"]
+    assert {judge["name"]: judge["prompts"] for judge in folder["judges"]}["claim"].startswith(
+        "judge "
+    )
+
+
+def test_spending_is_added_up_over_starts_and_an_unknown_price_is_no_zero(demo, tmp_path):
+    folder = edited(demo, tmp_path / "spent")
+    row = {"requests": 2, "cache_hits": 1, "prompt_tokens": 10, "cached_tokens": 0}
+    row |= {"completion_tokens": 3, "at": "2026-01-01T00:00:00Z", "model": "m"}
+    row |= {"from_journal": False}
+    rows = [
+        {"start": 1, "stage": "support", "cost": 0.25, **row},
+        {"start": 2, "stage": "support", "cost": 0.5, **row},
+        {"start": 2, "stage": "assignments", "cost": 1.0, **row},
+    ]
+    (folder / "spend.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    (spending,) = cost.data(of(folder))["folders"]
+    spent = {one["stage"]: one for one in spending["spend"]}
+    assert (spent["support"]["requests"], spent["support"]["cost"], spending["n_starts"]) == (
+        4,
+        0.75,
+        2,
+    )
+    assert cost.total_cost(of(folder)) == 1.75
+    assert summary.data(of(folder))["about"].endswith(
+        "judged by lexical (word overlap), cost $1.75."
+    )
+    rows[0]["cost"] = None
+    (folder / "spend.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
+    assert cost.total_cost(of(folder)) is None
