@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from ..backends.errors import EndpointUnusable, JudgeError
 from ..backends.loop import task_group
-from ..backends.replies.recorded import RecordedReply, recorded_replies
+from ..backends.replies.completion import RecordedReply, recorded_replies
 from ..judges.items import ItemJudge
 from ..judges.items import judged as verdict_of
 from ..judges.verdicts import Verdict

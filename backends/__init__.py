@@ -30,18 +30,18 @@ def open_backend(
     Raises: EndpointUnusable if its key is missing; InputError if its recording is broken, vLLM is
         not installed, or there is no batch API on the way to it.
     """
-    from .lexical import LexicalBackend
-    from .tracing.opening import opened
+    from .offline import LexicalBackend
+    from .tracing import open_gateway
 
     if config.way == "lexical":
         return LexicalBackend(config, budget)
     if config.way == "recorded":
-        from .recorded import RecordedTransport
+        from .offline import RecordedTransport
 
         assert config.recording is not None  # ModelConfig checks it
-        return opened(config, RecordedTransport(config.recording), budget=budget)
+        return open_gateway(config, RecordedTransport(config.recording), budget=budget)
     if not offline and config.way in ("http", "litellm"):
-        from .sessions import announce_proxy
+        from .http import announce_proxy
 
         announce_proxy(config)
     if batches is not None and not offline and config.way != "vllm":
@@ -49,7 +49,7 @@ def open_backend(
 
         return open_batches(config, batches, cache=cache, budget=budget)
     transport = None if offline else open_transport(config)
-    return opened(config, transport, cache=cache, budget=budget)
+    return open_gateway(config, transport, cache=cache, budget=budget)
 
 
 def open_transport(config: ModelConfig) -> Transport:
@@ -58,7 +58,7 @@ def open_transport(config: ModelConfig) -> Transport:
     Raises: EndpointUnusable; InputError if the extra that it needs is not installed.
     """
     if config.way == "vllm":
-        from .vllm.engine import VllmTransport
+        from .vllm_engine import VllmTransport
 
         return VllmTransport(config)
     if config.way == "litellm":

@@ -27,7 +27,7 @@ from pydantic.fields import FieldInfo
 from typing_extensions import is_typeddict
 
 from .errors import JudgeOutputError
-from .reply import ReplyFormat, keyed_by, length_bounds, meanings_of, unwrap, whole_grades
+from .replies.schema import ReplyFormat, keyed_by, length_bounds, meanings_of, unwrap, whole_grades
 
 OPEN, CLOSE = "<data>\n", "\n</data>"
 SETTINGS_OPEN, SETTINGS_CLOSE = "<settings>\n", "\n</settings>\n"

@@ -1,18 +1,204 @@
-"""What a run may spend and what it has spent: calls, tokens and, where prices are known, money."""
+"""What a run may spend and has spent: calls, tokens and, where prices are known, money."""
 
 from __future__ import annotations
 
 import asyncio
+import math
+import os
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ..records.judgements import Reason
-from .config import Price
+from .config import ModelConfig, Price, provider_of, row_of
 from .errors import JudgeError
-from .spending.price import FREE, cost_of
-from .spending.sizes import BYTES_PER_TOKEN, CAUTION, Caution, Kind, Seen, tokens_of
+
+FREE = Price(input=0, output=0)
+
+
+def price_of(config: ModelConfig) -> Price | None:
+    """The price a config names, else LiteLLM's dated table for the provider's own endpoint.
+
+    None when unknown, as for any model behind an `api_base` of one's own or in this process. Reads
+    LiteLLM's data file without importing LiteLLM.
+    """
+    if config.price is not None:
+        return config.price
+    if config.way in ("lexical", "recorded"):
+        return FREE
+    if config.api_base is not None or config.way == "vllm":
+        return None
+    row = row_of(config.model, config.wire_name) or _row_without_provider(config.model)
+    each = [row.get(f"{way}_cost_per_token") for way in ("input", "output")] if row else [None]
+    if row is None or None in each:
+        return None
+    cached = row.get("cache_read_input_token_cost")
+    return Price(
+        input=row["input_cost_per_token"] * 1e6,
+        output=row["output_cost_per_token"] * 1e6,
+        cached_input=None if cached is None else cached * 1e6,
+    )
+
+
+def _row_without_provider(model: str) -> dict[str, Any] | None:
+    """The row of `claude-x` for `anthropic/claude-x`, where that row is this provider's."""
+    provider, _, name = model.partition("/")
+    return row_of(name) if provider_of(name) == provider else None
+
+
+def price_in_batches(config: ModelConfig) -> Price | None:
+    """The price of what is asked through the batch API of an endpoint, where there is one."""
+    price = price_of(config)
+    if price is None or config.way != "http":
+        return price
+    share = 1 - config.batch_discount
+    return Price(**{name: each and each * share for name, each in price})
+
+
+def cost_of(price: Price | None, prompt: int, cached: int, completion: int) -> float:
+    """Dollars for tokens of a prompt, `cached` of them from a prefix cache, and its reply.
+
+    0 without a price.
+    """
+    if price is None:
+        return 0.0
+    cached_price = price.input if price.cached_input is None else price.cached_input
+    cached = min(cached, prompt)
+    fresh = prompt - cached
+    return (fresh * price.input + cached * cached_price + completion * price.output) / 1e6
+
+
+CHARS_PER_TOKEN = 4  # rule of thumb for English; only estimates rest on it
+REPLY_TOKENS = 200  # of a reply, where max_tokens is not set and none was seen
+ROOM = 128  # tokens of a reply besides its JSON: a fence, spaces
+MOST_OWN = 8_192  # of a limit that follows from a judge's bounds
+BYTES_PER_TOKEN = 2  # of what an endpoint does not count: enough for Chinese and code, too
+
+
+class Caution(NamedTuple):
+    """What is allowed for requests that go out beside others before their size is known.
+
+    Attributes:
+        few: replies that come one at a time.
+        long: tokens of a reply that is still possible after these; after n of them a share of it,
+            few / n, as the chance that the next is longer than all of n is 1 / (n + 1).
+        per_byte: tokens of a prompt.
+    """
+
+    few: int = 4
+    long: int = 2**17  # what models write at most
+    per_byte: float = 1.0  # a token is a byte at least
+
+
+CAUTION = Caution()
+
+
+@dataclass(slots=True)
+class Seen:
+    """What requests of one kind took so far.
+
+    Attributes:
+        n: how many were replied to.
+        longest: tokens of the longest reply.
+        densest: prompt tokens for a byte of the request, at most.
+    """
+
+    n: int = 0
+    longest: int = 0
+    densest: float = 0.0
+
+    def add(self, n_bytes: int, prompt: int, reply: int) -> None:
+        """One more reply, to a request of so many bytes."""
+        self.n += 1
+        if reply > self.longest:
+            self.longest = reply
+        if (density := prompt / n_bytes) > self.densest:
+            self.densest = density
+
+    def join(self, other: Seen) -> None:
+        """What another process saw of the same."""
+        self.n = max(self.n, other.n)
+        self.longest = max(self.longest, other.longest)
+        self.densest = max(self.densest, other.densest)
+
+
+@dataclass(slots=True, eq=False)
+class Kind:
+    """Requests that ask one model one question: what each may take, and what is under way.
+
+    Attributes:
+        max_reply: the limit of tokens that the endpoint is sent; None: none is sent.
+    """
+
+    seen: Seen = field(default_factory=Seen)
+    price: Price | None = None
+    max_reply: int | None = None
+    caution: Caution = CAUTION
+    n_out: int = 0
+    bytes_out: int = 0
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a bound for what a request may take."""
+        return self.max_reply is not None or self.seen.n >= self.caution.few
+
+    def alone(self, n_bytes: int) -> tuple[int, int]:
+        """Tokens of a prompt and its reply that take no more than any before, or English does."""
+        prompt = math.ceil(n_bytes * max(self.seen.densest, 1 / CHARS_PER_TOKEN))
+        if self.max_reply is None:
+            return prompt, self.seen.longest or REPLY_TOKENS
+        return prompt, max(self.max_reply, self.seen.longest)
+
+    def beside(self, n_bytes: int, n: int = 1) -> tuple[int, int]:
+        """Bound for the tokens of `n` prompts and replies, of so many bytes together.
+
+        A reply takes its limit, or else the longest so far and the share of a
+        long one. Of a kind that is not known: see `alone`.
+        """
+        if not self.is_known:
+            return self.alone(n_bytes)
+        if self.max_reply is None:
+            share = self.caution.few / self.seen.n
+            reply = self.seen.longest + math.ceil(self.caution.long * share)
+        else:
+            reply = max(self.max_reply, self.seen.longest)
+        prompt = math.ceil(n_bytes * max(self.caution.per_byte, self.seen.densest))
+        return prompt, n * reply
+
+
+def reply_limit(config: ModelConfig) -> int | None:
+    """Tokens of a reply that a request of this entry allows; None: it does not say."""
+    further = (config.extra_body.get(name) for name in ("max_tokens", "max_completion_tokens"))
+    limits = [n for n in (config.max_tokens, *further) if type(n) is int]
+    return max(limits, default=None)
+
+
+def longest_reply(schema: Mapping[str, Any]) -> int:
+    """Tokens for the longest reply that a JSON schema allows, with room for spaces around it."""
+    return min(MOST_OWN, ROOM + _longest(schema) // BYTES_PER_TOKEN)
+
+
+def _longest(schema: Mapping[str, Any]) -> int:
+    """Characters of the longest JSON."""
+    if "enum" in schema:
+        return max(len(str(value)) for value in schema["enum"]) + 4
+    if "anyOf" in schema:
+        return max(map(_longest, schema["anyOf"]))
+    match schema.get("type"):
+        case "object":
+            parts = schema.get("properties", {}).items()
+            return 2 + sum(len(name) + 6 + _longest(part) for name, part in parts)
+        case "array":
+            return 2 + int(schema["maxItems"]) * (2 + _longest(schema["items"]))
+        case "string":
+            return 2 + int(schema["maxLength"])
+    return 20
+
+
+def tokens_of(text: str) -> int:
+    """Tokens that a text may be, where nobody counted them."""
+    return math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN)
 
 
 @dataclass
@@ -260,3 +446,32 @@ class Budget:
             f"${cost_of(need.kind.price, prompt, 0, reply):.4f}",
         }.get(limit.split()[0], "")
         raise JudgeError(Reason.BUDGET, f"{limit} reached, not asked{why}")
+
+
+_ENDPOINTS = ("OPENAI_BASE_URL", "OPENAI_API_BASE")  # which other tools read
+
+
+def notes_on(models: Iterable[tuple[str, ModelConfig]]) -> list[str]:
+    """A line for each endpoint of the environment that is not used, and each unknown price.
+
+    Args:
+        models: entries of a config, each with its name there.
+
+    Models on one's own endpoint, or in this process, have no price to report.
+    """
+    return list(dict.fromkeys(line for entry in models for line in _notes_on(*entry)))
+
+
+def _notes_on(alias: str, model: ModelConfig) -> Iterator[str]:
+    if model.way not in ("http", "litellm") or model.api_base is not None:
+        return
+    if model.way == "http" and (ignored := [name for name in _ENDPOINTS if os.environ.get(name)]):
+        yield (
+            f"{ignored[0]} is set and not used: {model.model} is asked at {model.base_url}. "
+            f"Another endpoint is named by --api-base, or models.{alias}.api_base."
+        )
+    if price_of(model) is None:
+        yield (
+            f"The price of {model.model} is not known, so no cost can be given: "
+            f"set models.{alias}.price, or limit the run by --max-tokens."
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import sqlite3
 import threading
 import time
@@ -14,9 +15,37 @@ from pathlib import Path
 from typing import Any
 
 import diskcache
+import platformdirs
 
 from ..records.reading.problems import InputError
-from .private_folder import default_folder, make_private
+
+
+def default_folder(name: str) -> Path:
+    """In the user's own cache directory, never a project folder that others could fill."""
+    return Path(platformdirs.user_cache_dir("nuggetjudge", appauthor=False)) / name
+
+
+def make_private(folder: Path, what: str) -> None:
+    """Make a folder, or close to others the one that stands there.
+
+    Raises: InputError, which calls it a folder for the `what`, if that fails or the folder belongs
+        to somebody else.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        info = folder.stat()
+        if hasattr(os, "getuid") and info.st_uid != os.getuid():
+            raise InputError(
+                f"{folder}: the {what} belongs to another user; name a folder of your own"
+            )
+        if info.st_mode & 0o077:
+            folder.chmod(0o700)
+    except (OSError, ValueError) as error:
+        why = "it is a file" if isinstance(error, FileExistsError) else error
+        raise InputError(
+            f"{folder}: no folder for the {what} ({why}); name another with run.cache"
+        ) from None
+
 
 FOLDER = "replies"
 COMMIT_S = 0.15  # for which a reply waits for others; with the commit itself it is under 0.2 s

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
 
@@ -22,7 +25,27 @@ from pydantic_core import PydanticCustomError
 
 from ..records.reading.problems import did_you_mean
 from ..records.reading.settings import InputPath
-from .presets.naming import expanded
+from .presets import expanded
+
+
+def provider_of(model: str) -> str | None:
+    """Whose model LiteLLM's table has under this name, as its names begin; None: nobody's."""
+    row = row_of(model)
+    return row["litellm_provider"].partition("-")[0] if row else None
+
+
+@lru_cache(maxsize=64)
+def row_of(*names: str) -> dict[str, Any] | None:
+    """The row of the first name that LiteLLM's table lists; the table itself is let go again."""
+    spec = importlib.util.find_spec("litellm")
+    if spec is None or spec.origin is None:
+        return None
+    table = Path(spec.origin).parent / "model_prices_and_context_window_backup.json"
+    if not table.is_file():
+        return None
+    prices: dict[str, dict[str, Any]] = orjson.loads(table.read_bytes())
+    return next((prices[name] for name in names if name in prices), None)
+
 
 OPENAI_BASE = "https://api.openai.com/v1"  # what the prefix `openai/` means without an api_base
 TOP_LOGPROBS = 20  # alternatives of a token: OpenAI's limit and vLLM's default limit
@@ -364,7 +387,7 @@ def _check_url(api_base: str) -> None:
 
 def _meant(model: str) -> str:
     """What a model without a provider may have been meant as, put as the end of an error."""
-    from .spending.litellm_table import provider_of
+    pass  # MERGED
 
     if alike := did_you_mean(model, ["lexical"]):
         return alike

@@ -13,7 +13,17 @@ from typing import Any, Protocol
 import orjson
 
 from ..records.judgements import Provenance, Reason
-from .budget import Budget, Need
+from .budget import (
+    CAUTION,
+    CHARS_PER_TOKEN,
+    REPLY_TOKENS,
+    Budget,
+    Caution,
+    Kind,
+    Need,
+    price_of,
+    reply_limit,
+)
 from .cache import ReplyCache
 from .config import ModelConfig
 from .errors import (
@@ -28,18 +38,14 @@ from .errors import (
     TooLong,
 )
 from .limits import Limiter
-from .logprobs import LEAST_FORCED, LEAST_ON_LABELS, label_probabilities
-from .prompt import Prompt
+from .prompt import Optional, Prompt, Wire
 from .replies.completion import Completion as Completion  # others take both from here
 from .replies.completion import Reply as Reply
-from .replies.completion import line_of, turns_after, values_of
-from .replies.loops import find_loop
-from .replies.recorded import record, record_failure, recorded
-from .reply import Shape
+from .replies.completion import line_of, record, record_failure, recorded, turns_after, values_of
+from .replies.logprobs import LEAST_FORCED, LEAST_ON_LABELS, label_probabilities
+from .replies.schema import Shape
+from .replies.text import find_loop
 from .secrecy import secrets_of
-from .spending.price import price_of
-from .spending.sizes import CAUTION, CHARS_PER_TOKEN, REPLY_TOKENS, Caution, Kind, reply_limit
-from .wire import Optional, Wire
 
 FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.5, 30.0
 MOST_WIRES = 1000  # request templates kept; there is one for each set of keys asked about

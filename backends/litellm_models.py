@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 import orjson
@@ -12,14 +13,21 @@ import orjson
 from ..records.judgements import Reason
 from ..records.reading.problems import InputError
 from .config import ModelConfig
-from .errors import EndpointError, EndpointUnusable
+from .errors import SETTINGS, EndpointError, EndpointUnusable, refused_part
 from .gateway import Completion
-from .http import BUSY, count_of, is_too_long, seconds_of, too_long, within
-from .logprobs import Token, read_tokens
-from .replies.objects import THINK
-from .replies.refused import SETTINGS, refused_part
+from .http import (
+    BUSY,
+    count_of,
+    is_too_long,
+    seconds_of,
+    spare_this_machine,
+    too_long,
+    url_of,
+    within,
+)
+from .replies.logprobs import Token, read_tokens
+from .replies.text import THINK
 from .secrecy import check_keys, secrets_of
-from .sessions import spare_this_machine, url_of
 
 # Read by LiteLLM at import: no price table from the network, no `.env` of the working directory.
 _QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
@@ -174,3 +182,31 @@ def _after(error: Exception) -> float | None:
             if headers is not None and (wanted := headers.get("retry-after")) is not None:
                 return seconds_of(wanted)
     return None
+
+
+_INCLUDED = ("cl100k_base", "o200k_base")  # in LiteLLM's package
+
+
+def count_by_litellm(model: str, messages: Sequence[dict[str, str]]) -> tuple[int, str] | None:
+    """The tokens of a prompt, and what counted them; None: LiteLLM has no tokenizer of the model.
+
+    Tokenizers that it would download (Llama, Cohere, older OpenAI models), and OpenAI's, which it
+    takes for every model that it does not know, are not used.
+
+    Raises: InputError if LiteLLM is not installed.
+    """
+    litellm = import_litellm()
+    import tiktoken
+    from litellm.utils import uses_anthropic_tokenizer
+
+    name = model.rpartition("/")[2]
+    if uses_anthropic_tokenizer(name):
+        how = "Anthropic's tokenizer"
+    else:
+        try:
+            how = tiktoken.encoding_name_for_model(name)
+        except KeyError:
+            return None
+        if how not in _INCLUDED:
+            return None
+    return litellm.token_counter(model=name, messages=list(messages)), f"LiteLLM, {how}"

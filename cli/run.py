@@ -62,7 +62,7 @@ def run(
         fail_under (MEASURE=VALUE): What each run's mean must reach, else exit 1; of one:
             RUN:MEASURE=VALUE.
     """
-    from ..backends.spending.notes import notes_on
+    from ..backends.budget import notes_on
     from ..gates.bounds import bounds_of
     from ..gates.measures import check_beforehand, check_measures_beforehand
     from ..programs.run import (

@@ -9,7 +9,7 @@ import dspy
 from annotated_types import Ge, Le
 
 from ..backends.prompt import Twin
-from ..backends.reply import Graded, KeyedBy
+from ..backends.replies.schema import Graded, KeyedBy
 from ..records.questions import RATING_KIND, AnswerGrade
 from .items import ItemJudge
 from .lexical.answers import answer_overlap, grade_answer, grade_answers, subject_words

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal
 import dspy
 
 from ..backends.prompt import Scorer, Twin
-from ..backends.reply import KeyedBy
+from ..backends.replies.schema import KeyedBy
 from ..records.nuggets import NUGGET_KIND, NuggetSupport
 from .items import ItemJudge
 from .labels import NuggetMatch

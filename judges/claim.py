@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import dspy
 
 from ..backends.prompt import Scorer, Twin
-from ..backends.reply import KeyedBy
+from ..backends.replies.schema import KeyedBy
 from ..metrics.gains import CLAIM
 from .items import ItemJudge
 from .labels import ClaimMatch

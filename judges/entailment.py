@@ -9,7 +9,7 @@ import dspy
 from annotated_types import MaxLen
 
 from ..backends.prompt import Twin
-from ..backends.reply import KeyedBy
+from ..backends.replies.schema import KeyedBy
 from ..records.key_points import KEY_POINT_KIND, PointEntailment
 from .items import ItemJudge
 from .lexical.entailment import judge_point, judge_points, stated

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Self
 import dspy
 
 from ..backends.prompt import Twin
-from ..backends.reply import KeyedBy
+from ..backends.replies.schema import KeyedBy
 from ..records.judgements import Provenance
 from ..records.rows import Importance
 from .fitted.files import JudgeFile

@@ -11,7 +11,7 @@ from annotated_types import Ge, Le
 from ..backends.adapter import without
 from ..backends.gateway import Reply
 from ..backends.prompt import Scorer, Twin
-from ..backends.reply import Graded
+from ..backends.replies.schema import Graded
 from ..records.relevance import RELEVANCE_KIND, RelevanceGrade
 from .items import ItemJudge
 from .lexical import nuggets_and_citations as lexical

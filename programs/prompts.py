@@ -10,13 +10,12 @@ from typing import Any, get_args
 
 import orjson
 
+from ..backends.budget import CHARS_PER_TOKEN
 from ..backends.errors import JudgeError
 from ..backends.gateway import Backend, Reply
+from ..backends.litellm_models import count_by_litellm
 from ..backends.loop import run_sync
-from ..backends.prompt import Prompt
-from ..backends.spending.counting import count_by_litellm
-from ..backends.spending.sizes import CHARS_PER_TOKEN
-from ..backends.wire import Wire
+from ..backends.prompt import Prompt, Wire
 from ..judges import ItemJudge
 from ..judges.base import Judge
 from ..judges.calls import calls, judge_calls

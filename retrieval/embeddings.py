@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..backends.private_folder import default_folder, make_private
+from ..backends.cache import default_folder, make_private
 from ..records.reading.problems import InputError
 from .scored import Encoder, Vectors
 

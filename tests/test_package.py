@@ -193,8 +193,7 @@ def test_every_data_file_beside_the_code_ships_with_it(tracked):
     linked = {p.name for p in (ROOT / "src" / "nuggetjudge").iterdir() if p.is_symlink()}
     folders = tuple(f"{name}/" for name in linked - {"examples"})
     beside = {name for name in tracked if name.startswith(folders) and not name.endswith(".py")}
-    corpora = {f"programs/analysis/probe/{room}/corpus.jsonl" for room in ("agents", "injection")}
-    assert corpora <= beside
+    assert {"programs/analysis/probe/injection/corpus.jsonl", "records/__init__.pyi"} <= beside
     assert {f"nuggetjudge/{name}" for name in beside} <= shipped
 
 

@@ -6,22 +6,258 @@ import asyncio
 import hashlib
 import math
 import secrets
+import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from ...records.reading.problems import InputError
-from ..budget import Budget
+from ...records.writing import temporary
+from ..budget import BYTES_PER_TOKEN, Budget, Caution
 from ..cache import ReplyCache
-from ..config import ModelConfig
+from ..config import BatchConfig, ModelConfig
 from ..errors import EndpointError, EndpointUnusable
 from ..gateway import Completion, Gateway
 from ..limits import Limiter
 from ..secrecy import secrets_of
-from ..spending.sizes import BYTES_PER_TOKEN, Caution
-from ..tracing.opening import opened
-from .calls import BatchCalls
-from .following import Batch, Follower, NeverSent, Request
+from ..tracing import open_gateway
+from .calls import BREATH, ENDPOINT, OVER, BatchCalls, Results
 from .ledger import Batches, Ledger, Sent
+
+FIRST_WAIT_S = 2.0  # between two looks at a batch, or two tries of a call; then half as much more
+TRIES = 10  # to send a file or to make a batch, before its requests count as failed
+SHOWS_UP_S = 10.0  # a batch that was asked for is listed after so long, or was never made
+AROUND = 150  # bytes of a line of a batch beside the request, at most
+FILES = ("output_file_id", "error_file_id")
+
+T = TypeVar("T")
+
+
+class NeverSent(EndpointError):
+    """The endpoint has nothing of this batch: its requests go into another."""
+
+
+@dataclass(eq=False)
+class Request:
+    """One line of a batch. `reply` is set while somebody waits for it."""
+
+    digest: str
+    body: bytes = b""  # until it is sent
+    batch: Batch | None = None
+    index: int = 0
+    reply: asyncio.Future[Exception | None] | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes in a batch's file, at most."""
+        return len(self.body) + AROUND
+
+    def line(self) -> bytes:
+        """What stands for it in a batch's file."""
+        return b'{"custom_id":"%d-%s","method":"POST","url":"%s","body":%s}\n' % (
+            self.index,
+            self.digest.encode(),
+            ENDPOINT.encode(),
+            self.body,
+        )
+
+
+@dataclass(eq=False)
+class Batch:
+    """Requests that were sent together. `is_ours`: by this process, not by one before it.
+
+    `trouble`: what went wrong when the endpoint was last asked about it.
+    """
+
+    sent: Sent
+    requests: list[Request]
+    is_ours: bool
+    task: asyncio.Task[None] | None = None
+    results: Results | None = None
+    trouble: str = ""
+
+    def __post_init__(self) -> None:
+        for index, request in enumerate(self.requests):
+            request.batch, request.index = self, index
+
+
+class Follower:
+    """Sees each batch to its end in a task, and wakes those who wait for its replies."""
+
+    def __init__(
+        self, config: ModelConfig, settings: BatchConfig, calls: BatchCalls, ledger: Ledger
+    ) -> None:
+        self._config = config
+        self._longest_wait_s = settings.poll_s
+        self._secrets = secrets_of(config)
+        self._calls = calls
+        self._ledger = ledger
+        self._running: set[asyncio.Task[None]] = set()
+        self._without_room: set[asyncio.Task[None]] = set()  # of these: wait for another's end
+        self._n_over = 0
+        self._open: set[Results] = set()
+
+    def start(self, batch: Batch) -> None:
+        """Send a batch, or take up one that was sent before."""
+        batch.task = asyncio.create_task(self._follow(batch))
+        self._running.add(batch.task)
+        batch.task.add_done_callback(self._running.discard)
+
+    async def aclose(self) -> None:
+        """Look after batches no longer, nor their results; they go on at the endpoint."""
+        tasks = list(self._running)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        for results in self._open:
+            results.close()
+
+    def all_taken(self, results: Results) -> None:
+        """Let go of results that nobody will ask for."""
+        self._open.discard(results)
+        results.close()
+
+    async def _follow(self, batch: Batch) -> None:
+        failure: Exception | None = None
+        try:
+            await self._see_through(batch)
+        except Exception as error:  # a full disk too: it must reach those who wait
+            failure = error
+            if not batch.sent.file_id:
+                with suppress(InputError):
+                    self._ledger.drop(batch.sent)
+        finally:
+            batch.task = None
+        for number, request in enumerate(batch.requests):
+            if request.reply is not None and not request.reply.done():
+                request.reply.set_result(failure)
+                if number % BREATH == 0:
+                    await asyncio.sleep(0)
+
+    async def _see_through(self, batch: Batch) -> None:
+        sent, n_over = batch.sent, self._n_over
+        if sent.name not in self._ledger.batches:
+            self._ledger.plan(sent)
+            with temporary(), tempfile.TemporaryFile() as lines:
+                for request in batch.requests:
+                    lines.write(request.line())
+                    request.body = b""
+                upload = self._patiently(batch, lambda: self._calls.upload(sent, lines), TRIES)
+                self._ledger.uploaded(sent, await upload)
+        if not sent.file_id:
+            raise NeverSent("a killed run had not sent it", retryable=True)
+        if not sent.batch_id:
+            make = self._patiently(batch, lambda: self._made(sent), TRIES)
+            self._ledger.made(sent, await make)
+        wait = min(FIRST_WAIT_S, self._longest_wait_s)
+        while not _is_over(state := await self._patiently(batch, lambda: self._calls.look(sent))):
+            await asyncio.sleep(wait)
+            wait = min(wait * 1.5, self._longest_wait_s)
+        if state["status"] == "failed":
+            await self._failed(batch, state, had_room_since=self._n_over > n_over)
+        self._n_over += 1
+        batch.results = await self._patiently(batch, lambda: self._fetch(sent, state))
+
+    async def _made(self, sent: Sent) -> str:
+        """The batch's id: of the one that was made before, or of a new one."""
+        if sent.asked_at:
+            until = time.monotonic() + SHOWS_UP_S  # not from then: clocks are set back and forth
+            while True:
+                is_late = time.monotonic() > until
+                if (batch_id := await self._calls.find(sent)) is not None:
+                    return batch_id
+                if is_late:
+                    break
+                await asyncio.sleep(min(FIRST_WAIT_S, self._longest_wait_s))
+        self._ledger.asked(sent, time.time())
+        try:
+            return await self._calls.make(sent)
+        except EndpointUnusable:
+            self._ledger.drop(sent)
+            raise
+
+    async def _failed(self, batch: Batch, state: dict[str, Any], *, had_room_since: bool) -> None:
+        """Raise what a batch means that the endpoint did not take; nothing of it was judged."""
+        self._ledger.drop(batch.sent)
+        code, message = _reason(state.get("errors"))
+        reason = ": ".join(filter(None, (code, message or "no reason given")))
+        what = f"batch {batch.sent.batch_id} failed: {self._secrets.blank(reason)[:300]}"
+        if not (code or message):
+            raise EndpointError(what, retryable=True)
+        if code != "token_limit_exceeded":
+            raise EndpointUnusable(what)
+        if not had_room_since:
+            await self._wait_for_room(batch, what)
+        raise NeverSent(what, retryable=True)
+
+    async def _wait_for_room(self, batch: Batch, what: str) -> None:
+        assert batch.task is not None
+        others = self._running - self._without_room - {batch.task}
+        if not others:
+            hint = "Lower run.batch.requests, or wait until other batches of this account end"
+            raise EndpointUnusable(f"{what}\n{hint}")
+        self._without_room.add(batch.task)
+        try:
+            await asyncio.wait(others, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._without_room.discard(batch.task)
+
+    async def _fetch(self, sent: Sent, state: dict[str, Any]) -> Results:
+        """Download the results of a batch that is over."""
+        results = Results(sent.batch_id, state["status"], self._config.max_reply_bytes)
+        try:
+            for kind in FILES:
+                if state.get(kind):
+                    await self._calls.download(state[kind], results.file)
+            await results.sort(sent.requests)
+        except BaseException:
+            results.close()
+            raise
+        self._open.add(results)
+        return results
+
+    async def _patiently(
+        self, batch: Batch, call: Callable[[], Awaitable[T]], tries: float = math.inf
+    ) -> T:
+        """Try a call until it succeeds; without `tries`, as long as anybody may be waiting."""
+        wait = min(FIRST_WAIT_S, self._longest_wait_s)
+        while True:
+            try:
+                done = await call()
+            except EndpointError as error:
+                tries -= 1
+                if tries <= 0:
+                    raise
+                batch.trouble = str(error)
+                retry_after_s = min(error.retry_after_s or 0.0, self._config.max_retry_after_s)
+            else:
+                batch.trouble = ""
+                return done
+            await asyncio.sleep(max(wait, retry_after_s))
+            wait = min(wait * 1.5, self._longest_wait_s)
+
+
+def _is_over(state: dict[str, Any]) -> bool:
+    """Also the files of a completed batch are named, which may come a moment after its end."""
+    counts = state.get("request_counts")
+    n_completed = counts.get("completed") if isinstance(counts, dict) else 0
+    if state["status"] == "completed" and n_completed:
+        return any(state.get(kind) for kind in FILES)
+    return state["status"] in OVER
+
+
+def _reason(errors: Any) -> tuple[str, str]:
+    """Code and message of why a batch failed, whatever shape they come in; "" where none is."""
+    entry = errors.get("data") if isinstance(errors, dict) else errors
+    if isinstance(entry, list):
+        entry = entry[0] if entry else None
+    if isinstance(entry, dict):
+        return str(entry.get("code") or ""), str(entry.get("message") or "")
+    return "", str(entry or "")
+
 
 # Less than for single requests, for each round may take a day: one reply is a batch by itself.
 CAUTION = Caution(few=1, long=2**12, per_byte=1 / BYTES_PER_TOKEN)
@@ -57,7 +293,9 @@ def open_batches(
     )
     limiter = Limiter(config, patience=math.inf)  # of a batch many may fail in a row
     transport = BatchTransport(config, batches)
-    return opened(config, transport, cache=cache, budget=budget, limiter=limiter, caution=CAUTION)
+    return open_gateway(
+        config, transport, cache=cache, budget=budget, limiter=limiter, caution=CAUTION
+    )
 
 
 class BatchTransport:

@@ -26,7 +26,7 @@ from typing import Any
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.gateway import Backend, Reply
-from nuggetjudge.backends.lexical import LexicalBackend
+from nuggetjudge.backends.offline import LexicalBackend
 from nuggetjudge.backends.prompt import Prompt
 from nuggetjudge.judges.table import BUILT_IN
 from nuggetjudge.programs.config.sections import Config

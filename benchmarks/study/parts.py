@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from nuggetjudge.backends.spending.price import cost_of, price_of
+from nuggetjudge.backends.budget import cost_of, price_of
 from nuggetjudge.judges.verdicts import NO_PROBABILITIES
 from nuggetjudge.programs.config.sections import Config, JudgeConfig
 from nuggetjudge.programs.engine.estimates import Estimate

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...backends.spending.price import cost_of, price_of
+from ...backends.budget import cost_of, price_of
 from ...programs.config.juries import seats
 from ...programs.engine.manifest import config_of, read_manifest
 

@@ -219,7 +219,7 @@ def _costs(
     path: Path, manifest: Mapping[str, Any], name: str, members: Sequence[str]
 ) -> dict[str, float | None]:
     """By member the dollars that its replies took; None: the price is not known."""
-    from ...backends.spending.price import cost_of, price_of
+    from ...backends.budget import cost_of, price_of
 
     config = config_of(path)
     prices = {

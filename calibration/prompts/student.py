@@ -9,7 +9,7 @@ from typing import Any, Protocol, get_args
 import dspy
 from pydantic import TypeAdapter
 
-from ...backends.reply import keyed_by
+from ...backends.replies.schema import keyed_by
 from ...judges.base import Judge
 from ...judges.calls import JudgedItem, calls
 from ...judges.fitted.files import FittedPrompt

@@ -21,8 +21,7 @@ def cache(*, clear: bool = False, model: str | None = None, folder: Path | None 
 
 
 def _replies(folder: Path | None, *, clear: bool, model: str | None) -> None:
-    from ...backends.cache import FOLDER, ReplyCache
-    from ...backends.private_folder import default_folder
+    from ...backends.cache import FOLDER, ReplyCache, default_folder
 
     where = folder or default_folder(FOLDER)
     if not where.is_dir():
@@ -45,7 +44,7 @@ def _replies(folder: Path | None, *, clear: bool, model: str | None) -> None:
 
 def _vectors(folder: Path | None, *, clear: bool) -> None:
     """What encoders made, where there is any of it."""
-    from ...backends.private_folder import default_folder
+    from ...backends.cache import default_folder
     from ...retrieval.embeddings import FOLDER, clear_vectors, stored_vectors
 
     where = folder or default_folder(FOLDER)

@@ -13,7 +13,7 @@ from ..options import AsJson
 from ..tables import write_note, write_objects
 
 if TYPE_CHECKING:
-    from ...backends.presets.table import Preset
+    from ...backends.presets import Preset
 
 
 def models(
@@ -28,8 +28,7 @@ def models(
     Args:
         name: A preset, to print as config lines.
     """
-    from ...backends.presets.naming import preset_of
-    from ...backends.presets.table import PRESETS
+    from ...backends.presets import PRESETS, preset_of
     from ...records.reading.problems import InputError
 
     try:
@@ -64,7 +63,7 @@ def _lines(name: str) -> str:
     """An entry of a config that says the same as the preset, with what to know of the model."""
     import yaml
 
-    from ...backends.presets.table import PRESETS, SERVED
+    from ...backends.presets import PRESETS, SERVED
 
     preset = PRESETS[name]
     notes = [

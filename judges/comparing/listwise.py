@@ -10,7 +10,7 @@ from annotated_types import MinLen
 
 from ...backends.errors import JudgeOutputError
 from ...backends.prompt import Twin
-from ...backends.reply import AtMost
+from ...backends.replies.schema import AtMost
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
 from ..lexical import ranking as lexical_ranking

@@ -9,7 +9,7 @@ import dspy
 from annotated_types import MaxLen
 
 from ...backends.adapter import with_first
-from ...backends.reply import KeyedBy, keyed_by
+from ...backends.replies.schema import KeyedBy, keyed_by
 
 REASONING = "reasoning"  # the field of a reply that holds the reason
 MOST_QUOTES, QUOTE_CHARS, REASON_CHARS = 2, 160, 240  # of each label; of a text, its characters

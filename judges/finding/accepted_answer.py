@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import dspy
 
 from ...backends.prompt import Scorer, Twin
-from ...backends.reply import KeyedBy
+from ...backends.replies.schema import KeyedBy
 from ..items import ItemJudge
 from ..labels import AnswerStated
 from ..lexical import accepted as lexical

@@ -11,7 +11,7 @@ import dspy
 
 from ...backends.adapter import defaults, without
 from ...backends.errors import JudgeOutputError
-from ...backends.reply import ReplyFormat
+from ...backends.replies.schema import ReplyFormat
 from ...records.reading.fields import Line, read_lines
 from ...records.reading.problems import InputError, Problems
 from ..base import Judge

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import dspy
 
 from ...backends.prompt import Scorer, Twin
-from ...backends.reply import KeyedBy
+from ...backends.replies.schema import KeyedBy
 from ...records.instruments.rubrics import CriterionMatch
 from ...records.tools.rubric_verdicts import CRITERION_KIND
 from ..items import ItemJudge

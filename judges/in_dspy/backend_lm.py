@@ -12,7 +12,7 @@ from ...backends.errors import JudgeOutputError
 from ...backends.gateway import Backend, Reply
 from ...backends.loop import run_async, run_sync
 from ...backends.prompt import Prompt
-from ...backends.reply import Shape
+from ...backends.replies.schema import Shape
 from ...records.judgements import Reason
 
 

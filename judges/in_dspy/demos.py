@@ -11,7 +11,7 @@ from pydantic_core import to_jsonable_python
 
 from ...backends.adapter import as_data, without
 from ...backends.errors import JudgeOutputError
-from ...backends.reply import ReplyFormat, keyed_by
+from ...backends.replies.schema import ReplyFormat, keyed_by
 
 
 def check_demos(

@@ -10,7 +10,7 @@ import dspy
 from pydantic.fields import FieldInfo
 
 from ...backends.adapter import without
-from ...backends.reply import unwrap
+from ...backends.replies.schema import unwrap
 from .definition import ALIASES, TOOL_GRADE, TOOL_LIST, TOOL_LISTS, ReplyForm
 from .files import Instrument
 from .replies import Labels, ReplyReader

@@ -13,9 +13,8 @@ from pydantic import ValidationError
 
 from ...backends.errors import JudgeOutputError
 from ...backends.prompt import Prompt, Scorer, Twin
-from ...backends.replies.copies import holds, is_copy
-from ...backends.replies.objects import Written
-from ...backends.reply import ReplyFormat
+from ...backends.replies.schema import ReplyFormat
+from ...backends.replies.text import Written, holds, is_copy
 from ...records.judgements import Reason
 from .files import Instrument
 from .matching import (

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...backends.errors import JudgeOutputError
-from ...backends.replies.objects import after_thoughts
+from ...backends.replies.text import after_thoughts
 from ...records.judgements import Reason
 from .definition import ReplyForm
 

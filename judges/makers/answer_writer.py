@@ -15,7 +15,7 @@ from ...backends.adapter import SETTING
 from ...backends.errors import JudgeError, JudgeOutputError
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
-from ...backends.reply import AtMost
+from ...backends.replies.schema import AtMost
 from ...records.answers import count_words
 from ...records.judgements import Provenance, Reason
 from ...records.rows import Citation, Sentence

@@ -10,7 +10,7 @@ from annotated_types import MaxLen
 
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
-from ...backends.reply import AtMost
+from ...backends.replies.schema import AtMost
 from ...records.judgements import Provenance
 from ..lexical import keypoints as lexical_keypoints
 from ..lexical.filling import filled

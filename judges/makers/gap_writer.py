@@ -9,7 +9,7 @@ import dspy
 from annotated_types import MaxLen
 
 from ...backends.prompt import Twin
-from ...backends.reply import KeyedBy
+from ...backends.replies.schema import KeyedBy
 from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import hunting as lexical_hunting

@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 
 from ...backends.adapter import SETTING
 from ...backends.prompt import Twin
-from ...backends.reply import AtMost
+from ...backends.replies.schema import AtMost
 from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import hunting as lexical_hunting

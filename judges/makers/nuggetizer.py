@@ -11,7 +11,7 @@ from annotated_types import MaxLen, MinLen
 from ...backends.adapter import SETTING
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
-from ...backends.reply import AtMost
+from ...backends.replies.schema import AtMost
 from ...records.judgements import Provenance
 from ..lexical import nuggets_and_citations as lexical
 from ..lexical.filling import filled

@@ -11,7 +11,7 @@ from annotated_types import MaxLen
 from ...backends.adapter import SETTING
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
-from ...backends.reply import AtMost
+from ...backends.replies.schema import AtMost
 from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical.contradiction import write_queries

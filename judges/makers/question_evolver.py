@@ -12,7 +12,7 @@ from ...backends.adapter import SETTING
 from ...backends.errors import JudgeOutputError
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
-from ...backends.reply import AtMost
+from ...backends.replies.schema import AtMost
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
 from ..lexical import questions as lexical_questions

@@ -10,7 +10,7 @@ from annotated_types import Ge, Le
 
 from ...backends.adapter import without
 from ...backends.prompt import Scorer, Twin
-from ...backends.reply import Graded
+from ...backends.replies.schema import Graded
 from ...metrics.instruments.narratives import BEST_GRADE
 from ..labels import NarrativeGrade
 from ..lexical import narratives as lexical

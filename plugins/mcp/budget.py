@@ -6,11 +6,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from ...backends.budget import Answer, Budget, Need
+from ...backends.budget import CAUTION, Answer, Budget, Caution, Kind, Need
 from ...backends.config import Price
 from ...backends.errors import JudgeError
 from ...backends.loop import run_async
-from ...backends.spending.sizes import CAUTION, Caution, Kind
 from ...programs.engine.estimates import Estimate
 from .replies import Amount, Left
 

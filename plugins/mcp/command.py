@@ -22,7 +22,7 @@ def mcp(given: Given, *, folder: Folder = Path(".")) -> None:
     from ...records.reading.problems import need
 
     need("mcp", "mcp")
-    from ...backends.spending.notes import notes_on
+    from ...backends.budget import notes_on
     from ...cli.tables import write_note
     from .server import server_of
     from .session import Session

@@ -348,7 +348,7 @@ class _Config(Section):
         entry = self.models.get(alias, ModelConfig(model="lexical"))
         if self.run.executor != "batch":
             return entry
-        from ...backends.spending.price import price_in_batches  # LiteLLM's table: not for --help
+        from ...backends.budget import price_in_batches  # LiteLLM's table: not for --help
 
         return entry.model_copy(update={"price": price_in_batches(entry)})
 

@@ -6,10 +6,9 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ...backends.budget import CHARS_PER_TOKEN, cost_of, price_of
 from ...backends.config import ModelConfig
 from ...backends.prompt import Prompt
-from ...backends.spending.price import cost_of, price_of
-from ...backends.spending.sizes import CHARS_PER_TOKEN
 from ..config.names import JudgeName
 from ..config.sections import Config
 

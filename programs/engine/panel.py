@@ -12,12 +12,11 @@ import orjson
 
 from ...backends import open_backend
 from ...backends.batch.ledger import Batches
-from ...backends.budget import Budget
+from ...backends.budget import Budget, price_of
 from ...backends.cache import FOLDER, ReplyCache, RunReplies
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Gateway
 from ...backends.secrecy import check_keys
-from ...backends.spending.price import price_of
 from ...judges import (
     Cascade,
     ItemJudge,
@@ -94,7 +93,7 @@ def check_models(config: Config, judges: Iterable[JudgeName]) -> None:
     models = dict(entry for judge in sure for entry in config.models_of(judge)).values()
     check_keys(models)
     if asked := [model for model in models if model.way in ("http", "litellm")]:
-        from ...backends.sessions import announce_proxy  # with aiohttp
+        from ...backends.http import announce_proxy  # with aiohttp
 
         for model in asked:
             announce_proxy(model)

@@ -12,10 +12,10 @@ from ...backends import open_backend
 from ...backends.budget import Budget
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Reply
-from ...backends.lexical import WHERE, LexicalBackend
+from ...backends.offline import WHERE, LexicalBackend
 from ...backends.prompt import Prompt
-from ...backends.replies.recorded import record_answer, recorded_replies
-from ...backends.reply import ReplyFormat
+from ...backends.replies.completion import record_answer, recorded_replies
+from ...backends.replies.schema import ReplyFormat
 from ...judges import Cascade, Jury, Verified
 from ...judges.base import Judge
 from ...records.labels.cells import VERIFIER

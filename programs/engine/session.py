@@ -12,8 +12,8 @@ from ...backends.budget import Budget
 from ...backends.cache import COMMIT_S
 from ...backends.errors import EndpointUnusable
 from ...backends.loop import run_sync
-from ...backends.tracing.judgements import run_span, traced
-from ...backends.wire import KEY_BYTES
+from ...backends.prompt import KEY_BYTES
+from ...backends.tracing import run_span, traced
 from ...judges.verdicts import NO_PROBABILITIES, WRONG_QUOTES, lacks_probabilities
 from ...records.judgements import Judged, Outcome, Reason, Unjudged, wrong_quotes
 from ...records.labels.cells import FIRST, VERIFIED

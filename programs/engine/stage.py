@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import orjson
 
 from ...backends.errors import JudgeError
-from ...backends.replies.recorded import failed_questions
+from ...backends.replies.completion import failed_questions
 from ...judges.listed import Listed
 from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from ..config.names import JudgeName

@@ -314,7 +314,7 @@ def rankllm_of(config: Config, step: RankLlmStep) -> Reranker:
         raise InputError(f"rankllm {what} models.{alias} is {model.model!r}")
     check_keys([model])
     key = model.api_key()
-    from ...backends.sessions import announce_proxy  # with aiohttp
+    from ...backends.http import announce_proxy  # with aiohttp
 
     announce_proxy(model)
     return RankLlm(

@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 from ...backends.errors import EndpointUnusable, JudgeError
+from ...backends.http import spare_this_machine
 from ...backends.secrecy import Secrets
-from ...backends.sessions import spare_this_machine
 from ...records.judgements import Reason
 from ...records.reading.problems import InputError, need
 from ..defaults import STRIDE, WINDOW
@@ -104,7 +104,7 @@ class RankLlm:
 
         Raises: InputError if vLLM is missing or does not load the model, or as the class says.
         """
-        from ...backends.vllm.engine import is_installed
+        from ...backends.vllm_engine import is_installed
 
         _check_window(window, stride)
         if not is_installed():

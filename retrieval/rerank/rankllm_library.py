@@ -57,7 +57,7 @@ def contained() -> Iterator[None]:
     import tiktoken
     from transformers import modeling_utils, pytorch_utils
 
-    from ...backends.vllm.engine import is_installed
+    from ...backends.vllm_engine import is_installed
 
     stubs: dict[str, Any] = {}
     if not is_installed():

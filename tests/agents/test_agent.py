@@ -10,7 +10,7 @@ from nuggetjudge.agents import Agent, Limits, PassageCorpus, Tools
 from nuggetjudge.agents.tools import Question
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.backends.loop import run_sync
-from nuggetjudge.backends.replies.recorded import record
+from nuggetjudge.backends.replies.completion import record
 from nuggetjudge.judges import Jury, QuestionDecomposer, SupportJudge
 from nuggetjudge.records.judgements import Judged, Provenance, Reason, Unjudged
 from nuggetjudge.records.rows import Passage

@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from nuggetjudge.backends.adapter import JudgeAdapter, as_data
 from nuggetjudge.backends.prompt import Prompt
-from nuggetjudge.backends.reply import KeyedBy, keyed_by
+from nuggetjudge.backends.replies.schema import KeyedBy, keyed_by
 from nuggetjudge.judges import (
     NuggetAssigner,
     NuggetImportance,

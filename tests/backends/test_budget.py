@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 from mock_server import Hang, MockServer, Reply, Status, Supports
 
-from nuggetjudge.backends.budget import Budget, Need, Usage
+from nuggetjudge.backends.budget import FREE, Budget, Need, Seen, Usage, price_of, reply_limit
 from nuggetjudge.backends.config import ModelConfig, Price
 from nuggetjudge.backends.errors import EndpointError, JudgeError
 from nuggetjudge.backends.gateway import Completion, Gateway
 from nuggetjudge.backends.loop import run_sync
-from nuggetjudge.backends.spending.price import FREE, price_of
-from nuggetjudge.backends.spending.sizes import Seen, reply_limit
 from nuggetjudge.records.judgements import Reason
 
 PRICE = {"input": 2.0, "output": 10.0, "cached_input": 0.5}

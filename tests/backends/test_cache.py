@@ -20,10 +20,9 @@ import processes
 import pytest
 from mock_server import Refusal, Says
 
-from nuggetjudge.backends.cache import FOLDER, BytesDisk, ReplyCache
+from nuggetjudge.backends.cache import FOLDER, BytesDisk, ReplyCache, default_folder
 from nuggetjudge.backends.errors import JudgeOutputError
 from nuggetjudge.backends.loop import run_sync
-from nuggetjudge.backends.private_folder import default_folder
 from nuggetjudge.records.reading.problems import InputError
 
 AT_MOST_S = 0.4  # the promised 0.2 s, and as much again for a busy machine

@@ -25,11 +25,11 @@ from mock_server import (
 )
 
 from nuggetjudge.backends import gateway as gateway_module
+from nuggetjudge.backends.budget import CHARS_PER_TOKEN
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError, JudgeOutputError
 from nuggetjudge.backends.gateway import Completion, Gateway, Reply
 from nuggetjudge.backends.loop import run_sync
-from nuggetjudge.backends.spending.sizes import CHARS_PER_TOKEN
 from nuggetjudge.records.judgements import Reason
 
 INPUTS = {"passage": "p", "sentence": "s"}

@@ -7,8 +7,8 @@ from mock_server import MockServer, Reply, Supports
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointRefused, EndpointUnusable, JudgeOutputError
-from nuggetjudge.backends.replies.loops import find_loop
-from nuggetjudge.backends.wire import Wire
+from nuggetjudge.backends.prompt import Wire
+from nuggetjudge.backends.replies.text import find_loop
 from nuggetjudge.judges import AnswerWriter, Nuggetizer, SupportJudge
 from nuggetjudge.programs.doctor import examine
 

@@ -9,7 +9,7 @@ from mock_batches import MockBatches
 from mock_server import Hang, Reply, Status, Supports
 
 from nuggetjudge.backends import open_backend
-from nuggetjudge.backends.batch import following as batch_following
+from nuggetjudge.backends.batch import api as batch_api
 from nuggetjudge.backends.batch.ledger import Batches
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.backends.config import BatchConfig, ModelConfig
@@ -151,7 +151,7 @@ def test_after_the_first_few_replies_all_go_at_once(open_gateway, support, model
 @pytest.fixture
 def batches(tmp_path, cache, monkeypatch):
     """`batches(server, budget)` opens a gateway that asks in batches."""
-    monkeypatch.setattr(batch_following, "FIRST_WAIT_S", 0.005)
+    monkeypatch.setattr(batch_api, "FIRST_WAIT_S", 0.005)
 
     def make(server, budget, **settings):
         given = {"model": "openai/mock", "api_base": server.base_url, "price": PRICE} | settings

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.backends.logprobs import (
+from nuggetjudge.backends.replies.logprobs import (
     LEAST_FORCED,
     label_paths,
     label_probabilities,

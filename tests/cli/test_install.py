@@ -53,7 +53,8 @@ def test_a_model_of_another_provider_without_litellm_is_told_in_one_line(monkeyp
 
 
 def test_prices_are_unknown_and_not_nought_without_litellm(monkeypatch):
-    from nuggetjudge.backends.spending import litellm_table, price
+    from nuggetjudge.backends import budget as price
+    from nuggetjudge.backends import config as litellm_table
 
     litellm_table.row_of.cache_clear()
     model = ModelConfig(model="openai/gpt-4o")

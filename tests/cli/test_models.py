@@ -7,7 +7,7 @@ import yaml
 from pydantic import ValidationError
 
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.backends.presets.table import PRESETS, SERVED
+from nuggetjudge.backends.presets import PRESETS, SERVED
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.manifest import fingerprint_of
 from nuggetjudge.records.reading.problems import InputError

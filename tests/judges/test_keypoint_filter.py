@@ -13,7 +13,7 @@ from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
 from nuggetjudge.backends.gateway import Completion, Gateway
-from nuggetjudge.backends.logprobs import read_tokens
+from nuggetjudge.backends.replies.logprobs import read_tokens
 from nuggetjudge.judges import KeyPointFilter
 
 ASKED = {"question": "Why do bridges sway in wind?", "key_point": "Vortices push the deck."}

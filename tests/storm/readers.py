@@ -15,7 +15,7 @@ from undigested import forget_digests
 
 from nuggetjudge import records
 from nuggetjudge.backends.batch.ledger import Ledger
-from nuggetjudge.backends.recorded import RecordedTransport
+from nuggetjudge.backends.offline import RecordedTransport
 from nuggetjudge.calibration.session import calibrate
 from nuggetjudge.judges.fitted.files import read_judge_file
 from nuggetjudge.judges.own import read_own_judge

@@ -10,7 +10,7 @@ import pytest
 
 from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
-from nuggetjudge.backends.vllm.engine import _engines
+from nuggetjudge.backends.vllm_engine import _engines
 from nuggetjudge.judges import NuggetAssigner, SupportJudge
 from nuggetjudge.records.judgements import Reason
 

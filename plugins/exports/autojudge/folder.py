@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ....backends.replay.replies import StoredReplies, write_replies
+from ....backends.offline import StoredReplies, write_replies
 from ....programs.analysis.traces.replay import kept_replies, results_in, run_again
 from ....programs.config.sections import Config
 from ....programs.engine.folders.inputs import inputs_of, relocated

@@ -9,8 +9,7 @@ from ....backends.budget import Budget
 from ....backends.cache import ReplyCache
 from ....backends.config import ModelConfig
 from ....backends.gateway import Backend, Gateway
-from ....backends.replay.gateway import ReplayGateway
-from ....backends.replay.replies import StoredReplies
+from ....backends.offline import ReplayGateway, StoredReplies
 from ....programs.config.sections import Config
 from ....programs.engine.panel import Panel
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from ....backends.replay.replies import StoredReplies, read_replies
+from ....backends.offline import StoredReplies, read_replies
 from ....programs.analysis.traces.replay import (
     FileReplay,
     compared,

@@ -8,7 +8,7 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any, Unpack
 
-from ....backends.presets.families import family
+from ....backends.presets import family
 from ....metrics import kendall_tau
 from ....metrics.agreement.pairs import cohen_kappas
 from ....metrics.bootstrap import Draws

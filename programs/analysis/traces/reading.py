@@ -8,8 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
+from ....backends.budget import cost_of, price_of
 from ....backends.config import Price
-from ....backends.spending.price import cost_of, price_of
 from ....judges.table import judge_names
 from ....records.reading.problems import InputError, Problems
 from ....records.traces import TRACE, ItemTrace, Step, read_traces

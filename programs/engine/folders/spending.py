@@ -13,9 +13,8 @@ import orjson
 from pydantic import NonNegativeInt, StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from ....backends.budget import Usage
+from ....backends.budget import FREE, Usage, cost_of, price_of
 from ....backends.config import ModelConfig, Price
-from ....backends.spending.price import FREE, cost_of, price_of
 from ....records.judgements import Provenance
 from ....records.reading.problems import InputError
 from ....records.writing import Appending, remove, write_file

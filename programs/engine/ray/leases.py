@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import NamedTuple
 
-from ....backends.budget import Budget, Usage
-from ....backends.spending.sizes import Seen
+from ....backends.budget import Budget, Seen, Usage
 from ....records.judgements import Reason, Unjudged
 
 LIMITS = ("max_calls", "max_tokens", "max_cost")

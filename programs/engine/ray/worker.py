@@ -10,9 +10,8 @@ from copy import copy
 from pathlib import Path
 from typing import NamedTuple
 
-from ....backends.budget import Budget, Usage
+from ....backends.budget import Budget, Seen, Usage
 from ....backends.cache import ReplyCache
-from ....backends.spending.sizes import Seen
 from ....records.judgements import Outcome
 from ...config.sections import Config
 from ..panel import Panel, open_cache

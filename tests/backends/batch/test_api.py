@@ -14,23 +14,22 @@ from mock_batches import Lost, MockBatches
 from mock_server import Says, Status, input_of
 
 from nuggetjudge.backends import open_backend
-from nuggetjudge.backends.batch import following as batch_following
+from nuggetjudge.backends.batch import api as batch_api
 from nuggetjudge.backends.batch.calls import BatchCalls
 from nuggetjudge.backends.batch.ledger import Batches, Ledger, Sent, left_running
-from nuggetjudge.backends.budget import Budget
+from nuggetjudge.backends.budget import Budget, price_in_batches
 from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.backends.config import BatchConfig, ModelConfig
 from nuggetjudge.backends.errors import EndpointError, EndpointUnusable, JudgeError
 from nuggetjudge.backends.loop import run_sync
-from nuggetjudge.backends.spending.price import price_in_batches
 from nuggetjudge.records.judgements import Reason
 from nuggetjudge.records.reading.problems import InputError
 
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch):
-    monkeypatch.setattr(batch_following, "FIRST_WAIT_S", 0.02)
-    monkeypatch.setattr(batch_following, "SHOWS_UP_S", 0.2)
+    monkeypatch.setattr(batch_api, "FIRST_WAIT_S", 0.02)
+    monkeypatch.setattr(batch_api, "SHOWS_UP_S", 0.2)
 
 
 @pytest.fixture
@@ -416,7 +415,7 @@ def test_a_call_that_fails_is_made_again_and_nothing_is_sent_twice(
 def test_a_batch_that_was_made_is_not_given_up_and_counts_once(
     call, server, open_batches, ask_all, monkeypatch
 ):
-    monkeypatch.setattr(batch_following, "TRIES", 2)
+    monkeypatch.setattr(batch_api, "TRIES", 2)
     left = [Lost()] * 8
 
     def hook(name, when):
@@ -563,7 +562,7 @@ def test_a_clock_that_was_set_does_not_keep_a_batch_from_being_made(
     then = time.time() + (3600 if is_ahead else -3600)
     clock = SimpleNamespace(time=lambda: then, monotonic=time.monotonic)
     with monkeypatch.context() as patch:
-        patch.setattr(batch_following, "time", clock)
+        patch.setattr(batch_api, "time", clock)
         abandon(open_batches(), 2, lambda: "make" in server.calls)
     assert kinds(ask_all(open_batches(), 2)) == {"Reply"}
     assert server.calls.count("upload") == 1
@@ -587,7 +586,7 @@ def test_a_list_that_repeats_its_pages_comes_to_an_end(
     server.hook = hook
     abandon(open_batches(), 2, lambda: "make" in server.calls)
     monkeypatch.setattr(BatchCalls, "_ask", same_pages)
-    monkeypatch.setattr(batch_following, "SHOWS_UP_S", 0.0)
+    monkeypatch.setattr(batch_api, "SHOWS_UP_S", 0.0)
     assert kinds(ask_all(open_batches(), 2)) == {"Reply"}
     assert pages[:3] == ["a", "b", "a"]
 
@@ -666,7 +665,7 @@ def test_a_full_disk_reaches_all_who_wait_and_the_ledger_stays_whole(
     assert kinds(ask_all(open_batches(), 6)) == {"Reply"}
 
 
-@pytest.mark.parametrize("module", ["following", "results"])
+@pytest.mark.parametrize("module", ["api", "calls"])
 def test_a_full_folder_of_temporary_files_ends_all_who_wait_and_is_named(
     module, open_batches, ask_all, monkeypatch
 ):

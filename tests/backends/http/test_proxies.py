@@ -8,12 +8,12 @@ import shutil
 import pytest
 from raw_servers import Proxy, RawServer, certified, listening, reply, transport_to
 
-from nuggetjudge.backends import open_backend, sessions
+from nuggetjudge.backends import http, open_backend
 from nuggetjudge.backends.batch.calls import BatchCalls
 from nuggetjudge.backends.batch.ledger import Sent
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointError, EndpointUnusable
-from nuggetjudge.backends.sessions import proxy_of
+from nuggetjudge.backends.http import proxy_of
 
 HERE = ("127.0.0.1:8000", "127.8.8.8", "127.1", "localhost:8000", "LOCALHOST.", "[::1]:8000")
 HOST = "endpoint.test"  # no name server knows it, so that only a proxy gets there
@@ -138,7 +138,7 @@ SAID = {
 def test_a_proxy_is_said_once_before_anything_is_asked(
     model, base, name, of, reads, monkeypatch, caplog
 ):
-    monkeypatch.setattr(sessions, "_announced", set())
+    monkeypatch.setattr(http, "_announced", set())
     monkeypatch.setenv("OPENAI_API_KEY", "sk-0123456789")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-0123456789")
     monkeypatch.setenv(name, "http://me:secret-word@p.test:3128")
@@ -151,7 +151,7 @@ def test_a_proxy_is_said_once_before_anything_is_asked(
 
 
 def test_nothing_is_said_of_a_proxy_that_gets_nothing(monkeypatch, caplog):
-    monkeypatch.setattr(sessions, "_announced", set())
+    monkeypatch.setattr(http, "_announced", set())
     monkeypatch.setenv("HTTP_PROXY", "http://p.test:3128")
     for settings in (
         {"model": "openai/m", "api_base": "http://localhost:8000/v1"},

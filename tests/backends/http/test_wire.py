@@ -9,8 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.backends.prompt import Prompt
-from nuggetjudge.backends.wire import Wire
+from nuggetjudge.backends.prompt import Prompt, Wire
 from nuggetjudge.judges import NuggetAssigner, RelevanceJudge, SupportJudge
 
 SUPPORT = SupportJudge(model="lexical").prompt("judge")

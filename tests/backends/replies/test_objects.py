@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.backends.errors import JudgeOutputError
-from nuggetjudge.backends.replies.objects import after_thoughts
+from nuggetjudge.backends.replies.text import after_thoughts
 from nuggetjudge.judges import NuggetAssigner, RelevanceJudge, SupportJudge
 
 SUPPORT = SupportJudge(model="lexical").prompt("judge")

@@ -3,7 +3,7 @@
 import pytest
 
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.backends.replies.refused import error_of, refused_part
+from nuggetjudge.backends.errors import error_of, refused_part
 
 BASE = {"model": "openai/m", "api_base": "http://127.0.0.1:1/v1"}
 

@@ -2,9 +2,8 @@
 
 import pytest
 
+from nuggetjudge.backends.budget import notes_on, price_of
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.backends.spending.notes import notes_on
-from nuggetjudge.backends.spending.price import price_of
 
 OWN = {"api_base": "http://127.0.0.1:8000/v1"}
 

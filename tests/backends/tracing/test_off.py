@@ -4,11 +4,10 @@ import sys
 
 import pytest
 
+from nuggetjudge.backends import tracing as module
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.gateway import Gateway
-from nuggetjudge.backends.tracing import tracer as module
-from nuggetjudge.backends.tracing.judgements import traced
-from nuggetjudge.backends.tracing.opening import opened
+from nuggetjudge.backends.tracing import open_gateway, traced
 
 CONFIG = ModelConfig(model="hosted_vllm/m", api_base="http://127.0.0.1:9/v1")
 
@@ -26,7 +25,7 @@ async def ask(item):
 
 
 def test_without_a_provider_or_an_endpoint_nothing_stands_between_judge_and_model():
-    assert type(opened(CONFIG, None)) is Gateway
+    assert type(open_gateway(CONFIG, None)) is Gateway
     assert traced(ask, "support", ("support",)) is ask
     assert "opentelemetry.trace" not in sys.modules
 
@@ -36,6 +35,6 @@ def test_an_endpoint_without_the_extra_is_said_once_and_loses_no_judgement(monke
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk", None)  # as where it is not installed
     monkeypatch.setitem(sys.modules, "opentelemetry.sdk.trace", None)
     with pytest.warns(UserWarning, match=r"pip install '.\[opentelemetry\]'") as warned:
-        assert [type(opened(CONFIG, None)) for _ in range(2)] == [Gateway] * 2
+        assert [type(open_gateway(CONFIG, None)) for _ in range(2)] == [Gateway] * 2
     assert len(warned) == 1
     assert traced(ask, "support", ("support",)) is ask

@@ -16,10 +16,10 @@ import pytest
 from pydantic import ValidationError
 
 from nuggetjudge.backends import open_backend
+from nuggetjudge.backends import vllm_engine as vllm_engine
+from nuggetjudge.backends.budget import price_of
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
-from nuggetjudge.backends.spending.price import price_of
-from nuggetjudge.backends.vllm import engine as vllm_engine
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.records.judgements import Reason
 from nuggetjudge.records.reading.problems import InputError

@@ -6,7 +6,7 @@ from itertools import pairwise
 from vllm_docs import shown_command, shown_entry
 
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.backends.vllm.engine import JUDGING
+from nuggetjudge.backends.vllm_engine import JUDGING
 
 
 def test_the_shown_server_gets_what_the_engine_in_process_gets():

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nuggetjudge.backends.budget import CHARS_PER_TOKEN
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.backends.spending.sizes import CHARS_PER_TOKEN
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.engine.estimates import (

@@ -4,8 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.backends.budget import Budget, Usage
-from nuggetjudge.backends.spending.sizes import Seen
+from nuggetjudge.backends.budget import Budget, Seen, Usage
 from nuggetjudge.programs.engine.ray.leases import Leases
 from nuggetjudge.records.judgements import Reason, Unjudged
 

@@ -1,13 +1,14 @@
-"""Open models that judge, by short names: what to set for each, its licence, who says so.
-
-A licence that could not be read on the model's own card is left out.
-"""
+"""Open models by short names (`preset:NAME`): what to set for each, its licence, its family."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
+
+from ..records.reading.problems import did_you_mean
 
 SERVED = "http://127.0.0.1:8000/v1"  # where vLLM's server answers by default
 _APACHE, _NOT_COMMERCIAL, _LLAMA_3_1 = "Apache-2.0", "CC-BY-NC-4.0", "Llama 3.1 Community"
@@ -110,3 +111,67 @@ PRESETS: dict[str, Preset] = {
         "an answer by a rubric of 2, 3 or 5 grades (its card)", 1024,
     ),
 }  # fmt: skip
+
+PREFIX = "preset:"
+
+
+def expanded(entry: Any) -> Any:
+    """An entry of `models:` with its preset spelled out; any other as it is.
+
+    Raises: ValueError for a preset that there is not.
+
+    >>> expanded({"model": "preset:qwen3-8b", "max_tokens": 512})["max_tokens"]
+    512
+    """
+    named = entry.get("model") if isinstance(entry, Mapping) else None
+    if not isinstance(named, str) or not named.startswith(PREFIX):
+        return entry
+    preset = preset_of(named.removeprefix(PREFIX)).entry()
+    return {**preset, **entry, "model": preset["model"]}
+
+
+def preset_of(name: str) -> Preset:
+    """The preset of this name. Raises: ValueError, with what it may have been meant as."""
+    if name not in PRESETS:
+        meant = did_you_mean(name, PRESETS)
+        raise ValueError(f"no preset {name!r}{meant or ', wanted one that judge models lists'}")
+    return PRESETS[name]
+
+
+# By what a name, or a fine-tune's, holds; the first that is there. What models were made of comes
+# before who sells them: a distilled Qwen is a Qwen (its card).
+_KNOWN = MappingProxyType(
+    {
+        "lexical": "lexical",
+        "qwen": "Qwen",
+        "llama": "Llama",
+        "minicheck": "InternLM",  # bespokelabs/Bespoke-MiniCheck-7B, its card
+        "prometheus": "Mistral",  # prometheus-eval/prometheus-7b-v2.0, arXiv:2405.01535
+        "flow-judge": "Phi",  # flowaicom/Flow-Judge-v0.1, its card
+        **dict.fromkeys(("mistral", "mixtral", "ministral", "magistral"), "Mistral"),
+        **dict.fromkeys(("gemini", "gemma"), "Gemini"),
+        "claude": "Claude",
+        "deepseek": "DeepSeek",
+        "phi-": "Phi",
+        "command": "Command",
+        "glm": "GLM",
+        "grok": "Grok",
+        "gpt": "GPT",
+    }
+)
+_OF_OPENAI = re.compile(r"o\d")
+
+
+def family(model: str) -> str:
+    """The family of a model by its name; of one that is not known, the first word of its name.
+
+    >>> family("hosted_vllm/Qwen/Qwen3-8B"), family("openai/o3-mini"), family("openai/gpt-oss-20b")
+    ('Qwen', 'GPT', 'GPT')
+    >>> family("hosted_vllm/acme/Anvil-70B-instruct")
+    'anvil'
+    """
+    name = model.rsplit("/", 1)[-1].lower()
+    if _OF_OPENAI.match(name):
+        return "GPT"
+    listed = next((family_name for part, family_name in _KNOWN.items() if part in name), None)
+    return listed or re.split(r"[-_.:\d]", name, maxsplit=1)[0] or name

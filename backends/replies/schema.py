@@ -24,11 +24,10 @@ from pydantic import (
 from pydantic.fields import FieldInfo
 from typing_extensions import TypedDict, is_typeddict
 
-from ..records.judgements import Reason
-from ..records.rows import Label
-from .errors import JudgeOutputError
-from .replies.copies import is_copy
-from .replies.objects import NoObjectError, Written, the_object
+from ...records.judgements import Reason
+from ...records.rows import Label
+from ..errors import JudgeOutputError
+from .text import NoObjectError, Written, is_copy, the_object
 
 _UNIONS = (types.UnionType, typing.Union)
 MOST_CHARS, MOST_ITEMS = 2_000, 100  # of a text and of a list that nothing else bounds
