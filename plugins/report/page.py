@@ -13,7 +13,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...records.reading.problems import InputError
+from ...programs.protocols.pieces import Words
+from ...programs.protocols.program import Folder
+from ...programs.protocols.table import chosen, programs
+from ...records.reading.problems import InputError, Problems
 from ...records.writing import NewFile, remove, rename
 from .answers.texts import LeftOut, Wanted, pack_text, packed_texts
 from .bundle import bundle
@@ -176,4 +179,21 @@ def _head(source: Source, data_of: Mapping[str, Mapping[str, Any]]) -> dict[str,
         "runs": source.runs,
         "topics": source.topics,
         "cells": packed_cells(source),
+        "kinds": _kinds(source),
     }
+
+
+def _kinds(source: Source) -> dict[str, Any]:
+    """How people read what programs judged, by program."""
+    kinds = {one.name: one.words for one in programs() if one.words is not None}
+    for path in source.paths:
+        for one in chosen(Folder(path, Problems()).programs):
+            labels = one.labels(path) if one.matrix and one.name not in kinds else ()
+            if labels:
+                kinds[one.name] = Words.plain(one.name, labels)
+    return {name: _as_json(words) for name, words in kinds.items() if words is not None}
+
+
+def _as_json(words: Words) -> dict[str, Any]:
+    penalties = words.penalties and _as_json(words.penalties)
+    return {**words._asdict(), "penalties": penalties}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -26,6 +26,9 @@ ITEM, CRITERION, FAULT = (
 POINTS = (NUGGET, KEY_POINT, SUB_QUESTION, QUESTION, CRITERION)
 NO_TOPIC = ""  # the key of what is of no topic
 
+# How a label is drawn: a glyph and its tone, as the report's style sheet names them.
+STATED, PARTLY, MISSED, AGAINST, OPEN = ("✓", "f"), ("◐", "p"), ("✗", "n"), ("≠", "x"), ("–", "p")
+
 FileLines = Callable[[str], Iterator[Line]]  # of a file by its name
 Answers = Mapping[tuple[str, str], list["Piece"]]  # by run and topic
 
@@ -37,6 +40,35 @@ class OfAnswer(Protocol):
     def run_id(self) -> str: ...
     @property
     def topic_id(self) -> str: ...
+
+
+class Words(NamedTuple):
+    """How people read what a program judged.
+
+    Attributes:
+        title: what all of it is called, such as Nuggets. item: one of it.
+        hit: what a run does that gets the best label for an item, such as "state it".
+        first: which items a list of missed ones has first.
+        labels: how each label is drawn (STATED ...) and called.
+        penalties: instead, of points with a weight below 0.
+    """
+
+    title: str
+    item: str = ITEM
+    hit: str = ""
+    first: str = ""
+    labels: Mapping[str, tuple[str, str, str]] = {}
+    penalties: Words | None = None
+
+    @classmethod
+    def plain(cls, name: str, labels: Sequence[str]) -> Words:
+        """Of a program that declares none; labels from worst to best."""
+        marks = [MISSED, *[PARTLY] * (len(labels) - 2), STATED][-len(labels) :]
+        called = [label.replace("_", " ") for label in labels]
+        each = zip(labels, marks, called, strict=True)
+        looks = {label: (*mark, word) for label, mark, word in each}
+        first = f"those that the fewest runs get {called[-1]} for"
+        return cls(name.capitalize(), ITEM, f"get {called[-1]}", first, looks)
 
 
 class Piece(NamedTuple):

@@ -25,7 +25,7 @@ from ..inputs.collection import Collection, load_collection
 from .item_scores import ItemScale
 from .judged_items import JudgedItems
 from .measure_values import Meaning, Meanings, declare
-from .pieces import Answers, FileLines, Piece, by_answer, plain_pieces
+from .pieces import Answers, FileLines, Piece, Words, by_answer, plain_pieces
 from .scoreboard import Scoreboard
 from .tool_files import ToolFiles
 
@@ -181,6 +181,7 @@ class Program(ABC):
         is_scored_alone: whether `score` can read that file without its folder.
         without: the note that lists topics without points, such as nuggets; "": none does.
         of_points: the measures that mean nothing on those.
+        words: how people read what it judged; None: `Words.plain`.
         matrix: how the report draws its labels: of points, which all answers to a topic are
             compared with, by run; of the sentences of each answer; "": not at all.
         judges_answers: whether what it judges is written by systems.
@@ -203,6 +204,7 @@ class Program(ABC):
     is_scored_alone: ClassVar[bool] = False
     without: ClassVar[str] = ""
     of_points: ClassVar[tuple[str, ...]] = ()
+    words: ClassVar[Words | None] = None
     matrix: ClassVar[Literal["points", "sentences", ""]] = ""
     judges_answers: ClassVar[bool] = False
 

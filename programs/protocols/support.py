@@ -29,7 +29,7 @@ from ..engine.stage import Item, labels, rows_of
 from ..inputs.collection import Collection, load_collection
 from .expected import expected_support_values, has_probabilities
 from .judged_items import Collected, JudgedItems
-from .pieces import Answers, FileLines, Piece, explanation
+from .pieces import MISSED, PARTLY, STATED, Answers, FileLines, Piece, Words, explanation
 from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
 from .scoreboard import Scoreboard
 from .tool_files import NO_REASON, ToolFiles
@@ -56,6 +56,16 @@ class Support(Program):
     judges = ("support",)
     kind, judged, files = "support", FILE, (FILE,)
     matrix = "sentences"
+    words = Words(
+        *("Citations", "sentence", "fully supported"),
+        labels={
+            "full": (*STATED, "full support"),
+            "partial": (*PARTLY, "partial support"),
+            "none": (*MISSED, "no support"),
+            "uncited": ("–", "o", "no citation"),
+            "gap": ("", "o", "makes no claim"),
+        },
+    )
     meanings: ClassVar[Meanings] = {
         "support_precision": Meaning(
             "Mean support of the cited sentences, each by its first citation.",

@@ -189,6 +189,37 @@ def test_the_report_says_what_its_measure_means(judge, length, tmp_path):
     assert meaning in (tmp_path / "report.html").read_text("utf-8")
 
 
+def test_the_report_draws_its_labels_by_run_and_in_its_words(judge, length, tmp_path):
+    judge.printed("report", length, "--out", tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text("utf-8")
+    islands = re.findall(
+        r'<script type="application/json" id="([\w-]+)">(.*?)</script>', page, re.DOTALL
+    )
+    data = {name: json.loads(text) for name, text in islands}
+    [matrix] = data["data-matrix"]["matrices"]
+    assert (matrix["name"], matrix["codes"]) == ("length", ["long", "brief", "unjudged"])
+    assert [len(topic["items"]) for topic in matrix["topics"]] == [1] * 5
+    words = data["head"]["kinds"]["length"]
+    assert (words["title"], words["hit"]) == ("Length", "get brief")
+    assert words["labels"] == {"long": ["✗", "n", "long"], "brief": ["✓", "f", "brief"]}
+
+
+def test_what_it_judged_of_an_answer_is_shown(judge, length):
+    [topic, *_] = (DEMO / "topics.tsv").read_text("utf-8").splitlines()
+    out = judge.printed("show", length, "terse", topic.split("\t")[0])
+    assert "It depends." in out
+    assert "brief" in out
+
+
+def test_its_judge_is_fitted_to_labels_of_people(judge, length, tmp_path):
+    fitted = tmp_path / "brevity.json"
+    judge.printed(
+        *("calibrate", length / "lengths.jsonl", "--judge", "brevity", "--method", "threshold"),
+        *(*DATA, "--runs", length.parent / "terse.jsonl", "--model", "lexical", "--out", fitted),
+    )
+    assert json.loads(fitted.read_text("utf-8"))["judge"] == "brevity"
+
+
 def test_a_gate_on_a_measure_that_it_does_not_give_stops_before_anything_is_asked(judge, tmp_path):
     command = ("run", "length", *DATA, "--model", "lexical", "--out", tmp_path / "gated")
     code, _, err = judge(*command, "--fail-under", "brevty=0.1")

@@ -2,27 +2,26 @@
 
 import { count, el } from "../web/el.js";
 import { link } from "../web/state.js";
-import { KINDS, kindOf, look } from "./labels.js";
+import { KINDS, kindOf, look, PENALTIES } from "./labels.js";
 import { notesOn } from "./notes.js";
 import { fact, worth } from "./parts.js";
 import { named } from "./reading.js";
 
-const HITS = ["support", "yes", "supported", "met"];
 
 /** A list for each program whose judgements are about the whole answer; penalties have one of their own. */
 export function facts({ id, data }, answer, item) {
-  const isHit = (one) => HITS.includes(one.label) || Number(one.label) >= data.eta;
+  const isHit = (one) => look(kind(one), one.label).glyph === "✓" || Number(one.label) >= data.eta;
   const whole = answer.judged.filter((one) => one.sentence === undefined);
   const kind = (one) => kindOf(one.program, named(answer, one)[2]);
   return [...new Set(whole.map(kind))].map((name) => {
     const of = whole.filter((one) => kind(one) === name);
-    const isPenalty = name === "penalties";
-    const isGood = (one) => (isPenalty ? one.label === "not_met" : isHit(one));
+    const isPenalty = name.endsWith(PENALTIES);
+    const isGood = isHit;
     const rank = (one) => {
       const [, importance, weight] = named(answer, one);
       return [importance === "vital" ? 0 : 1, isGood(one) ? 1 : 0, -Math.abs(weight ?? 0)];
     };
-    const n = of.filter((one) => (isPenalty ? ["met", "partly"].includes(one.label) : isGood(one))).length;
+    const n = of.filter((one) => (isPenalty ? one.label && !isGood(one) : isGood(one))).length;
     return [
       el("h4", {}, KINDS[name]?.title ?? name, el("small", {}, ` ${count(n)} of ${count(of.length)}${isPenalty ? " apply" : ""}`)),
       el("ul", { class: "facts-of" }, of.map((one) => [rank(one), one])

@@ -1,5 +1,6 @@
 // The page as a whole: navigation, sections, keys, what is drawn anew when the address changes.
 
+import { declare } from "../answers/labels.js";
 import { count, el, freshen } from "./el.js";
 import { snapshot } from "./snapshot.js";
 import { inflated } from "./inflate.js";
@@ -29,6 +30,7 @@ export async function start(modules) {
   const names = ["cells", ...head.sections.map(({ id }) => `data-${id}`)];
   const [cells, ...data] = await Promise.all(names.map(island));
   head.cells = cells;
+  declare(head.kinds ?? {});
   const others = Object.fromEntries(head.sections.map(({ id }, i) => [id, data[i]]));
   const main = document.getElementById("main");
   const navigation = document.querySelector("nav");

@@ -39,7 +39,7 @@ from ...inputs.collection import Collection, load_collection
 from ..item_scores import ItemScale
 from ..judged_items import JudgedItems, equal_items
 from ..measure_values import OVER_LENGTH
-from ..pieces import QUESTION, FileLines, Piece, point_piece
+from ..pieces import AGAINST, MISSED, OPEN, QUESTION, STATED, FileLines, Piece, Words, point_piece
 from ..points import leave_out, texts_of_points
 from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
@@ -63,6 +63,16 @@ class Argue(Program):
     judges = ("accepted_answer", "support")
     kind, judged, files = "argue", ANSWERED, (LISTS, ANSWERED, REPORTS)
     matrix = "points"
+    words = Words(
+        *("Questions", "question", "answer it with support"),
+        first="those that the fewest runs answer with support",
+        labels={
+            "supported": (*STATED, "said and supported"),
+            "uncited": (*OPEN, "said but uncited"),
+            "unsupported": (*AGAINST, "said, citation does not support"),
+            "not_said": (*MISSED, "not said"),
+        },
+    )
     stages = (STAGE, "support")
     notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: []}
     meanings: ClassVar[Meanings] = {

@@ -23,7 +23,18 @@ from ....records.rows import Answer, KeyPoint
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..judged_items import JudgedItems, equal_items
-from ..pieces import KEY_POINT, Answers, FileLines, Piece, explanation, point_piece
+from ..pieces import (
+    AGAINST,
+    KEY_POINT,
+    MISSED,
+    STATED,
+    Answers,
+    FileLines,
+    Piece,
+    Words,
+    explanation,
+    point_piece,
+)
 from ..points import check_questions, check_topics, leave_out, texts_of_points
 from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
@@ -45,6 +56,14 @@ class KeyPoints(Program):
     )
     kind, judged, files = "keypoints", ENTAILMENTS, (KEY_POINTS, ENTAILMENTS, CLAIMS)
     matrix = "points"
+    words = Words(
+        *("Key points", "key point", "state it", "those that the fewest runs state"),
+        labels={
+            "yes": (*STATED, "stated"),
+            "neutral": (*MISSED, "not stated"),
+            "no": (*AGAINST, "contradicted"),
+        },
+    )
     derived = ("rejected_keypoints.jsonl", "groups.jsonl")
     stages = ("entailments", "precision", "claims", "extract", "merge", "filter")
     notes: ClassVar[Mapping[str, Any]] = {UNMADE: [], LEFT_OUT: [], UNMADE_TOPICS: []}

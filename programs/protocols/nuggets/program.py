@@ -37,7 +37,18 @@ from ..expected import (
     has_probabilities,
 )
 from ..judged_items import JudgedItems
-from ..pieces import NUGGET, Answers, FileLines, Piece, explanation, point_piece
+from ..pieces import (
+    MISSED,
+    NUGGET,
+    PARTLY,
+    STATED,
+    Answers,
+    FileLines,
+    Piece,
+    Words,
+    explanation,
+    point_piece,
+)
 from ..points import Look, leave_out, looked_for
 from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
 from ..relevance import candidate_grades, check_candidates, makes_bank
@@ -67,6 +78,14 @@ class Nuggets(Program):
     judges = ("relevance", "nuggetizer", "importance", "assigner")
     kind, judged, files = "nuggets", ASSIGNMENTS, (BANKS, ASSIGNMENTS)
     matrix = "points"
+    words = Words(
+        *("Nuggets", "nugget", "state it", "those that the fewest runs state"),
+        labels={
+            "support": (*STATED, "stated"),
+            "partial_support": (*PARTLY, "stated in part"),
+            "not_support": (*MISSED, "not stated"),
+        },
+    )
     derived = (HUNT, POOL)
     stages = ("assignments", "nuggets", "hunt", "start")
     notes: ClassVar[Mapping[str, Any]] = {

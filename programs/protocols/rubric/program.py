@@ -25,7 +25,19 @@ from ....records.tools.rubric_verdicts import CRITERION_KIND, read_verdicts, ver
 from ...config.sections import Config
 from ...inputs.collection import Collection, load_collection
 from ..judged_items import Collected, JudgedItems
-from ..pieces import CRITERION, FAULT, Answers, FileLines, Piece, explanation, point_piece
+from ..pieces import (
+    CRITERION,
+    FAULT,
+    MISSED,
+    PARTLY,
+    STATED,
+    Answers,
+    FileLines,
+    Piece,
+    Words,
+    explanation,
+    point_piece,
+)
 from ..points import check_questions, check_topics, leave_out, texts_of_points
 from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts, need_answers
 from ..scoreboard import Scoreboard
@@ -59,6 +71,22 @@ class RubricGrading(Program):
     judges = ("rubric_writer", *GRADERS.values())
     kind, judged, files = "rubric", VERDICTS, (RUBRICS, VERDICTS)
     matrix = "points"
+    words = Words(
+        *("Criteria", "criterion", "meet it", "those that the fewest runs meet"),
+        labels={
+            "met": (*STATED, "met"),
+            "partly": (*PARTLY, "met in part"),
+            "not_met": (*MISSED, "not met"),
+        },
+        penalties=Words(
+            *("Penalties", "penalty", "avoid it", "those that the fewest runs avoid"),
+            labels={
+                "met": ("✗", "x", "applies"),
+                "partly": ("◐", "x", "applies in part"),
+                "not_met": (*STATED, "does not apply"),
+            },
+        ),
+    )
     stages = (*STAGES.values(), "rubrics")
     notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: [], UNMADE_TOPICS: [], UNMADE: []}
     meanings: ClassVar[Meanings] = {
