@@ -229,7 +229,7 @@ def test_a_gate_on_a_measure_that_it_does_not_give_stops_before_anything_is_aske
 
 def test_it_runs_beside_programs_of_this_package_and_as_a_config_says(judge, tmp_path):
     config = tmp_path / "both.yaml"
-    text = judge.printed("export-config", "length,support", "--model", "lexical")
+    text = judge.printed("export-config", "length,support", "--set", "models.default.model=lexical")
     assert "length" in text
     config.write_text(text, encoding="utf-8")
     given = ("--passages", DEMO / "passages.jsonl", "--out", tmp_path / "both")
