@@ -1,9 +1,10 @@
 """The package as a whole: light to import, layered, and free of this machine's traces."""
 
-import importlib
+import importlib.util
 import os
 import re
 import resource
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -205,3 +206,42 @@ def test_every_folder_of_code_is_linked_into_the_package():
     for name in linked:
         assert (package / name).resolve() == ROOT / name
         assert os.readlink(package / name) == f"../../{name}"
+
+
+@pytest.mark.parametrize("broken", ["plain file", "missing", "dangling"])
+@pytest.mark.parametrize("folder", ["agents", "records", "views"])
+def test_a_source_that_lost_its_links_says_so_and_how_to_get_them(folder, broken, tmp_path):
+    package = ROOT / "src" / "nuggetjudge"
+    for name in (path.name for path in package.iterdir() if path.is_dir() and path.name != folder):
+        (tmp_path / name).mkdir()
+    if broken == "plain file":  # as zip files and Git on Windows unpack a link
+        (tmp_path / folder).write_text(f"../../{folder}", encoding="utf-8")
+    elif broken == "dangling":
+        (tmp_path / folder).symlink_to(tmp_path / "nowhere")
+    for name in ("__init__.py", "__init__.pyi"):
+        shutil.copy(package / name, tmp_path)
+    with pytest.raises(
+        ImportError, match=rf"{folder} is not a folder: .* git checkout -f"
+    ) as raised:
+        import_from(tmp_path)
+    assert "\n" not in str(raised.value)
+    (tmp_path / folder).unlink(missing_ok=True)
+    (tmp_path / folder).mkdir()
+    (tmp_path / "plugins").rmdir()  # nothing that is not core is needed
+    assert import_from(tmp_path).__version__
+
+
+def test_every_folder_of_the_core_has_to_be_there():
+    import nuggetjudge
+
+    package = ROOT / "src" / "nuggetjudge"
+    linked = {path.name for path in package.iterdir() if path.is_symlink()}
+    assert set(nuggetjudge._CORE) == linked - {"examples", "plugins"}
+
+
+def import_from(folder):
+    """The package of a folder, under a name of its own."""
+    spec = importlib.util.spec_from_file_location("linkless", folder / "__init__.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module

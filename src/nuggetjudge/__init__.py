@@ -4,7 +4,21 @@ Importing this reads no `.env`, opens no cache and configures nothing; the parts
 when they are first used.
 """
 
+import os
+
 import lazy_loader
+
+_CORE = (
+    *("agents", "backends", "calibration", "cli", "evaluation", "gates"),
+    *("judges", "metrics", "programs", "records", "retrieval", "views"),
+)
+for _name in _CORE:  # links to the folders of the source; in a wheel, folders
+    if not os.path.isdir(_folder := os.path.join(os.path.dirname(__file__), _name)):
+        raise ImportError(
+            f"{_folder} is not a folder: this copy of nuggetjudge's source lost its symbolic links "
+            "(zip files, Git on Windows); in a clone on Linux, macOS or WSL run `git config "
+            "core.symlinks true && git checkout -f -- src/nuggetjudge`, else clone it again"
+        )
 
 __getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
 __all__ += ["__version__"]
