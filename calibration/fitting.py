@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,7 @@ from ..judges import Cascade, ItemJudge, JudgeFile, Verdict
 from ..judges.calls import calls, judge_items
 from ..judges.fitted.correction import Correction
 from ..judges.lexical.overlap import word_weights
+from ..judges.makers.lists import ListMaker
 from ..metrics.bootstrap import resampling
 from ..records.judgements import Reason
 from ..records.labels.cells import Cell
@@ -44,7 +46,7 @@ class Calibration(NamedTuple):
     diff: str = ""
 
 
-class _Judgements(NamedTuple):
+class Judgements(NamedTuple):
     """The verdicts on the items that were judged, and why the others were not, counted."""
 
     verdicts: Mapping[Cell, Verdict]
@@ -59,30 +61,94 @@ class _Fit(NamedTuple):
     verdicts: Mapping[Cell, Verdict]
 
 
-def fitted_and_tested(
-    judge: ItemJudge,
-    examples: Examples,
-    settings: Settings,
-    *,
-    prompt_model: Backend | None = None,
-    log: Path | None = None,
+class Target(ABC):
+    """What is fitted and to what: a judge of items with labels, or one that makes lists with lists.
+
+    Attributes:
+        judge: with a backend. One that was fitted before goes on from its prompts; its correction
+            is what "before" means, and is replaced.
+        items: what people said, each with its `topic_id`.
+    """
+
+    judge: ItemJudge | ListMaker
+    items: Sequence[Any]
+    settings: Settings
+
+    @abstractmethod
+    def splits(self) -> list[Split]:
+        """Who is fitted and tested on what; all that can be refused is refused, nothing is asked.
+
+        Raises: InputError, ValueError.
+        """
+
+    @abstractmethod
+    def measure(self, judge: Any, items: Sequence[Any]) -> Any:
+        """Ask the judge about these items."""
+
+    @abstractmethod
+    def count(self, items: Sequence[Any]) -> int:
+        """How many tasks of a search these items make."""
+
+    @abstractmethod
+    def n_calls(self, measured: Any, items: Sequence[Any]) -> int:
+        """How many requests it takes to measure these items once more."""
+
+    @abstractmethod
+    def search(self, train: Sequence[Any], dev: Sequence[Any], **options: Any) -> Optimised:
+        """Look for a better prompt; options as of `prompts.optimisers.optimise`."""
+
+    @abstractmethod
+    def report(
+        self, splits: Sequence[Split], test: Sequence[Any], before: Any, after: Any
+    ) -> dict[str, Any]:
+        """What was measured, ready for JSON; `after` is `before` where the prompt stayed.
+
+        Raises: InputError if nothing was measured on both sides.
+        """
+
+    def fit_numbers(self, splits: Sequence[Split]) -> Calibration:
+        """The fit of a method that changes no prompt."""
+        raise TypeError(f"{type(self).__name__} has no scores to fit numbers to")
+
+    def parts(self, split: Split) -> list[list[Any]]:
+        """The items of train, dev and test."""
+        return [of_topics(self.items, part) for part in (split.train, split.dev, split.test)]
+
+    def split(self) -> Split:
+        """The one split that a prompt is fitted by. Raises: InputError, ValueError."""
+        if self.judge.own_words == "prompt" and self.settings.method in PROMPT_METHODS:
+            what = f"the prompt of {self.judge.name} is a file's (prompt)"
+            raise InputError(f"{what}, which stays as it is")
+        if self.settings.folds is not None:
+            raise InputError("folds are for methods that fit numbers; a prompt is fitted once")
+        topics = [item.topic_id for item in self.items]
+        return split_topics(topics, shares=self.settings.shares, seed=self.settings.seed)
+
+
+def fit_target(
+    target: Target, *, prompt_model: Backend | None = None, log: Path | None = None
 ) -> Calibration:
-    """Fit a judge to examples of some topics and test it on others.
+    """Fit a judge to what people said of some topics and test it on others.
 
     Args:
-        judge: with a backend. A judge that was fitted before goes on from its prompts; its
-            correction is what "before" means, and is replaced.
         prompt_model: who writes instructions (mipro, gepa); None: the judge's own model.
         log: where a prompt method notes its candidates.
 
     Raises: InputError if the method cannot be fitted to these labels; JudgeError (budget) where
         a prompt method could score no new prompt on all of dev.
     """
-    with refusals_of(settings.method):
-        splits = splits_of(judge, examples, settings)
-        if settings.method in FIT_METHODS:
-            return _Fitting(judge, examples, settings, splits).result()
-        return _with_prompts(judge, examples, settings, splits, prompt_model, log)
+    with refusals_of(target.settings.method):
+        splits = target.splits()
+        if target.settings.method in FIT_METHODS:
+            return target.fit_numbers(splits)
+        return _fit_prompt(target, splits, prompt_model=prompt_model, log=log)
+
+
+def fitted_and_tested(
+    judge: ItemJudge, examples: Examples, settings: Settings, **options: Any
+) -> Calibration:
+    """Fit a judge of items to labelled examples; options and errors as of `fit_target`."""
+    return fit_target(ItemTarget(judge, examples, settings), **options)
 
 
 @contextmanager
@@ -96,47 +162,127 @@ def refusals_of(method: str) -> Iterator[None]:
         raise InputError(f"{method}: {error}") from None
 
 
-def splits_of(judge: ItemJudge, examples: Examples, settings: Settings) -> list[Split]:
-    """Who is fitted and tested on what; all that can be refused is refused before anyone is asked.
+def _fit_prompt(
+    target: Target, splits: Sequence[Split], *, prompt_model: Backend | None, log: Path | None
+) -> Calibration:
+    from .prompts.prompt_diff import prompt_diff
+    from .prompts.student import prompt_of
 
-    Raises: InputError, ValueError.
-    """
-    method, k = settings.method, len(examples.scale)
-    if method not in ALL_METHODS:
-        wanted = f"{', '.join(ALL_METHODS)}{did_you_mean(method, ALL_METHODS)}"
-        raise InputError(f"method {method!r}: wanted one of {wanted}")
-    objective = objective_of(settings, examples.scale, judge)
-    objective_named(coded_objective(objective, examples.scale), k)
-    if not judge.is_ordered and (method in FIT_METHODS or objective in ("linear", "quadratic")):
-        what = f"the labels of {judge.name} have no order"
-        raise InputError(f"{what}, so {method} by {objective} has nothing to go by")
-    if method == "platt" and k != 2:
-        raise ValueError(f"it is for two labels, got {k}; take ordinal")
-    if settings.options and method in FIT_METHODS:
-        raise InputError(f"options are for prompts, and {method} leaves them as they are")
-    if settings.topic_labels < 0 or settings.seed < 0:
-        raise ValueError("wanted topic_labels and seed of 0 or more")
-    if method in PROMPT_METHODS and judge.own_words == "prompt":
-        raise InputError(f"the prompt of {judge.name} is a file's (prompt), which stays as it is")
-    if isinstance(judge, Cascade):
-        raise InputError("a cascade is fitted by judge cascade fit, and each stage by itself")
-    if method in PROMPT_METHODS and judge.is_derived:
-        raise InputError(f"the labels of {judge.name} are made of replies about parts: fit numbers")
-    if method in PROMPT_METHODS and not judge.predictor:
-        raise ValueError("a jury has no prompt of its own; fit its members, each by itself")
-    fits_scale = examples.judge_labels is not None and set(examples.scale) <= set(judge.scale)
-    if method in PROMPT_METHODS and not fits_scale:
-        theirs, ours = (", ".join(labels) for labels in (examples.scale, judge.scale))
-        raise InputError(f"a prompt gives the labels {ours}, which do not fit the scale {theirs}")
-    resampling(None, **settings.draws)
-    if settings.folds is None:
-        splits = [split_topics(examples.topics, shares=settings.shares, seed=settings.seed)]
-    elif method in PROMPT_METHODS:
-        raise InputError("folds are for methods that fit numbers; a prompt is fitted once")
-    else:
-        splits = topic_folds(examples.topics, settings.folds, seed=settings.seed)
-    check_unseen(judge.fitted_on, splits)
-    return splits
+    judge, settings = target.judge, target.settings
+    (split,) = splits
+    train, dev, test = target.parts(split)
+    before = target.measure(judge, test)
+    n_reserved = target.n_calls(before, test)
+    optimised = target.search(
+        train,
+        dev,
+        method=settings.method,
+        seed=settings.seed,
+        options=settings.options,
+        prompt_model=prompt_model,
+        log=log,
+        threads=settings.concurrency,
+        keep_calls=n_reserved,
+    )
+    optimised.check_tried(n_reserved)
+    is_new = optimised.prompts[judge.predictor] != prompt_of(judge.question(judge.predictor))
+    # Cuts that were fitted to the scores of one prompt say nothing of those of another.
+    had = judge.correction if isinstance(judge, ItemJudge) else None
+    file = judge_file(judge, prompts=optimised.prompts, correction=None if is_new else had)
+    after = target.measure(judge.fitted(file), test) if is_new else before
+    report = target.report(splits, test, before, after)
+    report["optimiser"] = {
+        name: value for name, value in asdict(optimised).items() if name != "prompts"
+    }
+    report["optimiser"]["correction_dropped"] = file.correction != had
+    diff = prompt_diff(judge, optimised.prompts)
+    return Calibration(described(file, report, judge, settings), report, diff)
+
+
+class ItemTarget(Target):
+    """A judge of items, and labels that people gave them."""
+
+    def __init__(self, judge: ItemJudge, examples: Examples, settings: Settings) -> None:
+        self.judge: ItemJudge = judge
+        self.examples, self.items, self.settings = examples, examples.items, settings
+
+    def splits(self) -> list[Split]:
+        """See Target."""
+        judge, examples, settings = self.judge, self.examples, self.settings
+        method, k = settings.method, len(examples.scale)
+        if method not in ALL_METHODS:
+            wanted = f"{', '.join(ALL_METHODS)}{did_you_mean(method, ALL_METHODS)}"
+            raise InputError(f"method {method!r}: wanted one of {wanted}")
+        objective = objective_of(settings, examples.scale, judge)
+        objective_named(coded_objective(objective, examples.scale), k)
+        if not judge.is_ordered and (method in FIT_METHODS or objective in ("linear", "quadratic")):
+            what = f"the labels of {judge.name} have no order"
+            raise InputError(f"{what}, so {method} by {objective} has nothing to go by")
+        if method == "platt" and k != 2:
+            raise ValueError(f"it is for two labels, got {k}; take ordinal")
+        if settings.options and method in FIT_METHODS:
+            raise InputError(f"options are for prompts, and {method} leaves them as they are")
+        if settings.topic_labels < 0 or settings.seed < 0:
+            raise ValueError("wanted topic_labels and seed of 0 or more")
+        if isinstance(judge, Cascade):
+            raise InputError("a cascade is fitted by judge cascade fit, and each stage by itself")
+        if method in PROMPT_METHODS and judge.is_derived:
+            raise InputError(
+                f"the labels of {judge.name} are made of replies about parts: fit numbers"
+            )
+        if method in PROMPT_METHODS and not judge.predictor:
+            raise ValueError("a jury has no prompt of its own; fit its members, each by itself")
+        fits_scale = examples.judge_labels is not None and set(examples.scale) <= set(judge.scale)
+        if method in PROMPT_METHODS and not fits_scale:
+            theirs, ours = (", ".join(labels) for labels in (examples.scale, judge.scale))
+            raise InputError(
+                f"a prompt gives the labels {ours}, which do not fit the scale {theirs}"
+            )
+        resampling(None, **settings.draws)
+        if settings.folds is not None and method in FIT_METHODS:
+            splits = topic_folds(examples.topics, settings.folds, seed=settings.seed)
+        else:
+            splits = [self.split()]
+        check_unseen(judge.fitted_on, splits)
+        return splits
+
+    def measure(self, judge: ItemJudge, items: Sequence[Example]) -> Judgements:
+        """See Target."""
+        return judged(judge, items, self.settings)
+
+    def count(self, items: Sequence[Example]) -> int:
+        """See Target: calls, of windows."""
+        return len(calls(self.judge, items))
+
+    def n_calls(self, measured: Judgements, items: Sequence[Example]) -> int:
+        """See Target."""
+        return self.count(items)
+
+    def search(self, train: Sequence[Example], dev: Sequence[Example], **options: Any) -> Optimised:
+        """See Target."""
+        from .prompts.optimisers import optimise
+
+        return optimise(self.judge, train, dev, **options)
+
+    def report(
+        self,
+        splits: Sequence[Split],
+        test: Sequence[Example],
+        before: Judgements,
+        after: Judgements,
+    ) -> dict[str, Any]:
+        """See Target."""
+        old, new = before.verdicts, after.verdicts
+        both = [item for item in test if item.cell in old and item.cell in new]
+        before_of, after_of = ([of[item.cell] for item in both] for of in (old, new))
+        unjudged = before.unjudged + (after.unjudged if after is not before else Counter())
+        raw = [*old.values(), *new.values()]
+        tested = Tested(both, before_of, after_of, [])
+        return report_of(self.judge, self.examples, self.settings, splits, tested, unjudged, raw)
+
+    def fit_numbers(self, splits: Sequence[Split]) -> Calibration:
+        """See Target."""
+        return _Fitting(self.judge, self.examples, self.settings, list(splits)).result()
 
 
 class _Fitting:
@@ -232,76 +378,7 @@ class _Fitting:
         return correction.verdict(verdict, self._judge.scale, item.topic_id)
 
 
-def _with_prompts(
-    judge: ItemJudge,
-    examples: Examples,
-    settings: Settings,
-    splits: list[Split],
-    prompt_model: Backend | None,
-    log: Path | None,
-) -> Calibration:
-    from .prompts.prompt_diff import prompt_diff
-    from .prompts.student import prompt_of
-
-    (split,) = splits
-    train, dev, test = (
-        of_topics(examples.items, part) for part in (split.train, split.dev, split.test)
-    )
-    before, unjudged, _ = judged(judge, test, settings)
-    n_reserved = len(calls(judge, test))
-    optimised = _searched(judge, train, dev, settings, prompt_model, log, n_reserved)
-    is_new = optimised.prompts[judge.predictor] != prompt_of(judge.question(judge.predictor))
-    # Cuts that were fitted to the scores of one prompt say nothing of those of another.
-    file = judge_file(
-        judge, prompts=optimised.prompts, correction=None if is_new else judge.correction
-    )
-    after, lost, _ = judged(judge.fitted(file), test, settings)
-    both = [item for item in test if item.cell in before and item.cell in after]
-    tested = Tested(
-        both,
-        [before[item.cell] for item in both],
-        [after[item.cell] for item in both],
-        [],
-    )
-    raw = [*before.values(), *after.values()]
-    report = report_of(judge, examples, settings, splits, tested, unjudged + lost, raw)
-    report["optimiser"] = {
-        name: value for name, value in asdict(optimised).items() if name != "prompts"
-    }
-    report["optimiser"]["correction_dropped"] = file.correction != judge.correction
-    diff = prompt_diff(judge, optimised.prompts)
-    return Calibration(described(file, report, judge, settings), report, diff)
-
-
-def _searched(
-    judge: ItemJudge,
-    train: Sequence[Example],
-    dev: Sequence[Example],
-    settings: Settings,
-    prompt_model: Backend | None,
-    log: Path | None,
-    n_reserved: int,
-) -> Optimised:
-    """The best prompt on dev; `n_reserved` calls are left over. Raises: JudgeError (budget)."""
-    from .prompts.optimisers import optimise
-
-    optimised = optimise(
-        judge,
-        train,
-        dev,
-        method=settings.method,
-        seed=settings.seed,
-        options=settings.options,
-        prompt_model=prompt_model,
-        log=log,
-        threads=settings.concurrency,
-        keep_calls=n_reserved,
-    )
-    optimised.check_tried(n_reserved)
-    return optimised
-
-
-def judged(judge: ItemJudge, items: Sequence[Example], settings: Settings) -> _Judgements:
+def judged(judge: ItemJudge, items: Sequence[Example], settings: Settings) -> Judgements:
     """Ask the judge about each item."""
     outcomes = run_sync(judge_items(judge, items, concurrency=settings.concurrency))
     verdicts, reasons, first = {}, Counter[str](), ""
@@ -311,7 +388,7 @@ def judged(judge: ItemJudge, items: Sequence[Example], settings: Settings) -> _J
         else:
             reasons[str(outcome.reason)] += 1
             first = first or f"{outcome.reason}: {outcome.detail}"
-    return _Judgements(verdicts, reasons, first)
+    return Judgements(verdicts, reasons, first)
 
 
 def _draw_few(items: Sequence[Example], settings: Settings) -> tuple[list[Example], list[Example]]:

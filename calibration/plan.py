@@ -6,52 +6,46 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from ..judges import ItemJudge
 from ..judges.base import Judge
-from ..judges.calls import calls
 from ..programs.engine.estimates import Estimate
 from ..programs.engine.panel import Panel
 from ..records.reading.problems import InputError
-from .examples import Examples, of_topics
 from .fits import FIT_METHODS
-from .fitting import judged, splits_of
+from .fitting import Target
 from .settings import Settings
 
 ITEMS, TEST, SEARCH = "every item", "test, twice", "search, at most"
 
 
-def ask_what_it_asks(
-    panel: Panel, judge: ItemJudge, examples: Examples, settings: Settings
-) -> float:
-    """Judge the items of a calibration, without a fit; how often those of a search are asked.
+def ask_what_it_asks(panel: Panel, target: Target) -> float:
+    """Measure the items of a calibration, without a fit; how often those of a search are asked.
 
     A method that fits numbers judges every item once. One that fits a prompt judges the test items
-    before and after, and searches, here once over train and dev. A search is not tried without a
-    model, as its course is made of what models write: it counts as the most it may take, at the
-    length of the prompt as it is (worked examples make it longer), with its proposals among the
-    calls.
+    (or makes the test lists) before and after, and searches, here once over train and dev. A
+    search is not tried without a model, as its course is made of what models write: it counts as
+    the most it may take, at the length of the prompt as it is (worked examples make it longer),
+    with its proposals among the calls.
 
-    Raises: InputError as `fitted_and_tested`, before anything is asked.
+    Raises: InputError as `fit_target`, before anything is asked.
     """
+    judge, settings = target.judge, target.settings
     try:
-        splits = splits_of(judge, examples, settings)
+        splits = target.splits()
     except ValueError as error:
         raise InputError(f"{settings.method}: {error}") from None
     if settings.method in FIT_METHODS:
         panel.part = ITEMS
-        judged(judge, examples.items, settings)
+        target.measure(judge, target.items)
         return 1.0
     [split] = splits
-    train, dev, test = (
-        of_topics(examples.items, part) for part in (split.train, split.dev, split.test)
-    )
-    t, d = (len(calls(judge, part)) for part in (train, dev))
+    train, dev, test = target.parts(split)
+    t, d = target.count(train), target.count(dev)
     most = search_checked(judge, settings, t, d)
     panel.part = TEST
-    judged(judge, test, settings)
-    judged(judge, test, settings)
+    for _ in ("before", "after"):
+        target.measure(judge, test)
     panel.part = SEARCH
-    judged(judge, [*train, *dev], settings)
+    target.measure(judge, [*train, *dev])
     return most / (t + d)
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..judges import ItemJudge, Verdict
+from ..judges.base import Judge
 from ..judges.verdicts import lacks_probabilities
 from ..metrics.probability import probability_scores, reliability_curve
 from ..records.reading.problems import InputError
@@ -55,27 +56,23 @@ def report_of(
     after = [(ours or {}).get(verdict.label, verdict.label) for verdict in tested.after]
     measured = partial(figures_of, is_ordered=judge.is_ordered, draws=settings.draws)
     figures = measured(truth, before, after, topics, scale)
-    report: dict[str, Any] = {
-        "judge": judge.name,
-        "model": judge.model_name,
-        "method": settings.method,
-        "objective": objective,
+    about = {
         "scale": list(scale),
         "n_labels": len(examples.items),
         "n_without_text": examples.n_without_text,
         "n_unlabelled": examples.n_unlabelled,
-        "n_unjudged": unjudged.total(),
-        "unjudged": dict(sorted(unjudged.items())),
-        "n_test": len(truth),
-        "n_test_topics": len(set(topics)),
-        "topics": [
-            {"train": list(s.train), "dev": list(s.dev), "test": list(s.test)} for s in splits
-        ],
-        "seed": settings.seed,
-        "figures": as_row(figures),
-        "verdict": figures[main_figure(objective, scale)].verdict,
-        "main_figure": main_figure(objective, scale),
+        **count_reasons("unjudged", unjudged),
     }
+    report = frame_report(
+        judge,
+        settings,
+        splits,
+        objective,
+        about,
+        topics,
+        as_row(figures),
+        main_figure(objective, scale),
+    )
     if settings.method == "topic" and settings.topic_labels:
         labels = [verdict.label for verdict in tested.without]
         without = measured(truth, before, labels, topics, scale)
@@ -86,6 +83,45 @@ def report_of(
         report["n_without_probabilities"] = n
     report |= _chances(tested, truth, scale)
     return report
+
+
+def frame_report(
+    judge: Judge,
+    settings: Settings,
+    splits: Sequence[Split],
+    objective: str,
+    about: Mapping[str, Any],
+    topics: Sequence[str],
+    figures: dict[str, Any],
+    main: str,
+) -> dict[str, Any]:
+    """What the report of any fit has.
+
+    Args:
+        about: what this kind of fit says of its labels and of what is missing.
+        topics: of the tested items. figures: ready for JSON; main: the one of the verdict.
+    """
+    return {
+        "judge": judge.name,
+        "model": judge.model_name,
+        "method": settings.method,
+        "objective": objective,
+        **about,
+        "n_test": len(topics),
+        "n_test_topics": len(set(topics)),
+        "topics": [
+            {"train": list(s.train), "dev": list(s.dev), "test": list(s.test)} for s in splits
+        ],
+        "seed": settings.seed,
+        "figures": figures,
+        "verdict": figures[main]["verdict"],
+        "main_figure": main,
+    }
+
+
+def count_reasons(name: str, reasons: Counter[str]) -> dict[str, Any]:
+    """How many are missing, in all and by reason."""
+    return {f"n_{name}": reasons.total(), name: dict(sorted(reasons.items()))}
 
 
 def _chances(tested: Tested, truth: Sequence[str], scale: Sequence[str]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..backends.gateway import Backend
 from ..backends.loop import run_sync
-from ..judges import ItemJudge, JudgeFile, Verified
+from ..judges import JudgeFile, Verified
 from ..judges.fitted.files import FORMAT
 from ..judges.makers.lists import ListMaker
 from ..judges.table import item_judges, list_makers
@@ -24,12 +24,11 @@ from ..programs.engine.rehearsal import rehearse
 from ..programs.engine.writing import check_writable
 from ..records.reading.problems import InputError, Problems, did_you_mean
 from ..records.writing import rename, write_file, writing
-from .examples import Examples, read_examples
-from .fitting import Calibration, fitted_and_tested
-from .lists.examples import ListExamples, read_list_examples
-from .lists.fitting import lists_fitted_and_tested
+from .examples import read_examples
+from .fitting import Calibration, ItemTarget, Target, fit_target
+from .lists.examples import read_list_examples
+from .lists.fitting import ListTarget
 from .lists.matching import LEXICAL, Matcher
-from .lists.plan import make_what_it_makes
 from .plan import SEARCH, ask_what_it_asks, scaled
 from .settings import PROMPT_METHODS, Settings
 
@@ -115,12 +114,7 @@ class Fitting:
         part = part_of(log) if log is not None else None
         with opened(self.config) as panel:
             writer: Backend | None = panel.backend(prompt_model) if prompt_model else None
-            how: dict[str, Any] = {"prompt_model": writer, "log": part}
-            if self.judge in list_makers():
-                maker, lists, matcher = self._lists(panel)
-                calibration = lists_fitted_and_tested(maker, lists, self.settings, matcher, **how)
-            else:
-                calibration = fitted_and_tested(*self._items(panel), self.settings, **how)
+            calibration = fit_target(self._target(panel), prompt_model=writer, log=part)
         source = source_of(self.labels)
         report = {**calibration.report, "labels": source}
         file = calibration.file.model_copy(
@@ -140,17 +134,17 @@ class Fitting:
         def ask(alone: Config, panel: Panel) -> None:
             nonlocal often
             with opened(alone, panel):
-                of = replace(self, config=alone)
-                if self.judge in list_makers():
-                    often = make_what_it_makes(panel, *of._lists(panel), self.settings)
-                else:
-                    often = ask_what_it_asks(panel, *of._items(panel), self.settings)
+                often = ask_what_it_asks(panel, replace(self, config=alone)._target(panel))
 
         estimates = rehearse(self.config.here(), ask)
         return [scaled(row, often) if row.judge.endswith(SEARCH) else row for row in estimates]
 
-    def _lists(self, panel: Panel) -> tuple[ListMaker, ListExamples, Matcher]:
-        """The judge that makes lists, people's lists, and who matches them, all checked."""
+    def _target(self, panel: Panel) -> Target:
+        """The judge with its backend, and what people said, all checked."""
+        return self._lists(panel) if self.judge in list_makers() else self._items(panel)
+
+    def _lists(self, panel: Panel) -> ListTarget:
+        """A judge that makes lists, people's lists, and who matches them."""
         if self.fields or self.where or self.scale:
             raise InputError("--field, --where and --scale are about labels, and these are lists")
         maker, match = panel[self.judge], self.settings.match
@@ -164,10 +158,10 @@ class Fitting:
         inputs = (self.labels, maker, self.config, self.problems)
         lists = read_list_examples(*inputs, limit=self.limit, seed=self.settings.seed)
         matcher.check(lists.items[0])
-        return maker, lists, matcher
+        return ListTarget(maker, lists, self.settings, matcher)
 
-    def _items(self, panel: Panel) -> tuple[ItemJudge, Examples]:
-        """The judge with its backend, and the labelled items, all checked."""
+    def _items(self, panel: Panel) -> ItemTarget:
+        """A judge of items, and the labelled items."""
         if not _is_item_judge(self.judge):
             judges, makers = ", ".join(item_judges()), ", ".join(list_makers())
             what = (
@@ -194,7 +188,7 @@ class Fitting:
             limit=self.limit,
             seed=self.settings.seed,
         )
-        return fitted, examples
+        return ItemTarget(fitted, examples, self.settings)
 
 
 def _is_item_judge(judge: str) -> bool:

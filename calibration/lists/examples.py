@@ -59,11 +59,6 @@ class ListExamples(NamedTuple):
         """Their topics, sorted."""
         return tuple(sorted({item.topic_id for item in self.items}))
 
-    def of(self, topics: Iterable[str]) -> list[ListExample]:
-        """The lists of these topics, in their order."""
-        chosen = set(topics)
-        return [item for item in self.items if item.topic_id in chosen]
-
 
 def read_list_examples(
     path: Path,

@@ -15,6 +15,7 @@ from ...metrics.bootstrap import SHARE, SIGNED, Draws, jackknife_interval, resam
 from ...metrics.lists import LIST_MEASURES, ListScores
 from ...records.reading.problems import InputError
 from ..figures import Figure
+from ..report import count_reasons, frame_report
 from ..settings import Settings
 from ..split import Split
 from .examples import ListExample, ListExamples
@@ -43,7 +44,7 @@ def list_report(
     judge: ListMaker,
     examples: ListExamples,
     settings: Settings,
-    split: Split,
+    splits: Sequence[Split],
     test: Sequence[ListExample],
     before: Tested,
     after: Tested,
@@ -67,30 +68,18 @@ def list_report(
     sides = [before] if after is before else [before, after]  # where the prompt stayed
     unjudged = sum((side.unjudged for side in sides), Counter[str]())
     unmatched = sum((side.unmatched for side in sides), Counter[str]())
-    return {
-        "judge": judge.name,
-        "model": judge.model_name,
-        "method": settings.method,
-        "objective": "f1",
+    about = {
         "match": matched_by,
         "n_lists": len(examples.items),
         "n_without_text": examples.n_without_text,
-        "n_unjudged": unjudged.total(),
-        "unjudged": dict(sorted(unjudged.items())),
-        "n_unmatched": unmatched.total(),
-        "unmatched": dict(sorted(unmatched.items())),
-        "n_test": len(both),
-        "n_test_topics": len(set(topics)),
-        "topics": [{"train": list(split.train), "dev": list(split.dev), "test": list(split.test)}],
-        "seed": settings.seed,
-        "figures": figures,
-        "verdict": figures["f1"]["verdict"],
-        "main_figure": "f1",
-        "lists": [
-            {**example.ids, "before": asdict(old), "after": asdict(new)}
-            for example, old, new in both
-        ],
+        **count_reasons("unjudged", unjudged),
+        **count_reasons("unmatched", unmatched),
     }
+    report = frame_report(judge, settings, splits, "f1", about, topics, figures, "f1")
+    lists = [
+        {**example.ids, "before": asdict(old), "after": asdict(new)} for example, old, new in both
+    ]
+    return {**report, "lists": lists}
 
 
 def list_figures(

@@ -9,7 +9,7 @@ from stamped import stamped
 from stamped_judge import SMALL, support_judge
 
 from nuggetjudge.calibration.examples import Example, Examples
-from nuggetjudge.calibration.fitting import fitted_and_tested, splits_of
+from nuggetjudge.calibration.fitting import ItemTarget, fitted_and_tested
 from nuggetjudge.calibration.settings import Settings
 
 ITEMS = stamped(80, topics=8)
@@ -52,7 +52,7 @@ def test_nothing_of_a_test_topic_reaches_the_search(method, server, examples):
         result = fitted_and_tested(support_judge(server.base_url), given, asked)
         return result.file.prompts, result.report["optimiser"]
 
-    (split,) = splits_of(support_judge(server.base_url), examples, asked)
+    (split,) = ItemTarget(support_judge(server.base_url), examples, asked).splits()
     prompts, report = searched(examples)
     assert report["n_dev"] == sum(item.topic_id in split.dev for item in examples.items)
     others = {"none": "full", "partial": "none", "full": "partial"}
