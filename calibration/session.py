@@ -260,19 +260,3 @@ def scale_of(texts: Sequence[str]) -> dict[str, str] | None:
             raise InputError(f"--scale {','.join(texts)}: wanted LABEL or LABEL=OURS, each once")
         scale[name] = ours or name
     return scale
-
-
-def options_of(texts: Sequence[str]) -> dict[str, Any]:
-    """`["max_labeled_demos=4"]` as a map; the values are read as YAML."""
-    from ..records.reading.settings import NotYaml, read_yaml
-
-    options: dict[str, Any] = {}
-    for text in texts:
-        name, equals, value = text.partition("=")
-        if not equals or not name:
-            raise InputError(f"--option {text}: wanted NAME=VALUE")
-        try:
-            options[name] = read_yaml(value)[0]
-        except NotYaml as error:
-            raise InputError(f"--option {text}: the value is {error}") from None
-    return options

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from ..judges import ItemJudge
 from ..metrics.bootstrap import LEVEL, RESAMPLES, Draws
+from ..records.reading.problems import InputError
+from ..records.reading.settings import NotYaml, plain_error, read_yaml
 from .fits import FIT_METHODS
 from .split import SHARES
 
@@ -40,11 +44,11 @@ class Settings:
     objective: str | None = None
     shares: tuple[float, float, float] = SHARES
     folds: int | None = None
-    topic_labels: int = 10
+    topic_labels: Annotated[int, Field(ge=0)] = 10
     weigh_words: bool = True
     match: str = "lexical"
-    seed: int = 0
-    resamples: int = RESAMPLES
+    seed: Annotated[int, Field(ge=0)] = 0
+    resamples: Annotated[int, Field(ge=0)] = RESAMPLES
     level: float = LEVEL
     concurrency: int = 32
     options: Mapping[str, Any] = field(default_factory=dict)
@@ -53,6 +57,31 @@ class Settings:
     def draws(self) -> Draws:
         """How intervals are drawn."""
         return {"resamples": self.resamples, "seed": self.seed, "level": self.level}
+
+
+_NAMED = ("topic_labels", "weigh_words", "seed", "resamples", "level")  # of `--option`
+
+
+def settings_with(options: Sequence[str], **chosen: Any) -> Settings:
+    """The settings, with `NAME=VALUE` options: those of a fit by their names, else the optimiser's.
+
+    The values are read as YAML. Raises: InputError.
+    """
+    given: dict[str, Any] = {}
+    for text in options:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise InputError(f"--option {text}: wanted NAME=VALUE")
+        try:
+            given[name] = read_yaml(value)[0]
+        except NotYaml as error:
+            raise InputError(f"--option {text}: the value is {error}") from None
+    named = {name: given.pop(name) for name in _NAMED if name in given}
+    try:
+        return TypeAdapter(Settings).validate_python({**chosen, **named, "options": given})
+    except ValidationError as error:
+        at, what = plain_error(error.errors()[0])
+        raise InputError(f"--option {'.'.join(at)}: {what}") from None
 
 
 def objective_of(settings: Settings, scale: Sequence[str], judge: ItemJudge) -> str:

@@ -14,7 +14,17 @@ from .base import Section, Whole
 def _as_members(value: Any) -> Any:
     if not isinstance(value, list | tuple):
         return value
-    return [{"model": member} if isinstance(member, str) else member for member in value]
+    return [_as_member(member) for member in value]
+
+
+def _as_member(value: Any) -> Any:
+    """A member from its short forms: a model, or settings of the judge among its own."""
+    if isinstance(value, str):
+        return {"judge": {"model": value}}
+    if not isinstance(value, dict) or "judge" in value:
+        return value
+    own = {name: value[name] for name in value if name in MemberConfig.model_fields}
+    return {**own, "judge": {name: value[name] for name in value if name not in own}}
 
 
 PEOPLE: Literal["people"] = "people"  # in the place of a cascade's last stage
@@ -247,8 +257,8 @@ class JudgeConfig(Section):
             raise ValueError(f"judges.{name}.{at}: {what}")
 
 
-class MemberConfig(JudgeConfig):
-    """A member of a jury: what of it differs from the judge's own settings."""
+class MemberConfig(StageConfig):
+    """A member of a jury."""
 
     name: str | None = Field(
         default=None, pattern=r"^[\w.-]+$", description="in votes and reports; else its model"
@@ -263,7 +273,7 @@ class MemberConfig(JudgeConfig):
     @model_validator(mode="after")
     def _is_no_jury(self) -> MemberConfig:
         for name in ("jury", "cascade", "verify", "window", "grades"):
-            if getattr(self, name) is not None:
+            if getattr(self.judge, name) is not None:
                 raise ValueError(f"{name}: wanted of the judge, not of a member")
         return self
 

@@ -33,8 +33,8 @@ def seats(judge: JudgeConfig) -> list[Seat]:
     own = {"jury": None, "state": None, "verify": None}
     members: list[Seat] = []
     for member in jury.members:
-        own_fields = member.model_fields_set - {"name", "replicates", "temperature"}
-        changes = own | {name: getattr(member, name) for name in own_fields}
+        given = member.judge.model_fields_set
+        changes = own | {name: getattr(member.judge, name) for name in given}
         settings = judge.model_copy(update=changes)
         name = member.name or settings.model
         several = member.replicates > 1

@@ -84,7 +84,9 @@ def load_config(
         return Config.model_validate(data)
     except ValidationError as error:
         errors = error.errors(include_url=False)
-        parents = {e["loc"][:-1] for e in errors}  # a list that lost its wrong items is not short
+        parents = {
+            e["loc"][:n] for e in errors for n in range(len(e["loc"]))
+        }  # a list that lost its wrong items is not short
         wanted = [e for e in errors if e["type"] != "too_short" or e["loc"] not in parents]
         messages = [_explain(e, path, lines, flags) for e in wanted]
         raise InputError("\n".join(dict.fromkeys(messages))) from None

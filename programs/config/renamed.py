@@ -31,6 +31,13 @@ _SPENT = "manifest.json has the requests, tokens and seconds"
 REMOVED_OPTIONS: Mapping[str, str] = {
     "run --field": "--set items.fields.INPUT=NAME",
     "calibrate --agent": "fit each judge to labels of its own (--judge)",
+    "calibrate --call-price": "fit each judge to labels of its own (--judge)",
+    "calibrate --limit": "--sample N",
+    "calibrate --topic-labels": "--option topic_labels=N",
+    "calibrate --no-weigh-words": "--option weigh_words=false",
+    "calibrate --seed": "--option seed=N",
+    "calibrate --resamples": "--option resamples=N",
+    "calibrate --level": "--option level=VALUE",
     "run --gpus": "--dry-run counts tokens; divide them by your tokens a second",
     "run --tokens-per-s": "--dry-run counts tokens; divide them by your tokens a second",
     "retrieve --hits": _PIPELINE,

@@ -9,7 +9,8 @@ from mock_faults import Refusal
 from mock_server import MockServer, Reply, input_of
 
 import nuggetjudge as nj
-from nuggetjudge.calibration.session import options_of, scale_of
+from nuggetjudge.calibration.session import scale_of
+from nuggetjudge.calibration.settings import settings_with
 from nuggetjudge.judges import SupportJudge, read_judge_file
 from nuggetjudge.records.reading.problems import InputError
 
@@ -251,9 +252,13 @@ def test_scales_are_read_from_flags():
 
 
 def test_options_are_read_as_yaml():
-    assert options_of(["a=4", "b=[1, 2]", "c=x=y"]) == {"a": 4, "b": [1, 2], "c": "x=y"}
+    how = settings_with(["a=4", "b=[1, 2]", "c=x=y", "resamples=0"], method="gepa")
+    assert (how.method, how.resamples) == ("gepa", 0)
+    assert how.options == {"a": 4, "b": [1, 2], "c": "x=y"}
     for wrong in ("a", "=3"):
         with pytest.raises(InputError, match="wanted NAME=VALUE"):
-            options_of([wrong])
+            settings_with([wrong])
     with pytest.raises(InputError, match=r"--option a=.*the value is"):
-        options_of(["a=[1"])
+        settings_with(["a=[1"])
+    with pytest.raises(InputError, match=r"^--option topic_labels: .*, got -1$"):
+        settings_with(["topic_labels=-1"])

@@ -26,7 +26,7 @@ import typer
 from rich.cells import cell_len
 
 from nuggetjudge.cli import app
-from nuggetjudge.cli.loop.watched import Watched
+from nuggetjudge.cli.commands.watch import Watched
 from nuggetjudge.views import printing
 from nuggetjudge.views.table import View
 from nuggetjudge.views.terminal import Terminal, view_text

@@ -103,6 +103,15 @@ def test_a_threshold_is_fitted_to_the_cached_replies(judge, work):
         for i, row in enumerate(rows):
             label = {"label": SUPPORT[i % 3]}
             file.write(json.dumps({name: row[name] for name in keys} | label) + "\n")
-    flags = ["--judge", "support", "--method", "threshold", "--offline", "--folds", "2"]
+    flags = [
+        "--judge",
+        "support",
+        "--method",
+        "threshold",
+        "--set",
+        "run.offline=true",
+        "--folds",
+        "2",
+    ]
     ran = judge("calibrate", {"data": DATA}, str(labels), *flags, "--out", str(work / "fit.json"))
     assert ran.code in (0, 3), ran.err

@@ -18,7 +18,7 @@ from nuggetjudge.programs.analysis.tables.calibration import fit_view
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "trust" / "calibration.md").read_text(encoding="utf-8")
 ROWS = support_rows()
-THRESHOLD = ("--judge", "support", "--method", "threshold", "--resamples", 50)
+THRESHOLD = ("--judge", "support", "--method", "threshold", "--option", "resamples=50")
 
 
 @pytest.fixture
@@ -184,7 +184,7 @@ def test_each_item_is_asked_once_and_offline_gives_the_same_bytes(judge, labels,
     assert len(set(sentences)) == 72
     written = (tmp_path / "j.json").read_bytes()
     (tmp_path / "j.json").unlink()
-    again = judge(*given, "--offline")
+    again = judge(*given, "--set", "run.offline=true")
     assert (again.code, again.out) == (0, first.out)
     assert (tmp_path / "j.json").read_bytes() == written
     assert len(server.requests) == 72
@@ -192,11 +192,11 @@ def test_each_item_is_asked_once_and_offline_gives_the_same_bytes(judge, labels,
 
 def test_a_limit_on_calls_ends_with_3_and_says_how_many_are_missing(judge, labels, server):
     given = ("calibrate", labels, *THRESHOLD, *model_of(server))
-    ran = judge(*given, "--max-calls", 60)
+    ran = judge(*given, "--set", "run.max_calls=60")
     assert ran.code == 3
     assert len(server.requests) == 60
     assert "12 items were not judged and are left out: budget 12." in ran.out
-    assert judge(*given, "--max-calls", 12).code == 0  # the others came from the cache
+    assert judge(*given, "--set", "run.max_calls=12").code == 0  # the others came from the cache
     assert len(server.requests) == 72
 
 
@@ -251,7 +251,7 @@ REFUSED = {
     ),
     "one fold": ([*THRESHOLD, "--folds", "1"], "--folds"),
     "too many folds": ([*THRESHOLD, "--folds", "7"], "wanted 2 to 6 folds"),
-    "a level": ([*THRESHOLD, "--level", "95"], "0 < level < 1"),
+    "a level": ([*THRESHOLD, "--option", "level=95"], "0 < level < 1"),
     "a file that is no judge file": ([*THRESHOLD, "--out", "labels.jsonl"], "and no judge file"),
     "no such config": ([*THRESHOLD, "--config", "none.yaml"], "does not exist"),
     "no such texts": ([*THRESHOLD, "--passages", "none.jsonl"], "none.jsonl: cannot be read"),
@@ -297,8 +297,8 @@ def test_labels_of_the_topic_raise_kappa_on_nist_support(judge, shared_data, n_l
     ran = judge(
         "calibrate", folder / "pairs.jsonl", "--passages", folder / "passages.jsonl",
         "--judge", "support", "--method", "topic", "--scale", "0=none,1=none,2=full",
-        "--where", "condition=from_scratch", "--folds", 12, "--topic-labels", n_labels,
-        "--resamples", 0, "--json",
+        "--where", "condition=from_scratch", "--folds", 12, "--option", f"topic_labels={n_labels}",
+        "--option", "resamples=0", "--json",
     )  # fmt: skip
     assert ran.code == 0, ran.err
     (report,) = ran.rows

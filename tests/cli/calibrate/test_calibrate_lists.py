@@ -42,7 +42,7 @@ def calibrate(judge, server, paths):
         entry = ("--model", "openai/mock", "--set", f"models.default.api_base={server.base_url}")
         return judge(
             *("calibrate", str(paths[lists]), "--judge", name, "--method", method, *entry),
-            *(f"--{source}", str(paths[source]), *options, *flags),
+            *("--set", f"data.{source}={paths[source]}", *options, *flags),
         )
 
     return run
@@ -127,7 +127,7 @@ def test_sub_questions_are_fitted_and_matched_by_a_judge(calibrate, judge, serve
     flags = ("--set", "judges.subquestions.state=subquestions.json")
     again = calibrate("few-shot", *flags, "--json", name="subquestions")
     assert again.rows[0]["figures"]["f1"]["before"]["value"] == 1.0
-    other = calibrate("few-shot", *flags, "--seed", "1", name="subquestions")
+    other = calibrate("few-shot", *flags, "--option", "seed=1", name="subquestions")
     assert other.code == 2
     assert "which would be tested on" in other.err
 
@@ -179,7 +179,7 @@ def test_what_people_call_vital_fits_importance(judge, tmp_path):
 
 
 def test_the_budget_holds_and_the_test_lists_are_paid_for(calibrate, server):
-    flags = ("--match", "entailment", "--max-calls", "140", "--json")
+    flags = ("--match", "entailment", "--set", "run.max_calls=140", "--json")
     (report,) = calibrate("bootstrap", "--option", "num_candidate_programs=6", *flags).rows
     assert len(server.requests) <= 140
     assert report["optimiser"]["stopped_by"] == "budget"
@@ -187,7 +187,7 @@ def test_the_budget_holds_and_the_test_lists_are_paid_for(calibrate, server):
 
 
 def test_a_budget_that_allows_no_new_prompt_writes_nothing(calibrate, tmp_path):
-    ran = calibrate("gepa", "--max-calls", "11", "--out", "n.json")
+    ran = calibrate("gepa", "--set", "run.max_calls=11", "--out", "n.json")
     assert (ran.code, ran.out) == (3, "")
     assert "No judge file is written; raise the limit." in ran.err
     assert not (tmp_path / "n.json").exists()
@@ -219,7 +219,7 @@ def test_the_same_again_asks_nothing_and_writes_the_same_bytes(calibrate, server
     calibrate("mipro", *flags)
     asked, first = Counter(str(request.body) for request in server.requests), out.read_bytes()
     assert max(asked.values()) == 1
-    again = calibrate("mipro", *flags, "--offline")
+    again = calibrate("mipro", *flags, "--set", "run.offline=true")
     assert (again.code, out.read_bytes()) == (0, first)
     assert len(server.requests) == sum(asked.values())
 
@@ -274,8 +274,13 @@ def test_nuggets_of_real_topics_are_fitted_to_those_of_the_assessors(
         *("--method", "few-shot", "--model", "openai/mock"),
         *("--set", "judges.nuggetizer.example=false"),
         *("--set", f"models.default.api_base={server.base_url}", "--topics", data / "topics.tsv"),
-        *("--candidates", data / "candidates.jsonl", "--passages", data / "passages.jsonl"),
-        *("--qrels", data / "qrels_nist.txt", "--json"),
+        *(
+            "--set",
+            f"data.candidates={data / 'candidates.jsonl'}",
+            "--passages",
+            data / "passages.jsonl",
+        ),
+        *("--set", f"data.qrels={data / 'qrels_nist.txt'}", "--json"),
     )
     assert ran.code == 0, ran.err
     (report,) = ran.rows

@@ -76,7 +76,7 @@ def test_the_diff_shows_what_became_of_the_prompt(calibrate):
 
 
 def test_the_budget_holds_to_the_call_and_the_test_items_are_paid_for(calibrate, server):
-    ran = calibrate("gepa", "--max-calls", "150", "--json")
+    ran = calibrate("gepa", "--set", "run.max_calls=150", "--json")
     report = json.loads(ran.out)
     assert len(server.requests) <= 150
     assert report["optimiser"]["stopped_by"] == "budget"
@@ -100,7 +100,7 @@ def test_a_search_that_could_try_no_new_prompt_writes_nothing_and_ends_with_3(
     )
     limit = n_test + n_dev + (10 if n_scored else -1) + n_test
     fresh = ("--set", f"run.cache={tmp_path / 'fresh'}")
-    ran = calibrate("gepa", "--max-calls", limit, "--out", out, *fresh)
+    ran = calibrate("gepa", "--set", f"run.max_calls={limit}", "--out", out, *fresh)
     assert (ran.code, ran.out) == (3, "")
     assert ran.err == (
         "judge: budget: the search ended before a new prompt was scored on all of dev; "
@@ -164,6 +164,6 @@ def test_the_same_again_asks_nothing_and_writes_the_same_bytes(calibrate, server
     calibrate("mipro", "--out", str(out))
     asked, first = Counter(str(request.body) for request in server.requests), out.read_bytes()
     assert max(asked.values()) == 1
-    again = calibrate("mipro", "--out", str(out), "--offline")
+    again = calibrate("mipro", "--out", str(out), "--set", "run.offline=true")
     assert (again.code, out.read_bytes()) == (0, first)
     assert len(server.requests) == sum(asked.values())

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from nuggetjudge.cli.loop.watch import keep_judging
-from nuggetjudge.cli.loop.watched import Watched
+from nuggetjudge.cli.commands.watch import Watched, keep_judging
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.scoring.result import Result
 
@@ -73,7 +72,7 @@ def test_a_file_is_judged_when_it_is_written_and_not_while_it_is(watched, tide_s
         if parts and (part := parts.pop(0)) is not None:
             one.write_bytes(part)
 
-    monkeypatch.setattr("nuggetjudge.cli.loop.watched.time", SimpleNamespace(sleep=write_on))
+    monkeypatch.setattr("nuggetjudge.cli.commands.watch.time", SimpleNamespace(sleep=write_on))
     assert watched.wait(most_looks=9) == [one]
     assert parts == []
 

@@ -10,20 +10,20 @@ from typing import Annotated, Any
 
 import typer
 
-from ..judges.verdicts import NO_PROBABILITIES, WRONG_QUOTES
-from ..programs.config.names import program_names
-from ..records.reading.problems import Problems, did_you_mean
-from ..views.numbers import format_money
-from ..views.printing import Format, print_view
-from ..views.table import View
-from .flags import Given, settings
-from .hints import fit_hint
-from .options import DryRun, Quiet, Verbose, planned
-from .stopping import INPUT, detail_lines, exit_unless, report_end, unless_stopped
-from .tables import cell, worked_lines, write_note, write_objects
-from .views.leaderboards import ALL, Printed, print_leaderboards
-from .views.plan import agents_table
-from .views.unjudged import unjudged_lines
+from ...judges.verdicts import NO_PROBABILITIES, WRONG_QUOTES
+from ...programs.config.names import program_names
+from ...records.reading.problems import Problems, did_you_mean
+from ...views.numbers import format_money
+from ...views.printing import Format, print_view
+from ...views.table import View
+from ..flags import Given, settings
+from ..hints import fit_hint
+from ..options import DryRun, Quiet, Verbose, planned
+from ..stopping import INPUT, detail_lines, exit_unless, report_end, unless_stopped
+from ..tables import cell, worked_lines, write_note, write_objects
+from ..views.leaderboards import ALL, Printed, print_leaderboards
+from ..views.plan import agents_table
+from ..views.unjudged import unjudged_lines
 
 QUOTE_CHARS = 60  # of what a judge quoted
 WARNED = (NO_PROBABILITIES, WRONG_QUOTES)  # counts that are shown also without --verbose
@@ -62,10 +62,10 @@ def run(
         fail_under (MEASURE=VALUE): What each run's mean must reach, else exit 1; of one:
             RUN:MEASURE=VALUE.
     """
-    from ..backends.budget import notes_on
-    from ..gates.bounds import bounds_of
-    from ..gates.measures import check_beforehand, check_measures_beforehand
-    from ..programs.run import (
+    from ...backends.budget import notes_on
+    from ...gates.bounds import bounds_of
+    from ...gates.measures import check_beforehand, check_measures_beforehand
+    from ...programs.run import (
         NO_MODEL,
         forecast,
         forecast_if_limited,
@@ -117,8 +117,8 @@ def run(
     if len(wanted) > len({*measures} - {ALL}) + len(sort):
         raise typer.Exit(INPUT)
     if gates:
-        from ..gates.verdict import verdict_on
-        from .loop.gate import tell
+        from ...gates.verdict import verdict_on
+        from .gate import tell
 
         tell(verdict_on(result.folder, gates, allow_missing=config.run.allow_missing))
 
@@ -135,7 +135,7 @@ def _existing(measures: list[str], rows: Any) -> list[str]:
 
 def _note_uncounted(config: Any) -> None:
     if config.retrieve or config.pipelines:
-        from ..programs.pipelines.retrieve import NOT_COUNTED, asks_by_itself
+        from ...programs.pipelines.retrieve import NOT_COUNTED, asks_by_itself
 
         if asks_by_itself(config):
             write_note(NOT_COUNTED)
@@ -143,8 +143,8 @@ def _note_uncounted(config: Any) -> None:
 
 def _report(result: Any, *, is_verbose: bool) -> None:
     """Say how the run ended; `is_verbose`: and what was counted, with samples of quotes."""
-    from ..programs.engine.folders.constant_judges import constant_judges
-    from ..programs.scoring.hunts import hunt_lines
+    from ...programs.engine.folders.constant_judges import constant_judges
+    from ...programs.scoring.hunts import hunt_lines
 
     manifest, details = result.manifest, []
     if is_verbose:
@@ -165,7 +165,7 @@ def _report(result: Any, *, is_verbose: bool) -> None:
 
 def _in_all(folder: Path, spent: Mapping[str, Any]) -> str:
     """What all starts cost that wrote into the folder; "" where this is the first that asked."""
-    from ..programs.engine.folders.spending import cost_in_all, read_spending
+    from ...programs.engine.folders.spending import cost_in_all, read_spending
 
     rows = read_spending(folder)
     if len({row["start"] for row in rows}) + (not (spent["requests"] or spent["cache_hits"])) < 2:
@@ -176,7 +176,7 @@ def _in_all(folder: Path, spent: Mapping[str, Any]) -> str:
 
 def _other_topics(result: Any) -> list[str]:
     """The first of what names topics that are not judged, a slip in an id perhaps."""
-    from ..records.reading.lines import json_lines
+    from ...records.reading.lines import json_lines
 
     kinds = {"unknown_topic", "other_topics"}
     n = sum(result.manifest["problems"].get(kind, 0) for kind in kinds)
@@ -191,7 +191,7 @@ def _other_topics(result: Any) -> list[str]:
 
 def _quotes(folder: Path) -> Iterator[str]:
     """What a judge quoted for a label, once of each task."""
-    from ..programs.scoring.quotes import first_quoted
+    from ...programs.scoring.quotes import first_quoted
 
     for name, each in first_quoted(folder):
         ids = ", ".join(one for one in (name, each.run_id, each.topic_id, each.item) if one)
@@ -200,7 +200,7 @@ def _quotes(folder: Path) -> Iterator[str]:
 
 def _first_reason(folder: Path) -> str:
     """Why the first judgement that was asked for did not arrive; "" if none was."""
-    from ..records.reading.lines import json_lines
+    from ...records.reading.lines import json_lines
 
     for _, row in json_lines(folder / "unjudged.jsonl", Problems()):
         if row["reason"] not in ("no_passage", "budget"):

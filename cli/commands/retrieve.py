@@ -9,11 +9,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ..records.reading.problems import InputError
-from .flags import Given, settings
-from .options import AsJson, DryRun, Quiet, planned, printed
-from .stopping import exit_unless, is_whole, report_end, unless_stopped
-from .tables import shown, write_note, write_objects
+from ...records.reading.problems import InputError
+from ..flags import Given, settings
+from ..options import AsJson, DryRun, Quiet, planned, printed
+from ..stopping import exit_unless, is_whole, report_end, unless_stopped
+from ..tables import shown, write_note, write_objects
 
 Steps = Annotated[
     str | None,
@@ -42,9 +42,9 @@ def index(
     Output:
         out: Folder of the indexes.
     """
-    from ..programs.config.steps import FirstStage
-    from ..programs.pipelines.indexing import make_indexes
-    from ..programs.pipelines.retrieve import pipelines_of
+    from ...programs.config.steps import FirstStage
+    from ...programs.pipelines.indexing import make_indexes
+    from ...programs.pipelines.retrieve import pipelines_of
 
     if pipeline is None and given.path is None:
         pipeline = "bm25"
@@ -89,8 +89,8 @@ def retrieve(
     Output:
         out: A TREC run (.run, .trec, .txt), or a folder of several.
     """
-    from ..programs.pipelines.retrieve import NOT_COUNTED, asks_by_itself, plan_retrieve
-    from ..programs.pipelines.retrieve import retrieve as run
+    from ...programs.pipelines.retrieve import NOT_COUNTED, asks_by_itself, plan_retrieve
+    from ...programs.pipelines.retrieve import retrieve as run
 
     config = _config(pipeline, given)
     if dry_run:

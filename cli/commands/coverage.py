@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..records.reading.problems import InputError, Problems
-from .options import Output
-from .signatures import Folder, NewFile, Takes
-from .stopping import list_problems
-from .tables import write_note
+from ...records.reading.problems import InputError, Problems
+from ..options import Output
+from ..signatures import Folder, NewFile, Takes
+from ..stopping import list_problems
+from ..tables import write_note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from ..programs.analysis.coverage_tables import RunTau, Variant
-    from ..programs.config.sections import CoverageConfig
-    from ..programs.protocols.coverage.topic import CoverageData
+    from ...programs.analysis.coverage_tables import RunTau, Variant
+    from ...programs.config.sections import CoverageConfig
+    from ...programs.protocols.coverage.topic import CoverageData
 
 
 def coverage(
@@ -45,11 +45,11 @@ def coverage(
     Output:
         map_file: Draw the ratings of --topic: .png, .svg, .pdf.
     """
-    from ..programs.analysis.coverage_tables import by_eta, by_k, measure_taus
-    from ..programs.analysis.tables.coverage import coverage_view
-    from ..programs.protocols.coverage.files import read_coverage
-    from ..programs.protocols.program import Folder
-    from .views.partial import opened
+    from ...programs.analysis.coverage_tables import by_eta, by_k, measure_taus
+    from ...programs.analysis.tables.coverage import coverage_view
+    from ...programs.protocols.coverage.files import read_coverage
+    from ...programs.protocols.program import Folder
+    from ..views.partial import opened
 
     if (topic is None) != (map_file is None):
         raise InputError("--topic and --map are used together: which topic, drawn where")
@@ -88,8 +88,8 @@ def numbers_of(name: str, text: str, most: int = 1000) -> list[int]:
 
 
 def _draw(data: CoverageData, settings: CoverageConfig, topic: str, path: Path) -> None:
-    from ..programs.analysis.figures.coverage_map import write_map
-    from ..programs.protocols.coverage.topic import TopicView
+    from ...programs.analysis.figures.coverage_map import write_map
+    from ...programs.protocols.coverage.topic import TopicView
 
     if topic not in data.questions:
         topics = ", ".join(list(data.questions)[:5])
@@ -117,7 +117,7 @@ def _as_object(
 def _variant(variant: Variant) -> dict[str, Any]:
     from dataclasses import asdict
 
-    from ..records.scores import score_row
+    from ...records.scores import score_row
 
     sides = {"contexts": variant.contexts, "reports": variant.reports}
     means = {

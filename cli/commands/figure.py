@@ -41,7 +41,7 @@ def figure(
     """
     from ...programs.analysis.figures.paper import write_figure
     from ...records.reading.problems import Problems
-    from .partial import opened
+    from ..views.partial import opened
 
     problems = Problems()
     folders = opened(context, results)

@@ -10,24 +10,24 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..views.numbers import format_given, format_short_share
-from ..views.printing import Format, print_view
-from ..views.table import Cell, Column, Kind, Row, Table, View
-from .options import Level, where_of
-from .signatures import There
-from .stopping import list_problems
-from .tables import write_objects, write_rows
-from .views.leaderboards import ALL, Printed, print_leaderboards
+from ...views.numbers import format_given, format_short_share
+from ...views.printing import Format, print_view
+from ...views.table import Cell, Column, Kind, Row, Table, View
+from ..options import Level, where_of
+from ..signatures import There
+from ..stopping import list_problems
+from ..tables import write_objects, write_rows
+from ..views.leaderboards import ALL, Printed, print_leaderboards
 
 if TYPE_CHECKING:
-    from ..metrics.bootstrap import Interval
-    from ..programs.scoring.corrected_rows import (
+    from ...metrics.bootstrap import Interval
+    from ...programs.scoring.corrected_rows import (
         CorrectedDifference,
         CorrectedScore,
         CorrectedScores,
         Figure,
     )
-    from ..programs.scoring.label_counts import LabelCounts
+    from ...programs.scoring.label_counts import LabelCounts
 
 _FILES = (Format.CSV, Format.MARKDOWN)
 _HEADER = ("topics like these", "these topics")
@@ -69,10 +69,10 @@ def score(
         ignore_other_labels: Leave out labels of topics or items that were not judged, and count
             them.
     """
-    from ..programs.scoring.score import score_path
-    from ..records.reading.problems import InputError, Problems
-    from ..records.topics import read_topics
-    from .views.partial import opened
+    from ...programs.scoring.score import score_path
+    from ...records.reading.problems import InputError, Problems
+    from ...records.topics import read_topics
+    from ..views.partial import opened
 
     named = path
     (path,) = opened(context, [path])
@@ -93,7 +93,7 @@ def score(
     if labels is None and (idle := [name for name, is_set in of_labels.items() if is_set]):
         raise InputError(f"{', '.join(idle)}: for corrected scores alone, wanted --labels too")
     if counts is not None:
-        from ..programs.scoring.label_counts import label_counts
+        from ...programs.scoring.label_counts import label_counts
 
         if labels is not None or topics is not None:
             raise InputError(f"--counts {counts}: wanted no --labels and no --topics")
@@ -116,8 +116,8 @@ def score(
             has_tables=not where,
         )
     else:
-        from ..programs.analysis.slices import slicer
-        from ..programs.scoring.corrected import corrected_scores
+        from ...programs.analysis.slices import slicer
+        from ...programs.scoring.corrected import corrected_scores
 
         for n, name in enumerate(by.split(",") if by is not None else [None]):
             corrected = corrected_scores(

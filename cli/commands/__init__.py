@@ -1,4 +1,5 @@
-"""The list of commands: those of the core, and those that an entry point brings."""
+"""The list of commands: those of the core, each in the file of its name here or in cli/upkeep, and
+those that an entry point brings. Plugins may import the list; only it imports the commands."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from importlib.util import find_spec
 from typing import NamedTuple
 
 GROUP = "nuggetjudge.commands"  # of entry points: NAME = "module:COMMANDS", {command: Command}
+_CLI = __name__.rpartition(".")[0]
 GROUPS = ("most used", "judge", "look", "trust", "label", "connect", "upkeep")
 
 
@@ -34,7 +36,7 @@ def _ours(group: str, first: int = 10, **commands: tuple[str, str]) -> dict[str,
     found = {}
     for at, (name, (home, line)) in enumerate(commands.items()):
         name = name.rstrip("_").replace("_", "-")
-        home = f"{__package__}.{home}:{name.replace('-', '_')}"
+        home = f"{_CLI}.{home}:{name.replace('-', '_')}"
         found[name] = Command(group, line, home, first + 10 * at)
     return found
 
@@ -42,42 +44,42 @@ def _ours(group: str, first: int = 10, **commands: tuple[str, str]) -> dict[str,
 CORE: Mapping[str, Command] = {
     **_ours(
         "most used",
-        run=("run", "Judge runs and print a leaderboard."),
-        show=("views.show", "Read a judged answer, or see where a run fails."),
-        compare=("compare", "Test whether runs, or judges, differ."),
-        agree=("agree", "Measure agreement with human labels or scores."),
-        calibrate=("calibrate", "Fit a judge to human labels and test the effect."),
-        gate=("loop.gate", "Check results against bounds or a baseline, for CI."),
+        run=("commands.run", "Judge runs and print a leaderboard."),
+        show=("commands.show", "Read a judged answer, or see where a run fails."),
+        compare=("commands.compare", "Test whether runs, or judges, differ."),
+        agree=("commands.agree", "Measure agreement with human labels or scores."),
+        calibrate=("commands.calibrate", "Fit a judge to human labels and test the effect."),
+        gate=("commands.gate", "Check results against bounds or a baseline, for CI."),
         init=("upkeep.init", "Write a config for your own files."),
     ),
     **_ours(
         "judge",
-        score=("score", "Recompute scores, or correct them with labels."),
-        cascade=("analysis.cascade", "Ask a better judge where a cheap one is uncertain."),
-        watch=("loop.watch", "Judge again when files change, and show what moved."),
-        build=("build", "Build a collection to evaluate with."),
-        index=("retrieve", "Build the indexes that retrieval searches."),
-        retrieve=("retrieve", "Retrieve passages for topics, as TREC runs."),
-        generate=("generate", "Write answers with citations from retrieval runs."),
+        score=("commands.score", "Recompute scores, or correct them with labels."),
+        cascade=("commands.cascade", "Ask a better judge where a cheap one is uncertain."),
+        watch=("commands.watch", "Judge again when files change, and show what moved."),
+        build=("commands.build", "Build a collection to evaluate with."),
+        index=("commands.retrieve", "Build the indexes that retrieval searches."),
+        retrieve=("commands.retrieve", "Retrieve passages for topics, as TREC runs."),
+        generate=("commands.generate", "Write answers with citations from retrieval runs."),
     ),
     **_ours(
         "look",
-        figure=("views.figure", "Draw a figure for a paper: PDF, SVG or PNG."),
-        coverage=("coverage", "Show context measures by eta and context size."),
-        trace=("analysis.trace", "Show what agents did, and check it by replies."),
+        figure=("commands.figure", "Draw a figure for a paper: PDF, SVG or PNG."),
+        coverage=("commands.coverage", "Show context measures by eta and context size."),
+        trace=("commands.trace", "Show what agents did, and check it by replies."),
     ),
     **_ours(
         "trust",
         audit=("analysis.audit", "Check the order of runs with another judge."),
         probe=("probe", "Change one thing about a judge and see what moves."),
-        jury=("analysis.jury", "Compare a jury with its members."),
+        jury=("commands.jury", "Compare a jury with its members."),
         drift=("analysis.drift", "Separate judge drift from system changes."),
         evidence=("evidence.trust", "Check how far to trust suggested citations."),
     ),
-    **_ours("label", 20, next=("next", "Choose the items that people should label next.")),
+    **_ours("label", 20, next=("commands.next", "Choose the items that people should label next.")),
     **_ours(
         "upkeep",
-        models=("views.models", "List open models that can judge, and their settings."),
+        models=("upkeep.models", "List open models that can judge, and their settings."),
         doctor=("upkeep.doctor", "Check a model's key, endpoint and features."),
         prompt=("upkeep.prompt", "Print what a judge asks, with your item."),
         cache=("upkeep.cache", "Show or clear cached replies and vectors."),

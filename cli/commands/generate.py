@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from .flags import Given, settings
-from .options import AsJson, DryRun, Quiet, planned, printed
-from .stopping import count_made, exit_unless, is_whole, report_end, unless_stopped
-from .views.unjudged import unjudged_lines
+from ..flags import Given, settings
+from ..options import AsJson, DryRun, Quiet, planned, printed
+from ..stopping import count_made, exit_unless, is_whole, report_end, unless_stopped
+from ..views.unjudged import unjudged_lines
 
 
 @settings(
@@ -27,9 +27,9 @@ def generate(
     Exit: 0 complete, 2 usage or input, 3 answers are missing or a limit was reached, 130
     interrupted, 143 terminated, 70 an error of this program.
     """
-    from ..programs.pipelines.generate import generate as write_answers
-    from ..programs.pipelines.generate import plan_generate
-    from ..programs.pipelines.generate_files import statistics_table
+    from ...programs.pipelines.generate import generate as write_answers
+    from ...programs.pipelines.generate import plan_generate
+    from ...programs.pipelines.generate_files import statistics_table
 
     config = given.config()
     if planned(plan_generate(config), dry_run=dry_run, as_json=as_json):

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from .analysis.fits import made_and_printed
-from .flags import Given, settings
-from .options import (
+from ..flags import Given, settings
+from ..options import (
     DryRun,
     Fields,
     OutputOfMuch,
-    Resamples,
-    Seed,
     Where,
     fields_of,
     planned,
     where_of,
 )
-from .signatures import File, Hidden, Positive, Takes
-from .stopping import INCOMPLETE, list_problems
-from .tables import write_note
+from ..signatures import File, Positive, Takes
+from ..stopping import INCOMPLETE, list_problems
+from ..tables import shown, write_note
 
 
-@settings(
-    "data.topics data.runs data.passages data.nuggets data.rubrics data.candidates data.qrels "
-    "data.reference data.documents run.max_cost run.max_calls run.max_tokens run.offline"
-)
+@settings("data.topics data.runs data.passages run.max_cost")
 def calibrate(
     given: Given,
     labels: File,
@@ -41,14 +36,8 @@ def calibrate(
     scale: str | None = None,
     objective: str | None = None,
     folds: Annotated[int | None, Takes(min=2)] = None,
-    topic_labels: Annotated[int, Takes(min=0)] = 10,
-    weigh_words: bool = True,
     match: str = "lexical",
     sample: Positive | None = None,
-    limit: Hidden = None,
-    seed: Seed = 0,
-    resamples: Resamples = 1000,
-    level: float = 0.95,
     option: list[str] | None = None,
     prompt_model: str | None = None,
     dry_run: DryRun = False,
@@ -73,12 +62,10 @@ def calibrate(
         objective: kappa, linear, quadratic, macro_f1, accuracy or one_vs_rest:LABEL; default:
             linear, or kappa for 2 labels.
         folds: Test every topic once; the file is fitted to all labels.
-        topic_labels: Labels of each test topic that method topic may use.
-        weigh_words: Weigh the lexical score's words by how rare they are.
         match: Who says what two lists share: lexical, or a judge such as entailment.
         sample: Use so many labels, even over topics.
-        level: Of the intervals.
-        option (NAME=VALUE): Of the prompt method.
+        option (NAME=VALUE): topic_labels, weigh_words, seed, resamples, level, or an option of
+            the prompt method; may be repeated.
 
     Output:
         out: Judge file to write, for judges.NAME.state.
@@ -87,48 +74,39 @@ def calibrate(
     Models:
         prompt_model: Entry of models: that writes instructions.
     """
-    from ..calibration.fits import FIT_METHODS
-    from ..calibration.session import Fitting, options_of, scale_of
-    from ..calibration.settings import Settings
-    from ..judges.verdicts import NO_PROBABILITIES
-    from ..programs.analysis.tables.calibration import fit_view
+    from ...backends.errors import JudgeError
+    from ...calibration.fits import FIT_METHODS
+    from ...calibration.session import Fitting, scale_of
+    from ...calibration.settings import settings_with
+    from ...judges.verdicts import NO_PROBABILITIES
+    from ...programs.analysis.tables.calibration import fit_view
+    from ...records.judgements import Reason
 
     config = given.config()
-    how = Settings(
-        method=method,
-        objective=objective,
-        folds=folds,
-        topic_labels=topic_labels,
-        weigh_words=weigh_words,
-        match=match,
-        seed=seed,
-        resamples=resamples,
-        level=level,
-        concurrency=config.run.concurrency,
-        options=options_of(option or ()),
-    )
+    chosen = {"method": method, "objective": objective, "folds": folds, "match": match}
+    how = settings_with(option or (), **chosen, concurrency=config.run.concurrency)
     fitting = Fitting(
         *(labels, judge, config, how),
         fields=fields_of(field or ()),
         where=where_of(where or ()),
         scale=scale_of(scale.split(",") if scale is not None else ()),
-        limit=sample or limit,
+        limit=sample,
     )
     if dry_run:
         planned(fitting.plan(out), "", as_json=output.as_json)
         return
-    fit = made_and_printed(
-        lambda: fitting.fit(out, prompt_model),
-        lambda fit, has_all: fit_view(
-            fit.report,
-            has_all=has_all,
-            may_fold=how.method in FIT_METHODS,
-            missing=NO_PROBABILITIES,
-        ),
-        output,
-        diff=diff,
-        unchanged="The prompt is as it was.\n",
-    )
+    try:
+        fit = fitting.fit(out, prompt_model)
+    except JudgeError as error:
+        if error.reason is not Reason.BUDGET:
+            raise
+        write_note(f"judge: {error}. No judge file is written; raise the limit.\n")
+        raise typer.Exit(INCOMPLETE) from None
+    may_fold = how.method in FIT_METHODS
+    about: dict[str, Any] = {"may_fold": may_fold, "missing": NO_PROBABILITIES}
+    output.print([fit.report], lambda has_all: fit_view(fit.report, has_all=has_all, **about))
+    if diff and not output.is_json:
+        sys.stdout.write("\n" + shown(fit.diff or "The prompt is as it was.\n"))
     if out is not None:
         write_note(f"Judge file: {out}\n")
     list_problems(fitting.problems)

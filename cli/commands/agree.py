@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import typer
 
-from ..records.reading.problems import InputError, Problems
-from .options import Level, OutputOfMuch, Resamples, Where, where_of
-from .signatures import NewFolder, There
-from .stopping import list_problems
-from .tables import write_note
+from ...records.reading.problems import InputError, Problems
+from ..options import Level, OutputOfMuch, Resamples, Where, where_of
+from ..signatures import NewFolder, There
+from ..stopping import list_problems
+from ..tables import write_note
 
 
 def agree(
@@ -49,10 +49,10 @@ def agree(
     Output:
         plots: Draw a confusion matrix, or scores, into this folder, as SVG.
     """
-    from ..programs.analysis.agree import agree as compare
-    from ..programs.analysis.figures.agreement import write_plots
-    from ..programs.analysis.tables.agreement import agreement_view
-    from .views.partial import opened
+    from ...programs.analysis.agree import agree as compare
+    from ...programs.analysis.figures.agreement import write_plots
+    from ...programs.analysis.tables.agreement import agreement_view
+    from ..views.partial import opened
 
     problems = Problems()
     human, *second = opened(context, [human] if judged is None else [human, judged])
@@ -60,8 +60,8 @@ def agree(
     if by is not None:
         if judged is None or plots is not None or cut is not None:
             raise InputError(f"--by {by}: wanted HUMAN and JUDGED, and no --plots or --cut")
-        from ..programs.analysis.bias.errors import judge_errors
-        from ..programs.analysis.tables.bias import bias_view
+        from ...programs.analysis.bias.errors import judge_errors
+        from ...programs.analysis.tables.bias import bias_view
 
         names, chosen = [name.strip() for name in by.split(",")], where_of(where or ())
         errors = judge_errors(human, judged, names, problems, where=chosen, kind=kind, level=level)

@@ -7,11 +7,11 @@ from typing import Annotated, Any
 
 import typer
 
-from ..records.reading.problems import InputError, Problems
-from .options import Kind, Output
-from .signatures import Positive, Takes, There
-from .stopping import list_problems
-from .tables import write_note
+from ...records.reading.problems import InputError, Problems
+from ..options import Kind, Output
+from ..signatures import Positive, Takes, There
+from ..stopping import list_problems
+from ..tables import write_note
 
 
 def compare(
@@ -46,10 +46,10 @@ def compare(
     Output:
         flips: JSONL file to write the labels that differ to.
     """
-    from ..programs.analysis.compare import compare as compare_files
-    from ..programs.analysis.tables.comparisons import comparison_view, judges_of
-    from ..programs.engine.folders.independence import dependence_of
-    from .views.partial import opened
+    from ...programs.analysis.compare import compare as compare_files
+    from ...programs.analysis.tables.comparisons import comparison_view, judges_of
+    from ...programs.engine.folders.independence import dependence_of
+    from ..views.partial import opened
 
     if flips is not None and flips.exists():
         raise InputError(f"{flips}: is there already; name another file")
@@ -85,7 +85,7 @@ def compare(
 
 def _other_kinds(taken: str, paths: list[Path]) -> list[str]:
     """What else both judged, where nobody said what to compare."""
-    from ..programs.protocols.judged_files import kinds_in
+    from ...programs.protocols.judged_files import kinds_in
 
     if not all(path.is_dir() for path in paths):
         return []
@@ -111,6 +111,6 @@ def _others(args: list[str], runs: str | None) -> tuple[Path | None, list[str]]:
 def _write_flips(path: Path, rows: list[dict[str, Any]]) -> None:
     import orjson
 
-    from ..records.writing import write_file
+    from ...records.writing import write_file
 
     write_file(path, b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import typer
 
-from .options import Kind, Seed
-from .signatures import Positive, There
-from .stopping import list_problems
-from .tables import cell, write_text
+from ..options import Kind, Seed
+from ..signatures import Positive, There
+from ..stopping import list_problems
+from ..tables import cell, write_text
 
 
 def next(
@@ -38,10 +38,10 @@ def next(
     Output:
         out: File to fill in: .csv or .jsonl.
     """
-    from ..programs.analysis.next_labels import next_labels
-    from ..programs.engine.label_sheet import write_sheet
-    from ..records.reading.problems import Problems
-    from .views.partial import opened
+    from ...programs.analysis.next_labels import next_labels
+    from ...programs.engine.label_sheet import write_sheet
+    from ...records.reading.problems import Problems
+    from ..views.partial import opened
 
     problems = Problems()
     sheet = next_labels(
@@ -68,6 +68,6 @@ def next(
 
 
 def _other_kinds(path: Path, chosen: str) -> list[str]:
-    from ..programs.protocols.judged_files import kinds_in
+    from ...programs.protocols.judged_files import kinds_in
 
     return [kind for kind in kinds_in(path) if kind != chosen] if path.is_dir() else []

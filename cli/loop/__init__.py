@@ -1,1 +1,0 @@
-"""Commands of a development loop: `judge gate`, `judge watch`. Only `cli.app` imports them."""
