@@ -6,12 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...programs.protocols.pieces import POINTS
-from ...records.instruments.rubrics import CriterionMatch
-from ...records.key_points import PointEntailment
-from ...records.nuggets import NuggetSupport
+from ...records.labels.declared import declared_kinds
 from .replies import Piece, Quote, Unjudged
-
-_STATED = (NuggetSupport.SUPPORT, PointEntailment.YES, CriterionMatch.MET)
 
 
 def quotes_of(evidence: Iterable[Mapping[str, Any]]) -> list[Quote]:
@@ -56,4 +52,5 @@ def pieces_of(view: Mapping[str, Any], contexts: Sequence[str]) -> list[Piece]:
 
 def missing_of(pieces: Iterable[Piece]) -> list[Piece]:
     """Nuggets and key points that the answer does not state, or states in part."""
-    return [p for p in pieces if p.what in POINTS and p.label and p.label not in _STATED]
+    best = {one.labels[-1] for one in declared_kinds().values() if "run_id" in one.key}
+    return [p for p in pieces if p.what in POINTS and p.label and p.label not in best]

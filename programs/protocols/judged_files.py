@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from ...records.labels.cells import known_scale
 from ...records.labels.declared import kinds_of_labels
-from ...records.reading.problems import InputError
+from ...records.reading.fields import Line, read_lines
+from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
 from .item_scores import ItemScale
+from .pieces import Piece, plain_pieces
 from .program import Program
 from .table import programs
 
@@ -50,6 +52,23 @@ def judged_file(path: Path, kind: str) -> Path:
         return path / program.judged
     name = judged_kinds().get(kind, LABELS)
     raise InputError(f"{path}: has no {name}, so no judgements like the labels ({kind})")
+
+
+def judgements(path: Path, kind: str) -> Iterator[Piece]:
+    """All judgements of a kind in a results folder, or in a file of them; problems are not listed.
+
+    Raises: InputError if there are none.
+    """
+    file = judged_file(path, kind)
+    program = judged_by(path, kind) if path.is_dir() else None
+    program = program or next((one for one in programs() if one.kind == kind), None)
+
+    def lines(name: str) -> Iterator[Line]:
+        at = path / name if path.is_dir() else file
+        is_there = at.is_file() and (path.is_dir() or program is None or name == program.judged)
+        return read_lines(at, Problems()) if is_there else iter(())
+
+    return plain_pieces(lines(file.name)) if program is None else program.pieces(lines)
 
 
 def kinds_in(path: Path) -> list[str]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import import_module
 from importlib.metadata import entry_points
+from pathlib import Path
 from typing import Any
 
 from ..reading.fields import Line
@@ -30,11 +31,11 @@ OTHER = "other"  # the kind of labels that no kind is declared for
 _HOME = __name__.rpartition(".labels")[0]
 _BUILT_IN = {
     "nuggets": f"{_HOME}.nuggets:NUGGET_KIND",
+    "support": f"{_HOME}.support:SUPPORT_KIND",
+    "ratings": f"{_HOME}.questions:RATING_KIND",
     "keypoints": f"{_HOME}.key_points:KEY_POINT_KIND",
     "rubric": f"{_HOME}.tools.rubric_verdicts:CRITERION_KIND",
-    "support": f"{_HOME}.support:SUPPORT_KIND",
     "relevance": f"{_HOME}.relevance:RELEVANCE_KIND",
-    "ratings": f"{_HOME}.questions:RATING_KIND",
 }
 
 
@@ -54,6 +55,7 @@ class Kind:
             is the first of one.
         spell: what a label file means by a label; None: labels are compared as they are written.
         turn: the item and label of a row that may name its ids in another order; None: none may.
+        words: TOML with the words in which people who label meet it; None: the app has them.
         has_more_grades: whether a file may have higher and lower whole grades than `scale`.
     """
 
@@ -67,6 +69,7 @@ class Kind:
     files: Mapping[str, Callable[[Mapping[str, Any]], bool]] = field(default_factory=dict)
     spell: Spell | None = None
     turn: Callable[[Cell, str | None], tuple[Cell, str | None]] | None = None
+    words: Path | None = None
     has_more_grades: bool = False
 
     @cached_property

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, get_args
 from uuid import uuid4
 
 from pydantic import TypeAdapter, ValidationError
@@ -223,4 +223,4 @@ def _plain(condition: str) -> str:
 
 
 def _kind_of(file: LabelFile) -> Kind:
-    return cast(Kind, file.kind if file.kind in get_args(Kind) else "items")
+    return file.kind if file.kind in get_args(Kind) else "items"

@@ -15,7 +15,13 @@ from ....programs.analysis.cell_texts import TEXTS, wanted_texts
 from ....programs.build.verification import SCALE
 from ....programs.engine.folders.inputs import inputs_of
 from ....programs.engine.results import MANIFEST
-from ....programs.protocols.judged_files import judged_file, kinds_in, scale_in, scale_of
+from ....programs.protocols.judged_files import (
+    judged_file,
+    judgements,
+    kinds_in,
+    scale_in,
+    scale_of,
+)
 from ....records.judgements import text_hash
 from ....records.labels.cells import Cell, LabelFile, check_same_things
 from ....records.labels.declared import kinds_of_labels
@@ -23,7 +29,6 @@ from ....records.labels.kinds import file_kind
 from ....records.labels.labels import read_labels
 from ....records.reading.lines import hash_of
 from ....records.reading.problems import InputError, Problems
-from ....records.tools.rubric_verdicts import read_verdicts
 from ..store.kinds import Kind
 from .bank import BankTexts
 from .documents import PointDocuments
@@ -194,7 +199,7 @@ def task_of(
         fingerprint=_fingerprint(first),
         files=files,
         asks=_first_sentence(about) if kind == "items" else "",
-        penalties=_penalties(first) if kind == "rubric" else frozenset(),
+        penalties=_penalties(first, kind) if words_of(kind).penalty_labels else frozenset(),
         expect=reader.expect,
         _texts=reader.of,
     )
@@ -254,15 +259,12 @@ def _first_sentence(text: str) -> str:
     return sentence if len(sentence) <= _MOST_QUESTION else ""
 
 
-def _penalties(results: Path) -> frozenset[Cell]:
-    """The cells of criteria with a weight below 0; none where a file has no weights."""
-    path = judged_file(results, "rubric")
-    if file_kind(path) == "labels":
+def _penalties(results: Path, kind: Kind) -> frozenset[Cell]:
+    """The cells of points with a weight below 0; none where a file has no weights."""
+    if file_kind(judged_file(results, kind)) == "labels":
         return frozenset()
-    verdicts = read_verdicts(path, Problems())
-    return frozenset(
-        (one.topic_id, one.run_id, one.criterion_id) for one in verdicts if one.weight < 0
-    )
+    judged = judgements(results, kind)
+    return frozenset(one.cell for one in judged if one.weight is not None and one.weight < 0)
 
 
 def _question_in(folder: Path) -> str:

@@ -11,19 +11,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from ....judges.labels import NarrativeGrade
-from ....records.instruments.rubrics import CriterionMatch
 from ....records.judgements import text_hash
-from ....records.key_points import PointEntailment
-from ....records.nuggets import NuggetSupport
-from ....records.questions import AnswerGrade
-from ....records.relevance import RelevanceGrade
-from ....records.rows import Label
-from ....records.support import CitationSupport
-from ..store.kinds import Kind
+from ....records.labels.declared import find_kind
+from ..store.kinds import Kind, words_file
 
 TELL = "Where you cannot decide, say so (cannot tell): a guess is counted as your judgement."
 ALONE = "Go by the words in front of you, not by what you know or could look up."
@@ -111,8 +104,7 @@ def words_of(kind: str) -> Words:
 
 
 def _read(name: str) -> dict[str, Any]:
-    text = (Path(__file__).parent / "words" / f"{name}.toml").read_text(encoding="utf-8")
-    return tomllib.loads(text)
+    return tomllib.loads(words_file(name).read_text(encoding="utf-8"))
 
 
 def question_of(kind: Kind, part: str = "") -> str:
@@ -121,21 +113,11 @@ def question_of(kind: Kind, part: str = "") -> str:
     return words.parts.get(part, words.question)
 
 
-# Whose labels people give, by kind: what each means is what the judge's prompt says.
-_LABELS: Mapping[str, type[Label]] = {
-    "support": CitationSupport,
-    "nuggets": NuggetSupport,
-    "ratings": AnswerGrade,
-    "relevance": RelevanceGrade,
-    NARRATIVES: NarrativeGrade,
-    "keypoints": PointEntailment,
-    "rubric": CriterionMatch,
-}
-
-
 def written_guidelines(kind: str) -> str:
     """The guidelines of a kind, or of NARRATIVES, with what each label means."""
-    words, labels = words_of(kind), _LABELS.get(kind, ())
+    declared = find_kind(kind)
+    scale = NarrativeGrade if kind == NARRATIVES else declared.scale if declared else ()
+    words, labels = words_of(kind), () if isinstance(scale, tuple) else scale
     best_first = [label for label in reversed(list(labels)) if label.meaning]
     is_number = all(label.value.isdecimal() for label in best_first)
     lines = (
