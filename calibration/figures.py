@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metrics.agreement.coefficients import accuracy, cohen_kappa, macro_f1, one_vs_rest_kappa
 from ..metrics.bootstrap import (
     BEYOND_CHANCE,
     SHARE,
@@ -22,6 +21,7 @@ from ..metrics.bootstrap import (
     jackknife_interval,
     resampling,
 )
+from ..metrics.label_coefficients import accuracy, cohen_kappa, macro_f1, one_vs_rest_kappa
 
 Floats = NDArray[np.float64]
 _SHARES = ("accuracy", "macro_f1")  # other figures are kappas

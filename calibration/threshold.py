@@ -10,7 +10,7 @@ from itertools import combinations_with_replacement
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..metrics.agreement.coefficients import accuracy, cohen_kappa, macro_f1, one_vs_rest_kappa
+from ..metrics.label_coefficients import accuracy, cohen_kappa, macro_f1, one_vs_rest_kappa
 
 Floats = NDArray[np.float64]
 Codes = NDArray[np.int64]

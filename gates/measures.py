@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from ..metrics.expected import SUFFIX
+from ..metrics.answer_scores import SUFFIX
 from ..programs.analysis.compare_runs import PRIMARY
 from ..programs.analysis.leaderboards import measure_groups
 from ..programs.config.sections import Config

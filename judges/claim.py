@@ -9,7 +9,7 @@ import dspy
 
 from ..backends.prompt import Scorer, Twin
 from ..backends.replies.schema import KeyedBy
-from ..metrics.gains import CLAIM
+from ..metrics.answer_scores import CLAIM
 from .items import ItemJudge
 from .labels import ClaimMatch
 from .lexical.entailment import judge_claims, nearest_point, score_claims

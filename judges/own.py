@@ -23,7 +23,7 @@ from pydantic import (
 )
 
 from ..backends.prompt import Scorer
-from ..metrics.gains import SHARE
+from ..metrics.answer_scores import SHARE
 from ..records.labels.label_rows import KEY_FIELDS
 from ..records.reading.problems import InputError, unreadable
 from ..records.reading.settings import checked, settings_of

@@ -1,4 +1,4 @@
-"""Key points: how many of a question's an answer states, and how many of its claims state one."""
+"""Key points that an answer states (KPR, KPP, KPF), and agreement of two lists item by item."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from itertools import chain
 from statistics import quantiles
 
-from .gains import CLAIM, ENTAILMENT
-from .means import mean_over_topics
-from .order.correlation import spearman
-from .value import UNDEFINED, Value
+from .answer_scores import CLAIM, ENTAILMENT
+from .rank_correlation import spearman
+from .value import UNDEFINED, Value, mean_over_topics
 
 KEY_POINT_MEASURES = ("KPR", "KPP", "KPF")
+LIST_MEASURES = ("precision", "recall", "f1")
 
 
 def key_point_recall(labels: Sequence[str | None]) -> Value:
@@ -33,7 +33,7 @@ def key_point_recall(labels: Sequence[str | None]) -> Value:
     >>> key_point_recall(["yes", "neutral", "no", None])
     Value(value=0.3333333333333333, n=3, n_unjudged=1, low=0.25, high=0.5)
     """
-    return _share(labels, ENTAILMENT, "labels")
+    return _share(_stated(labels, ENTAILMENT, "labels"))
 
 
 def key_point_precision(claims: Sequence[str | None] | None) -> Value:
@@ -56,7 +56,7 @@ def key_point_precision(claims: Sequence[str | None] | None) -> Value:
     """
     if claims is None:
         return Value(None, n=0, n_unjudged=1, low=0.0, high=1.0)
-    return _share(claims, CLAIM, "claims")
+    return _share(_stated(claims, CLAIM, "claims"))
 
 
 def key_point_f1(recall: Value, precision: Value) -> Value:
@@ -225,21 +225,55 @@ def by_length(values: Sequence[Value], lengths: Sequence[float]) -> ByLength:
     return ByLength(rho, len(judged), tuple(length_bins))
 
 
-def _share(labels: Sequence[str | None], gain: Mapping[str, float], name: str) -> Value:
+@dataclass(frozen=True, slots=True)
+class ListScores:
+    """Precision, recall and F1 of one made list, each in [0, 1]."""
+
+    precision: Value
+    recall: Value
+    f1: Value
+
+
+def list_scores(made: Sequence[bool | None], wanted: Sequence[bool | None]) -> ListScores:
+    """A made list against a wanted one, by which items of each the other states.
+
+    Args:
+        made: one per made item: whether the wanted list states it; None = not judged.
+        wanted: one per wanted item: whether the made list states it; None = not judged. An empty
+            list states nothing: give it a False for each.
+
+    Returns: precision, the share of `made` that is stated, recall, that of `wanted`, both over the
+        judged items, and their harmonic mean. The bounds take items that were not judged as not
+        stated and as stated. Nothing made: precision is 0/0, recall and F1 are 0.
+    Raises: ValueError where nothing is wanted.
+    Source: the usual precision and recall, with "states" in the place of "equals".
+
+    >>> scores = list_scores([True, False], [True, True, None])
+    >>> scores.precision.value, scores.recall, round(scores.f1.value, 3)
+    (0.5, Value(value=1.0, n=2, n_unjudged=1, low=0.6666666666666666, high=1.0), 0.667)
+    """
+    if not wanted:
+        raise ValueError("the wanted list is empty, so that recall is undefined")
+    precision, recall = _share(made), _share(wanted)
+    return ListScores(precision, recall, key_point_f1(recall, precision))
+
+
+def _stated(
+    labels: Sequence[str | None], gains: Mapping[str, float], name: str
+) -> list[bool | None]:
     for i, label in enumerate(labels):
-        if label is not None and label not in gain:
-            raise ValueError(f"{name}[{i}] is {label!r}, wanted one of {list(gain)} or None")
-    if not labels:
+        if label is not None and label not in gains:
+            raise ValueError(f"{name}[{i}] is {label!r}, wanted one of {list(gains)} or None")
+    return [None if label is None else gains[label] > 0 for label in labels]
+
+
+def _share(stated: Sequence[bool | None]) -> Value:
+    if not stated:
         return UNDEFINED
-    earned = [gain[label] for label in labels if label is not None]
-    total, n_unjudged = sum(earned), len(labels) - len(earned)
-    return Value(
-        value=total / len(earned) if earned else None,
-        n=len(earned),
-        n_unjudged=n_unjudged,
-        low=total / len(labels),
-        high=(total + n_unjudged) / len(labels),
-    )
+    judged = [is_stated for is_stated in stated if is_stated is not None]
+    n, n_yes, n_unjudged = len(stated), sum(judged), stated.count(None)
+    value = n_yes / len(judged) if judged else None
+    return Value(value, len(judged), n_unjudged, n_yes / n, (n_yes + n_unjudged) / n)
 
 
 def _harmonic_mean(a: float, b: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ..metrics.gains import ENTAILMENT
+from ..metrics.answer_scores import ENTAILMENT
 from .judgements import Evidence, all_quoted, read_evidence
 from .labels.declared import Kind, Labelled
 from .nuggets import QUERY_FIELDS, TOPIC_FIELDS

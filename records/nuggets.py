@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ..metrics.gains import NUGGET
+from ..metrics.answer_scores import NUGGET
 from .answers import count_words
 from .instruments.sub_narratives import sub_narrative_of_nugget
 from .labels.declared import Kind, Labelled

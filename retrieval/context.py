@@ -18,7 +18,7 @@ def within_tokens(
     Args:
         texts: of every passage, by id, as far as the limit reaches.
         limit: tokens, >= 0.
-        count: tokens of a text, such as `metrics.tokens.token_counter("words")`.
+        count: tokens of a text, such as `metrics.token_counter("words")`.
 
     Raises: ValueError for a limit below 0 or a passage without text; it names the passage.
 

@@ -24,7 +24,7 @@ from statistics import fmean
 import ir_measures
 from ir_measures import R, nDCG
 
-from nuggetjudge.metrics.order.correlation import kendall_tau
+from nuggetjudge.metrics.rank_correlation import kendall_tau
 from nuggetjudge.programs.protocols.coverage.topic import TopicView
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.relevance import read_qrels

@@ -24,12 +24,18 @@ from typing import Any
 import numpy as np
 
 from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
-from nuggetjudge.metrics.agreement.pairs import agreement
+from nuggetjudge.metrics.answer_scores import scale_gains
 from nuggetjudge.metrics.bootstrap import Interval
-from nuggetjudge.metrics.gains import scale_gains
-from nuggetjudge.metrics.ppi.estimates import Moments, estimate, moments
-from nuggetjudge.metrics.ppi.intervals import interval_like_these, interval_of_these
-from nuggetjudge.metrics.ppi.sample import Sample, sample
+from nuggetjudge.metrics.label_agreement import agreement
+from nuggetjudge.metrics.ppi import (
+    Moments,
+    Sample,
+    estimate,
+    interval_like_these,
+    interval_of_these,
+    moments,
+    sample,
+)
 from nuggetjudge.records.rows import nugget_ids
 
 SCALE = ("0", "1", "2", "3")

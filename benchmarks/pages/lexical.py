@@ -24,8 +24,8 @@ from nuggetjudge.judges import Nuggetizer
 from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
 from nuggetjudge.judges.lexical.answers import ANSWER_CUTS, answer_overlap, grade_answer
 from nuggetjudge.judges.lexical.entailment import STATED, judge_point, stated
-from nuggetjudge.metrics.agreement.pairs import agreement
-from nuggetjudge.metrics.order.correlation import spearman
+from nuggetjudge.metrics.label_agreement import agreement
+from nuggetjudge.metrics.rank_correlation import spearman
 
 from ..study import sets
 from ..study.sets import ANNOTATORS, ETA, JudgedSet, lines

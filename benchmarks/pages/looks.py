@@ -21,10 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nuggetjudge.metrics.ppi.estimates import estimate, moments
-from nuggetjudge.metrics.ppi.intervals import interval_of_these
-from nuggetjudge.metrics.ppi.sample import sample
-from nuggetjudge.metrics.ppi.sequence import Order, confidence_sequence
+from nuggetjudge.metrics.confidence_sequence import Order, confidence_sequence
+from nuggetjudge.metrics.ppi import estimate, interval_of_these, moments, sample
 
 from .corrected import SCALE, read_graded
 

@@ -28,7 +28,7 @@ from nuggetjudge.judges.fitted.correction import Correction, OrdinalCurve
 from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
 from nuggetjudge.judges.lexical.answers import answer_overlap
 from nuggetjudge.judges.lexical.overlap import weighted_overlap, word_weights
-from nuggetjudge.metrics.agreement.pairs import agreement
+from nuggetjudge.metrics.label_agreement import agreement
 
 from ..study.sets import CRUX_REPORTS, TREC_NUGGETS, TREC_SUPPORT, JudgedSet, lines
 

@@ -26,7 +26,7 @@ from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.calls import calls, judge_calls
 from nuggetjudge.judges.items import ItemJudge
 from nuggetjudge.metrics import agreement
-from nuggetjudge.metrics.agreement.intervals import agreement_intervals
+from nuggetjudge.metrics.label_agreement import agreement_intervals
 from nuggetjudge.records.judgements import Unjudged
 
 from .cases import Case

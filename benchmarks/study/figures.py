@@ -10,8 +10,8 @@ from statistics import fmean
 from typing import Any
 
 from nuggetjudge.metrics import agreement, pairwise_kappa, taus
-from nuggetjudge.metrics.agreement.intervals import agreement_intervals
 from nuggetjudge.metrics.bootstrap import Interval
+from nuggetjudge.metrics.label_agreement import agreement_intervals
 from nuggetjudge.records.reading.problems import InputError
 
 from .sets import BINARY, Item, JudgedSet, Question, lines

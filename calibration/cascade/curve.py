@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...metrics.agreement.coefficients import accuracy, cohen_kappa
 from ...metrics.bootstrap import (
     BEYOND_CHANCE,
     SHARE,
     SIGNED_DIFFERENCE,
+    Array,
     Draws,
     Ends,
     Interval,
     resampling,
 )
-from ...metrics.cascade.escalation import escalated, mixed_counts
-from ...metrics.ratio import Array
+from ...metrics.cascade import escalated, mixed_counts
+from ...metrics.label_coefficients import accuracy, cohen_kappa
 from ..jury.ballots import Codes
 from .chance import Floats
 from .stored import Stored

@@ -11,8 +11,7 @@ import numpy as np
 from ...judges.cascade.confidence import ConfidenceKind, Seen, confidence_of, features
 from ...judges.cascade.files import CascadeFile, Guarantee
 from ...metrics.bootstrap import Draws
-from ...metrics.cascade.escalation import threshold_of
-from ...metrics.cascade.guarantee import (
+from ...metrics.cascade import (
     LEAST_TOPICS,
     UNITS,
     Unit,
@@ -20,6 +19,7 @@ from ...metrics.cascade.guarantee import (
     design_effect,
     most_wrong,
     safe_threshold,
+    threshold_of,
     violations,
 )
 from ...records.reading.problems import InputError

@@ -14,7 +14,7 @@ from ...judges import ItemJudge, OwnJudge
 from ...judges.cascade.cascade import PEOPLE, length_of
 from ...judges.cascade.confidence import Scale, Seen
 from ...judges.table import item_judges, kind_of
-from ...metrics.jury.votes import How, combined
+from ...metrics.jury import How, combined
 from ...programs.analysis.cell_texts import cell_texts
 from ...programs.engine.manifest import read_manifest
 from ...programs.protocols.judged_files import judged_file

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...metrics.jury.votes import How, Ties, combined
+from ...metrics.jury import How, Ties, combined
 from ...programs.analysis.agree_labels import joint_scale, topics_of
 from ...programs.config.juries import seats
 from ...programs.engine.manifest import config_of, read_manifest

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...metrics.agreement.coefficients import cohen_kappa
-from ...metrics.agreement.counts import confusion_of
-from ...metrics.jury.effective_votes import EffectiveVotes, effective_votes
+from ...metrics.jury import EffectiveVotes, effective_votes
+from ...metrics.label_coefficients import cohen_kappa, confusion_of
 from ..threshold import objective_named
 from .ballots import NONE, Ballots, Codes
 

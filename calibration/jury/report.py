@@ -11,8 +11,7 @@ import numpy as np
 import orjson
 
 from ...metrics.bootstrap import Draws
-from ...metrics.jury.dawid_skene import LEAST_ITEMS, LEAST_MEMBERS, dawid_skene
-from ...metrics.jury.votes import HOWS
+from ...metrics.jury import HOWS, LEAST_ITEMS, LEAST_MEMBERS, dawid_skene
 from ...records.reading.problems import InputError, Problems
 from ...records.writing import write_file
 from ..threshold import objective_named

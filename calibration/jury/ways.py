@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...judges.fitted.correction import Correction
-from ...metrics.agreement.coefficients import cohen_kappa
 from ...metrics.bootstrap import (
     BEYOND_CHANCE,
     SIGNED_DIFFERENCE,
@@ -21,7 +20,8 @@ from ...metrics.bootstrap import (
     Resampling,
     resampling,
 )
-from ...metrics.jury.dawid_skene import LEAST_ITEMS, LEAST_MEMBERS, dawid_skene
+from ...metrics.jury import LEAST_ITEMS, LEAST_MEMBERS, dawid_skene
+from ...metrics.label_coefficients import cohen_kappa
 from ..split import topic_folds
 from ..threshold import objective_named
 from ..topic import add_topics, fit_topics

@@ -10,7 +10,7 @@ from ...backends.errors import JudgeError
 from ...backends.loop import run_sync, task_group
 from ...judges.makers.lists import ListMaker
 from ...metrics.bootstrap import resampling
-from ...metrics.lists import ListScores, list_scores
+from ...metrics.key_points import ListScores, list_scores
 from ...records.reading.problems import InputError
 from ..fitting import Target
 from ..settings import PROMPT_METHODS, Settings

@@ -10,7 +10,7 @@ from typing import Any
 import dspy
 
 from ...judges.makers.lists import ListMaker
-from ...metrics.lists import ListScores, list_scores
+from ...metrics.key_points import ListScores, list_scores
 from ...records.judgements import Reason
 from ..prompts.asking import key_of
 from ..prompts.bridge import Stopped, waited

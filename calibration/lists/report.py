@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...judges.makers.lists import ListMaker
 from ...metrics.bootstrap import SHARE, SIGNED, Draws, jackknife_interval, resampling
-from ...metrics.lists import LIST_MEASURES, ListScores
+from ...metrics.key_points import LIST_MEASURES, ListScores
 from ...records.reading.problems import InputError
 from ..figures import Figure
 from ..report import count_reasons, frame_report

@@ -11,7 +11,7 @@ import dspy
 from ...backends.errors import JudgeError
 from ...backends.loop import task_group
 from ...backends.prompt import Prompt
-from ...metrics.jury.votes import HOWS, TIES, How, Ties, combined
+from ...metrics.jury import HOWS, TIES, How, Ties, combined
 from ...records.judgements import Evidence, Provenance, Reason, Unjudged
 from ...records.labels.cells import ADJUDICATED
 from ..items import ItemJudge
@@ -37,7 +37,7 @@ class Jury(Several):
     Args:
         members: judges of the same name, scale and window, by name or in a list (they are then
             named by their models). They may differ in model, prompt, fit and replicate.
-        how: `vote`, `median` or `mean`, see `metrics.jury.votes.combined`.
+        how: `vote`, `median` or `mean`, see `metrics.jury.combined`.
         quorum: how many members must have judged; None: more than half of them.
         ties: what a tie becomes. None: `between`, or `unjudged` where labels have no order.
         adjudicator: a judge of the same kind, shown the item and the distinct labels with counts;

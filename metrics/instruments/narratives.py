@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ..gains import NUGGET_GAINS
+from ..answer_scores import NUGGET_GAINS
 from ..value import UNDEFINED, Value
 
 NARRATIVE_MEASURES = ("SN", "SN_strict", "SN_vital")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from ..answer_scores import weighted_recall
 from ..key_points import key_point_f1
-from ..nuggets import weighted_recall
 from ..value import UNDEFINED, Value
 
 Standing = Literal["not_said", "unsupported", "uncited", "supported"]

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from ...metrics import agreement, pairwise_kappa, reliability
-from ...metrics.agreement.intervals import (
+from ...metrics.bootstrap import Draws, Interval
+from ...metrics.label_agreement import (
     agreement_intervals,
+    cohen_kappas,
     pairwise_intervals,
     reliability_intervals,
 )
-from ...metrics.agreement.pairs import cohen_kappas
-from ...metrics.bootstrap import Draws, Interval
 from ...records.labels.cells import Cell, LabelFile, check_labelled, check_same_things, known_scale
 from ...records.labels.label_rows import cell_run_aliases, with_run_names
 from ...records.reading.problems import InputError

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...metrics import taus
 from ...metrics.bootstrap import Draws
-from ...metrics.order.intervals import tau_intervals
+from ...metrics.rank_correlation import tau_intervals
 from ...records.labels.label_rows import run_aliases
 from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...records.rows import ScoreRow

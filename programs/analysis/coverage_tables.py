@@ -10,9 +10,7 @@ import numpy as np
 
 from ...metrics.bootstrap import Draws, Interval
 from ...metrics.coverage import ETA, coverage
-from ...metrics.order.correlation import kendall_tau
-from ...metrics.order.intervals import tau_intervals
-from ...metrics.order.taus import taus
+from ...metrics.rank_correlation import kendall_tau, tau_intervals, taus
 from ...metrics.value import SHARE
 from ...records.rows import ScoreRow
 from ..config.sections import CoverageConfig
@@ -74,7 +72,7 @@ def measure_taus(
     The measures of `coverage_rows`, then those of `relevance_rows`.
 
     Args:
-        draws: of the intervals, see metrics/order/intervals.py.
+        draws: of the intervals, see metrics/rank_correlation.py.
     """
     rows = [*coverage_rows(data, settings), *relevance_rows(data, settings)]
     by_measure: dict[str, list[ScoreRow]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...metrics.order.correlation import spearman
+from ...metrics.rank_correlation import spearman
 from ..protocols.glossary import meaning
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...metrics.bias.clustered import mean_by_topic
 from ...metrics.bootstrap import LEVEL, Draws
+from ...metrics.drift import mean_by_topic
 from ...records.labels.cells import FIRST, VERIFIER, Cell
 
 Votes = Mapping[str, str | None]

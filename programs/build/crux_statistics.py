@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ...metrics.means import mean_over_topics
-from ...metrics.tokens import token_counter
+from ...metrics.length import token_counter
+from ...metrics.value import mean_over_topics
 from ...records.documents import Summary
 from ...records.questions import Ratings, reference_id
 from ...records.rows import QuestionSet

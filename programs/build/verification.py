@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ...metrics.agreement.annotators import reliability
+from ...metrics.label_agreement import reliability
 from ...records.labels.cells import Cell, LabelFile
 from ...records.labels.label_rows import csv_lines, labels_of_rows
 from ...records.reading.fields import Line, read_lines

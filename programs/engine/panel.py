@@ -27,7 +27,7 @@ from ...judges import (
 from ...judges.base import Judge
 from ...judges.fitted.demonstrations import with_demonstrations
 from ...judges.table import item_judges, kind_of
-from ...metrics.tokens import token_counter
+from ...metrics.length import token_counter
 from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError, refused
 from ..config.juries import Seat, verifier_of, without_verifier

@@ -12,7 +12,7 @@ from ...backends.budget import Budget
 from ...backends.errors import JudgeError
 from ...backends.loop import task_group
 from ...backends.secrecy import check_keys
-from ...metrics.tokens import token_counter
+from ...metrics.length import token_counter
 from ...records.judgements import Reason
 from ...records.reading.problems import InputError, Problems
 from ...records.relevance import read_trec_run

@@ -8,8 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...metrics import NUGGET_MEASURES
-from ...metrics.expected import SUFFIX, Chances, expected_nugget_scores, expected_support_scores
-from ...metrics.gains import NUGGET_GAINS, SUPPORT_GAINS, expected_gain
+from ...metrics.answer_scores import (
+    NUGGET_GAINS,
+    SUFFIX,
+    SUPPORT_GAINS,
+    Chances,
+    expected_gain,
+    expected_nugget_scores,
+    expected_support_scores,
+)
 from ...metrics.value import Value
 from ...records.nuggets import Assignment
 from ...records.support import SupportLabels

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...metrics.expected import SUFFIX
+from ...metrics.answer_scores import SUFFIX
 from .measure_values import Meaning
 from .measure_values import is_of_answered as _is_of_answered
 from .table import programs

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import model_validator
 
-from ...metrics.expected import SUFFIX
-from ...metrics.gains import expected_gain, label_shares
+from ...metrics.answer_scores import SUFFIX, expected_gain, label_shares
 from ...metrics.value import Value
 from ...records.labels.cells import Cell
 from ...records.reading.fields import read_lines, show

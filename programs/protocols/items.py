@@ -13,7 +13,7 @@ import numpy as np
 from pydantic import ValidationError
 
 from ...judges.table import item_judges, kind_of
-from ...metrics.expected import SUFFIX
+from ...metrics.answer_scores import SUFFIX
 from ...records.labels.cells import Cell
 from ...records.labels.items import ItemRow, item_lines, read_items
 from ...records.labels.label_rows import KEY_FIELDS

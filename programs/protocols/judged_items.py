@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ...metrics.gains import expected_gain
+from ...metrics.answer_scores import expected_gain
 from ...records.labels.cells import Cell
 
 Floats = NDArray[np.float64]

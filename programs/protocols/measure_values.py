@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...metrics import Value, mean_over_topics
-from ...metrics.alpha_ndcg import MOST
+from ...metrics.ranking import MOST
 from ...metrics.value import SHARE, Range, not_made
 from ...records.support import OUTCOMES
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...metrics import Value, support_scores
-from ...metrics.expected import SUFFIX
-from ...metrics.gains import SUPPORT_GAINS
+from ...metrics.answer_scores import SUFFIX, SUPPORT_GAINS
 from ...records.judgements import Reason, Unjudged
 from ...records.labels.cells import Cell
 from ...records.reading.problems import InputError, Problems

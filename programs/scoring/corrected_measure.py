@@ -11,14 +11,19 @@ from typing import Any
 import numpy as np
 
 from ...metrics.bootstrap import SHARE, SIGNED, Ends, Interval
-from ...metrics.ppi.estimates import Estimate, Moments, difference, estimate, judged_gap, moments
-from ...metrics.ppi.intervals import (
+from ...metrics.ppi import (
+    Estimate,
     LabelsNeeded,
+    Moments,
+    Sample,
+    difference,
+    estimate,
     interval_like_these,
     interval_of_these,
+    judged_gap,
     labels_needed,
+    moments,
 )
-from ...metrics.ppi.sample import Sample
 from .corrected_rows import CorrectedDifference, CorrectedScore, Figure
 from .corrected_samples import Labelled
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ...metrics.bootstrap import Interval
-from ...metrics.ppi.intervals import LabelsNeeded
+from ...metrics.ppi import LabelsNeeded
 from ...records.rows import ScoreRow
 
 

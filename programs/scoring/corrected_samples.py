@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ...metrics.ppi.error_rates import ErrorRates, error_rates, true_shares
-from ...metrics.ppi.sample import Sample
+from ...metrics.ppi import ErrorRates, Sample, error_rates, true_shares
 from ..protocols.judged_items import Floats, JudgedItems, Measure
 
 Ints = NDArray[np.int64]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...metrics.gains import label_shares, scale_gains
+from ...metrics.answer_scores import label_shares, scale_gains
 from ...records.labels.cells import Cell
 from ...records.labels.kinds import file_kind
 from ...records.labels.labels import read_labels

@@ -12,7 +12,7 @@ from sklearn.isotonic import IsotonicRegression
 
 from nuggetjudge.calibration.scale import fit_scale
 from nuggetjudge.judges.verdicts import Verdict
-from nuggetjudge.metrics.agreement.pairs import agreement
+from nuggetjudge.metrics.label_agreement import agreement
 
 
 def simulated(n=400, thresholds=(1.0, 2.5), seed=0):

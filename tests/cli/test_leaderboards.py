@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from nuggetjudge.metrics.expected import SUFFIX
+from nuggetjudge.metrics.answer_scores import SUFFIX
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.programs.analysis.leaderboards import leaderboards
 from nuggetjudge.programs.analysis.tables.leaderboards import leader_sentence, leaderboard_table

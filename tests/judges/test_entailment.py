@@ -15,7 +15,7 @@ from nuggetjudge.judges import EntailmentJudge, JudgeFile
 from nuggetjudge.judges.calls import calls, judge_items
 from nuggetjudge.judges.fitted.correction import Correction
 from nuggetjudge.judges.lexical.entailment import stated
-from nuggetjudge.metrics.agreement.pairs import agreement
+from nuggetjudge.metrics.label_agreement import agreement
 
 RESPONSE = "Bees make honey.\n\nThey hum  while they fly, and few sting. Wasps do."
 POINTS = ["Bees produce honey.", "All bees sting.", "Bees see red."]

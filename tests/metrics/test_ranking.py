@@ -1,10 +1,16 @@
 import math
 
+import ir_measures
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from incomplete_ratings import completions, holds, pools_and_contexts
 
-from nuggetjudge.metrics import ranking_scores
+from nuggetjudge.metrics import Value, ranking_scores
+from nuggetjudge.metrics.coverage import answerable, required_subset
+from nuggetjudge.metrics.ranking import MOST, alpha_ndcg
+from nuggetjudge.metrics.value import UNDEFINED
 
 QRELS = {"t1": {"p1": 2, "p2": 1, "p3": 0}, "t2": {"p4": 1}}
 passages = st.lists(st.sampled_from(["p1", "p2", "p3", "x", "y", "z"]), unique=True)
@@ -78,3 +84,222 @@ def test_a_passage_ranked_twice_is_named():
 def test_empty_qrels_are_refused(qrels):
     with pytest.raises(ValueError, match="judge no passage"):
         ranking_scores(qrels, {"t1": ["p1"]}, ["AP"])
+
+
+NAN = float("nan")
+A = B = [5, 0, 0]  # of the documents a and b for one subtopic, c and d for one each
+C, D = [0, 5, 0], [0, 0, 5]
+X = Y = [0, 0, 0]
+POOL = [A, B, C, D]
+
+depths = st.integers(1, 6)
+alphas = st.sampled_from([0.0, 0.25, 0.5, 1.0])  # powers that are exact, so that ties are ties
+
+
+# By ndeval. A tool that loses the order of the ranking gives 0.6951 for the second one.
+def test_the_order_of_the_ranking_is_what_is_scored():
+    assert alpha_ndcg([A, C, D, B], POOL, k=10).value == pytest.approx(1.0)
+    assert alpha_ndcg([X, Y, A, C], POOL, k=10).value == pytest.approx(0.3967, abs=5e-5)
+
+
+def by_hand(*gains):
+    return sum(gain / math.log2(1 + rank) for rank, gain in enumerate(gains, start=1))
+
+
+def test_alpha_is_what_a_repeated_answer_loses():
+    for alpha in (0.0, 0.2, 0.5, 1.0):
+        value = alpha_ndcg([A, B, C], POOL, k=3, alpha=alpha).value
+        assert value == pytest.approx(by_hand(1, 1 - alpha, 1) / by_hand(1, 1, 1))
+
+
+def test_what_stands_below_the_cutoff_does_not_count():
+    assert alpha_ndcg([X, A, C, D], POOL, k=2) == alpha_ndcg([X, A], POOL, k=2)
+    assert alpha_ndcg([X, A], POOL, k=2).value == pytest.approx(by_hand(0, 1) / by_hand(1, 1))
+
+
+# The cut-off of ndeval ends at 20.
+def test_the_cutoff_has_no_limit():
+    pool = np.eye(30) * 5
+    assert alpha_ndcg(pool, pool, k=30).value == pytest.approx(1.0)
+    assert alpha_ndcg(pool[:25], pool, k=30).value == pytest.approx(
+        by_hand(*[1] * 25) / by_hand(*[1] * 30)
+    )
+
+
+# ir_measures hands its diversity measures to ndeval. Its ideal takes the last name of equals, so
+# the pool is named backwards here.
+@given(pools_and_contexts(most_texts=8, missing=False), depths, alphas)
+def test_values_equal_those_of_ir_measures(case, k, alpha):
+    ratings, pool, context = case
+    context = [i for i in context if i in pool]
+    value = alpha_ndcg(ratings[context], ratings[pool], k=k, alpha=alpha).value
+    name = {i: f"p{99 - i}" for i in pool}
+    qrels = [
+        ir_measures.Qrel("t", name[i], int(ratings[i, j] >= 3), str(j))
+        for i in pool
+        for j in range(ratings.shape[1])
+    ]
+    if value is None or not context:
+        assert value == (0.0 if answerable(ratings[pool]).any() else None)
+        return
+    run = [ir_measures.ScoredDoc("t", name[i], -rank) for rank, i in enumerate(context)]
+    measure = ir_measures.alpha_nDCG(alpha=alpha) @ k
+    assert value == pytest.approx(ir_measures.calc_aggregate([measure], qrels, run)[measure])
+
+
+# Z* needs three passages, so its ideal stops at rank 3, and a fourth passage adds to what it has.
+def test_a_context_can_gain_more_than_the_ideal_of_the_required_passages():
+    required = np.array(POOL)[required_subset(POOL, range(4))]
+    ideal = by_hand(1, 1, 1)
+    assert alpha_ndcg([A, C, D], required, k=4).value == pytest.approx(1.0)
+    above_one = alpha_ndcg([A, C, D, B], required, k=4)
+    assert above_one.value == pytest.approx((ideal + 0.5 / math.log2(5)) / ideal)
+    assert above_one.low == above_one.value == above_one.high > 1
+
+
+def test_a_passage_outside_the_pool_counts_in_the_context_and_not_in_the_ideal():
+    outside = [5, 5, 5]
+    assert alpha_ndcg([outside], POOL, k=1).value == pytest.approx(3.0)
+    assert alpha_ndcg([outside], [*POOL, outside], k=1).value == pytest.approx(1.0)
+
+
+# Of three passages with two answers each, greedy takes the first, which leaves the worse pair.
+def test_a_context_can_gain_more_than_a_greedy_ideal():
+    pool = np.array([[1, 0, 1, 0], [1, 1, 0, 0], [0, 0, 1, 1]]) * 5
+    assert alpha_ndcg(pool[[1, 2]], pool, k=2).value == pytest.approx(
+        by_hand(2, 2) / by_hand(2, 1.5)
+    )
+    assert alpha_ndcg(pool[[1, 2]], pool[[1, 0, 2]], k=2).value == pytest.approx(1.0)
+
+
+def test_questions_that_no_passage_of_the_pool_answers_earn_nothing():
+    assert alpha_ndcg([[5, 5]], [[5, 0]], k=1) == Value(1.0, 1, 0, 1.0, 1.0)
+
+
+def test_an_empty_context_gains_nothing():
+    assert alpha_ndcg(np.empty((0, 3)), POOL, k=10) == Value(0.0, 0, 0, 0.0, 0.0)
+
+
+@pytest.mark.parametrize("pool", [np.empty((0, 3)), [X, Y]])
+def test_without_an_answerable_question_nothing_is_defined(pool):
+    assert alpha_ndcg([A, C], pool, k=10) == UNDEFINED
+
+
+def test_at_cutoff_zero_nothing_is_defined():
+    assert alpha_ndcg([A], POOL, k=0) == UNDEFINED
+
+
+def test_ratings_that_are_all_missing_have_no_value():
+    unknown = [[NAN, NAN]]
+    of_context = alpha_ndcg(unknown, [[5, 0], [0, 5]], k=1)
+    assert of_context == Value(None, 0, 2, 0.0, 2.0)
+    of_pool = alpha_ndcg([[5, 0]], unknown, k=1)
+    assert (of_pool.value, of_pool.n, of_pool.n_unjudged) == (None, 0, 2)
+    assert (of_pool.low, of_pool.high) == (0.0, 1.0)
+
+
+# For s1 the first passage is passed over, so a answers it at rank 1; for s2 and s3 nothing moves.
+def test_a_passage_is_passed_over_for_a_question_that_it_has_no_rating_on():
+    score = alpha_ndcg([[NAN, 0, 0], A, C], POOL, k=3)
+    assert score.value == pytest.approx((1 + 1 / math.log2(4)) / by_hand(1, 1, 1))
+    assert (score.n, score.n_unjudged) == (8, 1)
+    assert score.low == pytest.approx(by_hand(0, 1, 1) / by_hand(1, 1, 1))
+    assert score.high == pytest.approx(by_hand(1, 0.5, 1) / by_hand(1, 1, 1))
+
+
+# By hand. The ideal takes the first passage whatever is missing, which gains 3. Then a passage adds
+# 1 at least, the known best, and 1.5 at most; down to rank 3 they gather 1.25 to 2.
+def test_the_ideal_is_known_down_to_where_a_missing_rating_may_change_it():
+    pool = [[5, 5, 5, 0], [0, 0, 0, 5], [0, NAN, 0, 5]]
+    score = alpha_ndcg([pool[0]], pool, k=3)
+    assert score.value == pytest.approx(3 / by_hand(3, 1, 0.5))
+    assert score.low == pytest.approx(3 / by_hand(3, 1.5, 0.5))
+    assert score.high == pytest.approx(3 / by_hand(3, 1, 0.25))
+
+
+@given(pools_and_contexts(missing=False), depths, alphas)
+def test_complete_ratings_leave_no_width(case, k, alpha):
+    ratings, pool, context = case
+    score = alpha_ndcg(ratings[context], ratings[pool], k=k, alpha=alpha)
+    assert score.is_complete
+    assert score.low == score.value == score.high
+    assert (score.value is None) == (not answerable(ratings[pool]).any())
+
+
+@given(pools_and_contexts(), depths, alphas)
+def test_bounds_hold_whatever_the_missing_ratings_say(case, k, alpha):
+    ratings, pool, context = case
+    bounds = alpha_ndcg(ratings[context], ratings[pool], k=k, alpha=alpha)
+    for full in completions(ratings):
+        value = alpha_ndcg(full[context], full[pool], k=k, alpha=alpha).value
+        assert value is None or holds(bounds, value)
+
+
+# One missing rating turns the greedy choice towards the worse pair, and the ideal falls.
+def test_where_nothing_answers_though_all_questions_count_nothing_is_defined():
+    for pool in ([[0, 0]], np.empty((0, 2))):
+        assert alpha_ndcg([[5, 0]], pool, [1, 1], k=2) == Value(None, 2, 0, None, None)
+    open_one = alpha_ndcg([[5, 0]], [[0, NAN]], [1, 1], k=2)
+    assert (open_one.value, open_one.n_unjudged) == (None, 1)
+
+
+@given(pools_and_contexts(missing=False), depths, alphas)
+def test_a_context_of_the_pool_gains_no_more_than_a_greedy_ideal_can_miss(case, k, alpha):
+    ratings, _, context = case
+    value = alpha_ndcg(ratings[context], ratings, k=k, alpha=alpha).value
+    assert value is None or value <= MOST
+
+
+@given(pools_and_contexts(), depths, alphas)
+def test_bounds_hold_whatever_part_of_the_pool_the_missing_ratings_make_the_ideal_of(
+    case, k, alpha
+):
+    ratings, pool, context = case
+    rows, order = ratings[pool], range(len(pool))
+    is_answerable = answerable(rows)
+    options = {"k": k, "alpha": alpha, "out_of": rows}
+    bounds = alpha_ndcg(
+        ratings[context], rows[required_subset(rows, order)], is_answerable, **options
+    )
+    for full in completions(ratings):
+        of_pool = full[pool]
+        required = of_pool[required_subset(of_pool, order)]
+        value = alpha_ndcg(full[context], required, answerable(of_pool), k=k, alpha=alpha).value
+        if value is not None:
+            assert holds(bounds, value)
+
+
+def test_bounds_hold_where_an_answer_more_makes_the_ideal_worse():
+    pool = np.array([[5, 0, NAN, 0], [5, 5, 0, 0], [0, 0, 5, 5]])
+    bounds = alpha_ndcg(pool[[1, 2]], pool, k=2)
+    values = [alpha_ndcg(full[[1, 2]], full, k=2).value for full in completions(pool)]
+    assert values == pytest.approx([1.0, by_hand(2, 2) / by_hand(2, 1.5)])
+    assert all(holds(bounds, value) for value in values)
+
+
+@given(pools_and_contexts(missing=False), depths, alphas, st.data())
+def test_an_answer_more_never_lowers_the_value(case, k, alpha, data):
+    ratings, pool, context = case
+    if not context:
+        return
+    before = ratings[context]
+    after = before.copy()
+    row, column = (data.draw(st.integers(0, size - 1)) for size in before.shape)
+    after[row, column] = 5
+    values = [alpha_ndcg(each, ratings[pool], k=k, alpha=alpha).value for each in (before, after)]
+    assert values == [None, None] or values[0] <= values[1] + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("context", "options", "message"),
+    [
+        ([A], {"k": -1}, "k is -1"),
+        ([A], {"k": 1, "alpha": 1.5}, "alpha is 1.5"),
+        ([A], {"k": 1, "eta": 6}, "eta is 6"),
+        ([[5, 0]], {"k": 1}, "2 questions of the context, 3 of the pool"),
+        ([[5, 0, 9]], {"k": 1}, r"ratings\[0, 2\] is 9.0"),
+    ],
+)
+def test_arguments_out_of_range_are_named(context, options, message):
+    with pytest.raises(ValueError, match=message):
+        alpha_ndcg(context, POOL, **options)

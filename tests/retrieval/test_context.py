@@ -1,6 +1,6 @@
 import pytest
 
-from nuggetjudge.metrics.tokens import token_counter
+from nuggetjudge.metrics.length import token_counter
 from nuggetjudge.retrieval.context import within_tokens
 from nuggetjudge.retrieval.scored import by_rank
 

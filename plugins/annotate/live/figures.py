@@ -8,8 +8,7 @@ from datetime import UTC, datetime
 from itertools import combinations
 from typing import Any
 
-from ....metrics.agreement.annotators import pairwise_kappa
-from ....metrics.agreement.intervals import pairwise_intervals
+from ....metrics.label_agreement import pairwise_intervals, pairwise_kappa
 from ....records.labels.cells import Cell
 from ..store.kinds import Kind
 from ..store.state import State

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ....metrics.ppi.sequence import Floats, Ints
+from ....metrics.confidence_sequence import Floats, Ints
 from ....programs.protocols.judged_files import are_ordered, judged_file
 from ....programs.protocols.judged_items import ALL, JudgedItems, Measure
 from ....programs.scoring.judged_items import read_items

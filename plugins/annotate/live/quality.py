@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from statistics import median
 from typing import Any
 
-from ....metrics.agreement.pairs import cohen_kappas
+from ....metrics.label_agreement import cohen_kappas
 from ....records.labels.cells import Cell
 from ..store.events import Label
 

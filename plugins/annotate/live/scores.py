@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....metrics.bootstrap import LEVEL, Interval
-from ....metrics.ppi.sequence import Floats, Order, confidence_sequence, predictions
+from ....metrics.confidence_sequence import Floats, Order, confidence_sequence, predictions
 from ....programs.protocols.judged_items import ALL, Measure
 from ....programs.scoring.corrected import later_citations
 from ....programs.scoring.corrected_measure import Correction

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ....metrics.means import mean_over_topics
-from ....metrics.value import Value
+from ....metrics.value import Value, mean_over_topics
 from ....programs.analysis.compare_runs import PRIMARY
 from ....programs.analysis.leaderboards import Group, find_group
 from ....programs.analysis.tables.leaderboards import group_phrase

@@ -8,8 +8,7 @@ from typing import Unpack
 
 import numpy as np
 
-from ....metrics.bootstrap import SIGNED, Draws, Interval, resampling
-from ....metrics.ratio import ratio
+from ....metrics.bootstrap import SIGNED, Draws, Interval, ratio, resampling
 
 
 @dataclass(frozen=True)

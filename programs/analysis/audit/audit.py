@@ -10,8 +10,8 @@ from typing import Any, Unpack
 
 from ....backends.presets import family
 from ....metrics import kendall_tau
-from ....metrics.agreement.pairs import cohen_kappas
 from ....metrics.bootstrap import Draws
+from ....metrics.label_agreement import cohen_kappas
 from ....records.labels.cells import LabelFile
 from ....records.labels.labels import read_labels
 from ....records.reading.problems import InputError, Problems

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....metrics.bias.clustered import Fit, least_squares, mean_by_topic
 from ....metrics.bootstrap import LEVEL
+from ....metrics.drift import Fit, least_squares, mean_by_topic
 from ....records.reading.problems import InputError, Problems
 from ...protocols.judged_files import are_ordered, judged_file, kind_of_folder
 from ...scoring.human_labels import human_labels

@@ -10,9 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....metrics.bias.clustered import mean_by_topic
-from ....metrics.bias.drift import HELD, MOVED, UNKNOWN, Anchors, Drift, Side, drift, status
 from ....metrics.bootstrap import LEVEL
+from ....metrics.drift import (
+    HELD,
+    MOVED,
+    UNKNOWN,
+    Anchors,
+    Drift,
+    Side,
+    drift,
+    mean_by_topic,
+    status,
+)
 from ....records.reading.problems import InputError, Problems
 from ...protocols.judged_files import are_ordered
 from ...protocols.judged_items import Measure

@@ -10,8 +10,8 @@ import numpy as np
 
 from ....judges import ItemJudge
 from ....judges.verdicts import Verdict
-from ....metrics.bias.clustered import least_squares, mean_by_topic
 from ....metrics.bootstrap import Interval
+from ....metrics.drift import least_squares, mean_by_topic
 from ....records.judgements import Unjudged
 from ....records.labels.items import ItemRow
 from .conditions import BASE, Condition

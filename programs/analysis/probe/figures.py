@@ -9,7 +9,7 @@ from typing import Any
 
 from ....judges import ItemJudge
 from ....judges.verdicts import Verdict
-from ....metrics.agreement.shift import label_shift
+from ....metrics.drift import label_shift
 from ....records.judgements import Unjudged
 from ....records.labels.items import ItemRow
 from ...engine.estimates import Estimate

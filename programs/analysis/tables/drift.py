@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ....metrics.bias.drift import HELD, MOVED, UNKNOWN
+from ....metrics.drift import HELD, MOVED, UNKNOWN
 from ....records.printed import cell
 from ....views.numbers import format_given
 from ....views.table import Column, Kind, Row, Style, Table, View

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from ....metrics.tokens import token_counter
+from ....metrics.length import token_counter
 from ....records.questions import answer_id, reference_id
 from ....records.reading.problems import InputError
 from ...config.sections import CoverageConfig

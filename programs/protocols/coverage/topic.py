@@ -10,17 +10,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....metrics.alpha_ndcg import alpha_ndcg
-from ....metrics.coverage import answerable, coverage, rank_steps, redundancy
-from ....metrics.density import density_value
-from ....metrics.required import (
+from ....metrics.coverage import (
     NO_ANSWER,
     REQUIRED,
     CertainPart,
+    answerable,
     certain_part,
+    coverage,
+    density_value,
     passage_grades,
+    rank_steps,
+    redundancy,
     required_subset,
 )
+from ....metrics.ranking import alpha_ndcg
 from ....metrics.value import Value
 from ....records.questions import NOT_JUDGED, UNPARSED, Ratings, is_own, passages_of
 from ....records.rows import QuestionSet

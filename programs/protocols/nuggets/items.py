@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from ....metrics.gains import NUGGET_GAINS, NUGGET_WEIGHTS
+from ....metrics.answer_scores import NUGGET_GAINS, NUGGET_WEIGHTS
 from ....metrics.instruments.narratives import NARRATIVE_GAINS, narrative_weights
 from ....records.nuggets import NUGGET_KIND, Assignment
 from ..judged_items import Collected, JudgedItems

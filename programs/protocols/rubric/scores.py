@@ -6,8 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....metrics.expected import SUFFIX
-from ....metrics.gains import expected_gain
+from ....metrics.answer_scores import SUFFIX, expected_gain
 from ....metrics.instruments.rubrics import (
     CRITERION_GAINS,
     CRITERION_GAINS_STRICT,

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from nuggetjudge.calibration.lists.report import list_figures
-from nuggetjudge.metrics.lists import list_scores
+from nuggetjudge.metrics.key_points import list_scores
 
 
 def scores(n_right, n_made, n_wanted):

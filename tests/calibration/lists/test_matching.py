@@ -12,7 +12,7 @@ from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.calibration.lists.examples import ListExample
 from nuggetjudge.calibration.lists.matching import Match, Matcher
 from nuggetjudge.judges import EntailmentJudge, NuggetAssigner, RelevanceJudge, SupportJudge
-from nuggetjudge.metrics.lists import list_scores
+from nuggetjudge.metrics.key_points import list_scores
 from nuggetjudge.records.nuggets import read_nugget_banks
 from nuggetjudge.records.reading.problems import InputError, Problems
 

@@ -16,7 +16,7 @@ from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.backends.errors import EndpointLost, JudgeError
 from nuggetjudge.calibration.prompts.optimisers import METHODS, OPTIONS, optimise
 from nuggetjudge.judges import NuggetAssigner, SupportJudge
-from nuggetjudge.metrics.agreement.pairs import agreement
+from nuggetjudge.metrics.label_agreement import agreement
 
 RULES = ("mipro", "simba", "gepa")  # methods that write instructions
 

@@ -1,4 +1,4 @@
-"""Intervals of random battles, for tests/metrics/ranges/test_range.py."""
+"""Intervals of random battles, for tests/metrics/test_ranges.py."""
 
 from nuggetjudge.metrics.bootstrap import SIGNED, UNBOUNDED
 from nuggetjudge.plugins.trec.arena.position import position_effect

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nuggetjudge.metrics.ppi.estimates import estimate
+from nuggetjudge.metrics.ppi import estimate
 from nuggetjudge.programs.protocols.judged_items import equal_items
 from nuggetjudge.programs.scoring.corrected_measure import Correction
 from nuggetjudge.programs.scoring.corrected_samples import labelled

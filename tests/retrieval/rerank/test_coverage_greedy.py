@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.metrics.required import required_subset
+from nuggetjudge.metrics.coverage import required_subset
 from nuggetjudge.retrieval.rerank.coverage_greedy import greedy_coverage
 from nuggetjudge.retrieval.scored import Scored, by_rank
 

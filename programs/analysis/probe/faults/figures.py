@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .....metrics.bootstrap import SIGNED, Interval, jackknife_interval, resampling
-from .....metrics.ratio import ratio
+from .....metrics.bootstrap import SIGNED, Interval, jackknife_interval, ratio, resampling
 from .cases import FAULTS, Form, Must
 from .forms import unplanted
 

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .....judges.verdicts import Verdict
-from .....metrics.agreement.shift import label_shift
 from .....metrics.bootstrap import SIGNED, resampling
+from .....metrics.drift import label_shift
 from .....records.labels.items import ItemRow
 from ..figures import unjudged_counts
 from ..items import topics_of

@@ -4,7 +4,7 @@ import csv
 
 import pytest
 
-from nuggetjudge.metrics.agreement.pairs import cohen_kappas
+from nuggetjudge.metrics.label_agreement import cohen_kappas
 from nuggetjudge.plugins.annotate.live.figures import figures
 from nuggetjudge.plugins.annotate.live.random_labels import random_labels
 from nuggetjudge.plugins.annotate.live.settings import LiveSettings

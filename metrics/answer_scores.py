@@ -1,0 +1,365 @@
+"""Scores of one answer from labels: nuggets (A, V, W), citation support, labels of any scale.
+
+Labels are hard, or a judge's probabilities of them: then an item earns what it earns on average.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Mapping, Sequence
+
+from .value import UNDEFINED, Value
+
+NUGGET_MEASURES = ("A", "A_strict", "V", "V_strict", "W", "W_strict")
+SUPPORT_MEASURES = (
+    "support_precision",
+    "support_recall",
+    "support_precision_all",
+    "support_recall_all",
+    "support_precision_hard",
+    "support_recall_hard",
+)
+SUFFIX = "_expected"
+SHARE = "share_"  # in front of a label: the measure of how many items have it
+
+Chances = Mapping[str, float]  # label -> probability; {"support": 1.0} for a label that is certain
+
+# arXiv:2411.09607: the six nugget scores; arXiv:2504.15205, section 3: the two support scores.
+NUGGET = {"not_support": 0.0, "partial_support": 0.5, "support": 1.0}
+NUGGET_STRICT = {"not_support": 0.0, "partial_support": 0.0, "support": 1.0}
+SUPPORT = {"none": 0.0, "partial": 0.5, "full": 1.0}
+SUPPORT_HARD = {"none": 0.0, "partial": 0.0, "full": 1.0}
+# arXiv:2410.23000: entailed, and nothing else.
+ENTAILMENT = {"no": 0.0, "neutral": 0.0, "yes": 1.0}
+CLAIM = {"no": 0.0, "yes": 1.0}
+
+NUGGET_WEIGHTS: dict[str, dict[str | None, float]] = {
+    "A": {"vital": 1.0, "okay": 1.0, None: 1.0},
+    "V": {"vital": 1.0, "okay": 0.0, None: 0.0},
+    "W": {"vital": 1.0, "okay": 0.5, None: 0.0},
+}
+NUGGET_GAINS: dict[str, dict[str, float]] = {
+    measure: gains
+    for family in NUGGET_WEIGHTS
+    for measure, gains in ((family, NUGGET), (f"{family}_strict", NUGGET_STRICT))
+}
+SUPPORT_GAINS: dict[str, dict[str, float]] = {
+    f"support_{share}{suffix}": gains
+    for suffix, gains in (("", SUPPORT), ("_all", SUPPORT), ("_hard", SUPPORT_HARD))
+    for share in ("precision", "recall")
+}
+
+
+def scale_gains(scale: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Measures of labels on any ordered scale, by name, each with what a label earns.
+
+    `mean_gain`: the place on the scale, 0 for the worst label and 1 for the best, in equal steps.
+    `at_least_LABEL`: 1 for that label and better ones; one for each label but the worst.
+
+    Raises: ValueError for a scale of fewer than 2 labels.
+
+    >>> scale_gains(["no", "neutral", "yes"])["mean_gain"]
+    {'no': 0.0, 'neutral': 0.5, 'yes': 1.0}
+    """
+    if len(scale) < 2:
+        raise ValueError(f"the scale {list(scale)} has no two labels")
+    top = len(scale) - 1
+    measures = {"mean_gain": {label: i / top for i, label in enumerate(scale)}}
+    for at, cut in enumerate(scale[1:], start=1):
+        measures[f"at_least_{cut}"] = {label: float(i >= at) for i, label in enumerate(scale)}
+    return measures
+
+
+def label_shares(labels: Sequence[str]) -> dict[str, dict[str, float]]:
+    """Measures of labels that need no order, by name: how large a share of the items has each.
+
+    >>> label_shares(["on_topic", "off_topic"])["share_on_topic"]
+    {'on_topic': 1.0, 'off_topic': 0.0}
+    """
+    return {f"{SHARE}{name}": {label: float(label == name) for label in labels} for name in labels}
+
+
+def expected_gain(probabilities: Mapping[str, float], gains: Mapping[str, float]) -> float | None:
+    """What an item earns on average under a judge's probabilities of its labels.
+
+    Args:
+        probabilities: label -> a value >= 0; they count as shares of their sum.
+        gains: label -> what it earns.
+
+    Returns: sum(p gain) / sum(p); None if the sum is 0 or a label with p > 0 has no gain.
+
+    >>> expected_gain({"full": 0.6, "partial": 0.4}, SUPPORT_GAINS["support_precision"])
+    0.8
+    """
+    possible = {label: p for label, p in probabilities.items() if p > 0}
+    if not possible or not possible.keys() <= gains.keys():
+        return None
+    return sum(p * gains[label] for label, p in possible.items()) / sum(possible.values())
+
+
+def weighted_recall(
+    gains: Sequence[float], weights: Sequence[float], *, undefined: float = math.nan
+) -> float:
+    """Share of the total weight that an answer earns: sum_i(w_i g_i) / sum_i(w_i).
+
+    Vital = 1, okay = 0.5: the TREC 2024 weighted score. Okay = 0, full support only: strict vital.
+
+    Args:
+        gains: n values in [0, 1]; what the answer earns for each unit.
+        weights: n finite values >= 0, same order; what each unit is worth.
+        undefined: result when the weights sum to 0. Pass 0.0 to match the reference tool.
+
+    Returns: a fraction in [0, 1], higher is better, or `undefined`.
+    Raises: ValueError if lengths differ or a value is out of range; it names the index.
+    Source: arXiv:2411.09607 (AutoNuggetizer), scores V strict, A and W.
+
+    >>> weighted_recall([1.0, 0.5, 0.0], [1.0, 1.0, 0.5])
+    0.6
+    """
+    _check_units(gains, weights)
+    total = math.fsum(weights)
+    return math.fsum(map(operator.mul, weights, gains)) / total if total else undefined
+
+
+def nugget_scores(
+    labels: Sequence[str | None], importances: Sequence[str | None]
+) -> dict[str, Value]:
+    """The six AutoNuggetizer scores of one answer on one topic, each in [0, 1], higher is better.
+
+    A counts every nugget as 1; V vital ones only; W vital as 1 and okay as 0.5. A stated nugget
+    earns 1 and a partly stated one 0.5, or 0 in the `_strict` scores. V_strict is the primary one.
+
+    Args:
+        labels: one per nugget: support, partial_support, not_support, or None = not judged.
+        importances: one per nugget, same order: vital, okay, or None = the source gave none; such
+            a nugget counts in A alone.
+
+    Returns: A, A_strict, V, V_strict, W, W_strict, in this order. `n` and `n_unjudged` count the
+        nuggets that weigh in that score. A nugget without a label is left out of the value; the
+        bounds take all of them as not_support and as support. 0/0, such as V of a topic without
+        vital nuggets or any score of a topic without nuggets, is None with no bounds.
+    Raises: ValueError if lengths differ or a label or importance is unknown; it names the index.
+    Source: arXiv:2411.09607.
+    Differs: the reference tool gives 0 for a topic without vital nuggets, which reads as an answer
+        that stated none of them. It also counts a label that it could not parse as not_support.
+
+    >>> scores = nugget_scores(["support", "partial_support", None], ["vital", "okay", "vital"])
+    >>> scores["A"]
+    Value(value=0.75, n=2, n_unjudged=1, low=0.5, high=0.8333333333333334)
+    >>> scores["V_strict"]
+    Value(value=1.0, n=1, n_unjudged=1, low=0.5, high=1.0)
+    """
+    _check_importances(labels, importances, "labels")
+    for i, label in enumerate(labels):
+        if label is not None and label not in NUGGET:
+            wanted = f"one of {list(NUGGET)} or None"
+            raise ValueError(f"labels[{i}] is {label!r}, wanted {wanted}")
+    return {
+        measure: _weighted(
+            [None if label is None else gains[label] for label in labels], measure, importances
+        )
+        for measure, gains in NUGGET_GAINS.items()
+    }
+
+
+def _check_units(gains: Sequence[float], weights: Sequence[float]) -> None:
+    if len(gains) != len(weights):
+        raise ValueError(f"{len(gains)} gains for {len(weights)} weights")
+    for i, (gain, weight) in enumerate(zip(gains, weights, strict=True)):
+        if not 0 <= gain <= 1:
+            raise ValueError(f"gains[{i}] is {gain!r}, wanted a value in [0, 1]")
+        if not 0 <= weight < math.inf:
+            raise ValueError(f"weights[{i}] is {weight!r}, wanted a finite value >= 0")
+
+
+def _check_importances(
+    items: Sequence[object], importances: Sequence[str | None], name: str
+) -> None:
+    if len(items) != len(importances):
+        raise ValueError(f"{len(items)} {name} for {len(importances)} importances")
+    for i, importance in enumerate(importances):
+        if importance not in NUGGET_WEIGHTS["A"]:
+            raise ValueError(f"importances[{i}] is {importance!r}, wanted vital, okay or None")
+
+
+def expected_nugget_scores(
+    chances: Sequence[Chances | None], importances: Sequence[str | None]
+) -> dict[str, Value]:
+    """The six nugget scores of one answer by the probabilities of each nugget's labels.
+
+    Where a judge is 60% sure of support and 40% of partial_support, the nugget earns 0.8 in V.
+    Ties and near misses keep their part of the score, which orders systems better.
+
+    Args:
+        chances: one per nugget: label -> probability, counted as shares of their sum, or None =
+            not judged.
+        importances: one per nugget, same order: vital, okay, or None.
+
+    Returns: by name with `_expected` at its end, as `nugget_scores`; `n`, `n_unjudged` and bounds
+        have the same sense.
+    Raises: ValueError if lengths differ or a label or importance is unknown; it names the index.
+
+    >>> even = {"support": 0.5, "not_support": 0.5}
+    >>> expected_nugget_scores([even, {"support": 1.0}], ["vital", "vital"])["V_strict_expected"]
+    Value(value=0.75, n=2, n_unjudged=0, low=0.75, high=0.75)
+    """
+    _check_importances(chances, importances, "chances")
+    return {
+        measure + SUFFIX: _weighted(
+            [_gain(by_label, gains, f"chances[{i}]") for i, by_label in enumerate(chances)],
+            measure,
+            importances,
+        )
+        for measure, gains in NUGGET_GAINS.items()
+    }
+
+
+def _weighted(
+    gains: Sequence[float | None], measure: str, importances: Sequence[str | None]
+) -> Value:
+    weight = NUGGET_WEIGHTS[measure.removesuffix("_strict")]
+    units = [
+        (gain, weight[importance])
+        for gain, importance in zip(gains, importances, strict=True)
+        if weight[importance] > 0
+    ]
+    if not units:
+        return UNDEFINED
+    judged = [(gain, weight) for gain, weight in units if gain is not None]
+    weights = [weight for _, weight in units]
+    return Value(
+        value=weighted_recall(*zip(*judged, strict=True)) if judged else None,
+        n=len(judged),
+        n_unjudged=len(units) - len(judged),
+        low=weighted_recall([gain or 0.0 for gain, _ in units], weights),
+        high=weighted_recall([1.0 if gain is None else gain for gain, _ in units], weights),
+    )
+
+
+def support_scores(sentences: Sequence[Sequence[str | None]]) -> dict[str, Value]:
+    """Citation support of one answer, six measures in [0, 1], higher is better.
+
+    Precision averages over the sentences that cite something, so it falls with bad citations;
+    recall averages over all sentences, so it falls with missing ones too. Where every sentence
+    cites, the two are equal.
+
+    Args:
+        sentences: for each sentence the labels of its citations, strongest or first cited first:
+            full, partial, none, or None = not judged. An empty list = no citation = no support,
+            by rule and without a judgement. Leave out citations that nobody meant to judge.
+
+    Returns: by name, in the order of `SUPPORT_MEASURES`:
+        support_precision, support_recall: by the first citation of each sentence; full 1,
+            partial 0.5, none 0. A sentence whose first citation is not judged leaves both.
+        support_precision_all, support_recall_all: a sentence earns the mean over its judged
+            citations; a sentence with none judged leaves both.
+        support_precision_hard, support_recall_hard: by the first citation, full support alone.
+        `n` counts judged citations, and for recall the sentences without a citation as well (the
+        rule judges them); `n_unjudged` counts citations without a label. The bounds take those as
+        none and as full. An answer that cites nothing has precision 0 with n = 0, and an empty
+        answer scores 0 on all six with n = 0: there the system earned nothing. With citations of
+        which none is judged, the value is None and the bounds are 0 and 1.
+    Raises: ValueError for an unknown label; it names the sentence and the citation.
+    Source: arXiv:2504.15205 (first citation); RAGDoll, the TREC RAG 2026 toolkit, columns
+        weighted_*_first_citation, weighted_*_all_judged_citations and hard_*.
+    Differs: where no citation is judged RAGDoll gives 0.0, as if the system had earned it.
+
+    >>> scores = support_scores([["partial"], ["full", "none"], []])
+    >>> scores["support_precision"].value, scores["support_recall"].value
+    (0.75, 0.5)
+    >>> scores["support_precision_all"].value, scores["support_precision_hard"].value
+    (0.5, 0.5)
+    """
+    _check_sentences(sentences)
+    first = [labels[:1] for labels in sentences]
+    by_first = _precision_and_recall(first, SUPPORT)
+    hard = _precision_and_recall(first, SUPPORT_HARD)
+    has_more = any(len(labels) > 1 for labels in sentences)
+    by_all = _precision_and_recall(sentences, SUPPORT) if has_more else by_first
+    return dict(zip(SUPPORT_MEASURES, (*by_first, *by_all, *hard), strict=True))
+
+
+def expected_support_scores(sentences: Sequence[Sequence[Chances | None]]) -> dict[str, Value]:
+    """The six support scores of one answer by the probabilities of each citation's labels.
+
+    Args:
+        sentences: for each sentence its citations, first cited first: label -> probability, or
+            None = not judged. An empty list: a sentence without a citation earns 0 by rule.
+
+    Returns: by name with `_expected` at its end, as `support_scores`.
+    Raises: ValueError for an unknown label; it names the sentence and the citation.
+
+    >>> scores = expected_support_scores([[{"full": 0.5, "none": 0.5}], []])
+    >>> scores["support_precision_expected"].value, scores["support_recall_expected"].value
+    (0.5, 0.25)
+    """
+    scores = {}
+    for measure, gains in SUPPORT_GAINS.items():
+        used = sentences if "_all" in measure else [citations[:1] for citations in sentences]
+        earned = [
+            [_gain(by_label, gains, f"sentences[{i}][{j}]") for j, by_label in enumerate(citations)]
+            for i, citations in enumerate(used)
+        ]
+        if "precision" in measure:
+            earned = [citations for citations in earned if citations]
+        scores[measure + SUFFIX] = _mean_over_sentences(earned)
+    return scores
+
+
+def _precision_and_recall(
+    sentences: Sequence[Sequence[str | None]], gain: Mapping[str, float]
+) -> tuple[Value, Value]:
+    earned = [[None if label is None else gain[label] for label in labels] for labels in sentences]
+    recall = _mean_over_sentences(earned)
+    if all(earned):  # every sentence cites
+        return recall, recall
+    return _mean_over_sentences([gains for gains in earned if gains]), recall
+
+
+def _mean_over_sentences(sentences: Sequence[Sequence[float | None]]) -> Value:
+    if not sentences:
+        return Value(value=0.0, n=0, n_unjudged=0, low=0.0, high=0.0)
+    judged = [[gain for gain in gains if gain is not None] for gains in sentences]
+    sizes = [len(gains) for gains in sentences]
+    n_judged = sum(map(len, judged))
+    n, n_unjudged = n_judged + sizes.count(0), sum(sizes) - n_judged
+    if not n_unjudged:  # the rule of large runs, and the bounds are the value
+        value = _mean([_mean(gains) for gains in judged])
+        return Value(value, n, 0, value, value)
+    values, lows, highs = [], [], []
+    for gains, size in zip(judged, sizes, strict=True):
+        missing = size - len(gains)
+        if gains or not size:
+            values.append(_mean(gains))
+        lows.append(_mean(gains + [0.0] * missing))
+        highs.append(_mean(gains + [1.0] * missing))
+    low, high = _mean(lows), _mean(highs)
+    if not values:
+        return Value(None, n, n_unjudged, low, high)
+    value = _mean(values)
+    # In exact arithmetic low <= value <= high; the last bit of a division may say otherwise.
+    return Value(value, n, n_unjudged, min(low, value), max(high, value))
+
+
+def _mean(numbers: Sequence[float]) -> float:
+    return math.fsum(numbers) / len(numbers) if numbers else 0.0
+
+
+def _check_sentences(sentences: Sequence[Sequence[str | None]]) -> None:
+    for i, labels in enumerate(sentences):
+        if isinstance(labels, str):
+            raise ValueError(f"sentences[{i}] is the string {labels!r}, wanted a list of labels")
+        for j, label in enumerate(labels):
+            if label is not None and label not in SUPPORT:
+                wanted = f"one of {list(SUPPORT)} or None"
+                raise ValueError(f"sentences[{i}][{j}] is {label!r}, wanted {wanted}")
+
+
+def _gain(chances: Chances | None, gains: Mapping[str, float], where: str) -> float | None:
+    if chances is None:
+        return None
+    gain = expected_gain(chances, gains)
+    if gain is None:
+        raise ValueError(f"{where} is {dict(chances)!r}, wanted labels of {list(gains)}")
+    return min(gain, 1.0)  # a sum of shares may be above 1 in its last bit

@@ -1,0 +1,344 @@
+"""How far labels agree: between two judges or many annotators, with topic-bootstrap intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from .bootstrap import (
+    BEYOND_CHANCE,
+    LEVEL,
+    RESAMPLES,
+    SHARE,
+    Array,
+    Interval,
+    Resampling,
+    resampling,
+    values_of,
+)
+from .label_coefficients import (
+    commonest_number,
+    confusion,
+    confusion_of,
+    label_counts,
+    n_pair_codes,
+    of_items,
+    of_pairs,
+    of_several_pairs,
+    pair_codes,
+    sums_of_items,
+)
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """Agreement of n pairs of labels; None where a figure is undefined (0/0), never nan.
+
+    Attributes:
+        n: number of pairs, >= 0.
+        scale: the k labels, from one end of the scale to the other.
+        truth_counts, judged_counts: label -> how often it occurs on either side.
+        confusion: (k, k) counts; rows truth, columns judged, both in the order of `scale`.
+        accuracy: share of equal pairs, in [0, 1].
+        cohen_kappa: unweighted, linear, quadratic -> kappa in [-1, 1]; the weights are distances
+            between positions on `scale`, so only `unweighted` suits labels without an order.
+            Undefined without pairs, or when both sides are one and the same label throughout.
+        macro_f1: mean F1 over the labels that occur on either side, in [0, 1].
+        precision: label -> share right of those judged so; undefined if never judged so.
+        recall: label -> share of those truly so that were judged so; undefined if never true.
+        f1: label -> harmonic mean of both; undefined if the label is on neither side.
+        one_vs_rest: label -> unweighted kappa of that label against all others.
+        alpha, fleiss_kappa, randolph_kappa, ac1: of the two sides as two annotators, who have no
+            marginals of their own; see `Reliability`.
+    """
+
+    n: int
+    scale: tuple[str, ...]
+    truth_counts: dict[str, int]
+    judged_counts: dict[str, int]
+    confusion: tuple[tuple[int, ...], ...]
+    accuracy: float | None
+    cohen_kappa: dict[str, float | None]
+    macro_f1: float | None
+    precision: dict[str, float | None]
+    recall: dict[str, float | None]
+    f1: dict[str, float | None]
+    one_vs_rest: dict[str, float | None]
+    alpha: dict[str, float | None]
+    fleiss_kappa: float | None
+    randolph_kappa: float | None
+    ac1: float | None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same fields, ready for JSON: lists for tuples."""
+        plain = {field.name: getattr(self, field.name) for field in fields(self)}
+        return plain | {"scale": list(self.scale), "confusion": [list(r) for r in self.confusion]}
+
+
+def agreement(truth: Sequence[str], judged: Sequence[str], scale: Sequence[str]) -> Agreement:
+    """Compare a judge's labels with the true ones, pair by pair.
+
+    Args:
+        truth: n labels, such as a human's.
+        judged: n labels of the same items, in the same order. Leave out items that either side
+            did not judge, and say how many.
+        scale: the k >= 2 labels that may occur, in order where they have one, e.g. none, partial,
+            full. A label that does not occur keeps its place, and so its distance in the weighted
+            kappas.
+
+    Raises: ValueError if the lengths differ, the scale repeats a label or has fewer than 2, or a
+        label is not on it; it names the index.
+    Source: Cohen, "A coefficient of agreement for nominal scales" (1960); "Weighted kappa" (1968).
+        The last four as in `reliability`.
+
+    >>> result = agreement(["yes", "yes", "no", "no"], ["yes", "no", "no", "no"], ["no", "yes"])
+    >>> result.confusion, result.accuracy, result.cohen_kappa["unweighted"]
+    (((2, 0), (1, 1)), 0.75, 0.5)
+    >>> result.recall, agreement(["no"], ["no"], ["no", "yes"]).recall
+    ({'no': 1.0, 'yes': 0.5}, {'no': 1.0, 'yes': None})
+    """
+    counts = confusion_of(truth, judged, scale, may_miss=False)
+    of_truth, of_judged = (counts.sum(axis).astype(int).tolist() for axis in (1, 0))
+    return Agreement(
+        n=len(truth),
+        scale=tuple(scale),
+        truth_counts=dict(zip(scale, of_truth, strict=True)),
+        judged_counts=dict(zip(scale, of_judged, strict=True)),
+        confusion=tuple(map(tuple, counts.astype(int).tolist())),
+        **values_of(of_pairs(counts, scale)),
+    )
+
+
+def cohen_kappas(
+    one: Sequence[str | None], other: Sequence[str | None], scale: Sequence[str]
+) -> dict[str, float | None]:
+    """Cohen's kappa of the items that both labelled: unweighted, linear, quadratic.
+
+    >>> one, other = ["yes", "yes", "no", "no", None], ["yes", "no", "no", "no", "no"]
+    >>> cohen_kappas(one, other, ["no", "yes"])
+    {'unweighted': 0.5, 'linear': 0.5, 'quadratic': 0.5}
+    """
+    return values_of(of_several_pairs([confusion_of(one, other, scale)])[0])
+
+
+Ratings = Sequence[Sequence[str | None]]  # (n_annotators, n_items); None: not labelled
+
+
+@dataclass(frozen=True)
+class Reliability:
+    """Agreement among annotators; None where a figure is undefined (0/0), never nan.
+
+    Attributes:
+        n_annotators, n_items, n_labels: who labelled what; items without any label not counted.
+        n_pairable: items with 2 or more labels, which `observed`, `alpha` and `ac1` rest on
+            (chance in `ac1` also on the items with one).
+        n_evenly: items with exactly `labels_each` labels, the commonest number of 2 or more (the
+            larger of two as common). Fleiss' and Randolph's kappa want the same number
+            everywhere, if not from the same people: they rest on these items alone.
+        observed: mean over items of the share of its pairs of labels that are equal, in [0, 1].
+        alpha: Krippendorff's, nominal, ordinal and interval (positions on the scale as values),
+            <= 1; missing labels allowed. Undefined if all labels are the same.
+        fleiss_kappa: <= 1; undefined if all labels are the same.
+        randolph_kappa, ac1: <= 1; free of the paradox that a rare label lowers kappa. Chance
+            depends on the number of labels on the scale, used or not.
+        pairwise_kappa: mean of Cohen's kappa over the pairs of annotators, weighted by the items
+            that both labelled.
+    """
+
+    n_annotators: int
+    n_items: int
+    n_labels: int
+    n_pairable: int
+    n_evenly: int
+    labels_each: int
+    observed: float | None
+    alpha: dict[str, float | None]
+    fleiss_kappa: float | None
+    randolph_kappa: float | None
+    ac1: float | None
+    pairwise_kappa: PairwiseKappa
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same fields, ready for JSON."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class PairwiseKappa:
+    """Mean of Cohen's kappa over pairs: unweighted, linear, quadratic; each in [-1, 1] or None.
+
+    Each pair counts by the items that both labelled.
+
+    `n_pairs` pairs have items in common and a kappa; `n_undefined` have none, for they have no
+    item in common or one and the same label throughout.
+    """
+
+    unweighted: float | None
+    linear: float | None
+    quadratic: float | None
+    n_pairs: int
+    n_undefined: int
+
+
+def reliability(ratings: Ratings, scale: Sequence[str]) -> Reliability:
+    """Measure the agreement among annotators of the same items.
+
+    Args:
+        ratings: (n_annotators, n_items) labels, None where an annotator did not label an item.
+        scale: the k >= 2 labels that may occur, in order where they have one.
+
+    Raises: ValueError if annotators have different numbers of items, the scale repeats a label
+        or has fewer than 2, or a label is not on it; it names the index.
+    Source: see coefficients.py; mean pairwise kappa: Light (1971).
+
+    >>> figures = reliability([["yes", "no", "no"], ["yes", "no", "yes"]], ["no", "yes"])
+    >>> round(figures.fleiss_kappa, 4), round(figures.ac1, 4), figures.n_pairable
+    (0.3333, 0.3333, 3)
+    """
+    counts = label_counts(ratings, scale)
+    each = counts.sum(axis=1)
+    labels_each = commonest_number(each)
+    whole = sums_of_items(counts).drawn(np.ones(1, np.int64))
+    return Reliability(
+        n_annotators=len(ratings),
+        n_items=int((each > 0).sum()),
+        n_labels=int(each.sum()),
+        n_pairable=int((each >= 2).sum()),
+        n_evenly=int((each == labels_each).sum()) if labels_each else 0,
+        labels_each=labels_each,
+        **values_of(of_items(whole)),
+        pairwise_kappa=pairwise_kappa(list(combinations(ratings, 2)), scale),
+    )
+
+
+def pairwise_kappa(
+    pairs: Sequence[tuple[Sequence[str | None], Sequence[str | None]]], scale: Sequence[str]
+) -> PairwiseKappa:
+    """Mean of Cohen's kappa over pairs of annotators, or of a judge with each annotator.
+
+    Args:
+        pairs: two label lists of the same items, None where one of them has no label. A pair
+            counts by the items that have both.
+
+    >>> judge, people = ["a", "b", "b"], [["a", "b", "a"], ["a", None, "b"]]  # kappa .4 and 1
+    >>> round(pairwise_kappa([(judge, one) for one in people], ["a", "b"]).unweighted, 3)
+    0.64
+    """
+    means, n_defined = of_several_pairs(confusion_of(*pair, scale) for pair in pairs)
+    n_pairs = int(n_defined)
+    return PairwiseKappa(**values_of(means), n_pairs=n_pairs, n_undefined=len(pairs) - n_pairs)
+
+
+_SHARES = ("accuracy", "macro_f1", "precision", "recall", "f1", "observed")  # others: beyond chance
+
+Intervals = dict[str, Any]  # figure -> Interval, or name -> Interval where the figure is a dict
+
+
+def agreement_intervals(
+    figures: Agreement,
+    truth: Sequence[str],
+    judged: Sequence[str],
+    topics: Sequence[str] | None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> Intervals:
+    """Intervals of the figures of `agreement(truth, judged, scale)`.
+
+    Args:
+        figures: its result.
+        topics: the topic of each pair; None: not known, no interval has bounds.
+
+    Returns: accuracy, macro_f1, cohen_kappa (by weights), precision, recall, f1 and one_vs_rest (by
+        label), alpha (by level), fleiss_kappa, randolph_kappa, ac1.
+
+    >>> from nuggetjudge.metrics import agreement
+    >>> truth, judged = ["yes", "no"] * 20, ["yes", "no", "yes", "yes"] * 10
+    >>> topics = [f"t{i // 4}" for i in range(40)]
+    >>> figures = agreement(truth, judged, ["no", "yes"])
+    >>> agreement_intervals(figures, truth, judged, topics)["accuracy"]
+    Interval(value=0.75, low=0.75, high=0.75, n_topics=10, level=0.95)
+    """
+    sample = resampling(topics, resamples=resamples, seed=seed, level=level)
+    drawn = of_pairs(_confusions(truth, judged, figures.scale, sample), figures.scale)
+    return _intervals(figures, drawn, sample)
+
+
+def reliability_intervals(
+    figures: Reliability,
+    ratings: Ratings,
+    scale: Sequence[str],
+    topics: Sequence[str] | None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> Intervals:
+    """Intervals of `reliability(ratings, scale)`: observed, alpha, fleiss_kappa, randolph_kappa,
+    ac1 and pairwise_kappa (by weights). Arguments as in `agreement_intervals`.
+    """
+    sample = resampling(topics, resamples=resamples, seed=seed, level=level)
+    counts = label_counts(ratings, scale)
+    used = counts if sample.n_topics else counts[:0]
+    sums = sums_of_items(used, sample.topic_of, sample.draws.shape[1])
+    pairs = list(combinations(ratings, 2))
+    return {
+        **_intervals(figures, of_items(sums.drawn(sample.draws)), sample),
+        "pairwise_kappa": _pairwise(figures.pairwise_kappa, pairs, scale, sample),
+    }
+
+
+def pairwise_intervals(
+    kappas: PairwiseKappa,
+    pairs: Sequence[tuple[Sequence[str | None], Sequence[str | None]]],
+    scale: Sequence[str],
+    topics: Sequence[str] | None,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = 0,
+    level: float = LEVEL,
+) -> dict[str, Interval]:
+    """Intervals of `pairwise_kappa(pairs, scale)`, by weights; in a sample the mean is over the
+    pairs that have a kappa there. Arguments as in `agreement_intervals`.
+    """
+    sample = resampling(topics, resamples=resamples, seed=seed, level=level)
+    return _pairwise(kappas, pairs, scale, sample)
+
+
+def _pairwise(
+    kappas: PairwiseKappa,
+    pairs: Sequence[tuple[Sequence[str | None], Sequence[str | None]]],
+    scale: Sequence[str],
+    sample: Resampling,
+) -> dict[str, Interval]:
+    drawn, _ = of_several_pairs(_confusions(*pair, scale, sample) for pair in pairs)
+    return _intervals(kappas, drawn, sample)
+
+
+def _confusions(
+    one: Sequence[str | None],
+    other: Sequence[str | None],
+    scale: Sequence[str],
+    sample: Resampling,
+) -> Array:
+    """(resamples, k, k) counts of the pairs that have both labels."""
+    codes = pair_codes(one, other, scale)
+    used = codes if sample.n_topics else codes[:0]
+    return confusion(sample.counts(used, n_pair_codes(len(scale))), len(scale))
+
+
+def _intervals(figures: object, drawn: Mapping[str, Any], sample: Resampling) -> Intervals:
+    """The interval of each drawn figure around the value that `figures` has of that name."""
+    values = figures if isinstance(figures, Mapping) else vars(figures)
+
+    def of(value: Any, figure: Any, name: str) -> Any:
+        if isinstance(figure, Mapping):
+            return {label: of(value[label], each, name) for label, each in figure.items()}
+        return sample.interval(value, figure, SHARE if name in _SHARES else BEYOND_CHANCE)
+
+    return {name: of(values[name], figure, name) for name, figure in drawn.items()}
