@@ -9,7 +9,7 @@ from typing import Any
 from ..programs.config.sections import Config
 from ..programs.engine.folders.replacing import check_replaced
 from ..programs.engine.manifest import config_of
-from ..programs.engine.panel import SPARED, check_judges, check_models, check_prices
+from ..programs.engine.panel import check_judges, check_models, check_prices, spared_by
 from ..programs.engine.results import ALWAYS, MANIFEST, check_free
 from ..programs.protocols.table import chosen, program_files
 from .run import config_from
@@ -51,4 +51,4 @@ def _check_judges(config: Config) -> None:
     judges = [name for each in chosen(config.program) for name in each.judges_of(config)]
     check_prices(config, judges)
     check_judges(config, judges)
-    check_models(config, [name for name in judges if name not in SPARED])
+    check_models(config, [name for name in judges if not spared_by(name)])

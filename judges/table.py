@@ -25,6 +25,11 @@ class Kind(NamedTuple):
         says_why: can be asked for evidence and reasons.
         has_example: shows a worked example of its own, which a config can turn off.
         variants: other homes, by what settings choose them (`JudgeConfig.variant`).
+        settings: fields of its section of a config that few judges have, such as titles.
+        options: what its class is made with, by option: the setting that has it, as SECTION.FIELD,
+            or FIELD of its own section.
+        in_identity: options that make up its identity besides prompts, window and limit.
+        spared_by: names of `data:` that may leave it nothing to do.
     """
 
     home: str
@@ -34,6 +39,10 @@ class Kind(NamedTuple):
     says_why: bool = False
     has_example: bool = False
     variants: Mapping[str, str] = {}
+    settings: tuple[str, ...] = ()
+    options: Mapping[str, str] = {}
+    in_identity: tuple[str, ...] = ()
+    spared_by: tuple[str, ...] = ()
 
     @property
     def can_be_fitted(self) -> bool:
@@ -46,7 +55,7 @@ class Kind(NamedTuple):
         return getattr(importlib.import_module(module), name)
 
 
-def _ours(home: str, variants: Mapping[str, str] | None = None, **what: bool) -> Kind:
+def _ours(home: str, variants: Mapping[str, str] | None = None, **what: Any) -> Kind:
     says_why = what.pop("says_why", what.get("labels_items", False))
     others = {name: f"{__package__}.{other}" for name, other in (variants or {}).items()}
     return Kind(f"{__package__}.{home}", says_why=says_why, variants=others, **what)
@@ -54,10 +63,26 @@ def _ours(home: str, variants: Mapping[str, str] | None = None, **what: bool) ->
 
 BUILT_IN = {
     "nuggetizer": _ours(
-        "makers.nuggetizer:Nuggetizer", is_windowed=True, makes_lists=True, has_example=True
+        "makers.nuggetizer:Nuggetizer",
+        is_windowed=True,
+        makes_lists=True,
+        has_example=True,
+        options={"limit": "nuggets.most"},
+        spared_by=("nuggets",),
     ),
-    "assigner": _ours("assigner:NuggetAssigner", is_windowed=True, labels_items=True),
-    "support": _ours("support:SupportJudge", labels_items=True),
+    "assigner": _ours(
+        "assigner:NuggetAssigner",
+        is_windowed=True,
+        labels_items=True,
+        settings=("grades",),
+        options={"grades": "grades"},
+    ),
+    "support": _ours(
+        "support:SupportJudge",
+        labels_items=True,
+        settings=("titles",),
+        options={"titles": "titles"},
+    ),
     "relevance": _ours(
         "relevance:RelevanceJudge",
         {
@@ -65,24 +90,50 @@ BUILT_IN = {
             "rag2025 each": "narratives:PartwiseRelevanceJudge",
         },
         labels_items=True,
+        settings=("titles", "scale", "sub_narratives"),
+        options={"titles": "titles"},
+        spared_by=("qrels", "nuggets"),
     ),
     "item": _ours("own:OwnJudge", says_why=True),
     "subquestions": _ours(
-        "makers.subquestions:SubQuestionGenerator", makes_lists=True, has_example=True
+        "makers.subquestions:SubQuestionGenerator",
+        makes_lists=True,
+        has_example=True,
+        spared_by=("questions",),
     ),
     "answerability": _ours(
         "answerability:AnswerabilityGrader", is_windowed=True, labels_items=True
     ),
     "request": _ours("makers.request:RequestWriter", has_example=True),
-    "decontextualizer": _ours("makers.decontextualizer:Decontextualizer"),
-    "keypoint_extractor": _ours(
-        "makers.keypoint_extractor:KeyPointExtractor", makes_lists=True, has_example=True
+    "decontextualizer": _ours(
+        "makers.decontextualizer:Decontextualizer",
+        options={"tokenizer": "coverage.tokenizer"},
+        in_identity=("tokenizer",),
     ),
-    "keypoint_merger": _ours("makers.keypoint_merger:KeyPointMerger", has_example=True),
-    "keypoint_filter": _ours("keypoint_filter:KeyPointFilter"),
+    "keypoint_extractor": _ours(
+        "makers.keypoint_extractor:KeyPointExtractor",
+        makes_lists=True,
+        has_example=True,
+        options={"rounds": "keypoints.rounds"},
+        in_identity=("rounds",),
+        spared_by=("keypoints",),
+    ),
+    "keypoint_merger": _ours(
+        "makers.keypoint_merger:KeyPointMerger", has_example=True, spared_by=("keypoints",)
+    ),
+    "keypoint_filter": _ours(
+        "keypoint_filter:KeyPointFilter",
+        options={"threshold": "keypoints.threshold", "samples": "keypoints.samples"},
+        in_identity=("threshold", "samples"),
+        spared_by=("keypoints",),
+    ),
     "entailment": _ours("entailment:EntailmentJudge", is_windowed=True, labels_items=True),
     "importance": _ours(
-        "importance:NuggetImportance", is_windowed=True, labels_items=True, says_why=False
+        "importance:NuggetImportance",
+        is_windowed=True,
+        labels_items=True,
+        says_why=False,
+        spared_by=("nuggets",),
     ),
     "claim_extractor": _ours("makers.claim_extractor:ClaimExtractor", makes_lists=True),
     "claim": _ours("claim:ClaimJudge", is_windowed=True, says_why=True),
@@ -94,7 +145,15 @@ BUILT_IN = {
     "listwise": _ours("comparing.listwise:ListwiseRanker"),
     "setwise": _ours("comparing.setwise:SetwiseRanker"),
     "rankllm": Kind(""),
-    "answer_writer": _ours("makers.answer_writer:AnswerWriter"),
+    "answer_writer": _ours(
+        "makers.answer_writer:AnswerWriter",
+        options={
+            "words": "generate.words",
+            "citations": "generate.citations",
+            "instructions": "generate.instructions",
+        },
+        in_identity=("words", "citations"),
+    ),
     "recheck": _ours("support:SupportJudge", says_why=True),
     "query_writer": _ours("makers.query_writer:QueryWriter"),
     "accepted_answer": _ours(
@@ -104,7 +163,7 @@ BUILT_IN = {
     "binary_criterion": _ours(
         "grading.criterion:BinaryCriterionJudge", is_windowed=True, labels_items=True
     ),
-    "rubric_writer": _ours("makers.rubric_writer:RubricWriter"),
+    "rubric_writer": _ours("makers.rubric_writer:RubricWriter", spared_by=("rubrics",)),
     "contradiction": _ours("contradiction:ContradictionJudge", says_why=True),
 }
 

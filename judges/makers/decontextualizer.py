@@ -12,6 +12,7 @@ from pydantic import AfterValidator
 
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
+from ...metrics.length import token_counter
 from ...records.judgements import Provenance
 from ..base import Judge
 from ..lexical import writing as lexical_writing
@@ -61,7 +62,8 @@ class Decontextualizer(Judge):
 
     Args:
         most_tokens: in a segment.
-        count: the tokens of a text; words between white space if not given.
+        count: the tokens of a text; words between white space if not given. tokenizer: see
+            token_counter; it takes the place of `count`.
 
     Raises: JudgeError, also for a segment that came back as no passage or as more than 6
         (unparseable).
@@ -77,13 +79,14 @@ class Decontextualizer(Judge):
         *args: Any,
         most_tokens: int = MOST_TOKENS,
         count: Callable[[str], int] = n_words,
+        tokenizer: str = "",
         **options: Any,
     ) -> None:
         super().__init__(*args, **options)
         if most_tokens < 1:
             raise ValueError(f"most_tokens must be 1 or more, got {most_tokens}")
         self.most_tokens = most_tokens
-        self.count = count
+        self.count = token_counter(tokenizer) if tokenizer else count
         self.rewrite = dspy.Predict(WritePassages)
 
     async def decide(self, *, document: str) -> dspy.Prediction:  # type: ignore[override]

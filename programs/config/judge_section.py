@@ -147,6 +147,10 @@ class VerifyConfig(Section):
             raise ValueError("when.spread: wanted of a judge that is a jury")
 
 
+# Settings that few judges have (`judges.table.Kind.settings`), with their defaults.
+_OF_FEW = {"grades": None, "titles": True, "sub_narratives": "together", "scale": "umbrela"}
+
+
 class JudgeConfig(Section):
     """Which model answers for a judge, and what of the judge differs from its defaults."""
 
@@ -210,8 +214,10 @@ class JudgeConfig(Section):
         kind = kind_of(name) or BUILT_IN["item"]
         if self.window is not None and not kind.is_windowed:
             raise ValueError(f"judges.{name}.window: it judges one thing at a time")
-        if self.grades is not None and name != "assigner":
-            raise ValueError(f"judges.{name}.grades: only the assigner has a choice of grades")
+        for field, default in _OF_FEW.items():
+            if getattr(self, field) != default and field not in kind.settings:
+                few = " and ".join(each for each, one in BUILT_IN.items() if field in one.settings)
+                raise ValueError(f"judges.{name}.{field}: a setting of {few} alone")
         if self.demonstrations is not None and not kind.home:
             raise ValueError(f"judges.{name}.demonstrations: it asks by prompts of its own")
         if self.demonstrations is not None and self.state is not None:
@@ -219,8 +225,6 @@ class JudgeConfig(Section):
         if not self.example and not kind.has_example:
             with_one = ", ".join(each for each, kind in BUILT_IN.items() if kind.has_example)
             raise ValueError(f"judges.{name}.example: only {with_one} have one")
-        if not self.titles and name not in ("support", "relevance"):
-            raise ValueError(f"judges.{name}.titles: only support and relevance are shown some")
         self._check_scale(name)
         if self.state is not None and not kind.can_be_fitted:
             raise ValueError(f"judges.{name}.state: it asks by prompts of its own")
@@ -245,9 +249,6 @@ class JudgeConfig(Section):
 
     def _check_scale(self, name: str) -> None:
         is_each = self.sub_narratives == "each"
-        if name != "relevance" and (is_each or self.scale != "umbrela"):
-            at = "sub_narratives" if is_each else "scale"
-            raise ValueError(f"judges.{name}.{at}: only relevance has a choice")
         if is_each and self.scale != "rag2025":
             raise ValueError(f"judges.{name}.sub_narratives: each is of scale rag2025")
         asks_more = self.jury is not None and self.jury.adjudicator is not None

@@ -26,8 +26,7 @@ from ...judges import (
 )
 from ...judges.base import Judge
 from ...judges.fitted.demonstrations import with_demonstrations
-from ...judges.table import item_judges, kind_of
-from ...metrics.length import token_counter
+from ...judges.table import Kind, item_judges, kind_of
 from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError, refused
 from ..config.juries import Seat, verifier_of, without_verifier
@@ -68,17 +67,10 @@ def check_judges(config: Config, judges: Iterable[JudgeName]) -> None:
             panel[name]
 
 
-# What is given may leave these judges nothing to do, by the name of `data:`.
-SPARED: dict[JudgeName, tuple[str, ...]] = {
-    "relevance": ("qrels", "nuggets"),
-    "nuggetizer": ("nuggets",),
-    "importance": ("nuggets",),
-    "subquestions": ("questions",),
-    "keypoint_extractor": ("keypoints",),
-    "keypoint_merger": ("keypoints",),
-    "keypoint_filter": ("keypoints",),
-    "rubric_writer": ("rubrics",),
-}
+def spared_by(name: JudgeName) -> tuple[str, ...]:
+    """What of `data:` may leave a judge nothing to do."""
+    kind = kind_of(name)
+    return kind.spared_by if kind is not None else ()
 
 
 def check_models(config: Config, judges: Iterable[JudgeName]) -> None:
@@ -89,7 +81,7 @@ def check_models(config: Config, judges: Iterable[JudgeName]) -> None:
     """
     if config.run.offline or config.run.executor == "ray":
         return
-    sure = [j for j in judges if not any(getattr(config.data, n) for n in SPARED.get(j, ()))]
+    sure = [j for j in judges if not any(getattr(config.data, n) for n in spared_by(j))]
     models = dict(entry for judge in sure for entry in config.models_of(judge)).values()
     check_keys(models)
     if asked := [model for model in models if model.way in ("http", "litellm")]:
@@ -298,7 +290,7 @@ class Panel:
     def _one(self, name: JudgeName, config: Config) -> Judge:
         kind = kind_of(name)
         assert kind is not None  # the config names no other
-        options, about = _setup(name, config, self._own)
+        options, about = _setup(kind, name, config, self._own)
         if not config.judge(name).example:
             options["example"] = False
         if (window := window_of(name, config)) is not None:
@@ -321,40 +313,26 @@ class Panel:
 
 
 def _setup(
-    name: JudgeName, config: Config, own: str | None
+    kind: Kind, name: JudgeName, config: Config, own: str | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Options of a judge, and what they add to its identity besides prompts, window and limit.
 
     Args:
         own: the YAML file of a judge of one's own.
 
-    Raises: InputError for a file that does not fit; ValueError, see token_counter.
+    Raises: InputError for a file that does not fit.
     """
-    match name:
-        case "nuggetizer":
-            return {"limit": config.nuggets.most}, {}
-        case "assigner":
-            return ({"grades": grades} if (grades := config.judge(name).grades) else {}), {}
-        case "support" | "relevance":
-            return {"titles": config.judge(name).titles}, {}
-        case "item":
-            return {"definition": read_own_judge(Path(own or ""))}, {}
-        case "decontextualizer":
-            tokenizer = config.coverage.tokenizer  # says where a document is cut
-            return {"count": token_counter(tokenizer)}, {"tokenizer": tokenizer}
-        case "keypoint_extractor":
-            rounds = {"rounds": config.keypoints.rounds}
-            return rounds, rounds
-        case "keypoint_filter":
-            numbers = {
-                "threshold": config.keypoints.threshold,
-                "samples": config.keypoints.samples,
-            }
-            return numbers, numbers
-        case "answer_writer":
-            numbers = {"words": config.generate.words, "citations": config.generate.citations}
-            return {**numbers, "instructions": text_of(config.generate.instructions)}, numbers
-    return {}, {}
+    options = {}
+    for option, setting in kind.options.items():
+        section, _, field = setting.rpartition(".")
+        options[option] = getattr(
+            getattr(config, section) if section else config.judge(name), field
+        )
+    about = {option: options[option] for option in kind.in_identity}
+    if name == "item":
+        options["definition"] = read_own_judge(Path(own or ""))
+    made = {o: text_of(v) if isinstance(v, Path) else v for o, v in options.items()}
+    return {option: value for option, value in made.items() if value is not None}, about
 
 
 def _explaining(judge: ItemJudge, name: JudgeName, config: Config) -> ItemJudge:
