@@ -3,11 +3,13 @@
 from ...cli.commands import Command
 
 COMMANDS = {
-    "export": Command("connect", "Export results to other tools.", f"{__package__}.cli:export", 10),
+    "export": Command(
+        "connect", "Export results to other tools.", f"{__package__}.command:export", 10
+    ),
     "verify": Command(
         "connect",
         "Replay an AutoJudge export without a network.",
-        f"{__package__}.cli.verify:verify",
+        f"{__package__}.command:verify",
         20,
     ),
 }

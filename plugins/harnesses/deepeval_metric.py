@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...records.reading.problems import need
-from .feedback import Explained
-from .judging import SampleJudge
+from .judging import Explained, SampleJudge
 
 if TYPE_CHECKING:
     from deepeval.test_case import LLMTestCase

@@ -16,8 +16,7 @@ from typing import Any
 
 from ...backends.errors import EndpointUnusable, JudgeError
 from ...records.judgements import Reason
-from .judging import SampleJudge
-from .naming import sample_fields
+from .judging import SampleJudge, sample_fields
 
 _WHERE = "example and prediction"
 

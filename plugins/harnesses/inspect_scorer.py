@@ -16,8 +16,7 @@ from zipfile import BadZipFile
 
 from ...evaluation.questions import QuestionScore
 from ...records.reading.problems import InputError, need
-from .judging import SampleJudge
-from .naming import sample_fields
+from .judging import SampleJudge, sample_fields
 
 _inspect = need("inspect_ai.scorer", "inspect")
 _FAILED, _NOTHING = "grader_failed", "nothing_to_judge"  # the first is a word of Inspect's

@@ -1,25 +1,90 @@
-"""The tools as a client sees them, by the official SDK: names, what they take, what they say."""
+"""The tools as a client sees them, over stdin and stdout."""
 
+from __future__ import annotations
+
+import asyncio
+import json
 import logging
-from collections.abc import Awaitable, Mapping
+import os
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from threading import Thread
 from typing import Annotated, Any, TypeVar
 
+import orjson
 from mcp.server.mcpserver import Context, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp.types import ToolAnnotations
+from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError, ToolAnnotations
 from pydantic import Field, ValidationError
+from pydantic_core import from_json
 
 from ...backends.errors import EndpointUnusable
 from ...records.printed import cell
 from ...records.reading.problems import InputError, did_you_mean
-from . import answer as answers
-from . import citation, evaluating, reading
-from .budget import OverBudget
+from . import tools
 from .replies import Answer, Citation, Differences, Evaluation, Expected, Explanation
-from .session import Session, in_thread
-from .stdin_lines import StdinLines
+from .session import OverBudget, Session, in_thread
+
+
+class StdinLines:
+    """The lines of stdin, for a loop that Ctrl-C can end while nothing comes.
+
+    The SDK's own reader waits for a line before it ends, and never answers one that is no JSON.
+
+    Attributes:
+        refuse: sends the error that answers such a line.
+    """
+
+    refuse: Callable[[JSONRPCError], Awaitable[None]]
+
+    def __init__(self) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lines: asyncio.Queue[str | None] = asyncio.Queue()
+        Thread(target=self._read, name="stdin", daemon=True).start()
+
+    def __aiter__(self) -> StdinLines:
+        return self
+
+    async def __anext__(self) -> str:
+        while (line := await self._lines.get()) is not None:
+            if (error := _parse_error(line)) is None:
+                return line
+            await self.refuse(error)
+        raise StopAsyncIteration
+
+    def _read(self) -> None:
+        # A file of its own: Python closes sys.stdin as it ends, and would wait for this thread.
+        own = os.dup(sys.stdin.fileno())
+        with suppress(RuntimeError):  # the loop is closed
+            for line in open(own, encoding="utf-8", errors="replace"):  # noqa: SIM115
+                self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
+            self._loop.call_soon_threadsafe(self._lines.put_nowait, None)
+
+
+def _parse_error(line: str) -> JSONRPCError | None:
+    """The answer to a line that is no JSON, under the id of its request where it shows; else None.
+
+    Half a surrogate pair (`"\\ud800"`) is an escape that JSON's grammar allows and no text.
+    """
+    try:
+        from_json(line)
+    except ValueError as error:
+        what = ErrorData(code=PARSE_ERROR, message=f"Parse error: the line is no JSON: {error}")
+        return JSONRPCError(jsonrpc="2.0", id=_id_in(line), error=what)
+    return None
+
+
+def _id_in(line: str) -> str | int | None:
+    with suppress(ValueError, TypeError, RecursionError):
+        request = json.loads(line)
+        name = request.get("id") if isinstance(request, dict) else None
+        if isinstance(name, str | int) and not isinstance(name, bool) and orjson.dumps(name):
+            return name
+    return None
+
 
 T = TypeVar("T")
 MOST = 1000  # characters of an error
@@ -115,16 +180,16 @@ def server_of(session: Session) -> MCPServer[Any]:
         """What is left of the budget; and what `evaluate` would ask with a config, or
         `judge_answer` with a question and an answer. Asks no model, costs nothing."""
         if config is not None:
-            return await with_tool_errors(evaluating.forecast_evaluation(session, config))
+            return await with_tool_errors(tools.forecast_evaluation(session, config))
         if question is None and answer is None:
             return await with_tool_errors(session.forecast(session.model_of(session.config)))
         given = sample(question or "", answer or "", contexts, nuggets, key_points)
-        return await with_tool_errors(answers.forecast_answer(session, given))
+        return await with_tool_errors(tools.forecast_answer(session, given))
 
     async def judge_citation(sentence: Sentence, passage: Passage, title: Title = "") -> Citation:
         """How far one passage backs one sentence: full, partial or none, with the judge's
         quotes. Use it to look at a single citation; judge_answer does all of an answer."""
-        return await with_tool_errors(citation.judge_citation(session, sentence, passage, title))
+        return await with_tool_errors(tools.judge_citation(session, sentence, passage, title))
 
     async def judge_answer(
         question: Question,
@@ -137,7 +202,7 @@ def server_of(session: Session) -> MCPServer[Any]:
         as far as it is given something for them, with a label for each piece and what is
         missing."""
         given = sample(question, answer, contexts, nuggets, key_points)
-        return await with_tool_errors(answers.judge_answer(session, given))
+        return await with_tool_errors(tools.judge_answer(session, given))
 
     async def evaluate(
         config: ConfigFile,
@@ -153,7 +218,7 @@ def server_of(session: Session) -> MCPServer[Any]:
         async def tell(done: float, message: str) -> None:
             await ctx.report_progress(done, message=message)
 
-        return await with_tool_errors(evaluating.evaluate(session, config, name, tell))
+        return await with_tool_errors(tools.evaluate(session, config, name, tell))
 
     async def compare_runs(
         results: Results,
@@ -169,7 +234,7 @@ def server_of(session: Session) -> MCPServer[Any]:
         """Whether one run is better than another: differences tested by topic, and the
         questions that moved most."""
         given = (results, run, other_run, other_results, measures)
-        return await with_tool_errors(in_thread(lambda: reading.compare_runs(session, *given)))
+        return await with_tool_errors(in_thread(lambda: tools.compare_runs(session, *given)))
 
     async def explain_score(
         results: Results,
@@ -182,7 +247,7 @@ def server_of(session: Session) -> MCPServer[Any]:
         """Why a run scores as it does: with a run and a topic the answer, sentence by sentence,
         with its labels, quotes and what it misses; with neither, what is in the results."""
         given = (results, run, topic, offset)
-        return await with_tool_errors(in_thread(lambda: reading.explain_score(session, *given)))
+        return await with_tool_errors(in_thread(lambda: tools.explain_score(session, *given)))
 
     reads = (forecast, compare_runs, explain_score)
     for tool in (forecast, judge_citation, judge_answer, evaluate, compare_runs, explain_score):

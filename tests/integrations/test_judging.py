@@ -8,7 +8,7 @@ import pytest
 
 import nuggetjudge as nj
 from nuggetjudge.evaluation.samples.fields import sample_of
-from nuggetjudge.plugins.harnesses import rounds
+from nuggetjudge.plugins.harnesses import judging
 from nuggetjudge.plugins.harnesses.judging import SampleJudge
 from nuggetjudge.records.reading.problems import InputError
 
@@ -26,13 +26,13 @@ DECKS = "Wind moves decks. Cables carry load. Iron rusts slowly in the rain."
 @pytest.fixture
 def n_rounds(monkeypatch):
     """How many evaluations were run; a list, one entry each."""
-    made, judge = [], rounds.judge_collection
+    made, judge = [], judging.judge_collection
 
     def counted(config, **options):
         made.append(config.run.out)
         return judge(config, **options)
 
-    monkeypatch.setattr(rounds, "judge_collection", counted)
+    monkeypatch.setattr(judging, "judge_collection", counted)
     return made
 
 
@@ -190,14 +190,14 @@ def test_two_passages_of_one_name_are_not_mixed_up(name, n_rounds):
 
 
 def test_a_sample_at_fault_does_not_take_others_with_it(monkeypatch):
-    judge_all = rounds.judge_collection
+    judge_all = judging.judge_collection
 
     def refuse(config, **options):
         if b"broken" in config.data.topics.read_bytes():
             raise InputError("topics.jsonl:1: broken")
         return judge_all(config, **options)
 
-    monkeypatch.setattr(rounds, "judge_collection", refuse)
+    monkeypatch.setattr(judging, "judge_collection", refuse)
     judge = SampleJudge("V_strict", model="lexical")
 
     async def all_of_them():

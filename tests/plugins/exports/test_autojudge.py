@@ -8,8 +8,8 @@ import pytest
 import yaml
 from mock_server import MockServer
 
-import nuggetjudge.plugins.exports.autojudge.verify as verifying
-from nuggetjudge.plugins.exports.autojudge.network import NetworkUsedError, no_network
+import nuggetjudge.plugins.exports.replay as verifying
+from nuggetjudge.plugins.exports.replay import NetworkUsedError, no_network
 from nuggetjudge.records.nuggets import read_nugget_banks
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.scores import read_scores

@@ -10,10 +10,9 @@ from nuggetjudge.backends.config import Price
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.backends.gateway import Completion
 from nuggetjudge.backends.loop import run_sync
-from nuggetjudge.plugins.mcp import answer
-from nuggetjudge.plugins.mcp.budget import OverBudget, Part, SessionBudget, amount_of
+from nuggetjudge.plugins.mcp import tools
 from nuggetjudge.plugins.mcp.replies import Amount
-from nuggetjudge.plugins.mcp.session import Session
+from nuggetjudge.plugins.mcp.session import OverBudget, Part, Session, SessionBudget, amount_of
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import InputError
 
@@ -81,17 +80,17 @@ ANSWER = {"question": "why?", "answer": "Bees dance [1].", "contexts": ["Bees da
 
 def test_cutting_a_long_answer_does_not_keep_other_calls_waiting(tmp_path, monkeypatch):
     goes_on = threading.Event()
-    write = answer.write_samples
+    write = tools.write_samples
 
     def wait(*given):
         assert goes_on.wait(timeout=20), "the loop waited for the answer to be cut"
         return write(*given)
 
-    monkeypatch.setattr(answer, "write_samples", wait)
+    monkeypatch.setattr(tools, "write_samples", wait)
 
     async def calls():
         async with anyio.create_task_group() as group:
-            group.start_soon(answer.judge_answer, Session(load_config(None, {}), tmp_path), ANSWER)
+            group.start_soon(tools.judge_answer, Session(load_config(None, {}), tmp_path), ANSWER)
             await anyio.sleep(0.05)
             goes_on.set()
 
@@ -102,10 +101,10 @@ def test_an_answer_is_not_even_cut_where_nothing_is_left_to_judge_it(tmp_path, m
     session = Session(load_config(None, {"run.max_calls": 1}, model="openai/gpt-4o"), tmp_path)
     part = Part(session.budget.whole)
     part.reserve(Need(part.kind("support", None), 100))
-    monkeypatch.setattr(answer, "write_samples", lambda *given: pytest.fail("it was cut"))
+    monkeypatch.setattr(tools, "write_samples", lambda *given: pytest.fail("it was cut"))
 
     async def judged():
-        await answer.judge_answer(session, ANSWER)
+        await tools.judge_answer(session, ANSWER)
 
     with pytest.raises(OverBudget, match="0 calls are left"):
         anyio.run(judged)

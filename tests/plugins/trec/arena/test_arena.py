@@ -8,7 +8,7 @@ import pytest
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
-from nuggetjudge.plugins.exports import ragdoll
+from nuggetjudge.plugins.exports import tools
 from nuggetjudge.plugins.trec.arena.design import Field, Meeting, uncertain
 from nuggetjudge.plugins.trec.arena.standings import standings_in
 from nuggetjudge.programs.analysis.agree import agree
@@ -204,7 +204,7 @@ def test_the_active_design_ends_when_all_have_met():
 
 def test_a_folder_for_ragdoll_comes_back_with_the_same_labels(run, tmp_path):
     result, _ = run(brain=lambda body: {"verdict": "a"} if "t1" in str(body) else by_length(body))
-    ragdoll.write(result.folder, tmp_path / "theirs")
+    tools.write_ragdoll(result.folder, tmp_path / "theirs")
     assert {path.name for path in (tmp_path / "theirs" / "arena").iterdir()} == {
         *("judgments.jsonl", "pairwise.csv", "coverage.csv", "leaderboard.csv"),
     }

@@ -8,7 +8,7 @@ import pytest
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
-from nuggetjudge.plugins.exports import ragdoll, rubrics
+from nuggetjudge.plugins.exports import tools
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.partial import results_at
 from nuggetjudge.programs.run import plan
@@ -225,7 +225,7 @@ def test_what_is_written_for_ragdoll_is_read_as_the_same_results(folder, server)
     )
     ours = nj.run(config_of(folder, server, "rubrics"))
     problems = Problems()
-    counts = ragdoll.write_folder(ours.folder, folder / "theirs", problems)
+    counts = tools.write_ragdoll(ours.folder, folder / "theirs", problems)
     assert counts == {"rubric": 1, "graded": 3, "failed": 5}
     assert problems.counts()["weight_not_taken"] == 2  # the penalties
     header, cell = "qid,run_id,ternary_score,binary_score", "mill,full,0.9,0.375"
@@ -239,7 +239,7 @@ def test_what_is_written_for_ragdoll_is_read_as_the_same_results(folder, server)
 
 def test_what_is_written_for_researchrubrics_scores_as_its_own_code_does(folder, server):
     ours = nj.run(config_of(folder, server, "rubrics"))
-    rubrics.write_folder(ours.folder, folder / "theirs")
+    tools.write_researchrubrics(ours.folder, folder / "theirs")
     lines = (folder / "theirs" / "results" / "full.jsonl").read_text("utf-8").splitlines()
     rows = list(map(json.loads, lines))
     earned = sum(row["score"] * row["weight"] for row in rows)

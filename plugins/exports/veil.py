@@ -15,11 +15,11 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from ....records.reading.fields import as_id
-from ....records.reading.lines import json_lines, parse_json, text_lines
-from ....records.reading.problems import InputError, Problems
-from ....records.reading.settings import read_json_file
-from ....records.writing import write_file
+from ...records.reading.fields import as_id
+from ...records.reading.lines import json_lines, parse_json, text_lines
+from ...records.reading.problems import InputError, Problems
+from ...records.reading.settings import read_json_file
+from ...records.writing import write_file
 
 _DIGITS = 8
 _OF_NAMES = ("run_id", "team_id")  # fields that hold some

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from nuggetjudge.plugins.exports import qrels
+from nuggetjudge.plugins.exports import tools
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.relevance import read_qrels
 
@@ -26,7 +26,7 @@ def results(tmp_path):
 
 def test_a_confidence_is_a_probability_a_share_of_votes_or_one(results):
     out = results / "grades.tsv"
-    counts = qrels.write_folder(results, out, "mine")
+    counts = tools.write_qrels(results, out, "mine")
     assert out.read_text(encoding="utf-8").splitlines() == [
         "12 Q0 s1 3 0.75 mine",
         "12 Q0 s2 0 1 mine",
@@ -38,6 +38,6 @@ def test_a_confidence_is_a_probability_a_share_of_votes_or_one(results):
 
 def test_what_cannot_be_written_is_said(results, tmp_path_factory):
     with pytest.raises(InputError, match="white space"):
-        qrels.write_folder(results, results / "out.tsv", "my judge")
+        tools.write_qrels(results, results / "out.tsv", "my judge")
     with pytest.raises(InputError, match=r"has no relevance\.jsonl"):
-        qrels.write_folder(tmp_path_factory.mktemp("other"), results / "out.tsv", "mine")
+        tools.write_qrels(tmp_path_factory.mktemp("other"), results / "out.tsv", "mine")

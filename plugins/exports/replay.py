@@ -1,0 +1,358 @@
+"""What an AutoJudge folder holds, and proof that it follows from its replies with no network."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import orjson
+import yaml
+from pydantic import BaseModel, ConfigDict
+
+from ...backends.budget import Budget
+from ...backends.cache import ReplyCache
+from ...backends.config import ModelConfig
+from ...backends.gateway import Backend, Gateway
+from ...backends.offline import ReplayGateway, StoredReplies, read_replies
+from ...programs.analysis.traces.replay import (
+    FileReplay,
+    compared,
+    compared_file,
+    judges_changed,
+    run_again,
+)
+from ...programs.config.sections import Config
+from ...programs.engine.folders.inputs import inputs_of
+from ...programs.engine.manifest import read_manifest
+from ...programs.engine.panel import Panel, budget_of
+from ...programs.run import judge_collection
+from ...records.nuggets import read_nugget_banks, v3_row
+from ...records.reading.lines import hash_of
+from ...records.reading.problems import InputError, Problems
+from ...records.reading.settings import read_json_file
+from ...records.relevance import read_relevance, write_qrels
+from ...records.writing import write_file
+
+ABOUT, FORMAT = "export.json", "nuggetjudge.autojudge/1"
+RESULTS, INPUTS, CACHE = "results", "inputs", "cache"
+
+
+class About(BaseModel):
+    """What export.json says.
+
+    Attributes:
+        name: what the names of the tables begin with. veiled: whether names are pseudonyms.
+        timestamp, versions: of the run that was exported.
+        unjudged_by_reason: of that run. A replay cannot know why a reply was none: there all
+            of them are `error`.
+        replies: how many are in the cache, by alias of the endpoint.
+        files: SHA-256 of each other file, by its path in the folder.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+    format: str = FORMAT
+    name: str
+    veiled: bool
+    timestamp: str
+    versions: dict[str, str]
+    unjudged_by_reason: dict[str, int]
+    replies: dict[str, int]
+    files: dict[str, str] = {}
+
+
+def files_in(folder: Path) -> dict[str, Path]:
+    """All its files but export.json, by their paths in it, sorted."""
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    named = {path.relative_to(folder).as_posix(): path for path in paths}
+    named.pop(ABOUT, None)
+    return named
+
+
+def write_about(folder: Path, about: About) -> About:
+    """Write export.json, of the files that are there now."""
+    hashes = {name: hash_of(path) for name, path in files_in(folder).items()}
+    whole = about.model_copy(update={"files": hashes})
+    write_file(folder / ABOUT, whole.model_dump_json(indent=2) + "\n")
+    return whole
+
+
+def read_about(folder: Path) -> About:
+    """Read it. Raises: InputError if the folder is no export."""
+    what = "an export of judge export autojudge"
+    if not (folder / ABOUT).is_file():
+        raise InputError(
+            f"{folder}: no export, {ABOUT} is missing; judge export autojudge writes one"
+        )
+    return read_json_file(folder / ABOUT, About, FORMAT, what)
+
+
+def changed_files(folder: Path, about: About) -> list[str]:
+    """What is not as it was written, in words: changed, missing and further files."""
+    there = files_in(folder)
+    changes = [f"{folder / name}: is not there" for name in about.files if name not in there]
+    changes += [
+        f"{folder / name}: is not what was exported (SHA-256)"
+        for name, digest in about.files.items()
+        if name in there and hash_of(there[name]) != digest
+    ]
+    return changes + [
+        f"{folder / name}: was not exported" for name in there if name not in about.files
+    ]
+
+
+BANKS, GRADES, QRELS = "nuggets.jsonl", "relevance.jsonl", "qrels.txt"  # of a results folder
+
+
+def write_tables(results: Path, out: Path, base: str, config: Config, about: Any) -> list[str]:
+    """Write them and return their names; each but the leaderboard only where there is something.
+
+    `BASE.eval.txt` is the leaderboard of the systems (`run topic measure value`), without a ranking
+    of candidates, which is none; `BASE.nuggets.jsonl` has the banks (NuggetBank v3) and
+    `BASE.qrels.txt` the grades of passages; `BASE.config.yml` and `workflow.yml` say what was done.
+    What was not judged has no line.
+
+    Args:
+        results: files of a run. base: what the names begin with.
+        config: of the run, with its inputs where they are now.
+        about: `timestamp` and `versions`, which stand in the config file.
+    """
+    names = {kind: f"{base}.{kind}" for kind in ("eval.txt", "nuggets.jsonl", "qrels.txt")}
+    write_file(out / names["eval.txt"], _leaderboard(results))
+    has = {
+        "nuggets.jsonl": _write_banks(results, out / names["nuggets.jsonl"], config),
+        "qrels.txt": _write_grades(results, out / names["qrels.txt"]),
+    }
+    flow = {
+        "create_nuggets": has["nuggets.jsonl"] and config.data.nuggets is None,
+        "create_qrels": has["qrels.txt"],
+        "judge": True,
+    }
+    models = sorted({m.wire_name for m in config.models.values() if m.way != "lexical"})
+    settings = {"filebase": base, "programs": list(config.program)}
+    header = {"name": base, **flow, "llm_model": ", ".join(models) or "lexical", **about}
+    _write_yaml(out / f"{base}.config.yml", {**header, "settings": settings})
+    _write_yaml(out / "workflow.yml", {**flow, "settings": settings})
+    written = [names[kind] for kind in names if has.get(kind, True)]
+    return [*written, f"{base}.config.yml", "workflow.yml"]
+
+
+def _leaderboard(results: Path) -> bytes:
+    """The lines of the runs that answer; where there is none, all."""
+    lines = (results / "scores.eval.txt").read_bytes().splitlines(keepends=True)
+    runs = {name.encode() for name in read_manifest(results)["data"].get("run_ids", ())}
+    return b"".join(line for line in lines if not runs or line.split(b"\t")[0] in runs)
+
+
+def _write_banks(results: Path, to: Path, config: Config) -> bool:
+    """The banks of the run; where it made none, those that it was given."""
+    made = results / BANKS
+    source = made if made.is_file() and made.stat().st_size else config.data.nuggets
+    if source is None or "nuggets" not in config.program:
+        return False
+    banks = read_nugget_banks(source, Problems())
+    rows = (orjson.dumps(v3_row(bank), option=orjson.OPT_APPEND_NEWLINE) for bank in banks.values())
+    write_file(to, b"".join(rows))
+    return True
+
+
+def _write_grades(results: Path, to: Path) -> bool:
+    """Grades of the relevance judge; else the qrels that coverage derives from ratings."""
+    if (results / GRADES).is_file():
+        problems = Problems()
+        grades: dict[str, dict[str, int]] = {}
+        for label in read_relevance(results / GRADES, problems):
+            if label.grade is not None:
+                grades.setdefault(label.topic_id, {})[label.passage_id] = label.grade
+        problems.raise_errors()
+        write_qrels(to, grades)
+        return bool(grades)
+    if (results / QRELS).is_file():
+        write_file(to, (results / QRELS).read_bytes())
+        return True
+    return False
+
+
+def _write_yaml(path: Path, data: Mapping[str, Any]) -> None:
+    write_file(path, yaml.safe_dump(dict(data), sort_keys=False, allow_unicode=True))
+
+
+_EVENTS = frozenset(
+    f"socket.{name}"
+    for name in ("bind", "connect", "getaddrinfo", "gethostbyaddr", "gethostbyname",
+                 "getnameinfo", "sendmsg", "sendto")
+)  # fmt: skip
+_state = {"is_off": False, "is_watched": False}
+
+
+class NetworkUsedError(RuntimeError):
+    """Something wanted the network where there is none."""
+
+
+@contextmanager
+def no_network() -> Iterator[None]:
+    """In here no thread of this process connects, listens or resolves: NetworkUsedError.
+
+    By an audit hook of Python, which sees every library that goes through its sockets.
+    """
+    if not _state["is_watched"]:
+        sys.addaudithook(_stop)  # for good: there is no way to take one away
+        _state["is_watched"] = True
+    _state["is_off"] = True
+    try:
+        yield
+    finally:
+        _state["is_off"] = False
+
+
+def _stop(
+    event: str,
+    args: tuple[Any, ...],
+    state: dict[str, bool] = _state,  # the names of a module are gone before its hooks are
+    events: frozenset[str] = _EVENTS,
+) -> None:
+    if state["is_off"] and event in events:
+        raise NetworkUsedError(f"{event} {args[1:]!r}, and there is no network here")
+
+
+# RFC 6761: no name that ends so has an address, so that whoever forgets --offline asks nobody.
+NOWHERE = "http://endpoint.invalid/v1"
+_WITHOUT_ENDPOINT = ("lexical", "recorded")
+
+
+class EarlierRun(NamedTuple):
+    """The models that a run asked, by alias, and where their replies are."""
+
+    models: Mapping[str, ModelConfig]
+    replies: ReplyCache | None
+
+
+class ReplayPanel(Panel):
+    """Answers from `stored`, replies by alias.
+
+    Args:
+        earlier: what the run asked; given, the replies that are used are put into `stored`.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        budget: Budget,
+        stored: Mapping[str, StoredReplies],
+        earlier: EarlierRun | None = None,
+    ) -> None:
+        super().__init__(config, cache=None, budget=budget)
+        self._stored, self._earlier, self._whole = stored, earlier, budget
+
+    def _opened(self, alias: str, model: ModelConfig) -> Backend:
+        if model.way in _WITHOUT_ENDPOINT:
+            return super()._opened(alias, model)
+        if self._earlier is None or self._earlier.replies is None:
+            return Gateway(model, None, cache=self._stored[alias], budget=self._whole)
+        then, replies = self._earlier.models[alias], self._earlier.replies
+        return ReplayGateway(
+            model, then, earlier=replies, stored=self._stored[alias], budget=self._whole
+        )
+
+
+def without_address(alias: str, model: ModelConfig) -> ModelConfig:
+    """An entry of `models:` whose endpoint is an alias: no URL, no name of a key's variable."""
+    if model.way in _WITHOUT_ENDPOINT:
+        return model
+    address = None if model.way == "vllm" else NOWHERE
+    after = {"endpoint": alias, "api_base": address, "api_key_env": None}
+    return model.model_copy(update=after)
+
+
+def with_endpoints(config: Config) -> list[str]:
+    """The aliases of the entries that are asked over an endpoint."""
+    return [a for a, model in config.models.items() if model.way not in _WITHOUT_ENDPOINT]
+
+
+@dataclass(frozen=True)
+class Verified:
+    """What came of it.
+
+    Attributes:
+        files: each file of the results and each table beside its replay.
+        wrong: everything else that is not as it was exported, in words, with its place.
+        replies: how many stored replies the replay used. unused: how many it did not.
+    """
+
+    files: tuple[FileReplay, ...]
+    wrong: tuple[str, ...]
+    replies: int
+    unused: int
+
+    @property
+    def is_same(self) -> bool:
+        """Whether all bytes are the same, and nothing is wrong."""
+        return not self.wrong and not any(file.differ or file.failed for file in self.files)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        files = [file.as_dict() for file in self.files]
+        return {"is_same": self.is_same, **vars(self), "files": files}
+
+
+def verify_folder(folder: Path) -> Verified:
+    """Judge again from the stored replies, with no network, and compare with the folder's files.
+
+    Raises: InputError if the folder is no export, or nothing of it can be read;
+        NetworkUsedError if anything asked for the network.
+    """
+    about = read_about(folder)
+    wrong = changed_files(folder, about)
+    inputs = inputs_of(folder / RESULTS)
+    if inputs.changed:
+        wrong += [f"{folder / path}: {what}; not replayed" for path, what in inputs.changed.items()]
+        return Verified((), tuple(dict.fromkeys(wrong)), 0, 0)
+    stored, lost = _stored_replies(folder, about, inputs.config)
+    then = read_manifest(folder / RESULTS)
+    with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
+        again = Path(work) / RESULTS
+
+        def run(run_config: Config) -> None:
+            budget = budget_of(run_config)
+            with no_network():
+                judge_collection(
+                    run_config, budget=budget, panel=ReplayPanel(run_config, budget, stored)
+                )
+
+        now = run_again(inputs.config, again, run, inputs.moved)
+        files = compared(folder / RESULTS, again)
+        run_info = {"timestamp": about.timestamp, "versions": about.versions}
+        out = Path(work) / "tables"
+        names = write_tables(again, out, about.name, inputs.config, run_info)
+        tables = tuple(compared_file(name, folder / name, out / name) for name in names)
+    n_missed = len(set().union(*(one.missed for one in stored.values())))
+    more = sum(now["unjudged"].values()) - sum(then["unjudged"].values())
+    if more > 0:
+        lost.append(f"{more:,} more judgements are not made: {n_missed:,} questions have no reply")
+    used = sum(len(one.used) for one in stored.values())
+    unused = sum(len(one.lines) for one in stored.values()) - used
+    wrong += [*lost, *judges_changed(then, now)]
+    verified = Verified(files + tables, tuple(wrong), used, unused)
+    made, here = (one.get("versions", {}).get("nuggetjudge") for one in (then, now))
+    if made == here or verified.is_same:
+        return verified
+    why = f"exported by nuggetjudge {made}, replayed by {here}, which may ask other questions"
+    return replace(verified, wrong=(*wrong, why))
+
+
+def _stored_replies(
+    folder: Path, about: About, config: Config
+) -> tuple[dict[str, StoredReplies], list[str]]:
+    """The replies by alias, and what is wrong with their files."""
+    stored, wrong = {}, list[str]()
+    for alias in with_endpoints(config):
+        path, problems = folder / CACHE / f"{alias}.jsonl", Problems()
+        stored[alias] = read_replies(path, problems) if path.is_file() else StoredReplies()
+        wrong += map(str, problems)
+        if lost := about.replies.get(alias, 0) - len(stored[alias].lines):
+            wrong.append(f"{path}: {len(stored[alias].lines):,} replies, wanted {lost:+,}")
+    return stored, wrong

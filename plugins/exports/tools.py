@@ -1,0 +1,450 @@
+"""Results as other tools write them: RAGDoll, nuggetizer, ResearchRubrics, TREC's qrels."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, TypeVar
+
+import orjson
+
+from ...evaluation.sources import Source, opened, warn_of
+from ...metrics import count_words
+from ...programs.analysis.answers.texts import AnswerTexts
+from ...programs.engine.folders.inputs import inputs_of
+from ...programs.inputs.collection import load_collection
+from ...programs.protocols.judged_items import ALL
+from ...programs.protocols.nuggets.program import ASSIGNMENTS, BANKS
+from ...programs.protocols.relevance import FILE as RELEVANCE
+from ...programs.protocols.rubric.program import RUBRICS, VERDICTS
+from ...programs.protocols.support import FILE as SUPPORT
+from ...programs.scoring.result import Result
+from ...records.instruments.rubrics import CriterionVerdict, Rubric, rubric_row, rubrics_of
+from ...records.nuggets import Assignment, read_assignments, read_nugget_banks
+from ...records.reading.fields import read_lines
+from ...records.reading.problems import InputError, Problems
+from ...records.relevance import Confident, RelevanceLabel, read_relevance, write_confident_qrels
+from ...records.rows import NuggetBank
+from ...records.scores import score_row
+from ...records.support import read_support
+from ...records.tools import nuggetizer as nuggetizer_rows
+from ...records.tools import ragdoll as ragdoll_rows
+from ...records.tools import ragdoll_rubrics, researchrubrics
+from ...records.tools.metric_rows import NUGGET_COLUMNS, SUPPORT_COLUMNS
+from ...records.tools.rubric_verdicts import read_verdicts
+from ...records.writing import NewFile, own_folder, write_file
+from ..trec.arena.kind import read_battles
+from ..trec.arena.ragdoll import write_ragdoll_arena
+from ..trec.arena.standings import FILE as BATTLES
+from ..trec.arena.standings import STRENGTH
+
+Row = TypeVar("Row")
+Values = dict[tuple[str, str], dict[str, float | None]]  # by run and topic: by measure
+
+
+def write_nuggetizer(result: Source, out: str | Path) -> dict[str, int]:
+    """Write `nuggets.jsonl`, `assignments.jsonl` and `metrics.jsonl` into a folder.
+
+    A judgement that did not come is `failed` in the assignments. Metrics are ours, over what was
+    judged, with nuggetizer's names, a `run_id` and `failed_count`: its own command counts what
+    failed as not supported, and so gives lower ones where there is any.
+
+    Args:
+        result: a result or a results folder with nuggets.
+        out: a folder, made if it is not there; not the results folder itself.
+
+    Returns: rows by file, and `failed`: labels that are not there.
+    Raises: InputError where nothing was judged by nuggets.
+
+    Example: write_nuggetizer("results/demo", "for-nuggetizer")
+    """
+    with ExitStack() as stack:
+        return _nuggetizer(opened(stack, result), Path(out))
+
+
+def _nuggetizer(folder: Path, out: Path) -> dict[str, int]:
+    check_elsewhere(folder, out)
+    if not (folder / ASSIGNMENTS).is_file():
+        raise InputError(f"{folder}: has no {ASSIGNMENTS}, so nothing that nuggetizer writes")
+    own_folder(out)
+    assignments = _read(read_assignments, folder / ASSIGNMENTS)
+    counts = {
+        "nuggets": write_lines(out / "nuggets.jsonl", map(nuggetizer_rows.bank, banks_of(folder))),
+        "assignments": write_lines(
+            out / "assignments.jsonl", map(nuggetizer_rows.assignment, assignments)
+        ),
+        "metrics": write_lines(out / "metrics.jsonl", _metrics(folder, assignments)),
+    }
+    return counts | {"failed": sum(map(n_failed, assignments))}
+
+
+def check_elsewhere(folder: Path, out: Path) -> None:
+    """Raise InputError if an export would be written among the results that it is of."""
+    if out.resolve() == folder.resolve():
+        raise InputError(f"{out}: is the results folder; name another --out")
+
+
+def banks_of(folder: Path) -> list[NuggetBank]:
+    """The nuggets of each topic."""
+    problems = Problems()
+    path = folder / BANKS
+    banks = read_nugget_banks(path, problems) if path.is_file() else {}
+    problems.raise_errors()
+    return list(banks.values())
+
+
+def _read(read: Callable[[Path, Problems], Iterable[Row]], path: Path) -> list[Row]:
+    problems = Problems()
+    rows = list(read(path, problems))
+    problems.raise_errors()
+    return rows
+
+
+def n_failed(assignment: Assignment) -> int:
+    """Labels of an answer that are not there."""
+    return sum(each.label is None for each in assignment.nuggets)
+
+
+def values_of(folder: Path) -> Values:
+    """The scores of a folder; topic `all` has the means."""
+    values: Values = {}
+    for row in Result(folder).scores:
+        values.setdefault((row.run_id, row.topic_id), {})[row.measure] = score_row(row)["value"]
+    return values
+
+
+def write_lines(path: Path, objects: Iterable[Any]) -> int:
+    """Write a JSON object a line, and say how many there are."""
+    n = 0
+    with NewFile(path) as file:
+        for row in objects:
+            file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+            n += 1
+    return n
+
+
+def _metrics(folder: Path, assignments: list[Assignment]) -> Iterator[dict[str, Any]]:
+    failed = {(each.run_id, each.topic_id): n_failed(each) for each in assignments}
+    of_run: dict[str, int] = {}
+    for (run_id, _), n in failed.items():
+        of_run[run_id] = of_run.get(run_id, 0) + n
+    for (run_id, topic_id), values in values_of(folder).items():
+        if values.keys() & NUGGET_COLUMNS.keys():
+            n = of_run.get(run_id, 0) if topic_id == "all" else failed.get((run_id, topic_id), 0)
+            named = {"run_id": run_id, "failed_count": n}
+            yield {**nuggetizer_rows.metric_row(topic_id, values), **named}
+
+
+_RESULTS = "results"  # folder of ResearchRubrics' results, a file a run
+
+
+def write_researchrubrics(result: Source, out: str | Path) -> dict[str, int]:
+    """Write ResearchRubrics' `processed_data.jsonl`, and `results/RUN.jsonl` of each run.
+
+    A verdict that did not come has `success` false and no score: its own command stops there, and
+    is to be run on what is complete.
+
+    Returns: rows by file, and `failed`: verdicts that are not there.
+    Raises: InputError where the results have no rubrics.
+    """
+    with ExitStack() as stack:
+        return _researchrubrics(opened(stack, result), Path(out))
+
+
+def _researchrubrics(folder: Path, out: Path) -> dict[str, int]:
+    check_elsewhere(folder, out)
+    rubrics, verdicts = _read_rubrics(folder)
+    criteria = {(r.topic_id, c.id): c for r in rubrics.values() for c in r.criteria}
+    own_folder(out / _RESULTS)
+    n = write_lines(out / "processed_data.jsonl", map(researchrubrics.data_row, rubrics.values()))
+    counts = {"processed_data": n, _RESULTS: 0}
+    for run in dict.fromkeys(verdict.run_id for verdict in verdicts):
+        own = [verdict for verdict in verdicts if verdict.run_id == run]
+        name = f"{run.replace('/', '_')}.jsonl"
+        rows = researchrubrics.result_rows(own, criteria)
+        counts[_RESULTS] += write_lines(out / _RESULTS / name, rows)
+    return {**counts, "failed": sum(verdict.label is None for verdict in verdicts)}
+
+
+def _rubrics(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
+    rubrics, verdicts = _read_rubrics(folder)
+    for rubric in rubrics.values():
+        for criterion in ragdoll_rubrics.not_taken(rubric.criteria):
+            what = f"criterion {criterion.id!r} of topic {rubric.topic_id!r} weighs"
+            wanted = "RAGDoll takes whole numbers from 1 to 5, and drops or changes others"
+            what = f"{what} {criterion.weight:g}; {wanted}"
+            problems.keep(folder / RUBRICS, 0, "weight_not_taken", what)
+    rows = _graded_rows(rubrics, verdicts, AnswerTexts(folder, problems))
+    return {
+        "rubric": write_lines(out / "rubric.jsonl", map(rubric_row, rubrics.values())),
+        "graded": write_lines(out / "graded.jsonl", rows),
+        "failed": sum(verdict.label is None for verdict in verdicts),
+    }
+
+
+def _graded_rows(
+    rubrics: dict[str, Rubric], verdicts: list[CriterionVerdict], texts: AnswerTexts
+) -> Iterator[dict[str, Any]]:
+    for (topic, run), group in groupby(verdicts, lambda one: (one.topic_id, one.run_id)):
+        written = texts.of(topic).get(run)
+        answer = written.text if written is not None else ""
+        by_id = {one.criterion_id: one for one in group}
+        yield ragdoll_rubrics.graded_row(rubrics[topic], by_id, run, answer, count_words(answer))
+
+
+def _read_rubrics(folder: Path) -> tuple[dict[str, Rubric], list[CriterionVerdict]]:
+    if not (folder / VERDICTS).is_file():
+        raise InputError(f"{folder}: has no {VERDICTS}; run `judge run rubric` first")
+    problems = Problems()
+    rubrics = rubrics_of(read_lines(folder / RUBRICS, problems), linted=False)
+    problems.raise_errors()
+    return rubrics, _read(read_verdicts, folder / VERDICTS)
+
+
+# What `ragdoll support metric-rows` takes by default.
+_METRIC_ROWS = tuple(name for name in SUPPORT_COLUMNS.values() if not name.startswith("hard"))
+
+
+def write_ragdoll(
+    result: Source, out: str | Path, problems: Problems | None = None
+) -> dict[str, int]:
+    """Write what RAGDoll's commands would have left, by their names.
+
+    Nuggets: `nuggets.jsonl`, `assignments.jsonl`, `metrics/cell_metrics.csv` and
+    `metrics/run_metrics.csv`; support: `support_assignments.jsonl`, `support_metrics.jsonl` and
+    `support_metric_rows.txt`; relevance: `umbrela.judgments.jsonl`; rubrics: `rubric.jsonl` and
+    `graded.jsonl`; battles, in `arena/`: `judgments.jsonl`, `pairwise.csv`, `coverage.csv` and
+    `leaderboard.csv`. A judgement that did not come is `failed`, -1, or failed with -1. Metrics are
+    ours, over what was judged, and empty where nothing was: its own commands give 0 there.
+
+    Args:
+        result: a result or a results folder.
+        out: a folder, made if it is not there; not the results folder itself.
+        problems: gets what RAGDoll would read otherwise, and texts that are gone; None: warnings.
+
+    Returns: rows by file, and `failed`: judgements that are not there.
+    Raises: InputError where there is nothing that RAGDoll knows.
+
+    Example: write_ragdoll("results/demo", "for-ragdoll")
+    """
+    found = Problems() if problems is None else problems
+    with ExitStack() as stack:
+        counts = _ragdoll(opened(stack, result), Path(out), found)
+    if problems is None:
+        warn_of(found)
+    return counts
+
+
+def _ragdoll(folder: Path, out: Path, problems: Problems) -> dict[str, int]:
+    check_elsewhere(folder, out)
+    writers = {
+        ASSIGNMENTS: _nuggets,
+        SUPPORT: _support,
+        RELEVANCE: _relevance,
+        VERDICTS: _rubrics,
+        BATTLES: _arena,
+    }
+    present = [name for name in writers if (folder / name).is_file()]
+    if not present:
+        raise InputError(f"{folder}: has none of {', '.join(writers)}, so nothing for RAGDoll")
+    own_folder(out)
+    values = values_of(folder)
+    counts: dict[str, int] = {"failed": 0}
+    for name in present:
+        for what, n in writers[name](folder, out, values, problems).items():
+            counts[what] = counts.get(what, 0) + n
+    return {
+        **{name: n for name, n in counts.items() if name != "failed"},
+        "failed": counts["failed"],
+    }
+
+
+def _nuggets(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
+    assignments = _read(read_assignments, folder / ASSIGNMENTS)
+    own_folder(out / "metrics")
+    cells = [_cell_row(each, values.get((each.run_id, each.topic_id), {})) for each in assignments]
+    runs = dict.fromkeys(each.run_id for each in assignments)
+    means = [
+        {"run_id": run, "n_topics": sum(each.run_id == run for each in assignments)}
+        | _columns(values.get((run, "all"), {}), NUGGET_COLUMNS)
+        for run in sorted(runs)
+    ]
+    _write_csv(out / "metrics" / "cell_metrics.csv", cells)
+    _write_csv(out / "metrics" / "run_metrics.csv", means)
+    return {
+        "nuggets": write_lines(out / "nuggets.jsonl", map(nuggetizer_rows.bank, banks_of(folder))),
+        "assignments": write_lines(
+            out / "assignments.jsonl", map(ragdoll_rows.assignment, assignments)
+        ),
+        "metrics": len(cells),
+        "failed": sum(map(n_failed, assignments)),
+    }
+
+
+def _cell_row(assignment: Assignment, values: Mapping[str, float | None]) -> dict[str, Any]:
+    length = (
+        count_words(assignment.answer_text)
+        if assignment.answer_text
+        else assignment.response_length
+    )
+    return {
+        "qid": assignment.topic_id,
+        "run_id": assignment.run_id,
+        **_columns(values, NUGGET_COLUMNS),
+        "nugget_count": len(assignment.nuggets),
+        "vital_count": sum(each.nugget.importance == "vital" for each in assignment.nuggets),
+        "failed_count": n_failed(assignment),
+        "response_length": "" if length is None else length,
+    }
+
+
+def _support(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
+    texts, n_failed = AnswerTexts(folder, problems), 0
+    assigned, metrics = [], []
+    for row in _read(read_support, folder / SUPPORT):
+        written = texts.of(row.topic_id).get(row.run_id)
+        sentences = written.sentences if written is not None else ()
+        supported = [
+            (
+                each.id,
+                each.text or (sentences[each.id][0] if each.id < len(sentences) else ""),
+                [(citation.passage_id, citation.label) for citation in each.citations],
+            )
+            for each in row.sentences
+        ]
+        n_failed += sum(label is None for _, _, cited in supported for _, label in cited)
+        assigned.append(ragdoll_rows.support_assignment(row.run_id, row.topic_id, supported))
+        of_cell = values.get((row.run_id, row.topic_id), {})
+        scored = {
+            column: _rounded(of_cell.get(measure, of_cell.get(measure.removesuffix("_all"))))
+            for measure, column in SUPPORT_COLUMNS.items()  # of first citations both are one
+        }
+        ids = {"topic_id": row.topic_id, "run_id": row.run_id}
+        metrics.append({**ids, **scored, "sentences": len(row.sentences)})
+    lines = list(_metric_lines(metrics))
+    write_file(out / "support_metric_rows.txt", "".join(lines))
+    return {
+        "support_assignments": write_lines(out / "support_assignments.jsonl", assigned),
+        "support_metrics": write_lines(out / "support_metrics.jsonl", metrics),
+        "support_metric_rows": len(lines),
+        "failed": n_failed,
+    }
+
+
+def _metric_lines(metrics: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """`run topic measure value`, by run and measure; a value that is not there has no line."""
+    for row in sorted(metrics, key=lambda row: str(row["run_id"])):
+        for name in _METRIC_ROWS:
+            if row[name] is not None:
+                yield f"{row['run_id']} {row['topic_id']} {name} {row[name]:.6g}\n"
+
+
+def _relevance(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
+    config = inputs_of(folder).checked("relevance is written with the texts that were judged")
+    data = load_collection(config.data, config.run.limit)
+    judgements = []
+    for row in _read(read_relevance, folder / RELEVANCE):
+        topic, passage = data.topics.get(row.topic_id), data.passages.get(row.passage_id)
+        texts = (topic.question if topic else "", passage.text if passage else "")
+        judgements.append(
+            ragdoll_rows.relevance_judgement(row.topic_id, row.passage_id, row.grade, *texts)
+        )
+    return {
+        "umbrela.judgments": write_lines(out / "umbrela.judgments.jsonl", judgements),
+        "failed": sum(row["status"] == "failed" for row in judgements),
+    }
+
+
+def _arena(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
+    battles = _read(read_battles, folder / BATTLES)
+    means = {run: of_run for (run, topic), of_run in values.items() if topic == ALL}
+    strengths = {run: b for run, of in means.items() if (b := of.get(STRENGTH)) is not None}
+    write_ragdoll_arena(own_folder(out / "arena"), battles, strengths)
+    forfeits = sum(battle.is_forfeit for battle in battles)  # of which no question was asked
+    if forfeits:
+        what = f"{forfeits:,} battles that a run lost without an answer: RAGDoll has none such"
+        problems.skip(folder / BATTLES, 0, "forfeit", what)
+    failed = sum(battle.label is None for battle in battles)
+    return {"arena/judgments": len(battles) - forfeits, "failed": failed}
+
+
+def _columns(values: Mapping[str, float | None], names: Mapping[str, str]) -> dict[str, Any]:
+    cells = {column: _rounded(values.get(measure)) for measure, column in names.items()}
+    return {column: "" if value is None else value for column, value in cells.items()}
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 6)  # as RAGDoll writes them
+
+
+def _write_csv(path: Path, objects: Sequence[Mapping[str, Any]]) -> None:
+    text = io.StringIO()
+    if objects:
+        writer = csv.DictWriter(text, list(objects[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(objects)
+    write_file(path, text.getvalue())
+
+
+@dataclass(frozen=True)
+class Written:
+    """How many grades were written, of how many the judge gave a confidence for, and how many are
+    missing since they were not judged."""
+
+    n: int
+    n_sure: int
+    n_unjudged: int
+
+
+def write_qrels(result: Source, out: str | Path, run_id: str) -> Written:
+    """Write `topic Q0 passage grade confidence run`, sorted by topic and passage.
+
+    The confidence, in [0, 1], is the probability of the grade where the judge gave probabilities,
+    of a jury the share of the members' votes for it, else 1, as the track wants it.
+
+    Args:
+        result: a result or a results folder with relevance.jsonl.
+        out: the file, replaced if it is there.
+        run_id: what the judgments are called; no white space.
+
+    Raises: InputError for a folder without such grades, an id with white space, nothing judged.
+    Source: guidelines of the TREC 2025 RAG track, "Relevance Judgment", output format.
+    """
+    with ExitStack() as stack:
+        return _qrels(opened(stack, result), Path(out), run_id)
+
+
+def _qrels(folder: Path, out: Path, run_id: str) -> Written:
+    if not (folder / RELEVANCE).is_file():
+        raise InputError(f"{folder}: has no {RELEVANCE}, wanted results of relevance")
+    labels = _read(read_relevance, folder / RELEVANCE)
+    rows: list[Confident] = []
+    n_sure = 0
+    for label in labels:
+        if label.grade is not None:
+            sure = confidence(label)
+            n_sure += sure is not None
+            rows.append(
+                (label.topic_id, label.passage_id, label.grade, 1.0 if sure is None else sure)
+            )
+    if not rows:
+        raise InputError(f"{folder / RELEVANCE}: none of its {len(labels):,} passages has a grade")
+    try:
+        write_confident_qrels(out, rows, run_id)
+    except ValueError as error:
+        raise InputError(f"{out}: {error}") from None
+    return Written(len(rows), n_sure, len(labels) - len(rows))
+
+
+def confidence(label: RelevanceLabel) -> float | None:
+    """How sure the judge is of a grade, in [0, 1]; None: it does not say."""
+    grade = str(label.grade)
+    if label.probabilities is not None:
+        return label.probabilities.get(grade)
+    votes = [vote for vote in (label.votes or {}).values() if vote is not None]
+    return sum(vote == grade for vote in votes) / len(votes) if votes else None

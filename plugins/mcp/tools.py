@@ -1,0 +1,427 @@
+"""What each tool does: judge a citation or an answer, evaluate, compare, explain, forecast."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from ...backends.budget import Budget
+from ...backends.errors import JudgeError
+from ...evaluation.questions import question_scores
+from ...evaluation.samples.fields import Sample, sample_of
+from ...evaluation.samples.files import PassageNames, write_samples
+from ...judges.items import ItemJudge
+from ...judges.verdicts import Verdict
+from ...programs.analysis.answers.showing import show_answer, show_summary
+from ...programs.analysis.compare import compare
+from ...programs.analysis.leaderboards import Leaderboard, leaderboards
+from ...programs.config.names import JudgeName
+from ...programs.config.reading import load_config
+from ...programs.config.sections import Config
+from ...programs.engine.panel import Panel
+from ...programs.engine.rehearsal import rehearse
+from ...programs.engine.session import Session as Asking
+from ...programs.engine.session import run_session
+from ...programs.pipelines.closed_loop import is_closed_loop
+from ...programs.protocols.pieces import POINTS
+from ...programs.run import judge_collection
+from ...programs.scoring.result import Result
+from ...programs.scoring.topic_scores import run_names, topic_scores
+from ...records.judgements import Unjudged as Lost
+from ...records.labels.declared import declared_kinds
+from ...records.reading.problems import InputError, Problems
+from .replies import (
+    Answer,
+    Citation,
+    Difference,
+    Differences,
+    Evaluation,
+    Expected,
+    Explanation,
+    Line,
+    Moved,
+    Piece,
+    Quote,
+    Unjudged,
+    Value,
+)
+from .session import Part, Session, amount_of, amount_text, in_thread
+
+
+def quotes_of(evidence: Iterable[Mapping[str, Any]]) -> list[Quote]:
+    """Quotes as they stand in judgement files."""
+    return [
+        Quote(
+            of=each.get("of", ""),
+            quoted_words=each["quote"],
+            stands_there=True if each.get("start") is not None else each.get("is_quoted"),
+        )
+        for each in evidence
+    ]
+
+
+def pieces_of(view: Mapping[str, Any], contexts: Sequence[str]) -> list[Piece]:
+    """The judged pieces of one answer.
+
+    Args:
+        view: the answer as `judge show --json` has it.
+        contexts: ids of the passages, in the order in which they were given.
+    """
+    number: dict[str | None, int] = {}
+    for n, docid in enumerate(contexts, start=1):
+        number.setdefault(docid, n)  # a passage that was given twice is the first
+    return [
+        Piece(
+            what=row["unit"],
+            quoted_text=row["text"],
+            label=row["label"] or None,
+            score=row["score"],
+            importance=row["importance"],
+            sentence=None if row["sentence"] is None else row["sentence"] + 1,
+            passage=number.get(row["docid"]),
+            quotes=quotes_of(row["evidence"]),
+            unjudged=Unjudged(reason=row["unjudged"], quoted_detail=row["detail"])
+            if row["unjudged"]
+            else None,
+        )
+        for row in view["judged"]
+    ]
+
+
+def missing_of(pieces: Iterable[Piece]) -> list[Piece]:
+    """Nuggets and key points that the answer does not state, or states in part."""
+    best = {one.labels[-1] for one in declared_kinds().values() if "run_id" in one.key}
+    return [p for p in pieces if p.what in POINTS and p.label and p.label not in best]
+
+
+JUDGE: JudgeName = "support"
+
+
+async def judge_citation(session: Session, sentence: str, passage: str, title: str) -> Citation:
+    """Ask the support judge.
+
+    Raises: InputError for empty texts, OverBudget.
+    """
+    for name, text in (("sentence", sentence), ("passage", passage)):
+        if not text.strip():
+            raise InputError(f"{name}: is empty, wanted the text that is judged")
+    item = {"sentence": sentence, "passage": passage, "title": title}
+    config = session.alone((), {}, session.config.run.out)
+    rehearsed = partial(
+        rehearse, config, lambda alone, panel: _ask_support(alone, item, panel=panel)
+    )
+    async with session.spending(await in_thread(rehearsed)) as part:
+        outcome, judge = await in_thread(lambda: _ask_support(config, item, budget=part))
+    about = {**dict(await session.spent(part)), "model": session.model_of(config)}
+    if isinstance(outcome, Lost):
+        why = Unjudged(reason=outcome.reason, quoted_detail=outcome.detail)
+        return Citation(label=None, weight=None, unjudged=why, n=0, n_unjudged=1, **about)
+    return Citation(
+        label=outcome.label,
+        weight=judge.gains.get(outcome.label),
+        score=outcome.score,
+        quoted_reason=outcome.rationale or "",
+        quotes=quotes_of([each.model_dump() for each in outcome.evidence or ()]),
+        n=1,
+        n_unjudged=0,
+        **about,
+    )
+
+
+def _ask_support(
+    config: Config,
+    item: dict[str, str],
+    *,
+    budget: Budget | None = None,
+    panel: Panel | None = None,
+) -> tuple[Verdict | Lost, ItemJudge]:
+    async def ask(asking: Asking) -> tuple[Verdict | Lost, ItemJudge]:
+        judge: ItemJudge = asking.panel[JUDGE]
+        wanted = (*judge.inputs, *judge.optional)
+        try:
+            verdicts, _ = await judge.judged([{n: text for n, text in item.items() if n in wanted}])
+        except JudgeError as error:
+            return Lost(error.reason, error.detail, error.raw), judge
+        return verdicts[0], judge
+
+    return run_session(config, [JUDGE], ask, retry=False, quiet=True, budget=budget, panel=panel)
+
+
+RUN = "answer"
+
+
+async def judge_answer(session: Session, sample: Mapping[str, Any]) -> Answer:
+    """Judge an answer by all programs that it has something for.
+
+    Args:
+        sample: question, answer, contexts, nuggets, key_points, as of `nuggetjudge.evaluate`.
+
+    Raises: InputError for a sample that lacks something, OverBudget.
+    """
+    await session.check_left()
+    with TemporaryDirectory(prefix="nuggetjudge-") as folder:
+        read, config = await in_thread(lambda: _prepared(session, sample, Path(folder)))
+        async with session.spending(await session.expected(config)) as part:
+            result = await in_thread(lambda: judge_collection(config, budget=part))
+        about = dict(await session.spent(part)) | {"model": session.model_of(config)}
+        return await in_thread(lambda: _answer_of(result, read, about))
+
+
+async def forecast_answer(session: Session, sample: Mapping[str, Any]) -> Expected:
+    """What `judge_answer` would ask. Raises: InputError."""
+    with TemporaryDirectory(prefix="nuggetjudge-") as folder:
+        _, config = await in_thread(lambda: _prepared(session, sample, Path(folder)))
+        return await session.forecast(session.model_of(config), await session.expected(config))
+
+
+def _prepared(session: Session, given: Mapping[str, Any], folder: Path) -> tuple[Sample, Config]:
+    sample = sample_of(given, 0)
+    for name in ("question", "answer"):
+        if not getattr(sample, name).strip():
+            raise InputError(f"{name}: is empty, wanted its text")
+    programs = ["nuggets"] if sample.nuggets or sample.contexts else []
+    programs += ["support"] if sample.contexts else []
+    programs += ["keypoints"] if sample.key_points else []
+    if not programs:
+        raise InputError("nothing to judge by: give contexts, nuggets or key_points")
+    data = write_samples({RUN: [sample]}, folder / "samples")
+    return sample, session.alone(programs, data, folder / "out")
+
+
+def _answer_of(result: Result, sample: Sample, about: Mapping[str, Any]) -> Answer:
+    view = show_answer(result.folder, RUN, sample.topic_id, Problems()).data
+    names = PassageNames()
+    pieces = pieces_of(view, [names.name(context)[0] for context in sample.contexts])
+    scores = [Value(**_value(row)) for row in question_scores(result)]
+    lost = Counter(str(row["reason"]) for row in result.unjudged)
+    return Answer(
+        scores=scores,
+        unjudged_by_reason=lost,
+        pieces=pieces,
+        missing=missing_of(pieces),
+        **about,
+    )
+
+
+def _value(row: Any) -> dict[str, Any]:
+    names: Sequence[str] = tuple(Value.model_fields)
+    return {name: getattr(row, name) for name in names}
+
+
+LINES = 100  # of a leaderboard, in one reply
+LOOK_S = 0.5  # between two notes of progress
+
+Tell = Callable[[float, str], Awaitable[None]]
+
+
+async def evaluate(session: Session, config: str, name: str | None, tell: Tell) -> Evaluation:
+    """Judge what a config names; the same call goes on where one was stopped.
+
+    Args:
+        config: a file of the folder. name: of its results; None: that of the config.
+        tell: called now and then with how many judgements there are.
+
+    Raises: InputError for what the config gets wrong, or names outside; OverBudget.
+    """
+    import anyio
+
+    ready, notes = _ready(session, config, name)
+    async with session.spending(await session.expected(ready)) as part:
+        async with anyio.create_task_group() as group:
+            group.start_soon(_report_progress, ready.run.out, part, tell)
+            result, error = await _outcome(ready, part)
+            group.cancel_scope.cancel()
+        if result is None:
+            raise error or InputError("stopped")
+    return _evaluation_of(session, result, ready, notes, dict(await session.spent(part)))
+
+
+async def forecast_evaluation(session: Session, config: str) -> Expected:
+    """What `evaluate` would ask. Raises: InputError."""
+    ready, _ = _ready(session, config, None)
+    return await session.forecast(session.model_of(ready), await session.expected(ready))
+
+
+async def _outcome(config: Config, part: Part) -> tuple[Result | None, Exception | None]:
+    """A result, or what was wrong: a task group would wrap what is raised in it."""
+    try:
+        return await in_thread(lambda: judge_collection(config, budget=part)), None
+    except InputError as error:
+        what, is_taken, _ = str(error).partition("; name another --out")  # of a command line
+        return None, InputError(f"{what}; give another name") if is_taken else error
+    except Exception as error:
+        return None, error
+
+
+def _ready(session: Session, config: str, name: str | None) -> tuple[Config, list[str]]:
+    """The config by the session's models, checked, and what of it does not hold here."""
+    path = session.folder.config_file(config)
+    out = session.folder.out(name or path.stem)
+    own = load_models(path)
+    ready = load_config(path, session.settings(out))
+    if is_closed_loop(ready):
+        what = "retrieves by itself, which is not limited here; judge what it found by data:"
+        raise InputError(f"config {config}: {what}")
+    session.folder.check(ready, f"config {config}")
+    others = sorted(own - {model.model for model in session.config.models.values()})
+    notes = [f"models: of {config} ({', '.join(others)}) was not used"] if others else []
+    return ready, notes
+
+
+def load_models(path: Path) -> set[str]:
+    """The models that a config names by itself."""
+    from ...records.reading.settings import NotYaml, read_yaml
+
+    try:
+        data = read_yaml(path.read_text(encoding="utf-8"))[0]
+    except (NotYaml, OSError, UnicodeDecodeError):
+        return set()  # load_config reports it
+    entries = data.get("models") if isinstance(data, dict) else None
+    named = entries.values() if isinstance(entries, dict) else ()
+    return {str(each.get("model")) for each in named if isinstance(each, dict)}
+
+
+async def _report_progress(out: Path, part: Part, tell: Tell) -> None:
+    import anyio
+
+    done = -1
+    while True:
+        if (n := _n_judged(out)) > done:
+            done = n
+            await tell(n, f"{n:,} judgements, {amount_text(amount_of(part))}")
+        await anyio.sleep(LOOK_S)
+
+
+def _n_judged(out: Path) -> int:
+    """Lines of the journals."""
+    return sum(path.read_bytes().count(b"\n") for path in (out / "journal").glob("*-*.jsonl"))
+
+
+def _evaluation_of(
+    session: Session, result: Result, config: Config, notes: list[str], about: dict[str, object]
+) -> Evaluation:
+    manifest = result.manifest
+    lines = [line for board in leaderboards(result.scores, result.folder) for line in _lines(board)]
+    return Evaluation.model_validate(
+        {
+            **about,
+            "results": session.folder.named(result.folder),
+            "is_complete": result.is_complete,
+            "limit_reached": manifest["limit_reached"],
+            "n_judged": result.n_judged,
+            "n_unjudged": result.n_unjudged,
+            "unjudged_by_reason": manifest["unjudged_by_reason"],
+            "leaderboard": lines[:LINES],
+            "n_lines": len(lines),
+            "model": session.model_of(config),
+            "notes": notes,
+        }
+    )
+
+
+def _lines(board: Leaderboard) -> list[Line]:
+    first = board.measures[0]
+    lines = []
+    for line in board.lines:
+        if (row := line.means.get(first)) is None:
+            continue
+        low, high = line.intervals.get(first, (None, None))
+        lines.append(
+            Line(
+                run=line.run_id,
+                measure=first,
+                value=line.value(first),
+                n=row.n or 0,
+                n_unjudged=row.n_unjudged or 0,
+                low=row.low,
+                high=row.high,
+                interval_low=low,
+                interval_high=high,
+                told_from_next=line.is_told_apart,
+            )
+        )
+    return lines
+
+
+MOVED = 5  # topics shown of each measure
+LENGTH = 6000  # characters of an explanation in one reply
+
+
+def compare_runs(
+    session: Session,
+    results: str,
+    run: str,
+    other_run: str,
+    other_results: str | None,
+    measures: list[str] | None,
+) -> Differences:
+    """Test two runs against each other by topic.
+
+    Args:
+        results: where they are, both or, with `other_results`, the first.
+        other_results: where the second is.
+
+    Raises: InputError for results, runs or measures that are not there.
+    """
+    one = session.folder.results(results)
+    other = None if other_results is None else session.folder.results(other_results)
+    names = [run, other_run]
+    if other is not None:  # each of its own folder, where both have a run of that name
+        paths = [one, other]
+        shown_names = run_names(paths, [topic_scores(path, Problems()) for path in paths])
+        names = [of.get(name, name) for name, of in zip(names, shown_names, strict=True)]
+    comparison = compare(one, other, Problems(), way="runs", runs=names, measures=measures or [])
+    differences = [_difference(name, of) for name, of in comparison["measures"].items()]
+    return Differences(
+        run=names[0], other_run=names[1], level=comparison["level"], differences=differences
+    )
+
+
+def explain_score(
+    session: Session, results: str, run: str | None, topic: str | None, offset: int
+) -> Explanation:
+    """A part of what `judge show` prints: of an answer, of a run, of a topic or of all.
+
+    Raises: InputError for results, a run or a topic that is not there, or an offset past the end.
+    """
+    folder, problems = session.folder.results(results), Problems()
+    if run is not None and topic is not None:
+        shown = show_answer(folder, run, topic, problems)
+    else:
+        shown = show_summary(folder, run, topic, problems, named=Path(results))
+    text = shown.text
+    if offset and offset >= len(text):
+        raise InputError(f"offset {offset}: the text has {len(text)} characters")
+    end = min(offset + LENGTH, len(text))
+    return Explanation(
+        quoted_text=text[offset:end],
+        offset=offset,
+        next_offset=end if end < len(text) else None,
+        n_characters=len(text),
+    )
+
+
+def _difference(name: str, tested: dict[str, Any]) -> Difference:
+    (pair,), (one, other), topics = tested["pairs"], tested["runs"], tested["topics"]
+    moved = [row for row in topics if row["difference"]]
+    return Difference(
+        measure=name,
+        mean=one["mean"],
+        other_mean=other["mean"],
+        **{n: pair[n] for n in ("difference", "low", "high", "p", "is_told_apart")},
+        **{n: pair[n] for n in ("wins", "ties", "losses", "n_topics")},
+        n_not_judged=sum(row["difference"] is None for row in topics),
+        moved=[
+            Moved(
+                topic=row["topic_id"],
+                value=row["value"],
+                other_value=row["other_value"],
+                difference=row["difference"],
+            )
+            for row in moved[:MOVED]
+        ],
+    )
