@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 from mock_server import Hang, MockServer, Reply, Status, Supports
 
-from nuggetjudge.backends.budget import FREE, Budget, Need, Seen, Usage, price_of, reply_limit
+from nuggetjudge.backends.budget import (
+    FREE,
+    Budget,
+    Need,
+    Seen,
+    Usage,
+    notes_on,
+    price_of,
+    reply_limit,
+)
 from nuggetjudge.backends.config import ModelConfig, Price
 from nuggetjudge.backends.errors import EndpointError, JudgeError
 from nuggetjudge.backends.gateway import Completion, Gateway
@@ -484,3 +493,41 @@ def test_what_floats_leave_over_of_claims_keeps_nobody_waiting():
     all_of_it = need(budget, 4 * MILLION, Price(input=0.61, output=0))
     run_sync(asyncio.wait_for(budget.room(all_of_it), timeout=5))
     budget.reserve(all_of_it)
+
+
+OWN = {"api_base": "http://127.0.0.1:8000/v1"}
+
+
+@pytest.fixture(autouse=True)
+def _without_ambient_endpoints(monkeypatch):
+    for name in ("OPENAI_BASE_URL", "OPENAI_API_BASE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def notes(model, **settings):
+    return notes_on([("default", ModelConfig(model=model, **settings))] * 2)
+
+
+def test_an_endpoint_of_the_environment_that_is_not_used_is_said_once(monkeypatch):
+    assert notes("openai/gpt-4o") == []
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:8000/v1")
+    [line] = notes("openai/gpt-4o")
+    assert line.startswith("OPENAI_BASE_URL is set and not used: openai/gpt-4o is asked at ")
+    assert "--api-base" in line
+    assert notes("openai/gpt-4o", **OWN) == []
+    assert notes("lexical") == []
+
+
+def test_a_paid_model_of_unknown_price_is_said_before_it_is_asked():
+    [line] = notes("openai/no-such-model")
+    assert "price of openai/no-such-model is not known" in line
+    assert "models.default.price" in line
+    assert notes("openai/no-such-model", price={"input": 1, "output": 2}) == []
+    assert notes("hosted_vllm/mine", **OWN) == []
+
+
+def test_a_model_that_litellm_lists_without_its_provider_has_its_price():
+    price = price_of(ModelConfig(model="anthropic/claude-sonnet-4-5"))
+    assert (price.input, price.output) == pytest.approx((3, 15)), "dollars, as Anthropic says"
+    assert notes("anthropic/claude-sonnet-4-5") == []
+    assert price_of(ModelConfig(model="mistral/claude-sonnet-4-5")) is None, "not its model"

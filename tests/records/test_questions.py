@@ -1,4 +1,5 @@
 import re
+from collections import Counter
 
 import orjson
 import pytest
@@ -9,8 +10,12 @@ from nuggetjudge.records import (
     Problems,
     QuestionSet,
     SubQuestion,
+    answer_id,
     question_set_row,
+    rating_row,
     read_question_sets,
+    read_ratings,
+    reference_id,
 )
 
 ASKED = ["Who struck?", "For how long?"]
@@ -143,3 +148,173 @@ def test_real_questions_keep_the_columns_of_their_ratings(shared_data, problems)
     assert sum(len(one.questions) for one in sets.values()) == 449  # 30 x 15, one was empty
     assert sets["duc04-testb-18"].n_columns == 14  # the empty one was the last
     assert len(problems) == 0
+
+
+def asked(topic_id, *columns, n_columns=None):
+    questions = tuple(SubQuestion(id=str(c), text=f"Question {c}?") for c in columns)
+    n_columns = max(columns) + 1 if n_columns is None else n_columns
+    return {topic_id: QuestionSet(topic_id=topic_id, questions=questions, n_columns=n_columns)}
+
+
+@pytest.mark.parametrize(
+    "row",
+    [
+        {"id": "7", "docid": "7:0#1", "rating": [5, 0, -1, -2]},
+        {"example_id": 7, "pid": "7:0#1", "rating": [5.0, 0, -1.0, None]},
+        {"qid": "7", "docid": "7:0#1", "own_topic": True, "ratings": [5, 0, -1, -2]},
+        {"topic_id": "7", "passage_id": "7:0#1", "rating": ["5", "0", "-1", "-2"]},
+    ],
+)
+def test_every_layout_gives_the_same_ratings(row, write, problems):
+    assert read_ratings(write(row), problems) == {"7": {"7:0#1": (5, 0, -1, -2)}}
+    assert len(problems) == 0
+
+
+def test_what_is_written_is_read_back(write, problems):
+    given = {"7": {"7:0#1": (5, 0, -1), reference_id("7"): (4, -2, 3)}, "8": {"x": (0,)}}
+    rows = [
+        rating_row(topic, name, r) for topic, texts in given.items() for name, r in texts.items()
+    ]
+    assert rows[1] == {"id": "7", "docid": "7:report", "rating": [4, -2, 3]}
+    assert read_ratings(write(*rows), problems) == given
+    assert answer_id("7", "bm25") == "7:report:bm25"
+
+
+@pytest.mark.parametrize("wrong", [6, -3, 2.5, True, "high", [3], {}, "", 1e300])
+def test_any_other_rating_is_an_error_that_names_the_column(wrong, write, problems, kinds):
+    path = write(
+        {"id": "7", "docid": "a", "rating": [1]}, {"id": "7", "docid": "b", "rating": [0, wrong]}
+    )
+    assert read_ratings(path, problems) == {"7": {"a": (1,)}}
+    assert kinds() == [(2, "bad_field", "error")]
+    assert "field 'rating[1]' is " in str(problems.rows[0])
+    assert "wanted 0 to 5, -1, -2 or null" in str(problems.rows[0])
+
+
+def test_nan_is_not_judged(write, problems):
+    path = write('{"id": "7", "docid": "a", "rating": [NaN, 2]}')
+    assert read_ratings(path, problems) == {"7": {"a": (-2, 2)}}
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"docid": "a", "rating": [1]}, "field 'id' or"),
+        ({"id": "7", "rating": [1]}, "field 'docid' or"),
+        ({"id": "7", "docid": "a"}, "'rating' or 'ratings' or 'relevances' is missing"),
+        ({"id": "7", "docid": "a", "rating": 3}, "'rating' is 3, wanted a list"),
+        ({"id": "7", "document": "a", "relevances": [3]}, "'relevances' is .3., wanted an object"),
+        ({"id": "7", "document": "a", "relevances": {"x": 3}}, "wanted columns from 0"),
+        ({"id": "7", "document": "a", "relevances": {"99999999999": 3}}, "wanted columns from 0"),
+        ({"id": "7", "document": "a", "relevances": {"2": 7}}, "field 'relevances.2' is 7, wanted"),
+    ],
+)
+def test_a_row_that_is_no_rating_is_an_error_with_its_place(row, message, write, problems):
+    path = write(row)
+    assert read_ratings(path, problems) == {}
+    assert [problem.action for problem in problems] == ["error"]
+    assert re.match(rf"{re.escape(str(path))}:1: .*{message}", str(problems.rows[0]))
+
+
+# --- with the questions
+
+
+def test_a_list_of_another_length_than_the_questions_is_an_error(write, problems, kinds):
+    path = write(
+        {"id": "7", "docid": "a", "rating": [1, 2, 3]},
+        {"id": "7", "docid": "b", "rating": [1, 2]},
+        {"id": "7", "docid": "c", "rating": [1, 2, 3, 4]},
+        {"qid": "7", "docid": "d", "ratings": [1, 2]},
+    )
+    ratings = read_ratings(path, problems, asked("7", 0, 1, 2))
+    assert ratings == {"7": {"a": (1, 2, 3)}}
+    assert kinds() == [(n, "n_ratings", "error") for n in (2, 3, 4)]
+    assert "field 'rating' has 2 ratings, wanted 3, one for each" in str(problems.rows[0])
+
+
+def test_ratings_by_idx_may_go_on_over_columns_without_a_question(write, problems, kinds):
+    rows = [{"qid": "7", "docid": name, "ratings": [1, 2, 3, 4]} for name in "ab"]
+    ratings = read_ratings(write(*rows), problems, asked("7", 0, 2))
+    assert ratings == {"7": {"a": (1, 2, 3), "b": (1, 2, 3)}}
+    assert kinds() == [(1, "unused_ratings", "skipped")]
+    assert "in 2 rows" in str(problems.rows[0])
+
+
+def test_a_list_of_questions_with_empty_columns_at_its_end_has_ratings_for_them(write, problems):
+    path = write({"id": "7", "docid": "a", "rating": [1, 2, 3]})
+    ratings = read_ratings(path, problems, asked("7", 0, n_columns=3))
+    assert ratings == {"7": {"a": (1, 2, 3)}}
+    assert len(problems) == 0
+
+
+def test_topics_without_questions_are_skipped_with_the_number_of_their_rows(write, problems, kinds):
+    rows = [{"id": topic, "docid": f"d{i}", "rating": [i]} for i, topic in enumerate("87988")]
+    assert read_ratings(write(*rows), problems, asked("7", 0)) == {"7": {"d1": (1,)}}
+    assert kinds() == [(1, "unknown_topic", "skipped"), (3, "unknown_topic", "skipped")]
+    assert "topic '8' has no sub-questions; its 3 rows" in str(problems.rows[0])
+
+
+# --- the same text twice
+
+
+def test_the_same_ratings_again_are_mentioned_and_others_an_error(write, problems, kinds):
+    rows = [{"id": "7", "docid": "a", "rating": r} for r in ([1, 2], [1.0, 2], [1, 3], [1, -2])]
+    assert read_ratings(write(*rows), problems) == {"7": {"a": (1, 2)}}
+    assert kinds() == [
+        (2, "duplicate_ratings", "kept"),
+        (3, "duplicate_ratings", "error"),
+        (4, "duplicate_ratings", "error"),
+    ]
+    assert "the ratings of 'a' are in line 1 already" in str(problems.rows[0])
+
+
+# --- CRUX's annotators
+
+
+def labelled(document, **relevances):
+    by_index = {index[1:]: rating for index, rating in relevances.items()}
+    rationales = dict.fromkeys(by_index, "")
+    return {"id": "7", "document": document, "relevances": by_index, "rationales": rationales}
+
+
+def test_annotated_documents_are_read_with_minus_one_as_not_labelled(write, problems):
+    path = write(labelled("a", _0=4, _1=-1, _3=0))
+    assert read_ratings(path, problems) == {"7": {"a": (4, -2, -2, 0)}}
+    questions = asked("7", *range(6))
+    assert read_ratings(path, problems, questions) == {"7": {"a": (4, -2, -2, 0, -2, -2)}}
+    assert len(problems) == 0
+
+
+def test_annotated_lines_of_one_document_add_up_unless_they_contradict(write, problems, kinds):
+    path = write(
+        labelled("a", _0=4, _1=-1),
+        labelled("a", _0=-1, _1=2, _2=0),
+        labelled("a", _0=4),
+        labelled("a", _1=3),
+    )
+    assert read_ratings(path, problems) == {"7": {"a": (4, 2, 0)}}
+    assert kinds() == [(4, "duplicate_ratings", "error")]
+
+
+# --- real files
+
+
+@pytest.mark.parametrize(
+    ("name", "n", "n_all"),
+    [
+        ("llm_ratings.jsonl", 954, {0: 9309, 2: 2047, 4: 1312, 1: 1068, 5: 343, 3: 231}),
+        ("llm_ratings_all_docids.jsonl", 5705, {0: 79918, 2: 3213, 1: 1597, 4: 588, 3: 188, 5: 71}),
+    ],
+)
+def test_real_ratings_are_read_whole(name, n, n_all, shared_data, problems, kinds):
+    """The counts were made with a Counter over the parsed lines, without these readers."""
+    path = shared_data / "crux_duc" / name
+    by_topic = read_ratings(path, problems)
+    assert (len(by_topic), sum(map(len, by_topic.values()))) == (30, n)
+    lists = [ratings for texts in by_topic.values() for ratings in texts.values()]
+    assert Counter(rating for ratings in lists for rating in ratings) == n_all
+    assert len(problems) == 0
+    questions = read_question_sets(shared_data / "crux_duc/queries.jsonl", problems)
+    fitted = read_ratings(path, problems, questions)
+    assert {len(r) for r in fitted["duc04-testb-18"].values()} == {14}
+    assert [(kind, action) for _, kind, action in kinds()] == [("unused_ratings", "skipped")]
