@@ -16,6 +16,7 @@ from weakref import finalize
 
 from ..backends.loop import Stop
 from ..programs.engine.folders.constant_judges import constant_judges
+from ..programs.protocols import table
 from ..programs.run import check_collection, judge_collection
 from ..records.reading.problems import InputError
 from ..records.writing import remove
@@ -34,7 +35,7 @@ from .samples.choosing import (
     judge_file,
     read_by,
 )
-from .samples.citing import JUDGE_CITATIONS, Citing
+from .samples.citing import Citing
 from .samples.files import write_samples
 from .samples.items import write_items
 from .samples.new_files import FOLDER, NewFiles
@@ -145,7 +146,8 @@ def evaluate(
     if temporary is not None:
         finalize(result, temporary.cleanup)
         result.is_temporary = True
-    of_citations = citing.doubts() if JUDGE_CITATIONS.intersection(programs) else ()
+    judges_citations = any(one.judges_citations for one in table.chosen(programs))
+    of_citations = citing.doubts() if judges_citations else ()
     for what in (*_doubts(result, asking), *of_citations):
         warnings.warn(what, UserWarning, stacklevel=2)
     return result

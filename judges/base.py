@@ -56,6 +56,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
     sampling: Mapping[
         str, float
     ] = {}  # of its requests, unless the model's entry has a temperature
+    examples: Mapping[str, str | list[str]] = {}  # of fields, where `judge prompt` is given none
     replicate: int = 0  # asks the same again, past the cache, for test-retest
     fitted_prompts: Mapping[str, FittedPrompt] = {}  # of the judge file it was made with,
     fitted_on: frozenset[str] = frozenset()  # and the topics whose labels or lists are in it

@@ -93,13 +93,6 @@ class ClaimMatch(Label):
     )
 
 
-class AnswerStated(Label):
-    """Whether a sentence gives an accepted answer to a question (arXiv:2405.00982)."""
-
-    NO = "no", "the sentence does not state the whole of this answer to this question"
-    YES = "yes", "the sentence states this answer to this question, in any wording"
-
-
 class YesNo(Label):
     """Whether it is so."""
 

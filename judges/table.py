@@ -156,9 +156,6 @@ BUILT_IN = {
     ),
     "recheck": _ours("support:SupportJudge", says_why=True),
     "query_writer": _ours("makers.query_writer:QueryWriter"),
-    "accepted_answer": _ours(
-        "finding.accepted_answer:AcceptedAnswerJudge", is_windowed=True, labels_items=True
-    ),
     "criterion": _ours("grading.criterion:CriterionJudge", is_windowed=True, labels_items=True),
     "binary_criterion": _ours(
         "grading.criterion:BinaryCriterionJudge", is_windowed=True, labels_items=True

@@ -19,7 +19,6 @@ from ..backends.prompt import Prompt, Wire
 from ..judges import ItemJudge
 from ..judges.base import Judge
 from ..judges.calls import calls, judge_calls
-from ..judges.finding.accepted_answer import question_with_answer
 from ..judges.fitted.files import JudgeFile, read_judge_file
 from ..judges.makers.question_evolver import Way
 from ..judges.table import judge_names
@@ -49,8 +48,6 @@ _EXAMPLES: dict[str, str | list[str]] = {
     "report": f"{_PASSAGE} {_OTHER}",
     "answer": "Cold water rises, so ice forms at the surface of the lake.",
     "response": "Cold water rises, so ice forms at the surface of the lake.",
-    "answer_a": "Cold water rises, so ice forms at the surface of the lake.",
-    "answer_b": "Because the air is cold.",
     "sentence": "A lake freezes from the top because cold water stays there.",
     "nugget": _POINTS,
     "nuggets": _POINTS,
@@ -62,14 +59,6 @@ _EXAMPLES: dict[str, str | list[str]] = {
     "sub_narratives": "1. why ice forms at the surface\n2. what happens below the ice",
     "facet": _QUESTION,
     "facets": ["what happens below the ice"],
-}
-_OF_JUDGE: dict[str, dict[str, str | list[str]]] = {
-    "accepted_answer": {
-        "answer": [
-            question_with_answer("At which temperature is water densest?", "4 degrees Celsius"),
-            question_with_answer("What happens below the ice?", ""),
-        ]
-    }
 }
 
 
@@ -239,7 +228,7 @@ def _fitted(panel: _Capturing, config: Config, state: JudgeFile, path: Path) -> 
 
 def _fields(judge: Judge) -> dict[str, str | list[str]]:
     """The fields of an item, with what stands there in the example; "": it may be lacking."""
-    own = _OF_JUDGE.get(judge.name, {})
+    own = judge.examples
     if isinstance(judge, ItemJudge):
         described = _descriptions(judge)
         examples = {

@@ -16,6 +16,7 @@ from unittest.mock import patch
 
 from of_plugins import of_plugins
 
+from nuggetjudge.programs.config.base import installed_inputs
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine import session
 from nuggetjudge.programs.engine.stage import Ask, Item, Work
@@ -36,8 +37,8 @@ LABELS = {
     "binary_criteria": ("not_met", "met"),
     "precision": ("no", "yes"),
     "items": ("none", "partial", "full"),
-    "argue": ("no", "no", "yes"),
 }
+PATTERNS = {"data.runs", *(f"data.{name}" for name in installed_inputs())}
 Lost = Callable[[str, Item], bool]  # of a stage and an item
 
 
@@ -131,9 +132,7 @@ class World:
             if name.startswith("data.")
         }
         files = {
-            name: [value]
-            if name in ("data.passages", "data.runs", "data.question_lists")
-            else value
+            name: [value] if name == "data.passages" or name in PATTERNS else value
             for name, value in files.items()
         }
         files |= {
@@ -171,15 +170,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "coverage.contexts": "answers",
     },
     "keypoints": {"program": ["keypoints"], **ANSWERS, "data.documents": "documents.jsonl"},
-    "argue": {"program": ["argue"], **ANSWERS, "data.question_lists": "lists.jsonl"},
-    "argue, every citation": {
-        **ANSWERS,
-        "program": ["support", "argue"],
-        "support.citations": "all",
-        "data.question_lists": "lists.jsonl",
-        "argue.limit": 12,
-        "argue.over": "cut",
-    },
     "rubric": {"program": ["rubric"], **ANSWERS, "data.documents": "documents.jsonl"},
     "items": {"program": ["items"], "data.items": "items.jsonl", "items.judge": "support"},
     "closed loop": {

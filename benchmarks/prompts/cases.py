@@ -13,10 +13,10 @@ from typing import Any
 from nuggetjudge import judges
 from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.claim import numbered
-from nuggetjudge.judges.finding.accepted_answer import AcceptedAnswerJudge, question_with_answer
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
 from nuggetjudge.plugins.trec.arena.judge import BattleJudge
+from nuggetjudge.plugins.trec.argue.judge import AcceptedAnswerJudge, question_with_answer
 
 from ..study import sets
 from ..study.sets import Item, lines

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from .fields import Sample
 from .marks import mark_like
 
-JUDGE_CITATIONS = frozenset({"support", "evidence", "argue"})  # programs
 FORMS = "[1], [1, 3], 【1】, [Source 1], (1), superscripts, or the id of a context in brackets"
 
 

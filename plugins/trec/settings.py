@@ -31,3 +31,18 @@ class ArenaConfig(Section):
     criteria: Annotated[tuple[str, ...], BeforeValidator(_as_lines)] = Field(
         default=(), description="what makes an answer better, a text or a list of them"
     )
+
+
+class ArgueConfig(Section):
+    """How long a report may be, and what becomes of a longer one."""
+
+    limit: Whole | None = Field(
+        default=1024, ge=1, description="length of a report, at most; none: any (docs of the track)"
+    )
+    unit: Literal["words", "characters"] = Field(
+        default="words", description="of the limit: words as TREC RAG counts, or characters"
+    )
+    over: Literal["keep", "cut", "reject"] = Field(
+        default="keep",
+        description="a longer report: judged whole, cut behind the last sentence that fits, or 0",
+    )

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import entry_points
-from typing import Annotated, NamedTuple, TypeVar
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from ...records.reading.problems import Problems
+
 GROUP = "nuggetjudge.settings"  # of entry points: NAME = "module:Class", a Section with defaults
+INPUTS = "nuggetjudge.data"  # of entry points: NAME = "module:object", an Input
 Whole = Annotated[int, Field(lt=2**63)]  # what the manifest, JSON, can hold
 
 
@@ -36,8 +43,33 @@ def installed_sections() -> dict[str, type[Section]]:
 
     One that cannot be imported is left out: the config that has it says that there is none.
     """
-    found: dict[str, type[Section]] = {}
-    for entry in sorted(entry_points(group=GROUP), key=lambda each: each.name):
+    return _installed(GROUP)
+
+
+@dataclass(frozen=True)
+class Input:
+    """Files that a program of another package is given: a field of `data:`.
+
+    Attributes:
+        description: of the setting.
+        suffixes: of the files that are taken of a folder.
+        read: what they hold by topic; in the Collection it is `given[NAME]`.
+    """
+
+    description: str
+    suffixes: tuple[str, ...]
+    read: Callable[[Sequence[Path], Problems], Mapping[str, Any]]
+
+
+@cache
+def installed_inputs() -> dict[str, Input]:
+    """The inputs that programs of other packages bring, by name; left out as sections are."""
+    return _installed(INPUTS)
+
+
+def _installed(group: str) -> dict[str, Any]:
+    found = {}
+    for entry in sorted(entry_points(group=group), key=lambda each: each.name):
         with suppress(Exception):  # another package's code may raise anything
             found[entry.name] = entry.load()
     return found

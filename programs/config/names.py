@@ -23,7 +23,6 @@ BUILT_IN = {
     "nuggets": f"{_HOME}.nuggets.program:Nuggets",
     "support": f"{_HOME}.support:Support",
     "evidence": f"{_HOME}.evidence.program:EvidenceSearch",
-    "argue": f"{_HOME}.argue.program:Argue",
     "coverage": f"{_HOME}.coverage.program:Coverage",
     "keypoints": f"{_HOME}.keypoints.program:KeyPoints",
     "rubric": f"{_HOME}.rubric.program:RubricGrading",

@@ -104,21 +104,6 @@ class EvidenceConfig(Section):
     )
 
 
-class ArgueConfig(Section):
-    """How long a report may be, and what becomes of a longer one."""
-
-    limit: Whole | None = Field(
-        default=1024, ge=1, description="length of a report, at most; none: any (docs of the track)"
-    )
-    unit: Literal["words", "characters"] = Field(
-        default="words", description="of the limit: words as TREC RAG counts, or characters"
-    )
-    over: Literal["keep", "cut", "reject"] = Field(
-        default="keep",
-        description="a longer report: judged whole, cut behind the last sentence that fits, or 0",
-    )
-
-
 class RubricConfig(Section):
     """What a rubric is made of where none is given, and how its criteria are graded."""
 

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, create_model, model
 from ...backends.config import BatchConfig, ModelConfig
 from ...judges.table import BUILT_IN, kind_of
 from ...records.reading.settings import InputPath, InputPattern, beside
-from .base import Flag, S, Section, Whole, installed_sections
+from .base import Flag, S, Section, Whole, installed_inputs, installed_sections
 from .cascades import answering, check_cascade
 from .hunt_sections import HuntConfig, QuestionsConfig
 from .judge_section import JudgeConfig
@@ -20,7 +20,6 @@ from .juries import check_jury
 from .names import JudgeName, ProgramName
 from .pipeline import Pipeline
 from .program_sections import (
-    ArgueConfig,
     CoverageConfig,
     EvidenceConfig,
     GenerateConfig,
@@ -31,7 +30,6 @@ from .steps import AnyStep
 
 __all__ = [
     "NAME_BYTES",
-    "ArgueConfig",
     "Config",
     "CoverageConfig",
     "DataConfig",
@@ -105,7 +103,7 @@ def _as_seen(value: Any) -> Any:
     return () if value in ("none", None) else _as_list(value)
 
 
-class DataConfig(Section):
+class _DataConfig(Section):
     """Files, relative to the config file. `runs` takes files, folders and patterns."""
 
     topics: InputPath | None = Field(default=None, description="topics, TSV or JSONL")
@@ -134,9 +132,6 @@ class DataConfig(Section):
     keypoints: InputPath | None = Field(
         default=None, description="key points of the topics: none are made then"
     )
-    question_lists: InputPatterns = Field(
-        default=(), description="questions with accepted answers, that reports should answer"
-    )
     rubrics: InputPath | None = Field(
         default=None, description="rubrics of the topics: none are made then"
     )
@@ -153,6 +148,21 @@ class DataConfig(Section):
         default_factory=dict,
         description="what the systems of runs saw of this evaluation, by name or pattern of runs: "
         "none, judge, nuggets, prompts",
+    )
+
+
+if TYPE_CHECKING:
+    DataConfig = _DataConfig
+else:
+    DataConfig = create_model(
+        "DataConfig",
+        __base__=_DataConfig,
+        __module__=__name__,
+        __doc__=_DataConfig.__doc__,
+        **{
+            name: (InputPatterns, Field(default=(), description=one.description))
+            for name, one in installed_inputs().items()
+        },
     )
 
 
@@ -295,7 +305,6 @@ class _Config(Section):
     questions: QuestionsConfig = QuestionsConfig()
     support: SupportConfig = SupportConfig()
     evidence: EvidenceConfig = EvidenceConfig()
-    argue: ArgueConfig = ArgueConfig()
     coverage: CoverageConfig = CoverageConfig()
     keypoints: KeyPointsConfig = KeyPointsConfig()
     rubric: RubricConfig = RubricConfig()

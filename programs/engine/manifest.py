@@ -34,7 +34,7 @@ from ..config.cascades import answering
 from ..config.judge_section import JudgeConfig
 from ..config.reading import config_before
 from ..config.sections import Config
-from ..inputs.collection import LIST_FILES, RETRIEVAL_FILES, Collection, expand_runs
+from ..inputs.collection import RETRIEVAL_FILES, Collection, expand_runs, given_files
 from .results import MANIFEST, Results
 
 if TYPE_CHECKING:
@@ -134,8 +134,8 @@ def input_files(config: Config) -> list[Path]:
     of_judges = [path for judge in sections for path in _files_of(judge)]
     files = [p for p in (*named, config.items.own, *recordings, *of_judges) if p is not None]
     retrieval = expand_runs(data.retrieval, suffixes=RETRIEVAL_FILES)
-    lists = expand_runs(data.question_lists, suffixes=LIST_FILES)
-    return files + expand_runs(data.runs) + retrieval + lists
+    given = [path for paths in given_files(data).values() for path in paths]
+    return files + expand_runs(data.runs) + retrieval + given
 
 
 def _files_of(judge: JudgeConfig) -> list[Path]:

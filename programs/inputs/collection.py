@@ -8,11 +8,10 @@ from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...records.answers import Seen, answers_with_lines, own_documents
 from ...records.documents import read_candidates, read_topic_documents
-from ...records.instruments.question_lists import QuestionList, read_question_lists
 from ...records.instruments.rubrics import Rubric, read_rubrics
 from ...records.instruments.sub_narratives import distinct
 from ...records.judgements import Reason
@@ -25,6 +24,7 @@ from ...records.reading.problems import InputError, Problems
 from ...records.relevance import read_qrels
 from ...records.rows import Answer, KeyPointSet, NuggetBank, Passage, Ranking, Topic
 from ...records.topics import add_passage, read_passages, read_topics
+from ..config.base import installed_inputs
 from ..config.sections import CoverageConfig, DataConfig
 from .coverage import CoverageInputs, WantedPassages, read_coverage_inputs
 from .hostile import looks_like_an_instruction, note_instructions
@@ -59,7 +59,8 @@ class Collection:
     key_points: dict[str, KeyPointSet] | None = None
     rubrics: dict[str, Rubric] | None = None
     documents: dict[str, dict[str, Passage]] = field(default_factory=dict)  # by topic
-    question_lists: dict[str, QuestionList] | None = None
+    # By the names of `data:`, what programs of other packages are given, by topic.
+    given: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     problems: Problems = field(default_factory=Problems)
     lines: LineIndex = field(default_factory=LineIndex)  # of the answers, by topic
 
@@ -136,7 +137,7 @@ class _Files(NamedTuple):
 
     runs: list[Path]
     retrieval: list[Path]
-    lists: list[Path]
+    given: dict[str, list[Path]]
 
     @classmethod
     def of(cls, data: DataConfig, problems: Problems) -> _Files:
@@ -144,11 +145,13 @@ class _Files(NamedTuple):
         files = cls(
             expand_runs(data.runs, problems),
             expand_runs(data.retrieval, problems, RETRIEVAL_FILES),
-            expand_runs(data.question_lists, problems, LIST_FILES),
+            given_files(data, problems),
         )
         named = (data.candidates, data.qrels, data.nuggets, data.questions, data.reference,
                  data.pool, data.keypoints, data.rubrics, data.documents)  # fmt: skip
-        for path in chain(named, data.ratings, data.passages, *files):
+        for path in chain(
+            named, data.ratings, data.passages, files.runs, files.retrieval, *files.given.values()
+        ):
             if path is not None and not first_line(path):
                 problems.error(path, 1, "empty_file", "the file is empty, wanted records")
         return files
@@ -180,8 +183,9 @@ def _read_instruments(data: DataConfig, files: _Files, collection: Collection) -
     _add_sub_narratives(topics, collection.banks or {})
     if data.documents:
         collection.documents = read_topic_documents(data.documents, problems)
-    if files.lists:
-        collection.question_lists = read_question_lists(files.lists, problems)
+    for name, paths in files.given.items():
+        if paths:
+            collection.given[name] = installed_inputs()[name].read(paths, problems)
 
 
 def _check_topics(data: DataConfig, files: _Files, collection: Collection) -> None:
@@ -200,8 +204,9 @@ def _check_topics(data: DataConfig, files: _Files, collection: Collection) -> No
                           (data.nuggets, collection.banks)):  # fmt: skip
         if path is not None and of_file:
             note_others(collection.problems, path, of_file, topics)
-    if collection.question_lists:
-        note_others(collection.problems, files.lists[0], collection.question_lists, topics)
+    for name, by_topic in collection.given.items():
+        if by_topic:
+            note_others(collection.problems, files.given[name][0], by_topic, topics)
 
 
 def _read_passages(data: DataConfig, collection: Collection) -> None:
@@ -229,7 +234,6 @@ def _add_sub_narratives(topics: dict[str, Topic], banks: Mapping[str, NuggetBank
 
 
 ANSWER_FILES = (".jsonl", ".jsonl.gz")
-LIST_FILES = (".json", ".json.gz", *ANSWER_FILES)
 RETRIEVAL_FILES = (".run", ".run.gz", ".trec", ".trec.gz", ".txt", ".txt.gz")
 
 
@@ -268,6 +272,12 @@ def expand_runs(
             what = f"no {wanted}, so not read as a run; name the file, if it is one"
             problems.skip(path, 0, "not_a_run_file", what)
     return list(dict.fromkeys(files))
+
+
+def given_files(data: DataConfig, problems: Problems | None = None) -> dict[str, list[Path]]:
+    """By name of `data:`, the files that programs of other packages are given."""
+    inputs = installed_inputs().items()
+    return {name: expand_runs(getattr(data, name), problems, one.suffixes) for name, one in inputs}
 
 
 def _check_runs(collection: Collection) -> None:

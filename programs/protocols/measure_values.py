@@ -34,6 +34,7 @@ class Meaning(NamedTuple):
         unit: of what is no share and has no bounds, shown as whole numbers: "points".
         is_of_answered: the mean of a run is over the topics that it has values of; otherwise one
             that it did not answer counts 0.
+        orders: its place, from 1, among those by which topics and runs are ordered; 0: none.
     """
 
     text: str
@@ -42,6 +43,7 @@ class Meaning(NamedTuple):
     says: str = ""
     unit: str = ""
     is_of_answered: bool = False
+    orders: int = 0
 
 
 Meanings = Mapping[str, Meaning | str]  # by measure; a text alone: more of it is better

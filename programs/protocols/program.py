@@ -185,6 +185,8 @@ class Program(ABC):
         matrix: how the report draws its labels: of points, which all answers to a topic are
             compared with, by run; of the sentences of each answer; "": not at all.
         judges_answers: whether what it judges is written by systems.
+        judges_citations: whether it judges what answers cite.
+        paper: title and arXiv id of what it comes from.
     """
 
     name: ClassVar[str]
@@ -207,6 +209,8 @@ class Program(ABC):
     words: ClassVar[Words | None] = None
     matrix: ClassVar[Literal["points", "sentences", ""]] = ""
     judges_answers: ClassVar[bool] = False
+    judges_citations: ClassVar[bool] = False
+    paper: ClassVar[tuple[str, str] | None] = None
 
     def __init_subclass__(cls, **how: Any) -> None:
         super().__init_subclass__(**how)

@@ -46,6 +46,10 @@ class Relevance(Program):
     """
 
     name = "relevance"
+    paper = (
+        "UMBRELA: UMbrela is the (Open-Source Reproduction of the) Bing RELevance Assessor",
+        "2406.06519",
+    )
     judges = ("relevance",)
     kind, judged, files = "relevance", FILE, (FILE,)
     reads = ("question", "title", "passage")

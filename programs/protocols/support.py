@@ -51,7 +51,12 @@ class Support(Program):
     """
 
     name = "support"
-    judges_answers = True
+    paper = (
+        "Assessing Support for the TREC 2024 RAG Track: A Large-Scale Comparative Study of LLM "
+        "and Human Evaluations",
+        "2504.15205",
+    )
+    judges_answers = judges_citations = True
     judges = ("support",)
     kind, judged, files = "support", FILE, (FILE,)
     matrix = "sentences"
@@ -69,6 +74,7 @@ class Support(Program):
         "support_precision": Meaning(
             "Mean support of the cited sentences, each by its first citation.",
             says="gets {} of full support from its citations",
+            orders=6,
         ),
         "support_recall": "Mean support of all sentences; one without a citation scores 0.",
         "support_precision_all": "As support_precision, averaged over all citations of a sentence.",

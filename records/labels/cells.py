@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ..instruments.answered import STANDING_LABELS
 from ..reading.fields import show
 from ..reading.problems import InputError, Problems
 from .declared import Cell as Cell
@@ -17,7 +16,11 @@ ADJUDICATED = "adjudicated"  # `method` of a label that the adjudicator of a jur
 VERIFIED = "verified"  # `method` of a label that was judged once more,
 FIRST, VERIFIER = "first", "verifier"  # and who gave which of its votes
 
-OTHER_SCALES = (("no", "yes"), ("false", "true"), STANDING_LABELS)  # of no declared kind
+OTHER_SCALES = (  # of no declared kind
+    ("no", "yes"),
+    ("false", "true"),
+    ("not_said", "unsupported", "uncited", "supported"),
+)
 HIGHEST_GRADE = 3  # of UMBRELA's scale; a file with higher grades has a longer one
 MOST_LABELS = 101  # of a scale, as 0 to 100: tables of labels have a cell for each pair of them
 

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+from of_plugins import of_plugins
 
 import nuggetjudge as nj
 from nuggetjudge.gates.bounds import Bound, check_bound
@@ -20,7 +21,6 @@ DEMO, POINTS = EXAMPLES.parent / "tests" / "collection", EXAMPLES / "keypoints"
 ANSWERS = {"topics": DEMO / "topics.tsv", "passages": DEMO / "passages.jsonl",
            "runs": str(DEMO / "runs" / "thin.jsonl")}  # fmt: skip
 RANKED = {"candidates": DEMO / "candidates.jsonl", "limit": 1}
-REPORTS = EXAMPLES / "argue"
 KEY_POINTS = {"topics": POINTS / "topics.jsonl", "runs": str(POINTS / "answers" / "brief.jsonl"),
               "keypoints": POINTS / "keypoints.jsonl"}  # fmt: skip
 COVERAGE = {"topics": "topics.jsonl", "questions": "questions.jsonl", "retrieval": "run.txt",
@@ -33,15 +33,12 @@ GIVEN = {
     "relevance": {"topics": DEMO / "topics.tsv", "passages": DEMO / "passages.jsonl", **RANKED},
     "keypoints": KEY_POINTS,
     "keypoints, recall": {**KEY_POINTS, "keypoints.precision": False},
-    "argue": {
-        "topics": REPORTS / "topics.jsonl",
-        "runs": str(REPORTS / "runs"),
-        "question_lists": str(REPORTS / "lists.jsonl"),
-    },
     "coverage": {**COVERAGE, "coverage.k": 3},
     "items": {**ITEMS, "items.judge": str(DEMO / "grounded.yaml")},
     "support,evidence": {**ANSWERS, "run.config": "evidence.yaml"},
 }
+for plugin in of_plugins("measure_cases.py"):
+    GIVEN |= plugin.GIVEN
 
 
 def rows(path, *objects):

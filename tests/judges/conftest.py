@@ -42,8 +42,6 @@ from nuggetjudge.judges import (
 )
 from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.claim import numbered
-from nuggetjudge.judges.finding.accepted_answer import AcceptedAnswerJudge, question_with_answer
-from nuggetjudge.judges.lexical import accepted
 from nuggetjudge.judges.lexical import answer_writing as lexical_answer_writing
 from nuggetjudge.judges.lexical import answers as lexical_answers
 from nuggetjudge.judges.lexical import contradiction as lexical_contradiction
@@ -226,20 +224,6 @@ _OWN = (
         "judge",
     ),
     Case(
-        "accepted_answer_judge",
-        AcceptedAnswerJudge,
-        {
-            "question": QUESTION,
-            "sentence": SENTENCE,
-            "answers": [
-                question_with_answer("what moves a deck?", "wind"),
-                question_with_answer("who sings?", ""),
-            ],
-        },
-        "verdicts",
-        "judge",
-    ),
-    Case(
         "listwise_ranker",
         ListwiseRanker,
         {"question": QUESTION, "passages": PASSAGES},
@@ -381,8 +365,6 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         return lexical_hunting.write_gap_queries(asked)
     if '"queries"' in system:
         return lexical_contradiction.write_queries(asked)
-    if "answers" in asked:
-        return accepted.find_answers(asked)
     if "sentence" in asked and "contradicts" in system:
         return lexical_contradiction.judge_contradiction(asked)
     if '"order"' in system:

@@ -68,8 +68,6 @@ def rendered(case):
         given |= {"sub_narratives": HOSTILE, "sub_narrative": HOSTILE, "title": HOSTILE}
     if case.name == "claim_judge":
         given |= {"key_points": f"1. wind moves a deck\n2. {HOSTILE}"}
-    if case.name == "accepted_answer_judge":
-        given["answers"] = {"1": "question: who? | accepted answer: wind", "2": HOSTILE}
     if case.name.endswith("_title"):
         given["title"] = HOSTILE
     given |= case.given

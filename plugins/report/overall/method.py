@@ -11,42 +11,12 @@ from ....metrics.bootstrap import LEVEL
 from ....metrics.significance import EXACT_TOPICS
 from ....programs.engine.manifest import config_of
 from ....programs.protocols.glossary import meaning
+from ....programs.protocols.table import programs
 from ....programs.scoring.result import Result
 from ....records.reading.problems import InputError
 from ..source import Source
 from .inputs import input_states
 
-# By program: the paper of its protocol, by title and arXiv number.
-PAPERS = {
-    "nuggets": (
-        "Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the AutoNuggetizer "
-        "Framework",
-        "2411.09607",
-    ),
-    "support": (
-        "Assessing Support for the TREC 2024 RAG Track: A Large-Scale Comparative Study of LLM "
-        "and Human Evaluations",
-        "2504.15205",
-    ),
-    "argue": ("On the Evaluation of Machine-Generated Reports", "2405.00982"),
-    "coverage": (
-        "Controlled Retrieval-augmented Context Evaluation for Long-form RAG",
-        "2506.20051",
-    ),
-    "keypoints": (
-        "Long2RAG: Evaluating Long-Context & Long-Form Retrieval-Augmented Generation with Key "
-        "Point Recall",
-        "2410.23000",
-    ),
-    "rubric": (
-        "ResearchRubrics: A Benchmark of Prompts and Rubrics For Evaluating Deep Research Agents",
-        "2511.07685",
-    ),
-    "relevance": (
-        "UMBRELA: UMbrela is the (Open-Source Reproduction of the) Bing RELevance Assessor",
-        "2406.06519",
-    ),
-}
 _CORRECTED = (
     "corrected (diamond)",
     "What people would give, estimated from the judge's labels of all items and people's labels of "
@@ -65,8 +35,7 @@ def data(source: Source) -> Mapping[str, Any]:
         "numbers": [{"name": name, "how": how} for name, how in _numbers(source)],
         "papers": [
             {"title": title, "url": f"https://arxiv.org/abs/{number}"}
-            for program, (title, number) in PAPERS.items()
-            if any(program in result.manifest["config"]["program"] for result in source.results)
+            for title, number in _papers(source)
         ],
         "package": _package(source),
     }
@@ -161,3 +130,8 @@ def _package(source: Source) -> str:
     named = ", ".join(sorted(str(version) for version in versions if version))
     prints = ", ".join(r.manifest["fingerprint"][:16] for r in source.results)
     return f"nuggetjudge{f' {named}' if named else ''}, results with the fingerprint {prints}"
+
+
+def _papers(source: Source) -> list[tuple[str, str]]:
+    ran = {name for result in source.results for name in result.manifest["config"]["program"]}
+    return [one.paper for one in programs() if one.name in ran and one.paper is not None]

@@ -1,7 +1,7 @@
 // Battles of answers: strengths with intervals, who beat whom, and what the position of an answer did to verdicts.
 
-import { count, el, num } from "../../../report/web/el.js";
-import { table } from "../../../report/web/table.js";
+import { count, el, num } from "../../report/web/el.js";
+import { table } from "../../report/web/table.js";
 
 export const keys = [];
 

@@ -90,6 +90,11 @@ class BattleJudge(ItemJudge):
     twins: Mapping[str, Twin] = {"judge": judge_battle}
     scorers: Mapping[str, Scorer] = {"judge": score_battle}
 
+    examples: Mapping[str, str | list[str]] = {
+        "answer_a": "Cold water rises, so ice forms at the surface of the lake.",
+        "answer_b": "Because the air is cold.",
+    }
+
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self.judge = dspy.Predict(JudgeBattle)

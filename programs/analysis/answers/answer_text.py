@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
 
-from ....records.instruments.answered import STANDING_LABELS
 from ....records.judgements import Evidence
 from ....records.rows import ScoreRow
 from .views import AnswerView, Judged
@@ -16,7 +15,7 @@ from .wording import counted, number, overlap_note, plural, wrapped
 _ORDER = (  # worst first
     *("not_support", "not_met", "no", "neutral"),
     *("partial_support", "partly", "support", "met", "yes"),
-    *STANDING_LABELS,
+    *("not_said", "unsupported", "uncited", "supported"),
 )
 _TAB = "     "
 

@@ -13,24 +13,14 @@ from typing import Any, Literal
 from ....records.reading.problems import InputError, Problems, did_you_mean
 from ....records.rows import ScoreRow
 from ....records.scores import score_rows
-from ...protocols.glossary import is_of_answered
+from ...protocols.glossary import is_of_answered, meaning
 from ...protocols.pieces import TopicFiles
 from ...protocols.program import Folder
-from ...protocols.table import chosen
+from ...protocols.table import chosen, programs
 from .views import SCORES, AnswerView, Judged, answers_of
 
 Standing = Literal["stated", "partly", "missed", "unjudged"]
 STANDINGS: tuple[Standing, ...] = ("stated", "partly", "missed", "unjudged")
-# By which topics and runs are ordered where nothing else is asked for: the first that is there.
-FIRST = (
-    "V_strict",
-    "question_coverage_supported",
-    "report_coverage",
-    "KPR",
-    "rubric",
-    "support_precision",
-    "coverage",
-)
 _STATED = ("support", "yes", "full", "supported", "met")
 _PARTLY = ("partial_support", "partial", "uncited", "unsupported", "partly")
 _ALL = "all"
@@ -176,5 +166,11 @@ def measure_of(
         raise InputError(
             f"{folder}: has no measure {wanted!r}; {what}{did_you_mean(wanted, names)}"
         )
-    first = [wanted] if wanted is not None else [name for name in FIRST if name in names]
+    first = [wanted] if wanted is not None else [name for name in _first() if name in names]
     return next(iter([*first, *names]), None)
+
+
+def _first() -> list[str]:
+    """By which topics and runs are ordered where nothing else is asked for: the first there is."""
+    every = ((name, meaning(name).orders) for one in programs() for name in one.meanings)
+    return [name for name, place in sorted(every, key=lambda each: each[1]) if place]

@@ -13,14 +13,15 @@ from pydantic import BaseModel
 
 from ....records.reading.lines import hash_of
 from ....records.reading.problems import InputError
+from ...config.base import installed_inputs
 from ...config.sections import Config
-from ...inputs.collection import ANSWER_FILES, LIST_FILES, RETRIEVAL_FILES, expand_runs
+from ...inputs.collection import ANSWER_FILES, RETRIEVAL_FILES, expand_runs
 from ..manifest import config_of, input_files, read_manifest
 
 Move = Callable[[str], str]  # a path, or pattern, of the time of the run to one of now
 
 CHANGED, GONE, NEW = "has changed since the run read it", "is not there", "was not read by the run"
-_PATTERNS = {"runs": ANSWER_FILES, "retrieval": RETRIEVAL_FILES, "question_lists": LIST_FILES}
+_PATTERNS = {"runs": ANSWER_FILES, "retrieval": RETRIEVAL_FILES}
 
 
 @dataclass(frozen=True)
@@ -138,6 +139,7 @@ class _Moved:
     def config(self, config: Config, folder: Path) -> Config:
         """The config with the paths of now, of results in this folder."""
         moved: Config = self._value(config, but=("run",))
+        given = {name: one.suffixes for name, one in installed_inputs().items()}
         runs = {
             name: tuple(
                 dict.fromkeys(
@@ -146,7 +148,7 @@ class _Moved:
                     for path in self._files(pattern, suffixes)
                 )
             )
-            for name, suffixes in _PATTERNS.items()
+            for name, suffixes in (_PATTERNS | given).items()
         }
         moved = moved.changed("data", **runs)
         if config.items.own is not None:

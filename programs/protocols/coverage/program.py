@@ -42,6 +42,10 @@ class Coverage(Program):
     """CRUX (arXiv:2506.20051): sub-questions of a topic, and how well texts answer them."""
 
     name = "coverage"
+    paper = (
+        "Controlled Retrieval-augmented Context Evaluation for Long-form RAG",
+        "2506.20051",
+    )
     judges = ("subquestions", "answerability")
     kind, judged, files = "ratings", RATINGS, (QUESTIONS, RATINGS)
     stages = ("ratings", "pool", "questions", "research")
@@ -51,10 +55,12 @@ class Coverage(Program):
         "coverage": Meaning(
             "Share of the answerable sub-questions that the context answers.",
             says="retrieves answers to {} of the sub-questions",
+            orders=7,
         ),
         "report_coverage": Meaning(
             "Share of the answerable sub-questions that the answer answers.",
             says="answers {} of the sub-questions",
+            orders=3,
         ),
         "alpha_ndcg": (
             "How early the context's passages answer new sub-questions, "

@@ -62,6 +62,7 @@ class EvidenceSearch(Program):
     """
 
     name = "evidence"
+    judges_citations = True
     judges = (SUPPORT, "query_writer", "contradiction", "claim_extractor", RECHECK)
     kind, judged, files = "evidence", FILE, (FILE,)
     meanings: ClassVar[Meanings] = {

@@ -49,6 +49,11 @@ class KeyPoints(Program):
     """Long2RAG (arXiv:2410.23000): key points of documents, looked for one by one in answers."""
 
     name = "keypoints"
+    paper = (
+        "Long2RAG: Evaluating Long-Context & Long-Form Retrieval-Augmented Generation with Key "
+        "Point Recall",
+        "2410.23000",
+    )
     judges_answers = True
     judges = (
         *("keypoint_extractor", "keypoint_merger", "keypoint_filter"),
@@ -71,6 +76,7 @@ class KeyPoints(Program):
         "KPR": Meaning(
             "Share of the key points that an answer states.",
             says="states {} of the key points",
+            orders=4,
         ),
         "KPP": "Share of an answer's claims that state a key point.",
         "KPF": "Harmonic mean of KPR and KPP.",

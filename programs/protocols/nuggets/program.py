@@ -74,6 +74,11 @@ class Nuggets(Program):
     """AutoNuggetizer (arXiv:2411.09607): relevant passages give nuggets, answers state them."""
 
     name = "nuggets"
+    paper = (
+        "Initial Nugget Evaluation Results for the TREC 2024 RAG Track with the AutoNuggetizer "
+        "Framework",
+        "2411.09607",
+    )
     judges_answers = True
     judges = ("relevance", "nuggetizer", "importance", "assigner")
     kind, judged, files = "nuggets", ASSIGNMENTS, (BANKS, ASSIGNMENTS)
@@ -95,6 +100,7 @@ class Nuggets(Program):
         "V_strict": Meaning(
             "Share of the vital facts stated in full.",
             says="states {} of the vital facts",
+            orders=1,
         ),
         "V": "Share of the vital facts stated; one stated in part counts half.",
         "A_strict": "Share of all facts stated in full.",

@@ -67,6 +67,10 @@ class RubricGrading(Program):
     """Rubrics as of ResearchRubrics (arXiv:2511.07685): criteria with signed weights."""
 
     name = "rubric"
+    paper = (
+        "ResearchRubrics: A Benchmark of Prompts and Rubrics For Evaluating Deep Research Agents",
+        "2511.07685",
+    )
     judges_answers = True
     judges = ("rubric_writer", *GRADERS.values())
     kind, judged, files = "rubric", VERDICTS, (RUBRICS, VERDICTS)
@@ -94,6 +98,7 @@ class RubricGrading(Program):
             "What an answer earns of its rubric's weights above 0, penalties taken off, "
             "from 0 to 1; a criterion met in part counts half.",
             says="earns {} of the points of its rubrics",
+            orders=5,
         ),
         "rubric_strict": "As rubric; a criterion that is met in part counts nothing.",
         "rubric_unclipped": "As rubric, but penalties can take it below 0.",

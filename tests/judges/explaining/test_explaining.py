@@ -5,6 +5,7 @@ import json
 
 import pytest
 from mock_server import MockServer, Reply, input_of, schema_of
+from of_plugins import of_plugins
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
@@ -21,7 +22,6 @@ from nuggetjudge.judges import (
     SupportJudge,
 )
 from nuggetjudge.judges.claim import numbered
-from nuggetjudge.judges.finding.accepted_answer import AcceptedAnswerJudge, question_with_answer
 from nuggetjudge.judges.fitted.correction import Correction
 from nuggetjudge.judges.fitted.files import FittedPrompt
 from nuggetjudge.judges.variants import listed_labels, with_label_order, with_lexical
@@ -60,15 +60,13 @@ JUDGES = {
                                {"questions": [QUESTION], "context": TEXT}, ["context"], ["0", "5"]),
     "claim": (ClaimJudge, {}, {"key_points": numbered([TEXT]), "claims": [TEXT]}, ["claim"],
               ["no", "yes"]),
-    "accepted_answer": (AcceptedAnswerJudge, {},
-                        {"question": QUESTION, "sentence": TEXT,
-                         "answers": [question_with_answer("", TEXT)]},
-                        ["sentence"], ["no", "yes"]),
     "own": (OwnJudge, {"definition": OWN}, {"claim": TEXT, "source": TEXT}, ["source"],
             ["no", "fully"]),
     "own, without a rule": (OwnJudge, {"definition": NAMES}, {"text": TEXT}, ["text"],
                             [None, "diary"]),
 }  # fmt: skip
+for plugin in of_plugins("prompt_cases.py"):
+    JUDGES |= plugin.explaining(QUESTION, TEXT)
 
 
 def each(schema, value):

@@ -246,8 +246,8 @@ def test_a_program_says_which_way_its_measure_is_better(monkeypatch):
     other = SimpleNamespace(meanings={"slips": slips, "care": "Care that an answer takes."})
     monkeypatch.setattr(glossary, "programs", lambda: [*programs(), other])
     assert meaning("slips") == slips
-    assert meaning("slips@3") == ("Mistakes of an answer, of the first 3.", True, True)
-    assert meaning("care") == ("Care that an answer takes.", False, True)
+    assert meaning("slips@3") == slips._replace(text="Mistakes of an answer, of the first 3.")
+    assert meaning("care") == Meaning("Care that an answer takes.")
 
 
 def test_the_config_can_be_run_again_and_the_commands_name_the_folder(key_points):

@@ -9,7 +9,7 @@ from itertools import takewhile
 from ....metrics.length import count_summed_words
 from ....records.answers import is_table_row
 from ....records.rows import Answer, Sentence
-from ...config.sections import ArgueConfig
+from ..settings import ArgueConfig
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ..reading.fields import Line, as_int, read_lines, show
-from ..reading.problems import Problems
-from ..rows import Leaning, Row
+from ....records.reading.fields import Line, as_int, read_lines, show
+from ....records.reading.problems import Problems
+from ....records.rows import Leaning, Row
 
 StandingLabel = Literal["not_said", "unsupported", "uncited", "supported"]
 STANDING_LABELS: tuple[StandingLabel, ...] = get_args(StandingLabel)  # from worst to best

@@ -4,12 +4,12 @@ import hashlib
 
 import pytest
 
-from nuggetjudge.records import Importance, Problems
-from nuggetjudge.records.instruments.question_lists import (
+from nuggetjudge.plugins.trec.argue.lists import (
     AcceptedAnswer,
     question_list_row,
     read_question_lists,
 )
+from nuggetjudge.records import Importance, Problems
 
 ASKED = "Where do the eels go?"
 NAME = hashlib.md5(ASKED.encode()).hexdigest()

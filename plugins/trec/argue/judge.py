@@ -7,14 +7,53 @@ from typing import Annotated, Any
 
 import dspy
 
-from ...backends.prompt import Scorer, Twin
-from ...backends.replies.schema import KeyedBy
-from ..items import ItemJudge
-from ..labels import AnswerStated
-from ..lexical import accepted as lexical
-from ..lexical.accepted import ANSWER, QUESTION
+from ....backends.prompt import Scorer, Twin
+from ....backends.replies.schema import KeyedBy
+from ....judges.items import ItemJudge
+from ....judges.lexical.nuggets_and_citations import NUGGET_FULL, content_words, recall
+from ....records.rows import Label
 
 WINDOW = 10  # accepted answers in one call
+QUESTION, ANSWER, ANY = "question: ", " | accepted answer: ", "any"
+
+
+class AnswerStated(Label):
+    """Whether a sentence gives an accepted answer to a question (arXiv:2405.00982)."""
+
+    NO = "no", "the sentence does not state the whole of this answer to this question"
+    YES = "yes", "the sentence states this answer to this question, in any wording"
+
+
+def find_answers(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The rule of the lexical baseline: yes from the share at which a nugget counts as stated.
+
+    It goes by the answer's content words in the sentence; of a question for which any answer will
+    do, by those of the question. The cut-off was fitted to labels of nuggets in whole answers.
+    """
+    shares = score_answers(inputs)["verdicts"]
+    return {
+        "verdicts": {
+            key: AnswerStated.YES if share >= NUGGET_FULL else AnswerStated.NO
+            for key, share in shares.items()
+        }
+    }
+
+
+def score_answers(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The share of content words that `find_answers` goes by, in [0, 1]."""
+    words = content_words(inputs["sentence"])
+    return {
+        "verdicts": {
+            key: recall(content_words(_needed(text)), words)
+            for key, text in inputs["answers"].items()
+        }
+    }
+
+
+def _needed(text: str) -> str:
+    """The answer in a text of `question_with_answer`, or its question where any will do."""
+    question, _, answer = text.rpartition(ANSWER)
+    return question.removeprefix(QUESTION) if question and answer == ANY else answer
 
 
 class FindAnswers(dspy.Signature):  # type: ignore[misc]
@@ -59,8 +98,15 @@ class AcceptedAnswerJudge(ItemJudge):
     predictor, output = "judge", "verdicts"
     scale = tuple(label.value for label in AnswerStated)
     gains: Mapping[str, float] = {"no": 0.0, "yes": 1.0}
-    twins: Mapping[str, Twin] = {"judge": lexical.find_answers}
-    scorers: Mapping[str, Scorer] = {"judge": lexical.score_answers}
+    twins: Mapping[str, Twin] = {"judge": find_answers}
+    scorers: Mapping[str, Scorer] = {"judge": score_answers}
+
+    examples: Mapping[str, str | list[str]] = {
+        "answer": [
+            f"{QUESTION}At which temperature is water densest?{ANSWER}4 degrees Celsius",
+            f"{QUESTION}What happens below the ice?{ANSWER}{ANY}",
+        ]
+    }
 
     def __init__(self, *args: Any, window: int = WINDOW, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -84,4 +130,4 @@ def question_with_answer(question: str, answer: str) -> str:
     'question: Who struck? | accepted answer: any'
     """
     question_text, answer_text = " ".join(question.split()), " ".join(answer.split())
-    return f"{QUESTION}{question_text}{ANSWER}{answer_text or lexical.ANY}"
+    return f"{QUESTION}{question_text}{ANSWER}{answer_text or ANY}"

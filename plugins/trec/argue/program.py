@@ -8,7 +8,51 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ....metrics.instruments.question_lists import (
+from ....metrics.value import Value
+from ....programs.config.sections import Config
+from ....programs.inputs.collection import Collection, load_collection
+from ....programs.protocols.item_scores import ItemScale
+from ....programs.protocols.judged_items import JudgedItems, equal_items
+from ....programs.protocols.measure_values import OVER_LENGTH
+from ....programs.protocols.pieces import (
+    AGAINST,
+    MISSED,
+    OPEN,
+    QUESTION,
+    STATED,
+    FileLines,
+    Piece,
+    Words,
+    point_piece,
+)
+from ....programs.protocols.points import leave_out, texts_of_points
+from ....programs.protocols.program import (
+    CellTexts,
+    Folder,
+    Meaning,
+    Meanings,
+    Program,
+    Run,
+    Texts,
+    need_answers,
+)
+from ....programs.protocols.scoreboard import Scoreboard
+from ....programs.protocols.support import FILE as SUPPORT_FILE
+from ....programs.protocols.support import Support, labels_in
+from ....records.labels.cells import Cell
+from ....records.reading.problems import InputError
+from ....records.rows import Answer
+from ....records.support import support_with_lines
+from .answered import (
+    AnsweredQuestion,
+    Open,
+    answered_with_lines,
+    read_answered,
+    read_reports,
+)
+from .judging import ANSWERED, LISTS, REPORTS, STAGE, answered
+from .lists import NAME, ListedQuestion
+from .scores import (
     COVERAGE,
     F1,
     QUESTION_GAINS,
@@ -21,31 +65,6 @@ from ....metrics.instruments.question_lists import (
     report_f1,
     sentence_support,
 )
-from ....metrics.value import Value
-from ....records.instruments.answered import (
-    AnsweredQuestion,
-    Open,
-    answered_with_lines,
-    read_answered,
-    read_reports,
-)
-from ....records.instruments.question_lists import ListedQuestion
-from ....records.labels.cells import Cell
-from ....records.reading.problems import InputError
-from ....records.rows import Answer
-from ....records.support import support_with_lines
-from ...config.sections import Config
-from ...inputs.collection import Collection, load_collection
-from ..item_scores import ItemScale
-from ..judged_items import JudgedItems, equal_items
-from ..measure_values import OVER_LENGTH
-from ..pieces import AGAINST, MISSED, OPEN, QUESTION, STATED, FileLines, Piece, Words, point_piece
-from ..points import leave_out, texts_of_points
-from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts, need_answers
-from ..scoreboard import Scoreboard
-from ..support import FILE as SUPPORT_FILE
-from ..support import Support, labels_in
-from .judging import ANSWERED, LISTS, REPORTS, STAGE, answered
 
 LEFT_OUT = "topics_without_question_list"  # key of the manifest
 KEY = ("topic_id", "run_id", "question_id")
@@ -60,6 +79,8 @@ class Argue(Program):
     """
 
     name = "argue"
+    judges_citations = True
+    paper = ("On the Evaluation of Machine-Generated Reports", "2405.00982")
     judges = ("accepted_answer", "support")
     kind, judged, files = "argue", ANSWERED, (LISTS, ANSWERED, REPORTS)
     matrix = "points"
@@ -79,6 +100,7 @@ class Argue(Program):
         COVERAGE: Meaning(
             "Share of the listed questions that sentences with supporting citations answer.",
             says="answers {} of the questions with citations that support it",
+            orders=2,
         ),
         "question_coverage": (
             "Share of the listed questions that the report answers, whatever it cites."
@@ -108,7 +130,7 @@ class Argue(Program):
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
         need_answers(collection)
-        if collection.question_lists is None:
+        if NAME not in collection.given:
             what = "name files of them (data.question_lists, --question-lists)"
             raise InputError(f"argue needs question lists: {what}")
         Support().check(config, collection)
@@ -118,13 +140,13 @@ class Argue(Program):
         collection, config = run.collection, run.config
         if not _judges_support(config):
             await Support().judge(run)
-        question_lists = collection.question_lists or {}
+        question_lists = collection.given.get(NAME, {})
         lists = {
             t: question_lists[t]
             for t in collection.topics
             if t in question_lists and question_lists[t].questions
         }
-        where = next(iter(config.data.question_lists), "question lists")
+        where = next(iter(getattr(config.data, NAME)), "question lists")
         why = "questions, it is left out of their scores"
         leave_out(run, LEFT_OUT, lists, "no_questions", why, where)
         await answered(run, lists, labels_in(run.results.folder / f"{SUPPORT_FILE}.part"))
@@ -194,7 +216,7 @@ class Argue(Program):
         data = load_collection(config.data, config.run.limit)
         lists = {
             topic: question_list.questions
-            for topic, question_list in (data.question_lists or {}).items()
+            for topic, question_list in data.given.get(NAME, {}).items()
         }
 
         def texts(request: str, answer: Answer, each: ListedQuestion) -> Texts:

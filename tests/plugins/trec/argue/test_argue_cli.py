@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-DEMO = Path(__file__).resolve().parents[3] / "examples" / "argue"
+DEMO = Path(__file__).resolve().parents[4] / "examples" / "argue"
 DATA = ["--topics", DEMO / "topics.jsonl", "--runs", DEMO / "runs"]
 
 

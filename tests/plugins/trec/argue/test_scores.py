@@ -4,7 +4,9 @@ import itertools
 
 import pytest
 
-from nuggetjudge.metrics.instruments.question_lists import (
+from nuggetjudge.metrics.value import Value
+from nuggetjudge.plugins.trec.argue.answered import STANDING_LABELS
+from nuggetjudge.plugins.trec.argue.scores import (
     QUESTION_GAINS,
     STANDINGS,
     Between,
@@ -16,8 +18,6 @@ from nuggetjudge.metrics.instruments.question_lists import (
     sentence_standing,
     sentence_support,
 )
-from nuggetjudge.metrics.value import Value
-from nuggetjudge.records.instruments.answered import STANDING_LABELS
 
 
 def at(name):

@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ..reading.fields import Line, as_id, read_lines, show, stem
-from ..reading.problems import Problems
-from ..rows import Importance, Row, hashed_ids
+from ....programs.config.base import Input
+from ....records.reading.fields import Line, as_id, read_lines, show, stem
+from ....records.reading.problems import Problems
+from ....records.rows import Importance, Row, hashed_ids
 
 Aggregator = Literal["AND", "OR"]
 OPEN_ENDED = "OPEN_ENDED_ANSWER"  # what collaborators write where any answer will do
@@ -259,3 +260,11 @@ def _importance(item: Line) -> Importance | None:
         what = f"{item.name('importance')} is {show(written)}, wanted vital or okay"
         item.keep("importance", f"{what}; counted once, as without one")
     return None
+
+
+NAME = "question_lists"  # in `data:`
+INPUT = Input(
+    "questions with accepted answers, that reports should answer",
+    (".json", ".json.gz", ".jsonl", ".jsonl.gz"),
+    read_question_lists,
+)

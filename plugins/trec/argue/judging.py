@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ....metrics.instruments.question_lists import (
-    NOT_SAID,
-    Between,
-    all_of,
-    answer_standing,
-    any_of,
-    sentence_standing,
-)
-from ....records.instruments.answered import (
+from ....programs.engine.stage import Item, labels, rows_of
+from ....programs.protocols.program import Run
+from ....programs.protocols.support import Labels
+from ....records.judgements import Outcome
+from ....records.rows import Answer, Sentence
+from ..settings import ArgueConfig
+from .answered import (
     AnsweredQuestion,
     JudgedAnswer,
     JudgedReport,
@@ -22,18 +20,21 @@ from ....records.instruments.answered import (
     answered_row,
     report_row,
 )
-from ....records.instruments.question_lists import (
+from .lists import (
     AcceptedAnswer,
     ListedQuestion,
     QuestionList,
     question_list_row,
 )
-from ....records.judgements import Outcome
-from ....records.rows import Answer, Sentence
-from ...engine.stage import Item, labels, rows_of
-from ..program import Run
-from ..support import Labels
 from .parts import Parts, parts_of
+from .scores import (
+    NOT_SAID,
+    Between,
+    all_of,
+    answer_standing,
+    any_of,
+    sentence_standing,
+)
 
 STAGE, JUDGE = "argue", "accepted_answer"
 LISTS, ANSWERED, REPORTS = "question_lists.jsonl", "answered.jsonl", "reports.jsonl"
@@ -81,7 +82,7 @@ class _Work:
     def reports(self) -> Iterator[tuple[Answer, Parts]]:
         """In the order of the files, topic by topic."""
         for answer in self._run.collection.answers():
-            yield answer, parts_of(answer, self._run.config.argue)
+            yield answer, parts_of(answer, self._run.config.section(ArgueConfig))
 
     def items(self) -> Iterator[Item]:
         """What the judge is asked."""
@@ -104,7 +105,7 @@ class _Work:
         self, answer: Answer, parts: Parts
     ) -> Iterator[tuple[Sentence, Sequence[_Accepted], Item]]:
         """Each claim of a report with each window of its topic's answers."""
-        from ....judges.finding.accepted_answer import question_with_answer  # with which DSPy comes
+        from .judge import question_with_answer  # with which DSPy comes
 
         topic_id = answer.topic_id
         wanted = self._accepted.get(topic_id, [])
@@ -175,7 +176,7 @@ def _judged(answer: Answer, parts: Parts, carried: Mapping[int, Between]) -> Jud
 
 def _count(parts: Parts, run: Run) -> None:
     """What the manifest and the end of a run say of reports."""
-    settings, results = run.config.argue, run.results
+    settings, results = run.config.section(ArgueConfig), run.results
     if parts.is_over:
         done = {"keep": "kept whole", "cut": "cut", "reject": "not judged, they score 0"}
         what = f"reports over {settings.limit:,} {settings.unit} ({done[settings.over]})"
