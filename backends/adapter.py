@@ -200,9 +200,9 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
         outputs: dict[str, Any],
         missing_field_message: str | None = None,
     ) -> str:
-        """An example's reply: a JSON object of the outputs it has."""
+        """An example's reply: a JSON object of the outputs it has, spaced as the shape is."""
         values = {name: outputs[name] for name in signature.output_fields if name in outputs}
-        return as_data(values, default=str)
+        return json.dumps(json.loads(as_data(values, default=str)), ensure_ascii=False)
 
     def format_field_with_value(self, fields: Mapping[Any, Any], role: str = "") -> str:
         """A reply with these values, as `dspy.utils.DummyLM(adapter=JudgeAdapter())` writes it."""

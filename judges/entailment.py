@@ -17,8 +17,11 @@ from .lexical.entailment import judge_point, judge_points, stated
 _RULES = """\
 - Find the words of the response that decide it, quote them, and then give the label.
 - Use only the response, not your own knowledge."""
-Quote = Annotated[str, MaxLen(400)]
-_QUOTE = "copied word for word from the response; empty if the response says nothing about it"
+Quote = Annotated[str, MaxLen(300)]
+_QUOTE = (
+    "one sentence or less, copied word for word from the response; empty if the response says "
+    "nothing about it"
+)
 
 
 class JudgePoint(dspy.Signature):  # type: ignore[misc]
@@ -63,7 +66,7 @@ class EntailmentJudge(ItemJudge):
     Source: arXiv:2410.23000 (Long2RAG), its labels.
     """
 
-    version = "2"
+    version = "3"
     name = "entailment"
     kind = "keypoints"
     key = KEY_POINT_KIND.key

@@ -135,7 +135,9 @@ BUILT_IN = {
         says_why=False,
         spared_by=("nuggets",),
     ),
-    "claim_extractor": _ours("makers.claim_extractor:ClaimExtractor", makes_lists=True),
+    "claim_extractor": _ours(
+        "makers.claim_extractor:ClaimExtractor", makes_lists=True, has_example=True
+    ),
     "claim": _ours("claim:ClaimJudge", is_windowed=True, says_why=True),
     "question_scorer": _ours("makers.question_scorer:QuestionScorer"),
     "question_evolver": _ours("makers.question_evolver:QuestionEvolver"),

@@ -22,7 +22,7 @@ from ..study import sets
 from ..study.sets import Item, lines
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "keypoints"
-ITEMS, CALLS, FEW = 60, 20, 4  # of a judge; of a maker; of a maker with long replies
+ITEMS, CALLS, FEW = 60, 20, 12  # of a judge; of a maker; of a maker with long replies
 SLOW_ITEMS = 20  # of a judge with long replies, because it quotes and gives reasons
 # Of a text, and of the answer that a window of items is about: for the time that they take.
 MOST_CHARACTERS, MOST_OF_ANSWER = 800, 1200

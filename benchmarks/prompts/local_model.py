@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from urllib.request import urlopen
 
-SLOTS, CONTEXT = 2, 2048  # requests at once, and tokens of each
+SLOTS, CONTEXT = 2, 3072  # requests at once, and tokens of each
 START_S = 60
 
 # In a process of its own, whose one thread does not hold up the client. Several threads wait for

@@ -15,6 +15,7 @@ from ...records.judgements import Provenance
 from ..lexical import keypoints as lexical_keypoints
 from ..lexical.filling import filled
 from ..lexical.segments import sentences
+from .examples import CLAIMS, add_example
 from .lists import Inputs, ListMaker, Spans
 
 
@@ -24,8 +25,8 @@ class ExtractClaims(dspy.Signature):  # type: ignore[misc]
     - A claim is one sentence that states one thing, which is true or false.
     - Each claim can be understood without the answer. Replace pronouns and vague references by the
       names, places and dates that the answer gives.
-    - Include every claim of the answer and add none. List a claim that the answer repeats only
-      once.
+    - Follow the answer from its first sentence to its last. Include every claim and add none.
+    - No two claims say the same. Stop after the claims of the last sentence.
     - Questions, headings and remarks about the answer itself are not claims. Leave them out.
     """
 
@@ -41,6 +42,9 @@ class ClaimExtractor(ListMaker):
     Blank entries are dropped, and of claims with the same words all but the first. An answer may
     make no claim. A blank one makes none, without a call.
 
+    Args:
+        example: show one worked example, made up for the prompt.
+
     Raises: JudgeError.
     Source: arXiv:2410.23000 scores the precision of answers; the claims are our reading of it.
     """
@@ -49,12 +53,14 @@ class ClaimExtractor(ListMaker):
     kind = "claims"
     made_from = ("answer",)
     predictor, output = "split", "claims"
-    version = "3"
+    version = "4"
     twins: Mapping[str, Twin] = {"split": lexical_keypoints.extract_claims}
 
-    def __init__(self, *args: Any, **options: Any) -> None:
+    def __init__(self, *args: Any, example: bool = True, **options: Any) -> None:
         super().__init__(*args, **options)
         self.split = dspy.Predict(ExtractClaims)
+        if example:
+            add_example(self.split, CLAIMS)
 
     async def decide(self, *, answer: str) -> dspy.Prediction:  # type: ignore[override]
         """One call, or none."""

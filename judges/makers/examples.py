@@ -129,3 +129,18 @@ MERGED_POINTS: dict[str, Any] = {
         {"text": "A coat of Velline lasts for 14 months.", "members": [4]},
     ],
 }
+
+# One sentence has two claims, "it" becomes a name, and the question, the remark about the answer
+# and the claim that comes back are left out.
+CLAIMS: dict[str, Any] = {
+    "answer": (
+        "Is Velline worth its price? Here is what was found. In trials on six ferries in 2016 "
+        "the hull coating cut fuel use by 4 percent, but barnacles came back after 14 months. A new coat costs "
+        "more than the fuel that was saved. So Velline saved 4 percent of fuel."
+    ),
+    "claims": [
+        "In trials on six ferries in 2016, the hull coating Velline cut fuel use by 4 percent.",
+        "Barnacles came back 14 months after ferries were coated with Velline.",
+        "A new coat of Velline costs more than the fuel that it saves.",
+    ],
+}

@@ -73,11 +73,7 @@ def test_nuggets_are_made_of_passages(judge, work):
     config = {
         "program": "nuggets",
         "data": DATA,
-        # With the example, a model this small returns an empty list (docs/decisions/prompts.md).
-        "judges": {
-            "nuggetizer": {"window": 4, "example": False},
-            "importance": {"model": "words"},
-        },
+        "judges": {"nuggetizer": {"window": 4}, "importance": {"model": "words"}},
         "nuggets": {"most": 6, "keep": 6},
         "run": {"out": str(work / "made")},
     }

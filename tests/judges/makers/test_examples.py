@@ -8,6 +8,7 @@ from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import (
+    ClaimExtractor,
     JudgeFile,
     KeyPointExtractor,
     KeyPointMerger,
@@ -24,6 +25,7 @@ PREDICTORS = {
     KeyPointExtractor: "find",
     KeyPointMerger: "join",
     RequestWriter: "compose",
+    ClaimExtractor: "split",
 }
 VAGUE = re.compile(r"\b(he|she|it|they|its|their|this|that (year|town|ship))\b", re.IGNORECASE)
 
