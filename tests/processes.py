@@ -96,21 +96,36 @@ class Forked:
     ) -> None:
         self.args = request["arguments"]
         self.returncode: int | None = None
+        for is_last in (False, True):  # a fork server that is gone is started again, once
+            try:
+                self._fork(request, stdout, stderr, text)
+                return
+            except OSError:
+                if is_last:
+                    raise
+                _start_again()
+
+    def _fork(
+        self, request: dict[str, Any], stdout: int | None, stderr: int | None, text: bool
+    ) -> None:
+        server = _server()
         self._answers, theirs = socket.socketpair()
         nothing = os.open(os.devnull, os.O_RDWR)
         self.stdout, out = _output(stdout, 1, nothing, text)
         self.stderr, err = _output(stderr, 2, nothing, text)
         self._answers.sendall(json.dumps(request).encode() + b"\n")
-        socket.send_fds(_server(), [b"!"], [theirs.fileno(), nothing, out, err])
-        theirs.close()
-        for file in {nothing, out, err} - {1, 2}:
-            os.close(file)
+        try:
+            socket.send_fds(server, [b"!"], [theirs.fileno(), nothing, out, err])
+        finally:
+            theirs.close()
+            for file in {nothing, out, err} - {1, 2}:
+                os.close(file)
         self.pid = self._answer()
 
     def _answer(self) -> int:
         reply = self._answers.recv(struct.calcsize("i"))
         if not reply:
-            raise RuntimeError("the fork server is gone")
+            raise ConnectionError("the fork server is gone")
         return int(struct.unpack("i", reply)[0])
 
     def poll(self) -> int | None:
@@ -217,6 +232,14 @@ def share(address: str) -> None:
     """Have this process fork from there."""
     global _address
     _address = address
+
+
+def _start_again() -> None:
+    """From now on this process forks from a server of its own."""
+    with _ONE_AT_A_TIME:
+        share("")
+        shared.cache_clear()
+        _connection.cache_clear()
 
 
 def _server() -> socket.socket:

@@ -74,7 +74,7 @@ def judge(model_url: str, work: Path) -> Callable[..., Ran]:
         path.write_text(yaml.safe_dump(whole), encoding="utf-8")
         ran = subprocess.run(
             [sys.executable, "-m", "nuggetjudge", command, *arguments, "--config", str(path)]
-            if command != "run"
+            if command not in ("run", "doctor")
             else [sys.executable, "-m", "nuggetjudge", command, str(path), *arguments],
             cwd=work,
             env=os.environ | {"PYTHONDONTWRITEBYTECODE": "1"},
