@@ -25,14 +25,21 @@ from ..metrics.bootstrap import resampling
 from ..records.judgements import Reason
 from ..records.labels.cells import Cell
 from ..records.reading.problems import InputError, did_you_mean
-from .described import described, judge_file
 from .examples import Example, Examples, of_topics
-from .fits import FIT_METHODS, FitMethod, fit, score_of
-from .report import Tested, report_of
-from .settings import ALL_METHODS, PROMPT_METHODS, Settings, coded_objective, objective_of
-from .split import Split, check_unseen, split_topics, topic_folds
+from .fits import FIT_METHODS, FitMethod, add_topics, fit, score_of
+from .report import Tested, described, judge_file, report_of
+from .settings import (
+    ALL_METHODS,
+    PROMPT_METHODS,
+    Settings,
+    Split,
+    check_unseen,
+    coded_objective,
+    objective_of,
+    split_topics,
+    topic_folds,
+)
 from .threshold import objective_named
-from .topic import add_topics
 
 if TYPE_CHECKING:
     from .prompts.optimisers import Optimised
@@ -165,8 +172,8 @@ def refusals_of(method: str) -> Iterator[None]:
 def _fit_prompt(
     target: Target, splits: Sequence[Split], *, prompt_model: Backend | None, log: Path | None
 ) -> Calibration:
-    from .prompts.prompt_diff import prompt_diff
     from .prompts.student import prompt_of
+    from .report import prompt_diff
 
     judge, settings = target.judge, target.settings
     (split,) = splits

@@ -1,23 +1,144 @@
-"""What was measured of a fitted judge on test topics, ready for JSON."""
+"""What a fit found: figures before and after on test topics, the judge file, the prompt's diff."""
 
 from __future__ import annotations
 
+import difflib
+import json
+import textwrap
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ..judges import ItemJudge, Verdict
+from ..judges import ItemJudge, JudgeFile, Verdict
 from ..judges.base import Judge
+from ..judges.fitted.correction import Correction
+from ..judges.fitted.files import FittedPrompt
 from ..judges.verdicts import lacks_probabilities
+from ..metrics.bootstrap import (
+    BEYOND_CHANCE,
+    SHARE,
+    SIGNED,
+    SIGNED_DIFFERENCE,
+    Draws,
+    Ends,
+    Interval,
+    Resampling,
+    jackknife_interval,
+    resampling,
+)
+from ..metrics.label_coefficients import accuracy, cohen_kappa, macro_f1, one_vs_rest_kappa
 from ..metrics.probability import probability_scores, reliability_curve
 from ..records.reading.problems import InputError
 from .examples import Example, Examples
-from .figures import as_row, figures_of
-from .settings import Settings, main_figure, objective_of
-from .split import Split
+from .settings import Settings, Split, main_figure, objective_of
+
+if TYPE_CHECKING:
+    from ..judges.base import Judge
+    from ..judges.fitted.files import FittedPrompt
+
+
+Floats = NDArray[np.float64]
+_SHARES = ("accuracy", "macro_f1")  # other figures are kappas
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One figure of agreement; `before` and `difference` are None where nothing was before."""
+
+    before: Interval | None
+    after: Interval
+    difference: Interval | None
+
+    @property
+    def verdict(self) -> str:
+        """better, worse, or unclear where the interval of the difference holds 0."""
+        gap = self.difference
+        if gap is None or gap.low is None or gap.high is None:
+            return "unclear"
+        return "better" if gap.low > 0 else "worse" if gap.high < 0 else "unclear"
+
+
+def figures_of(
+    truth: Sequence[str],
+    before: Sequence[str] | None,
+    after: Sequence[str],
+    topics: Sequence[str],
+    scale: Sequence[str],
+    *,
+    is_ordered: bool = True,
+    draws: Draws,
+) -> dict[str, Figure]:
+    """Figures of the same items before and after, with intervals over drawn topics.
+
+    Args:
+        truth, before, after: n labels of `scale` each; before None: nothing to compare with.
+        topics: n topic ids. Figures have the interval of drawn topics; a difference, which is
+            tested, that of topics left out one by one, on both sides at once.
+
+    Returns: kappa, linear and quadratic and best_vs_rest (of the best label; ordered scales of 3
+        labels or more), accuracy, macro_f1.
+    """
+    sample = resampling(topics, **draws)
+    new = _Counts(truth, after, scale, sample)
+    old = None if before is None else _Counts(truth, before, scale, sample)
+    figures = {}
+    for name, of in _figures(len(scale), is_ordered).items():
+        is_share = name in _SHARES
+        ends = SHARE if is_share else BEYOND_CHANCE
+        if old is None:
+            figures[name] = Figure(None, new.drawn(of, ends), None)
+        else:
+            gap = jackknife_interval(
+                _defined(of(new.whole) - of(old.whole)),
+                of(new.without) - of(old.without),
+                SIGNED if is_share else SIGNED_DIFFERENCE,
+                level=sample.level,
+            )
+            figures[name] = Figure(old.drawn(of, ends), new.drawn(of, ends), gap)
+    return figures
+
+
+def as_row(figures: dict[str, Figure]) -> dict[str, Any]:
+    """The same, ready for JSON."""
+    return {name: {**asdict(f), "verdict": f.verdict} for name, f in figures.items()}
+
+
+def _figures(k: int, is_ordered: bool) -> dict[str, Callable[[Floats], Floats]]:
+    figures: dict[str, Callable[[Floats], Floats]] = {"kappa": cohen_kappa}
+    if k > 2 and is_ordered:
+        figures["linear"] = lambda counts: cohen_kappa(counts, "linear")
+        figures["quadratic"] = lambda counts: cohen_kappa(counts, "quadratic")
+        figures["best_vs_rest"] = lambda counts: one_vs_rest_kappa(counts)[..., -1]
+    return {**figures, "accuracy": accuracy, "macro_f1": macro_f1}
+
+
+class _Counts:
+    """Counts of (true, given) labels: of all items, without each topic, of each drawn sample."""
+
+    def __init__(
+        self, truth: Sequence[str], answers: Sequence[str], scale: Sequence[str], sample: Resampling
+    ) -> None:
+        code, k = {label: i for i, label in enumerate(scale)}, len(scale)
+        pairs = zip(truth, answers, strict=True)
+        codes = np.array([code[t] * k + code[g] for t, g in pairs], np.int64)
+        by_topic = sample.counts_by_topic(codes, k * k)
+        self.whole: Floats = by_topic.sum(axis=0).reshape(k, k)
+        self.without: Floats = self.whole - by_topic.reshape(-1, k, k)
+        self._samples: Floats = sample.counts(codes, k * k).reshape(-1, k, k)
+        self._sample = sample
+
+    def drawn(self, of: Callable[[Floats], Floats], ends: Ends) -> Interval:
+        """The figure with its interval over drawn topics."""
+        return self._sample.interval(_defined(of(self.whole)), of(self._samples), ends)
+
+
+def _defined(value: Floats) -> float | None:
+    return None if np.isnan(value) else float(value)
 
 
 class Tested(NamedTuple):
@@ -144,3 +265,82 @@ def _chances(tested: Tested, truth: Sequence[str], scale: Sequence[str]) -> dict
                 ],
             }
     return quality
+
+
+_REPORT_ONLY = ("probabilities", "lists")  # what is too long for a judge file
+
+
+def judge_file(
+    judge: Judge,
+    *,
+    prompts: Mapping[str, FittedPrompt] | None = None,
+    words: Mapping[str, float] | None = None,
+    correction: Correction | None = None,
+) -> JudgeFile:
+    """What is left of a fit of this judge; without new prompts those that it has."""
+    return JudgeFile(
+        judge=judge.name,
+        version=judge.version,
+        scale=tuple(judge.scale),
+        model=judge.model_name,
+        logprobs=judge.has_logprobs,
+        window=getattr(judge, "window", None),
+        prompts=dict(prompts) if prompts is not None else dict(judge.fitted_prompts),
+        words=dict(words) if words is not None else None,
+        correction=correction,
+    )
+
+
+def described(
+    file: JudgeFile, report: Mapping[str, Any], judge: Judge, settings: Settings
+) -> JudgeFile:
+    """The file with how it came about; curves and lists stay in the report, and so do the requests
+    sent, of which a search that goes on from the cache has fewer."""
+    fitted = {name: value for name, value in report.items() if name not in _REPORT_ONLY}
+    if "optimiser" in fitted:
+        fitted["optimiser"] = {n: v for n, v in fitted["optimiser"].items() if n != "calls"}
+    parts = ["train", "dev"]
+    if settings.folds is not None or (settings.method == "topic" and settings.topic_labels):
+        parts.append("test")  # whose labels reached the file, though not the figures
+    seen = {topic for split in report["topics"] for part in parts for topic in split[part]}
+    fitted_on = tuple(sorted(judge.fitted_on | seen))
+    return file.model_copy(update={"fitted": fitted, "fitted_on": fitted_on})
+
+
+WIDTH = 100
+
+
+def prompt_diff(judge: Judge, prompts: Mapping[str, FittedPrompt]) -> str:
+    """The judge's prompts against those of a judge file; empty where they are the same.
+
+    Long lines are wrapped, and a worked example is written a field a line. What is the same in
+    every prompt of the judge, the fields and the shape of the reply, is left out.
+
+    Args:
+        prompts: by predictor; one that the judge does not have is a ValueError.
+    """
+    questions = judge.questions()
+    parts: list[str] = []
+    for name, prompt in prompts.items():
+        if name not in questions:
+            raise ValueError(f"the {judge.name} judge asks no question called {name!r}")
+        before = _lines(questions[name].signature.instructions, questions[name].demos)
+        after = _lines(prompt.instructions, prompt.demos)
+        where = f"{judge.name}.{name}"
+        names = f"{where} as it was", f"{where} as fitted"
+        parts += difflib.unified_diff(before, after, *names, lineterm="")
+    return "".join(f"{line}\n" for line in parts)
+
+
+def _lines(instructions: str, demos: Any) -> list[str]:
+    lines = _wrapped(instructions.strip())
+    for i, demo in enumerate(demos, 1):
+        lines += ["", f"worked example {i}:"]
+        for name, value in dict(demo).items():
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            lines += _wrapped(f"  {name}: {text}")
+    return lines
+
+
+def _wrapped(text: str) -> list[str]:
+    return [part for line in text.splitlines() for part in textwrap.wrap(line, WIDTH) or [""]]

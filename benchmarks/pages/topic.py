@@ -22,8 +22,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from nuggetjudge.calibration.fits import add_topics, fit_topics
 from nuggetjudge.calibration.threshold import fit_cuts
-from nuggetjudge.calibration.topic import add_topics, fit_topics
 from nuggetjudge.judges.fitted.correction import Correction, OrdinalCurve
 from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
 from nuggetjudge.judges.lexical.answers import answer_overlap

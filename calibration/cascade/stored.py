@@ -1,4 +1,4 @@
-"""What stored results say of every item: the first stage's labels, the next one's, and people's."""
+"""Labels of people and of the judges that a cascade would ask, from files, and what a call cost."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...backends.budget import cost_of, price_of
 from ...judges import ItemJudge, OwnJudge
 from ...judges.cascade.cascade import PEOPLE, length_of
 from ...judges.cascade.confidence import Scale, Seen
 from ...judges.table import item_judges, kind_of
 from ...metrics.jury import How, combined
 from ...programs.analysis.cell_texts import cell_texts
-from ...programs.engine.manifest import read_manifest
+from ...programs.config.juries import seats
+from ...programs.engine.manifest import config_of, read_manifest
 from ...programs.protocols.judged_files import judged_file
 from ...records.labels.cells import Cell, LabelFile
 from ...records.labels.declared import find_kind
@@ -24,7 +26,6 @@ from ...records.labels.label_rows import cell_run_aliases, with_run_names
 from ...records.labels.labels import read_labels
 from ...records.reading.problems import InputError, Problems
 from ..jury.ballots import NONE, Ballots, Codes, read_ballots
-from .costs import dollars
 
 
 @dataclass(frozen=True)
@@ -341,3 +342,35 @@ def _costs(
     cheap = each if to_people else each[:-1]
     priced = [cost for cost in cheap if cost is not None]
     return sum(priced) if len(priced) == len(cheap) else None, None if to_people else each[-1]
+
+
+def dollars(path: Path) -> float | None:
+    """Dollars for a call, on average; None for a file, several judges, or an unknown price.
+
+    None too of verified labels, since nothing tells which tokens were the verifier's. Replies that
+    came from the cache report no tokens: where none was paid for, nothing is known.
+    """
+    if not path.is_dir():
+        return None
+    manifest, config = read_manifest(path), config_of(path)
+    names = list(manifest.get("judges", {}))
+    if len(names) != 1:
+        return None
+    settings = config.judge(names[0])
+    if settings.cascade is not None or settings.verify is not None:
+        return None
+    models = {"": settings.model}
+    if settings.jury is not None:
+        models = {seat.name: seat.settings.model for seat in seats(settings)}
+    if all(config.model(model).way in ("lexical", "recorded") for model in models.values()):
+        return 0.0
+    total = 0.0
+    for answered, tokens in manifest.get("tokens_by", {}).items():
+        member = answered.partition(": ")[0] if settings.jury is not None else ""
+        price = price_of(config.model(models[member])) if member in models else None
+        if price is None:
+            return None
+        counts = [tokens.get(part, 0) for part in ("prompt", "cached", "completion")]
+        total += cost_of(price, *counts)
+    n = sum(manifest["judged"].values())
+    return total / n if total and n else None

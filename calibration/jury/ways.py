@@ -22,9 +22,9 @@ from ...metrics.bootstrap import (
 )
 from ...metrics.jury import LEAST_ITEMS, LEAST_MEMBERS, dawid_skene
 from ...metrics.label_coefficients import cohen_kappa
-from ..split import topic_folds
+from ..fits import add_topics, fit_topics
+from ..settings import topic_folds
 from ..threshold import objective_named
-from ..topic import add_topics, fit_topics
 from .ballots import NONE, Ballots, Codes
 
 Floats = NDArray[np.float64]

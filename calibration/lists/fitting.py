@@ -13,8 +13,7 @@ from ...metrics.bootstrap import resampling
 from ...metrics.key_points import ListScores, list_scores
 from ...records.reading.problems import InputError
 from ..fitting import Target
-from ..settings import PROMPT_METHODS, Settings
-from ..split import Split, check_unseen
+from ..settings import PROMPT_METHODS, Settings, Split, check_unseen
 from .examples import ListExample, ListExamples
 from .matching import Matcher
 from .report import Tested, list_report
@@ -67,7 +66,7 @@ class ListTarget(Target):
         """See Target."""
         from ..prompts.asking import Making, key_of
         from ..prompts.optimisers import Search, check_parts
-        from .marking import ListMarks, list_tasks
+        from .matching import ListMarks, list_tasks
 
         check_parts(train, dev, "lists", self.settings.concurrency)
         judge = self.judge

@@ -14,10 +14,8 @@ from ...judges.makers.lists import ListMaker
 from ...metrics.bootstrap import SHARE, SIGNED, Draws, jackknife_interval, resampling
 from ...metrics.key_points import LIST_MEASURES, ListScores
 from ...records.reading.problems import InputError
-from ..figures import Figure
-from ..report import count_reasons, frame_report
-from ..settings import Settings
-from ..split import Split
+from ..report import Figure, count_reasons, frame_report
+from ..settings import Settings, Split
 from .examples import ListExample, ListExamples
 
 Floats = NDArray[np.float64]

@@ -125,8 +125,7 @@ def optimise(
         JudgeError when proposals cannot be read, or the endpoint is lost; EndpointUnusable.
     """
     gateway_of(judge, method)
-    from .gain import kappa_gains
-    from .marking import ItemMarks
+    from .marking import ItemMarks, kappa_gains
     from .student import tasks
 
     check_parts(train, dev, "items", threads)
@@ -177,8 +176,7 @@ class Search:
 
         from ...backends.errors import JudgeOutputError
         from .asking import ask_once
-        from .bridge import Proposals, Stopped
-        from .confined import confined, keeping_back
+        from .bridge import Proposals, Stopped, confined, keeping_back
         from .student import predictor_of
         from .trials import Trials
 

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ttest_1samp
 from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
 
-from nuggetjudge.calibration.figures import Figure, as_row, figures_of
+from nuggetjudge.calibration.report import Figure, as_row, figures_of
 from nuggetjudge.metrics.bootstrap import Interval
 
 SCALE = ("none", "partial", "full")

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import IsotonicRegression
 
-from nuggetjudge.calibration.isotonic import fit_rising
+from nuggetjudge.calibration.fits import fit_rising
 
 
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 1)), min_size=1, max_size=60))

@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.stats import logistic
 
-from nuggetjudge.calibration.ordinal import fit_ordinal
+from nuggetjudge.calibration.fits import fit_ordinal
 
 
 def simulated(seed=0, n=300, n_topics=6):

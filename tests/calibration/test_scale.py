@@ -10,7 +10,7 @@ from refusals import fitted_or_refused
 from sklearn.calibration import _sigmoid_calibration
 from sklearn.isotonic import IsotonicRegression
 
-from nuggetjudge.calibration.scale import fit_scale
+from nuggetjudge.calibration.fits import fit_scale
 from nuggetjudge.judges.verdicts import Verdict
 from nuggetjudge.metrics.label_agreement import agreement
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.calibration.split import Split, split_topics, topic_folds
+from nuggetjudge.calibration.settings import Split, split_topics, topic_folds
 
 TOPICS = [f"t{i}" for i in range(10)]
 NAMES = st.lists(st.text(min_size=1), min_size=2, max_size=30, unique=True)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from refusals import fitted_or_refused
 
-from nuggetjudge.calibration.topic import add_topics, fit_topics
+from nuggetjudge.calibration.fits import add_topics, fit_topics
 from nuggetjudge.judges.fitted.correction import Correction, OrdinalCurve
 from nuggetjudge.judges.verdicts import Verdict
 

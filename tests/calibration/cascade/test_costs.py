@@ -2,7 +2,7 @@
 
 import pytest
 
-from nuggetjudge.calibration.cascade import costs
+from nuggetjudge.calibration.cascade import stored
 from nuggetjudge.programs.config.sections import Config
 
 PRICES = {
@@ -29,9 +29,9 @@ def dollars(tmp_path, monkeypatch):
             models["default"] = {"model": first}
         config = Config.model_validate({"models": models, "judges": {"support": judge}})
         manifest = {"judges": {"support": {}}, "judged": {"support": 4}, "tokens_by": tokens_by}
-        monkeypatch.setattr(costs, "read_manifest", lambda path: manifest)
-        monkeypatch.setattr(costs, "config_of", lambda path: config)
-        return costs.dollars(tmp_path)
+        monkeypatch.setattr(stored, "read_manifest", lambda path: manifest)
+        monkeypatch.setattr(stored, "config_of", lambda path: config)
+        return stored.dollars(tmp_path)
 
     return of
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from nuggetjudge.calibration.jury.ballots import NONE, read_ballots
-from nuggetjudge.calibration.jury.members import members_of, together
-from nuggetjudge.calibration.jury.report import write_combined
+from nuggetjudge.calibration.jury.report import members_of, together, write_combined
 from nuggetjudge.calibration.jury.ways import Settings, ways
 from nuggetjudge.records.labels.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nuggetjudge.calibration.jury.ballots import read_ballots
-from nuggetjudge.calibration.jury.members import members_of, together
+from nuggetjudge.calibration.jury.report import members_of, together
 from nuggetjudge.calibration.jury.ways import Settings, ways
 from nuggetjudge.records.reading.problems import Problems
 

@@ -5,8 +5,7 @@ import pytest
 from stamped import fact
 
 from nuggetjudge.calibration.lists.examples import ListExample
-from nuggetjudge.calibration.lists.marking import ListMarks, list_tasks
-from nuggetjudge.calibration.lists.matching import Match, Matcher
+from nuggetjudge.calibration.lists.matching import ListMarks, Match, Matcher, list_tasks
 from nuggetjudge.calibration.prompts.bridge import Stopped
 from nuggetjudge.judges import Nuggetizer
 

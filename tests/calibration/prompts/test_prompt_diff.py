@@ -2,8 +2,8 @@
 
 import pytest
 
-from nuggetjudge.calibration.prompts.prompt_diff import prompt_diff
 from nuggetjudge.calibration.prompts.student import prompt_of
+from nuggetjudge.calibration.report import prompt_diff
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.judges.fitted.files import FittedPrompt
 

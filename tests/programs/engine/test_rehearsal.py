@@ -8,8 +8,7 @@ import pytest
 from mock_server import MockServer, input_of, schema_of
 
 from nuggetjudge.calibration.session import Fitting
-from nuggetjudge.calibration.settings import Settings
-from nuggetjudge.calibration.split import split_topics
+from nuggetjudge.calibration.settings import Settings, split_topics
 from nuggetjudge.judges import NuggetAssigner
 from nuggetjudge.judges.fitted.files import FittedPrompt, JudgeFile
 from nuggetjudge.programs.build.crux import build_crux, plan_build

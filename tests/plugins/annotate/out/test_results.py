@@ -6,7 +6,7 @@ import json
 import pytest
 from given_labels import cell, keep, label
 
-from nuggetjudge.calibration.label_texts import item_lines
+from nuggetjudge.calibration.examples import item_lines
 from nuggetjudge.plugins.annotate.out.exporting import export
 from nuggetjudge.plugins.annotate.out.importing import import_labels
 from nuggetjudge.plugins.annotate.store.events import Clear, Label, Span
