@@ -33,8 +33,6 @@ LABELS = {
     "ratings": tuple("001345"),
     "filter": ("no", "yes", "yes"),
     "entailments": ("no", "neutral", "yes"),
-    "criteria": ("not_met", "partly", "met"),
-    "binary_criteria": ("not_met", "met"),
     "precision": ("no", "yes"),
     "items": ("none", "partial", "full"),
 }
@@ -170,7 +168,6 @@ SETTINGS: dict[str, dict[str, Any]] = {
         "coverage.contexts": "answers",
     },
     "keypoints": {"program": ["keypoints"], **ANSWERS, "data.documents": "documents.jsonl"},
-    "rubric": {"program": ["rubric"], **ANSWERS, "data.documents": "documents.jsonl"},
     "items": {"program": ["items"], "data.items": "items.jsonl", "items.judge": "support"},
     "closed loop": {
         "program": ["nuggets", "support", "coverage", "keypoints"],

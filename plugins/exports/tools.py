@@ -21,7 +21,6 @@ from ...programs.inputs.collection import load_collection
 from ...programs.protocols.judged_items import ALL
 from ...programs.protocols.nuggets.program import ASSIGNMENTS, BANKS
 from ...programs.protocols.relevance import FILE as RELEVANCE
-from ...programs.protocols.rubric.program import RUBRICS, VERDICTS
 from ...programs.protocols.support import FILE as SUPPORT
 from ...programs.scoring.result import Result
 from ...records.instruments.rubrics import CriterionVerdict, Rubric, rubric_row, rubrics_of
@@ -42,6 +41,7 @@ from ..trec.arena.kind import read_battles
 from ..trec.arena.ragdoll import write_ragdoll_arena
 from ..trec.arena.standings import FILE as BATTLES
 from ..trec.arena.standings import STRENGTH
+from ..trec.rubric.program import RUBRICS, VERDICTS
 
 Row = TypeVar("Row")
 Values = dict[tuple[str, str], dict[str, float | None]]  # by run and topic: by measure

@@ -46,3 +46,12 @@ class ArgueConfig(Section):
         default="keep",
         description="a longer report: judged whole, cut behind the last sentence that fits, or 0",
     )
+
+
+class RubricConfig(Section):
+    """What a rubric is made of where none is given, and how its criteria are graded."""
+
+    n: Whole = Field(default=20, ge=1, le=200, description="criteria made for a topic, at most")
+    kind: Literal["given", "binary", "three_way"] = Field(
+        default="given", description="how criteria are graded: as each says, or all of them alike"
+    )

@@ -25,7 +25,6 @@ BUILT_IN = {
     "evidence": f"{_HOME}.evidence.program:EvidenceSearch",
     "coverage": f"{_HOME}.coverage.program:Coverage",
     "keypoints": f"{_HOME}.keypoints.program:KeyPoints",
-    "rubric": f"{_HOME}.rubric.program:RubricGrading",
     "items": f"{_HOME}.items:Items",
 }
 

@@ -104,15 +104,6 @@ class EvidenceConfig(Section):
     )
 
 
-class RubricConfig(Section):
-    """What a rubric is made of where none is given, and how its criteria are graded."""
-
-    n: Whole = Field(default=20, ge=1, le=200, description="criteria made for a topic, at most")
-    kind: Literal["given", "binary", "three_way"] = Field(
-        default="given", description="how criteria are graded: as each says, or all of them alike"
-    )
-
-
 class Long2RagConfig(Section):
     """What `judge build long2rag` makes questions of, and how many (arXiv:2410.23000)."""
 

@@ -24,7 +24,6 @@ from .program_sections import (
     EvidenceConfig,
     GenerateConfig,
     Long2RagConfig,
-    RubricConfig,
 )
 from .steps import AnyStep
 
@@ -43,7 +42,6 @@ __all__ = [
     "Long2RagConfig",
     "NuggetsConfig",
     "QuestionsConfig",
-    "RubricConfig",
     "RunSection",
     "SupportConfig",
 ]
@@ -307,7 +305,6 @@ class _Config(Section):
     evidence: EvidenceConfig = EvidenceConfig()
     coverage: CoverageConfig = CoverageConfig()
     keypoints: KeyPointsConfig = KeyPointsConfig()
-    rubric: RubricConfig = RubricConfig()
     long2rag: Long2RagConfig = Long2RagConfig()
     retrieve: Pipeline = Field(default=(), description="steps that find contexts")
     pipelines: dict[str, Pipeline] = Field(

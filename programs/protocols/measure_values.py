@@ -19,7 +19,6 @@ _OF_ANSWERED = {LENGTH, OVER_LENGTH, "redundancy", "KPP", *OUTCOMES}
 # What those measures can be that are no shares, without their @k.
 _RANGES: dict[str, Range] = {
     "alpha_ndcg": (0.0, MOST),
-    "rubric_unclipped": None,  # penalties have no end
     **dict.fromkeys((LENGTH, "density", "report_density", "alpha_ndcg_required")),
 }
 _ROUNDING = 1e-9
@@ -32,6 +31,7 @@ class Meaning(NamedTuple):
         is_less_better: less of it is better. is_quality: False: neither more nor less is.
         says: what a share says of a run, such as "states {} of the vital facts"; "": no words.
         unit: of what is no share and has no bounds, shown as whole numbers: "points".
+        is_unbounded: it is shown as a share is, and may be outside of 0 to 1.
         is_of_answered: the mean of a run is over the topics that it has values of; otherwise one
             that it did not answer counts 0.
         orders: its place, from 1, among those by which topics and runs are ordered; 0: none.
@@ -42,6 +42,7 @@ class Meaning(NamedTuple):
     is_quality: bool = True
     says: str = ""
     unit: str = ""
+    is_unbounded: bool = False
     is_of_answered: bool = False
     orders: int = 0
 
@@ -52,7 +53,7 @@ Meanings = Mapping[str, Meaning | str]  # by measure; a text alone: more of it i
 def declare(meanings: Meanings) -> None:
     """Go by what a program says of its measures; each does so as its class is made."""
     for name, about in meanings.items():
-        if isinstance(about, Meaning) and about.unit:
+        if isinstance(about, Meaning) and (about.unit or about.is_unbounded):
             _RANGES[name] = None
         if isinstance(about, Meaning) and about.is_of_answered:
             _OF_ANSWERED.add(name)

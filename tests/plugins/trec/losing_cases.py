@@ -15,5 +15,12 @@ SETTINGS = {
         "argue.limit": 12,
         "argue.over": "cut",
     },
+    "rubric": {
+        "program": ["rubric"],
+        "data.runs": "answers.jsonl",
+        "data.passages": "passages.jsonl",
+        "data.documents": "documents.jsonl",
+    },
 }
 LABELS = {"battles": ("a", "b", "tie", "both_bad"), "argue": ("no", "no", "yes")}
+LABELS |= {"criteria": ("not_met", "partly", "met"), "binary_criteria": ("not_met", "met")}

@@ -9,6 +9,35 @@ from typing import Any, ClassVar
 
 from ....metrics.instruments.rubrics import RUBRIC_MEASURES
 from ....metrics.value import Value
+from ....programs.config.sections import Config
+from ....programs.inputs.collection import Collection, load_collection
+from ....programs.protocols.judged_items import Collected, JudgedItems
+from ....programs.protocols.pieces import (
+    CRITERION,
+    FAULT,
+    MISSED,
+    PARTLY,
+    STATED,
+    Answers,
+    FileLines,
+    Piece,
+    Words,
+    explanation,
+    point_piece,
+)
+from ....programs.protocols.points import check_questions, check_topics, leave_out, texts_of_points
+from ....programs.protocols.program import (
+    CellTexts,
+    Folder,
+    Meaning,
+    Meanings,
+    Program,
+    Run,
+    Texts,
+    need_answers,
+)
+from ....programs.protocols.scoreboard import Scoreboard
+from ....programs.protocols.tool_files import ToolFiles
 from ....records.instruments.rubrics import (
     Criterion,
     Rubric,
@@ -22,26 +51,7 @@ from ....records.reading.fields import read_lines
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import Answer
 from ....records.tools.rubric_verdicts import CRITERION_KIND, read_verdicts, verdicts_with_lines
-from ...config.sections import Config
-from ...inputs.collection import Collection, load_collection
-from ..judged_items import Collected, JudgedItems
-from ..pieces import (
-    CRITERION,
-    FAULT,
-    MISSED,
-    PARTLY,
-    STATED,
-    Answers,
-    FileLines,
-    Piece,
-    Words,
-    explanation,
-    point_piece,
-)
-from ..points import check_questions, check_topics, leave_out, texts_of_points
-from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts, need_answers
-from ..scoreboard import Scoreboard
-from ..tool_files import ToolFiles
+from ..settings import RubricConfig
 from .judging import GRADERS, STAGES, graded, make_rubrics
 from .scores import (
     EARNED,
@@ -101,7 +111,9 @@ class RubricGrading(Program):
             orders=5,
         ),
         "rubric_strict": "As rubric; a criterion that is met in part counts nothing.",
-        "rubric_unclipped": "As rubric, but penalties can take it below 0.",
+        "rubric_unclipped": Meaning(
+            "As rubric, but penalties can take it below 0.", is_unbounded=True
+        ),
         "rubric_earned": "What an answer earns of its rubric's weights above 0, without penalties.",
     }
     shown = tuple(meanings)
@@ -135,7 +147,7 @@ class RubricGrading(Program):
             rubrics |= await make_rubrics(run)
         else:
             rubrics |= {topic: given[topic] for topic in collection.topics if topic in given}
-        if (kind := run.config.rubric.kind) != "given":
+        if (kind := run.config.section(RubricConfig).kind) != "given":
             rubrics = {t: r and _alike(r, kind) for t, r in rubrics.items()}
         results.write(RUBRICS, map(rubric_row, filter(None, rubrics.values())))
         rubrics = {t: r for t, r in rubrics.items() if r is None or r.worth}

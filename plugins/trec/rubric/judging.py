@@ -7,6 +7,10 @@ from typing import Any, Literal
 
 from pydantic import StrictInt, StrictStr
 
+from ....programs.config.names import JudgeName
+from ....programs.engine.stage import Item, makes
+from ....programs.protocols.points import Look, looked_for
+from ....programs.protocols.program import Run
 from ....records.instruments.rubric_lint import lint
 from ....records.instruments.rubrics import (
     Criterion,
@@ -18,10 +22,7 @@ from ....records.instruments.rubrics import (
 from ....records.judgements import Provenance
 from ....records.reading.fields import show
 from ....records.rows import Answer, criterion_ids
-from ...config.names import JudgeName
-from ...engine.stage import Item, makes
-from ..points import Look, looked_for
-from ..program import Run
+from ..settings import RubricConfig
 
 Rubrics = Mapping[str, Rubric | None]  # by topic; None: it could not be made
 MADE = list[tuple[StrictStr, StrictInt, Literal["binary", "three_way"]]]
@@ -34,7 +35,7 @@ STAGES: dict[CriterionKind, str] = {"three_way": "criteria", "binary": "binary_c
 
 async def make_rubrics(run: Run) -> dict[str, Rubric | None]:
     """A rubric for each topic with documents; None where a judgement is missing."""
-    collection, n = run.collection, run.config.rubric.n
+    collection, n = run.collection, run.config.section(RubricConfig).n
     writer = run.panel["rubric_writer"]
 
     async def make(question: str, documents: list[str]) -> tuple[Any, Sequence[Provenance]]:
