@@ -160,11 +160,6 @@ def is_table_row(text: str) -> bool:
     return is_between and not _TABLE_RULE.fullmatch(line)
 
 
-def is_table_rule(text: str) -> bool:
-    """Whether it is the rule under the head of a table."""
-    return bool(_TABLE_RULE.fullmatch(text.strip()))
-
-
 def _written(item: Line) -> list[tuple[object, float | None]]:
     value = item.row.get("citations")
     if value is None:
@@ -483,7 +478,7 @@ def _sentence(
 def _heads_of_tables(line: Line, field: str, sentences: list[dict[str, Any]]) -> None:
     """Mark the uncited row above the rule of a table as a heading: it names columns."""
     for at, (above, below) in enumerate(pairwise(sentences)):
-        is_head = is_table_row(above["text"]) and is_table_rule(below["text"])
+        is_head = is_table_row(above["text"]) and _TABLE_RULE.fullmatch(below["text"].strip())
         if is_head and not above["citations"] and not above["is_heading"]:
             above["is_heading"] = True
             line.keep(

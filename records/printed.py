@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import textwrap
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, TextIO
 
 
@@ -17,7 +17,10 @@ def shown(text: str) -> str:
     """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c == "\n" else _escaped(c) for c in text)
+    return "".join(
+        c if c.isprintable() or c == "\n" else c.encode("unicode_escape").decode("ascii")
+        for c in text
+    )
 
 
 def write_note(text: str) -> None:
@@ -73,10 +76,6 @@ def cell(text: str, most: int | None = None) -> str:
     return (kept if plain[most - 3] == " " or not words.strip() else words) + "..."
 
 
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape").decode("ascii")
-
-
 def figure(value: float | None, digits: int = 3, sign: str = "") -> str:
     """A number, or - where there is none.
 
@@ -108,17 +107,3 @@ def estimate(row: Mapping[str, Any] | None) -> str:
     if row is None or row["value"] is None or row["low"] is None:
         return figure(None if row is None else row["value"])
     return f"{figure(row['value'])} [{figure(row['low'])}, {figure(row['high'])}]"
-
-
-def aligned(table: Sequence[Sequence[str]], *, are_words: bool = False) -> str:
-    """Columns, the first flush left, the others flush right unless they are words."""
-    table = [[cell(text) for text in row] for row in table]
-    widths = [max(len(row[i]) for row in table) for i in range(len(table[0]))]
-    lines = [
-        "  ".join(
-            text.ljust(width) if are_words or i == 0 else text.rjust(width)
-            for i, (text, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]
-    return "\n".join(lines) + "\n"

@@ -89,7 +89,7 @@ def _amid(text: str) -> Written:
             detail = "there is nothing after what the model thought"
             raise NoObjectError(detail, "it ended with your reasoning and had no answer")
         raise NoObjectError("wanted one JSON object, got other text", "it contained no JSON object")
-    if len({_canonical(each.row) for each in objects}) > 1:
+    if len({orjson.dumps(each.row, option=orjson.OPT_SORT_KEYS) for each in objects}) > 1:
         detail = f"{len(objects)} JSON objects that differ"
         raise NoObjectError(detail, "it contained several different JSON objects")
     for each in objects:
@@ -146,10 +146,6 @@ def _stands_free(text: str, candidate: _Object) -> bool:
 
 def _closes(tag: re.Match[str]) -> bool:
     return bool(tag[1] or tag[2])
-
-
-def _canonical(row: dict[str, Any]) -> bytes:
-    return orjson.dumps(row, option=orjson.OPT_SORT_KEYS)
 
 
 def _without_fence(text: str) -> str:

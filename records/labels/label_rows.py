@@ -81,13 +81,6 @@ def cut_file(labels: LabelFile, cut: str, path: Path) -> LabelFile:
     return replace(labels, scale=BINARY, cells=cells, probabilities={})
 
 
-def cut_annotations(
-    by_cell: Mapping[tuple[str, ...], Mapping[str, str]], side: Mapping[str, str]
-) -> dict[tuple[str, ...], dict[str, str]]:
-    """The label of each annotator for each cell, as negative and positive."""
-    return {cell: {name: side[label] for name, label in by.items()} for cell, by in by_cell.items()}
-
-
 _SURE = ("score", "probabilities", "votes", "method")  # what a judge says beside its label
 
 # The ids that name an item, in the order of a cell's key, each with its other names.
@@ -301,7 +294,11 @@ def _file(
         ordered = tuple(sorted(labels))
     if cut is not None:
         side = sides(labels, ordered, cut, kind, path)
-        ordered, annotations = BINARY, cut_annotations(annotations, side)
+        ordered = BINARY
+        annotations = {
+            cell: {name: side[label] for name, label in by_name.items()}
+            for cell, by_name in annotations.items()
+        }
         cells.labels = {cell: label and side[label] for cell, label in cells.labels.items()}
         cells.probabilities = {}
     for cell, by_name in annotations.items():
