@@ -135,8 +135,8 @@ MERGED_POINTS: dict[str, Any] = {
 CLAIMS: dict[str, Any] = {
     "answer": (
         "Is Velline worth its price? Here is what was found. In trials on six ferries in 2016 "
-        "the hull coating cut fuel use by 4 percent, but barnacles came back after 14 months. A new coat costs "
-        "more than the fuel that was saved. So Velline saved 4 percent of fuel."
+        "the hull coating cut fuel use by 4 percent, but barnacles came back after 14 months. A "
+        "new coat costs more than the fuel that was saved. So Velline saved 4 percent of fuel."
     ),
     "claims": [
         "In trials on six ferries in 2016, the hull coating Velline cut fuel use by 4 percent.",

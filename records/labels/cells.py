@@ -149,7 +149,9 @@ def known_scale(kind: str, labels: set[str]) -> tuple[str, ...] | None:
     None where there is none, or it would have more than MOST_LABELS.
     """
     own = [known.labels] if (known := find_kind(kind)) is not None else []
-    of_kinds = (each.labels for each in declared_kinds().values())
+    of_kinds = (  # whole numbers without a kind of their own have the range that they have
+        each.labels for each in declared_kinds().values() if not each.labels[0].isdecimal()
+    )
     for scale in (*own, *OTHER_SCALES, *of_kinds):
         if labels and labels <= set(scale):
             return scale
