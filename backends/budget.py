@@ -473,5 +473,5 @@ def _notes_on(alias: str, model: ModelConfig) -> Iterator[str]:
     if price_of(model) is None:
         yield (
             f"The price of {model.model} is not known, so no cost can be given: "
-            f"set models.{alias}.price, or limit the run by --max-tokens."
+            f"set models.{alias}.price, or limit the run by run.max_tokens."
         )

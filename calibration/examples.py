@@ -91,9 +91,7 @@ def labels_and_texts(
     if lost and (len(lost) == len(labels.cells) or (is_rows and not has_data)):
         lacking = " and ".join(n for n in judge.inputs if n not in texts.get(lost[0], {}))
         what = f"cell {' '.join(lost[0])} comes without its {lacking}"
-        how = (
-            "name --topics, --runs, --passages, --nuggets or --rubrics, or --field for other names"
-        )
+        how = "name --topics, --runs, --passages, data.nuggets or data.rubrics, or use --field"
         raise InputError(f"{path}:{labels.lines.get(lost[0], 1)}: {what}; {how}")
     return labels, texts
 

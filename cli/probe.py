@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,7 @@ from .probing.kind import Wanted, carry_out
 from .tables import write_note
 
 
-@settings(
-    "data.passages data.index run.max_cost run.max_calls run.max_tokens run.offline run.cache"
-)
+@settings("data.passages run.max_cost")
 def probe(
     given: Given,
     wanted: Wanted,
@@ -43,7 +40,6 @@ def probe(
         raise InputError("--injection: wanted it without --faults")
     if (judge := wanted.judge) is None and not wanted.faults:
         raise InputError("name the judge that is probed (--judge), or plant faults (--faults)")
-    wanted = replace(wanted, sample=wanted.sample or wanted.limit)
     config = _config(given, wanted.source, [judge] if judge is not None else judges_of(wanted))
     if wanted.faults:
         kind = faults(wanted, config)

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ..flags import Given, settings
-from ..options import DryRun, Level, Output, Quiet, Seed, planned
-from ..signatures import Folder, Positive, Takes
+from ..options import DryRun, Output, Seed, planned
+from ..signatures import Folder, Takes
 from ..stopping import INCOMPLETE, is_whole, list_problems, unless_stopped
 from ..tables import spent_line, write_note
 
 Several = Annotated[int, Takes(min=2)]
 
 
-@settings(
-    "data.passages run.max_cost run.max_calls run.max_tokens run.offline run.cache run.out "
-    "run.force run.allow_missing"
-)
+@settings("data.passages run.max_cost run.out")
 def audit(
     given: Given,
     results: Folder,
     *,
     sample: Several | None = None,
     seed: Seed = 0,
-    resamples: Positive = 10000,
-    level: Level = 0.95,
     dry_run: DryRun = False,
-    quiet: Quiet = False,
     output: Output,
 ) -> None:
     """Judge a sample again by a judge of another family, and show where the order of runs changes.
@@ -41,8 +35,8 @@ def audit(
     Args:
         results: A results folder of several runs.
         sample: Topics that are drawn and judged again; else all.
-        resamples: Samples drawn for p and interval.
     """
+    from ...metrics.bootstrap import LEVEL
     from ...programs.analysis.audit.audit import audit as audit_results
     from ...programs.analysis.audit.audit import families, family_warning
     from ...programs.analysis.audit.sample import audit_sections
@@ -67,15 +61,14 @@ def audit(
     if dry_run:
         planned(forecast(config).judges, as_json=output.as_json)
         return
-    unless_stopped(lambda: judge_collection(config, quiet=quiet), "What was judged is kept", out)
+    unless_stopped(lambda: judge_collection(config), "What was judged is kept", out)
     problems = Problems()
-    draws: dict[str, Any] = {"resamples": resamples, "seed": seed, "level": level}
-    audited = audit_results(results, out, problems, **draws)
+    audited = audit_results(results, out, problems, seed=seed)
     manifest = read_manifest(out)
-    about = {"families": [before, now], "warning": warning, "level": level}
+    about = {"families": [before, now], "warning": warning, "level": LEVEL}
     n_of = len(read_manifest(results)["data"]["topic_ids"])
     rows = ({**about, **row} for row in audited)
-    output.print(rows, lambda _: audit_view(audited, (before, now), n_of, level))
+    output.print(rows, lambda _: audit_view(audited, (before, now), n_of, LEVEL))
     list_problems(problems)
     missing = sum(manifest["unjudged"].values())
     lost = f"{missing:,} judgements are missing; they are not counted\n" if missing else ""

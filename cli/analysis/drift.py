@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..options import Kind, Level, Output, Where, where_of
+from ..options import Kind, Output, Where, where_of
 from ..signatures import There
 from ..stopping import list_problems
 
@@ -16,7 +16,6 @@ def drift(
     kind: Kind = None,
     measure: list[str] | None = None,
     margin: float = 0.05,
-    level: Level = 0.95,
     output: Output,
 ) -> None:
     """Tell whether a change of scores is one of the judge, or of the systems that it judges.
@@ -47,7 +46,6 @@ def drift(
         kind=kind,
         measures=measure or (),
         margin=margin,
-        level=level,
     )
     output.print(changes, lambda _: drift_view(changes))
     list_problems(problems)

@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from ..flags import Given, settings
-from ..options import AsJson, Command, DryRun, Quiet, planned, printed
+from ..options import AsJson, Command, DryRun, planned, printed
 from ..signatures import File, There
 from ..stopping import (
     INCOMPLETE,
@@ -37,7 +37,6 @@ def crux(
     summaries: File,
     *,
     dry_run: DryRun = False,
-    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a CRUX collection from multi-document summaries. Started again, it goes on.
@@ -60,9 +59,7 @@ def crux(
     config = given.config()
     if planned(plan_build(summaries, config), dry_run=dry_run, as_json=as_json):
         return
-    manifest = unless_stopped(
-        lambda: build_crux(summaries, config, quiet=quiet), out=config.run.out
-    )
+    manifest = unless_stopped(lambda: build_crux(summaries, config), out=config.run.out)
     statistics = manifest["statistics"]
     missing = statistics["ratings"]["missing"]
     what = f"{missing:,} ratings are missing: -1 (unreadable) or -2 in ratings.jsonl"
@@ -81,7 +78,6 @@ def long2rag(
     documents: File | None = None,
     verified: list[File] | None = None,
     dry_run: DryRun = False,
-    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a Long2RAG collection from seed questions and documents. Started again, it goes on.
@@ -108,7 +104,7 @@ def long2rag(
 
     if verified:
         if documents is not None or dry_run or not given.is_empty:
-            raise typer.BadParameter("--verified goes with the folder, --json and --quiet alone")
+            raise typer.BadParameter("--verified goes with the folder, --json alone")
         _verify(topics, verified, as_json=as_json)
         return
     if topics.is_dir():
@@ -117,9 +113,7 @@ def long2rag(
     plan = plan_long2rag(topics, documents, config)
     if planned(plan, dry_run=dry_run, as_json=as_json):
         return
-    manifest = unless_stopped(
-        lambda: build_long2rag(topics, documents, config, quiet=quiet), out=config.run.out
-    )
+    manifest = unless_stopped(lambda: build_long2rag(topics, documents, config), out=config.run.out)
     folder = config.run.out
     if documents is None:
         note = "No documents, so no key points yet: the same command with --documents goes on.\n"

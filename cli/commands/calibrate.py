@@ -41,7 +41,6 @@ def calibrate(
     option: list[str] | None = None,
     prompt_model: str | None = None,
     dry_run: DryRun = False,
-    diff: bool = False,
     output: OutputOfMuch,
 ) -> None:
     """Fit a judge to human labels on some topics and measure on others whether it helped.
@@ -69,7 +68,6 @@ def calibrate(
 
     Output:
         out: Judge file to write, for judges.NAME.state.
-        diff: Show the new prompt against the default.
 
     Models:
         prompt_model: Entry of models: that writes instructions.
@@ -105,8 +103,8 @@ def calibrate(
     may_fold = how.method in FIT_METHODS
     about: dict[str, Any] = {"may_fold": may_fold, "missing": NO_PROBABILITIES}
     output.print([fit.report], lambda has_all: fit_view(fit.report, has_all=has_all, **about))
-    if diff and not output.is_json:
-        sys.stdout.write("\n" + shown(fit.diff or "The prompt is as it was.\n"))
+    if fit.diff and output.has_all and not output.is_json:
+        sys.stdout.write("\n" + shown(fit.diff))
     if out is not None:
         write_note(f"Judge file: {out}\n")
     list_problems(fitting.problems)

@@ -9,7 +9,7 @@ import typer
 
 from ...records.reading.problems import InputError, Problems
 from ..options import Kind, Output
-from ..signatures import Positive, Takes, There
+from ..signatures import Takes, There
 from ..stopping import list_problems
 from ..tables import write_note
 
@@ -24,7 +24,6 @@ def compare(
     measure: list[str] | None = None,
     kind: Kind = None,
     flips: Path | None = None,
-    resamples: Positive = 10000,
     level: float = 0.95,
     output: Output,
 ) -> None:
@@ -40,7 +39,6 @@ def compare(
         way: runs or judges, where it is not as it seems.
         runs: Runs to compare, as one,two; else all.
         measure: Measure to compare by; may be repeated.
-        resamples: Samples drawn for p and interval.
         level: Of intervals; p counts below 1 - level.
 
     Output:
@@ -65,7 +63,6 @@ def compare(
         runs=chosen,
         measures=measure or (),
         kind=kind,
-        resamples=resamples,
         level=level,
     )
     if flips is not None:

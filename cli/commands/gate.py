@@ -21,7 +21,6 @@ def gate(
     least: Annotated[list[str] | None, Takes("--min")] = None,
     most: Annotated[list[str] | None, Takes("--max")] = None,
     by: Annotated[float, Takes(min=0)] = 0.02,
-    level: Annotated[float, Takes(min=0.5, max=0.9999)] = 0.95,
     measure: list[str] | None = None,
     run: str | None = None,
     allow_missing: str = "0",
@@ -43,7 +42,6 @@ def gate(
             repeated.
         most (MEASURE=VALUE): What it must not pass, as words of an answer; as --min.
         by: What a measure may be below the baseline.
-        level: Of the interval that shows it.
         measure: Held against the baseline; default: the first of each program.
         run: Check this run alone; default: all.
         allow_missing (SHARE): Judgements that may be missing, as 2% or 0.02; they count as worst.
@@ -75,7 +73,6 @@ def gate(
         measures=measure or (),
         run=run,
         by=by,
-        level=level,
         allow_missing=_share(allow_missing),
     )
     if junit is not None:

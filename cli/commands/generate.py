@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..flags import Given, settings
-from ..options import AsJson, DryRun, Quiet, planned, printed
+from ..options import AsJson, DryRun, planned, printed
 from ..stopping import count_made, exit_unless, is_whole, report_end, unless_stopped
 from ..views.unjudged import unjudged_lines
 
@@ -15,7 +15,6 @@ from ..views.unjudged import unjudged_lines
 def generate(
     given: Given,
     dry_run: DryRun = False,
-    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Write TREC RAG answers from retrieval runs, citations checked. Started again, it goes on.
@@ -35,7 +34,7 @@ def generate(
     if planned(plan_generate(config), dry_run=dry_run, as_json=as_json):
         return
     folder = config.run.out
-    manifest = unless_stopped(lambda: write_answers(config, quiet=quiet), out=folder)
+    manifest = unless_stopped(lambda: write_answers(config), out=folder)
     report_end(
         manifest,
         done=count_made(manifest, "answers written"),

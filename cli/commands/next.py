@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from ..options import Kind, Seed
+from ..options import Kind
 from ..signatures import Positive, There
 from ..stopping import list_problems
 from ..tables import cell, write_text
@@ -21,8 +21,6 @@ def next(
     labels: There | None = None,
     kind: Kind = None,
     random_share: float = 0.5,
-    show_labels: bool = False,
-    seed: Seed = 0,
 ) -> None:
     """Choose cells for people to label and write them as a label file to fill in.
 
@@ -33,7 +31,6 @@ def next(
         n: Cells to label.
         labels: What people labelled already; left out.
         random_share: Share of them drawn at random, for corrected scores.
-        show_labels: Add the judges' labels; people follow them.
 
     Output:
         out: File to fill in: .csv or .jsonl.
@@ -51,8 +48,6 @@ def next(
         labels=labels,
         kind=kind,
         random_share=random_share,
-        seed=seed,
-        show_labels=show_labels,
     )
     write_sheet(out, sheet.rows, problems)
     lines = [f"{count:>8,}  {name}" for name, count in sheet.n_by.items()]

@@ -11,7 +11,7 @@ import typer
 
 from ...records.reading.problems import InputError
 from ..flags import Given, settings
-from ..options import AsJson, DryRun, Quiet, planned, printed
+from ..options import AsJson, DryRun, planned, printed
 from ..stopping import exit_unless, is_whole, report_end, unless_stopped
 from ..tables import shown, write_note, write_objects
 
@@ -23,13 +23,12 @@ KEPT = "Replies are kept: the same command with a higher limit goes on"
 SHOWN = 5  # topics without passages, on stderr
 
 
-@settings("data.passages", model=False)
+@settings("data.passages", model=False, config=False)
 def index(
     given: Given,
     *,
     out: Path,
     pipeline: Steps = None,
-    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Make the indexes that the first stages of a pipeline search; the default is BM25.
@@ -46,7 +45,7 @@ def index(
     from ...programs.pipelines.indexing import make_indexes
     from ...programs.pipelines.retrieve import pipelines_of
 
-    if pipeline is None and given.path is None:
+    if pipeline is None:
         pipeline = "bm25"
     config = _config(pipeline, given)
     if not config.data.passages:
@@ -54,7 +53,7 @@ def index(
     steps = [step for steps in pipelines_of(config).values() for step in steps]
     first = list(dict.fromkeys(step for step in steps if isinstance(step, FirstStage)))
     manifest = unless_stopped(
-        lambda: make_indexes(first, config.data.passages, out, cache=config.run.cache, quiet=quiet),
+        lambda: make_indexes(first, config.data.passages, out, cache=config.run.cache),
         "Indexes that were finished are kept",
     )
     if as_json:
@@ -68,14 +67,13 @@ def index(
     write_note(f"Indexes: {out}\n")
 
 
-@settings("data.topics data.passages data.index run.limit run.max_cost")
+@settings("data.topics data.passages data.index run.limit run.max_cost", config=False)
 def retrieve(
     given: Given,
     *,
     out: Path,
     pipeline: Steps = None,
     dry_run: DryRun = False,
-    quiet: Quiet = False,
     as_json: AsJson = False,
 ) -> None:
     """Find the passages that answers are written from, and write them as TREC runs.
@@ -98,7 +96,7 @@ def retrieve(
             write_note(NOT_COUNTED)
         planned(plan_retrieve(config), as_json=as_json)
         return
-    manifest = unless_stopped(lambda: run(config, out, quiet=quiet), "Replies are kept")
+    manifest = unless_stopped(lambda: run(config, out), "Replies are kept")
     _report(manifest)
     _print(manifest["runs"], as_json=as_json)
     whys = ("topics_without_passages", "topics_not_made")
@@ -114,8 +112,6 @@ def _config(pipeline: str | None, given: Given) -> Any:
     path = Path(pipeline)
     if path.suffix not in (".yaml", ".yml") and os.sep not in pipeline:
         return given.config(under={"retrieve": pipeline, "pipelines": {}})
-    if given.path is not None:
-        raise InputError(f"--pipeline {pipeline} is a config as --config is, wanted one")
     return given.config(path)
 
 

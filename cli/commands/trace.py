@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ...records.reading.problems import InputError
 from ...views.printing import print_view
 from ...views.table import Column, Kind, Row, Table, View
 from ...views.terminal import Terminal
-from ..options import AsJson
+from ..options import AsJson, read_pairs
 from ..signatures import There
 from ..stopping import GATE_FAILED
 from ..tables import cell, write_objects, write_text
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 _WIDTH = 100  # in a pipe
 _SPENT = 22  # behind a step, for what was spent until then
 _TEXT = 40  # of a text in it
+_FIELDS = ("outcome", "reason", "stage")  # of --where
 _MOST = 5  # passages of a search that are named
 
 
@@ -33,32 +35,28 @@ def trace(
     results: There,
     item: str | None = None,
     *,
-    outcome: str | None = None,
-    reason: str | None = None,
-    stage: str | None = None,
+    where: list[str] | None = None,
     diff: There | None = None,
     check: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what agents did, step by step, with the tokens and cost until then.
 
-    Examples: judge trace results/evidence 2031-77/sys1 --outcome not_found
+    Examples: judge trace results/evidence 2031-77/sys1
+    / judge trace results/evidence --where outcome=not_found
     / judge trace results/evidence --diff results/before / judge trace results/evidence --check
 
     Args:
         results: A results folder of agents.
         item: Ids of an item, as topic/run/sentence, or the first of them.
-        outcome: Only items that ended so, e.g. not_found, unjudged.
-        reason: Only items without an outcome for this reason.
-        stage: Only items of this stage.
+        where (FIELD=VALUE): Only items of this outcome, reason or stage, e.g. outcome=not_found.
         diff: Other results: show each item's first other step.
         check: Replay the run from kept replies and compare its files; exit 1 if not.
     """
     from ...programs.analysis.traces.reading import Prices, Wanted, traces_of
-    from ...records.reading.problems import InputError
     from ..views.partial import opened
 
-    wanted = Wanted(item, outcome, reason, stage)
+    wanted = Wanted(item, **_fields_wanted(where or ()))
     if check:
         if diff is not None or any(wanted):
             raise InputError("--check: replays the whole run, wanted no ITEM, filter or --diff")
@@ -76,6 +74,15 @@ def trace(
             write_text(_tree(one, prices))
         counted = ", ".join(f"{name} {n:,}" for name, n in ends.most_common())
         write_text(f"{_items(ends.total())}{': ' * bool(ends)}{counted}\n")
+
+
+def _fields_wanted(texts: Sequence[str]) -> dict[str, str]:
+    """What an item must have, by the fields of `Wanted`. Raises: InputError for another form."""
+    wanted = read_pairs("--where", texts)
+    for name, values in wanted.items():
+        if name not in _FIELDS or len(values) > 1:
+            raise InputError(f"--where {name}: wanted {', '.join(_FIELDS)}, each once")
+    return {name: value for name, (value,) in wanted.items()}
 
 
 def _items(n: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..options import Output, Quiet, Resamples, Seed
+from ..options import Output
 from ..signatures import Positive, There
 from ..stopping import list_problems
 
@@ -14,9 +14,6 @@ def evidence(
     *,
     labels: list[There],
     sample: Positive | None = None,
-    resamples: Resamples = 1000,
-    seed: Seed = 0,
-    quiet: Quiet = False,
     output: Output,
 ) -> None:
     """Show how often suggestions support their sentence, and whether confirmed ones are found.
@@ -51,10 +48,8 @@ def evidence(
     if not (results / FILE).is_file():
         raise InputError(f"{results}: has no {FILE}; run `judge run evidence` first")
     read = labelled_suggestions(results / FILE, labels_by_cell)
-    precision = precision_rows(read, resamples=resamples, seed=seed) if read else []
-    again = refound(
-        results, labels_by_cell, sample=sample, resamples=resamples, seed=seed, quiet=quiet
-    )
+    precision = precision_rows(read) if read else []
+    again = refound(results, labels_by_cell, sample=sample)
     has_confirmed = any(row["n"] for row in again.search)
     if not (precision or has_confirmed):
         raise InputError("none of the labels is of a suggestion, or of a citation of these runs")

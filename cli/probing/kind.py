@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ..options import DryRun, Fields, Output, Quiet, Seed, fields_of, planned
-from ..signatures import Hidden, Positive, There
+from ..options import DryRun, Fields, Output, Seed, fields_of, planned
+from ..signatures import Positive, There
 from ..stopping import INCOMPLETE, list_problems
 from ..tables import cell, spent_line, write_note
 
@@ -48,13 +48,11 @@ class Wanted:
     injection: bool = False
     conditions: str | None = None
     sample: Positive | None = None
-    limit: Hidden = None
     repeats: Positive = 3
     seed: Seed = 0
     fields: Fields = None
     dry_run: DryRun = False
     out: Path | None = None
-    quiet: Quiet = False
 
     def options(self, **more: Any) -> Options:
         """The options that every kind of probe takes."""
@@ -103,8 +101,7 @@ def carry_out(kind: Kind, wanted: Wanted, output: Output) -> None:
         check_probe_folder(wanted.out, kind.result)
 
     def report(line: str) -> None:
-        if not wanted.quiet:
-            write_note(f"{line}\n")
+        write_note(f"{line}\n")
 
     result = kind.probing.ask(report)
     if wanted.out is not None:

@@ -8,7 +8,7 @@ from ...cli.flags import Given, settings
 from ...cli.signatures import Folder
 
 
-@settings("run.max_cost run.max_calls run.max_tokens")
+@settings("run.max_cost")
 def mcp(given: Given, *, folder: Folder = Path(".")) -> None:
     """Serve the judges to a coding agent, over stdin and stdout (MCP).
 

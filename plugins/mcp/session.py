@@ -99,7 +99,7 @@ class SessionBudget:
         """
         if short := self.short(expected, left):
             limits = ", ".join(f"{_figure(n, getattr(left, n))} {_WORDS[n]}" for n in short)
-            options = " or ".join(f"--max-{name}" for name in short)
+            options = " or ".join(f"run.max_{name}" for name in short)
             raise OverBudget(
                 f"not asked: it would take about {amount_text(expected)}, and {limits} are left of "
                 f"this session's budget; judge less, or ask whoever started the server for a "
@@ -126,7 +126,7 @@ class SessionBudget:
         """Raise OverBudget if nothing is left of a limit."""
         if used := [name for name in _WORDS if getattr(left, name) == 0]:
             limits = " and ".join(f"0 {_WORDS[name]}" for name in used)
-            options = " or ".join(f"--max-{name}" for name in used)
+            options = " or ".join(f"run.max_{name}" for name in used)
             raise OverBudget(
                 f"not asked: {limits} are left of this session's budget; ask whoever started the "
                 f"server for a higher {options}"
@@ -215,7 +215,7 @@ class Session:
             raise InputError(f"run.executor: {config.run.executor}: wanted local, for a server")
         paid = [alias for alias, model in models.items() if model.way not in _HERE]
         if paid and not self.budget.whole.is_limited:
-            what = "--max-cost, --max-calls or --max-tokens"
+            what = "--max-cost, or --set run.max_calls=N or run.max_tokens=N"
             raise InputError(
                 f"{models[paid[0]].model}: an agent will ask it, so set a limit: {what}"
             )

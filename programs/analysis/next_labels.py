@@ -17,7 +17,6 @@ from ...records.labels.kinds import file_kind
 from ...records.labels.label_rows import cell_run_aliases, renamed
 from ...records.labels.labels import read_labels
 from ...records.reading.problems import InputError, Problems
-from ..engine.manifest import read_manifest
 from ..protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
 from ..scoring.human_labels import CHOSEN_BY, RANDOM
 from .agree_labels import joint_scale
@@ -63,7 +62,6 @@ def next_labels(
     kind: str | None = None,
     random_share: float = RANDOM_SHARE,
     seed: int = 0,
-    show_labels: bool = False,
 ) -> Sheet:
     """Choose n cells of the first of `results` and lay them out as rows of a label file.
 
@@ -82,7 +80,6 @@ def next_labels(
             influence: see `influence`.
             Each takes its best cell in turn, a cell's value divided by one more than the cells
             of its topic and of its run that are chosen already.
-        show_labels: add the judges' labels, a column each; people are led by what they see.
 
     Raises: InputError if the files cannot be joined or no cell is left.
     """
@@ -111,8 +108,7 @@ def next_labels(
     chosen = choose(values, topics, runs, n=n, random_share=random_share, rng=rng)
     chosen.sort(key=lambda choice: choice.index)
     picked = [cells[choice.index] for choice in chosen]
-    columns = _judge_columns(results, files) if show_labels else {}
-    rows = sheet_rows(results, files[0], picked, chosen, columns, problems)
+    rows = sheet_rows(results, files[0], picked, chosen, problems)
     n_by = {name: sum(c.chosen_by == name for c in chosen) for name in (RANDOM, *values, REST)}
     if not n_by[REST]:
         del n_by[REST]
@@ -280,30 +276,11 @@ def codes_of(cells: Sequence[Cell], key_names: Sequence[str], name: str) -> NDAr
     return np.unique([cell[at] for cell in cells], return_inverse=True)[1].astype(np.int64)
 
 
-def _judge_columns(results: Sequence[Path], files: Sequence[LabelFile]) -> dict[str, LabelFile]:
-    """The judges' labels under a column name each: the model that judged, or the file."""
-    columns: dict[str, LabelFile] = {}
-    for path, file in zip(results, files, strict=True):
-        judges = read_manifest(path).get("judges", {}) if path.is_dir() else {}
-        of_kind = "assigner" if file.kind == "nuggets" else file.kind
-        judge = next(iter(judges.values())) if len(judges) == 1 else judges.get(of_kind)
-        name = f"judge: {_model_of(judge) or path.name}"
-        columns[f"{name} ({path})" if name in columns else name] = file
-    return columns
-
-
-def _model_of(judge: Any) -> str:
-    """The model of a judge that a manifest lists; "" where it has none."""
-    model = judge.get("model") if isinstance(judge, dict) else None
-    return str(model.get("model") or "") if isinstance(model, dict) else ""
-
-
 def sheet_rows(
     results: Sequence[Path],
     file: LabelFile,
     picked: Sequence[Cell],
     chosen: Sequence[Choice],
-    columns: Mapping[str, LabelFile],
     problems: Problems,
 ) -> list[dict[str, Any]]:
     texts = cell_texts(results[0], file.kind, picked, problems)
@@ -312,7 +289,6 @@ def sheet_rows(
         {
             **dict(zip(file.key_names, cell, strict=True)),
             **{name: texts[cell].get(name, "") for name in names},
-            **{name: judged.cells.get(cell) for name, judged in columns.items()},
             "label": None,
             "annotator": None,
             "rationale": None,

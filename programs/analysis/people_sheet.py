@@ -63,6 +63,6 @@ def people_sheet(
         picked += [(cells[i], Choice(i, why, float(share[topics[i]]))) for i in drawn.tolist()]
     picked.sort(key=lambda one: one[0])
     chosen = [choice for _, choice in picked]
-    rows = sheet_rows([results], file, [cell for cell, _ in picked], chosen, {}, problems)
+    rows = sheet_rows([results], file, [cell for cell, _ in picked], chosen, problems)
     n_by = {name: sum(one.chosen_by == name for one in chosen) for name in (CASCADE, RANDOM)}
     return Sheet(rows, file.kind, file.scale, n_by, len(left) + len(labelled), 0)

@@ -27,6 +27,7 @@ REMOVED_SETTINGS: Mapping[str, str] = {
 _PIPELINE = "--pipeline 'bm25 100, cut 10'"
 _CUT = "--set 'retrieve=[bm25 100, {cut: {tokens: 4000}}]', or required: true"
 _DRAWS = "the figures are drawn 1,000 times by the same seed"
+_QUIET = "progress is a few lines of stderr: 2>/dev/null, or --quiet of judge run"
 _SPENT = "manifest.json has the requests, tokens and seconds"
 REMOVED_OPTIONS: Mapping[str, str] = {
     "run --field": "--set items.fields.INPUT=NAME",
@@ -48,6 +49,30 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "build crux --verbose": _SPENT,
     "build crux --n-questions": "--set coverage.n=N",
     "build long2rag --verbose": _SPENT,
+    "build crux --quiet": _QUIET,
+    "build long2rag --quiet": _QUIET,
+    "index --quiet": _QUIET,
+    "retrieve --quiet": _QUIET,
+    "generate --quiet": _QUIET,
+    "audit --quiet": _QUIET,
+    "probe --quiet": _QUIET,
+    "evidence --quiet": _QUIET,
+    "probe --limit": "--sample N",
+    "audit --resamples": _DRAWS.replace("1,000", "10,000"),
+    "audit --level": "intervals are 95%",
+    "evidence --resamples": _DRAWS,
+    "evidence --seed": _DRAWS,
+    "next --seed": "the same folder gives the same sheet",
+    "trace --outcome": "--where outcome=NAME",
+    "trace --reason": "--where reason=NAME",
+    "trace --stage": "--where stage=NAME",
+    "drift --level": "intervals are 95%",
+    "gate --level": "intervals are 95%",
+    "compare --resamples": _DRAWS.replace("1,000", "10,000"),
+    "next --show-labels": "people follow the labels that they see; judge show has the judge's",
+    "index --config": "--pipeline FILE",
+    "retrieve --config": "--pipeline FILE",
+    "calibrate --diff": "--all shows the prompt found against the one before",
     "score --measure": "--measures A,B",
     "compare --seed": "nj.compare(..., seed=) in Python",
     "agree --seed": "nj.agree(..., seed=) in Python",

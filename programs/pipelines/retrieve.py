@@ -212,11 +212,11 @@ def _questions_and_ratings(
     """The sub-questions and ratings that the data has. Raises: InputError if a step lacks them."""
     if config.data.questions is None:
         if config.data.ratings:
-            what = "the questions that they rate are not given; name them (--questions)"
+            what = "the questions that they rate are not given; name them (data.questions)"
             raise InputError(f"{config.data.ratings[0]}: {what}")
         for step in _steps(pipelines):
             if isinstance(step, CoverageStep) and step.questions == "given":
-                what = "name the given sub-questions (data.questions, --questions)"
+                what = "name the given sub-questions (data.questions)"
                 raise InputError(f"coverage: no questions; {what}")
         return {}, {}
     questions = read_question_sets(config.data.questions, problems)

@@ -88,12 +88,14 @@ def test_items_are_chosen_by_ids_outcome_and_reason(results, trace):
         return [row["item"]["topic_id"] for row in rows if row["path"] == "0"]
 
     assert len(items()) == 5
-    assert items("--outcome", "unjudged") == items("--reason", "refused") == ["demo-bees"]
-    assert items("demo-bees", "--stage", "seek") == ["demo-bees"]
-    assert items("demo-bees", "--outcome", "found") == []  # it is there, and ended otherwise
+    assert (
+        items("--where", "outcome=unjudged") == items("--where", "reason=refused") == ["demo-bees"]
+    )
+    assert items("demo-bees", "--where", "stage=seek") == ["demo-bees"]
+    assert items("demo-bees", "--where", "outcome=found") == []  # it is there, and ended otherwise
 
 
-@pytest.mark.parametrize("wanted", [["demo-bee"], ["no"], ["--stage", "other"]])
+@pytest.mark.parametrize("wanted", [["demo-bee"], ["no"], ["--where", "stage=other"]])
 @pytest.mark.parametrize("compared", [[], ["--diff"]])
 def test_an_item_that_is_not_there_is_no_empty_answer(results, trace, wanted, compared):
     other = [*compared, results / "other"] if compared else []
@@ -168,7 +170,7 @@ def test_results_without_agents_and_a_filter_of_a_check_are_refused(trace, tmp_p
     with pytest.raises(InputError, match="no agent was at work"):
         trace(tmp_path)
     with pytest.raises(InputError, match="replays the whole run"):
-        trace(tmp_path, "--check", "--outcome", "found")
+        trace(tmp_path, "--check", "--where", "outcome=found")
 
 
 def test_what_agents_did_until_a_run_was_killed_is_shown(results, trace, tmp_path):

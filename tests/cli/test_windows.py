@@ -67,7 +67,7 @@ CASES = {
     "figure": ["figure leaderboard demo --out NEW.svg"],
     "coverage": ["coverage news"],
     "trace": ["trace evidence demo-bees/miscited", "trace evidence --check"],
-    "audit": ["audit demo --model lexical --sample 3 --resamples 100"],
+    "audit": ["audit demo --model lexical --sample 3"],
     "probe": ["probe demo --judge support --conditions replicates --sample 4",
               "probe demo --faults --sample 2", "probe demo --judge support --dry-run"],
     "jury": [f"jury demo other --labels {DEMO}/labels/support.jsonl --kind support"],

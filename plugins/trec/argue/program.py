@@ -131,7 +131,7 @@ class Argue(Program):
         """See Program."""
         need_answers(collection)
         if NAME not in collection.given:
-            what = "name files of them (data.question_lists, --question-lists)"
+            what = "name files of them (data.question_lists)"
             raise InputError(f"argue needs question lists: {what}")
         Support().check(config, collection)
 

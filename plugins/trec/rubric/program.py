@@ -133,8 +133,8 @@ class RubricGrading(Program):
         by_topic = collection.rubrics if is_given else collection.documents
         where = config.data.rubrics if is_given else config.data.documents
         if not by_topic:
-            what = "name them (data.rubrics, --rubrics) or documents to make them from"
-            raise InputError(f"rubric needs rubrics: {what} (data.documents, --documents)")
+            what = "name them (data.rubrics) or documents to make them from"
+            raise InputError(f"rubric needs rubrics: {what} (data.documents)")
         check_topics(by_topic, where or "rubrics", collection)
         what = "an answer is graded as one to a question; name a file of topics (--topics)"
         check_questions(collection, what)

@@ -103,27 +103,27 @@ class Coverage(Program):
             check_research(config)
         n_answers = collection.n_answers + len(collection.not_made)
         if inputs.questions is None and not (inputs.reports or is_research):
-            what = "name them (data.questions, --questions) or reports to make them from"
-            raise InputError(f"coverage needs sub-questions: {what} (data.reference, --reference)")
+            what = "name them (data.questions) or reports to make them from"
+            raise InputError(f"coverage needs sub-questions: {what} (data.reference)")
         if not (inputs.rankings or n_answers or inputs.reports or inputs.ratings):
-            what = "retrieval runs (data.retrieval, --retrieval) or answers (data.runs, --runs)"
+            what = "retrieval runs (data.retrieval) or answers (data.runs, --runs)"
             raise InputError(f"coverage: nothing to judge; name {what}")
         if inputs.settings.contexts == "answers" and not n_answers:
             raise InputError("coverage.contexts: answers, but there are none; name runs (--runs)")
         if inputs.questions is None and inputs.ratings:
-            what = "the questions that they rate are not given; name them (--questions)"
+            what = "the questions that they rate are not given; name them (data.questions)"
             raise InputError(f"coverage: {data.ratings[0]}: {what}")
         has_pool = data.ratings or data.pool or is_research or any(_own(collection))
         if inputs.settings.k == "required" and not has_pool:
             what = "wanted ratings or a pool of passages, from which the required ones are found"
-            raise InputError(f"coverage.k: {what} (--ratings, --pool)")
+            raise InputError(f"coverage.k: {what} (data.ratings, data.pool)")
         if not (inputs.rankings or has_pool or inputs.settings.answerable == "all"):
             what = (
                 "nothing says which questions can be answered; name a pool, ratings, retrieval runs"
             )
             raise InputError(f"coverage: {what}, or set coverage.answerable to all")
         if inputs.rankings and not (data.ratings or collection.passages):
-            what = "name a file of them (data.passages, --passages), or of ratings (--ratings)"
+            what = "name a file of them (data.passages, --passages), or of ratings (data.ratings)"
             raise InputError(f"coverage: no passage has a text; {what}")
         token_counter_of(config.coverage)
 

@@ -101,8 +101,8 @@ class KeyPoints(Program):
         if is_given:
             return
         if not collection.documents:
-            what = "name them (data.keypoints, --keypoints) or documents to make them from"
-            raise InputError(f"keypoints needs key points: {what} (data.documents, --documents)")
+            what = "name them (data.keypoints) or documents to make them from"
+            raise InputError(f"keypoints needs key points: {what} (data.documents)")
         what = "key points are what answers a question; name a file of topics (--topics)"
         check_questions(collection, what)
 

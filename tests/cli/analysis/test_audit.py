@@ -55,7 +55,7 @@ def judged(judge, data):
 
         def again(loved, *more, model="hosted_vllm/meta-llama/Llama-3.1-8B"):
             url = served(loved)
-            return judge("audit", "first", "--model", model, "--api-base", url, "--quiet", *more)
+            return judge("audit", "first", "--model", model, "--api-base", url, *more)
 
         yield again
 

@@ -49,7 +49,7 @@ def test_all_judges_of_a_folder_are_tested_and_each_label_is_listed(judge, demo,
     assert (manifest["seed"], manifest["sample"]) == (0, 30)
     assert [one["judge"] for one in manifest["judges"]] == ["assigner", "support"]
     files = {path: path.read_bytes() for path in (tmp_path / "test").glob("*.jsonl")}
-    assert judge("probe", demo, "--faults", "--quiet", "--out", "test").code == 0
+    assert judge("probe", demo, "--faults", "--out", "test").code == 0
     assert {path: path.read_bytes() for path in files} == files
 
 
@@ -94,7 +94,7 @@ def test_a_limit_ends_the_asking_and_is_no_detection(judge, demo, tide_server):
         f"models.default.api_base={tide_server.base_url}",
     ]
     tide_server.brain = lambda body: {"verdict": "full"}
-    limited = ["--judge", "support", "--max-calls", 3, "--sample", 5, "--json"]
+    limited = ["--judge", "support", "--set", "run.max_calls=3", "--sample", 5, "--json"]
     ran = judge("probe", demo, "--faults", *model, *limited)
     assert ran.code == 3
     assert "Stopped at max_calls 3: the figures are partial" in ran.err

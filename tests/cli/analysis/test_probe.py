@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[3]
 @pytest.fixture
 def judged(tide_server, run_tiny, tmp_path):
     """The tiny collection, judged by the tide model with two nuggets a call."""
-    window = ["--set", "judges.assigner.window=2", "--quiet"]
+    window = ["--set", "judges.assigner.window=2"]
     ran = run_tiny(tide_server, "nuggets,support", *window)
     assert ran.code == 0, ran.err
     assert len(tide_server.requests) == 4 + 6
@@ -29,7 +29,7 @@ def test_the_base_of_a_finished_run_is_in_its_cache_and_asked_no_more(judge, jud
     assert len(tide_server.requests) == 3 * 6
     assert "18 requests, 6 from the cache" in ran.err
     again = judge("probe", judged, "--judge", "support", "--conditions", "replicates", "--json",
-                  "--offline", "--quiet")  # fmt: skip
+                  "--set", "run.offline=true")  # fmt: skip
     assert again.out == ran.out
     assert len(tide_server.requests) == 3 * 6
 
@@ -96,7 +96,7 @@ def test_items_judged_by_a_judge_of_ones_own_are_probed_from_their_folder(judge,
 
 
 def test_another_model_is_asked_instead_of_the_one_that_judged(judge, judged, tide_server):
-    model = ["--model", "lexical", "--conditions", "labels,schema", "--quiet"]
+    model = ["--model", "lexical", "--conditions", "labels,schema"]
     ran = judge("probe", judged, "--judge", "support", *model)
     assert ran.code == 0, ran.err
     verdict = "No label of the support judge changes under 3 conditions (6 items)."
@@ -114,7 +114,16 @@ def test_labels_by_condition_are_files_that_compare_reads(judge, judged, tide_se
         return {"verdict": "full" if "response_format" in body else "none"}
 
     tide_server.brain = stricter_without_a_schema
-    ask = ["probe", judged, "--judge", "support", "--conditions", "schema", "--cache", "fresh"]
+    ask = [
+        "probe",
+        judged,
+        "--judge",
+        "support",
+        "--conditions",
+        "schema",
+        "--set",
+        "run.cache=fresh",
+    ]
     ran = judge(*ask, "--out", "probed", "--set", "models.default.reasks=0")
     assert ran.code == 3
     assert "schema-none: 6 calls, no reply schema is sent" in ran.err
@@ -141,7 +150,7 @@ def test_labels_by_condition_are_files_that_compare_reads(judge, judged, tide_se
 
 def test_a_broken_reply_is_asked_again_once_as_in_any_run(judge, judged, tide_server):
     tide_server.faults = [Says("?")]
-    ran = judge("probe", judged, "--judge", "support", "--conditions", "schema", "--quiet")
+    ran = judge("probe", judged, "--judge", "support", "--conditions", "schema")
     assert ran.code == 0, ran.err
     assert len(tide_server.requests) == 6 + 1
 
@@ -173,7 +182,6 @@ def test_a_folder_that_turns_out_not_to_be_writable_is_one_line(judge, judged, t
     (tmp_path / "probed" / "labels").write_text("mine", encoding="utf-8")
     ran = judge(
         *("probe", judged, "--judge", "support", "--conditions", "input", "--out", "probed"),
-        "--quiet",
     )
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == "judge: probed/labels: cannot be written (File exists)\n"
@@ -181,10 +189,10 @@ def test_a_folder_that_turns_out_not_to_be_writable_is_one_line(judge, judged, t
 
 def test_a_manifest_of_a_probe_does_not_stay_beside_the_rows_of_another(judge, judged, tmp_path):
     probe = ("probe", judged, "--judge", "support", "--conditions", "input", "--out", "probed")
-    assert judge(*probe, "--quiet").code == 0
+    assert judge(*probe).code == 0
     (tmp_path / "probed" / "probe.jsonl").unlink()
     (tmp_path / "probed" / "probe.jsonl").mkdir()  # found when it comes to writing
-    ran = judge(*probe, "--quiet")
+    ran = judge(*probe)
     assert (ran.code, "probe.jsonl: cannot be written" in ran.err) == (2, True), ran.err
     assert not (tmp_path / "probed" / "manifest.json").exists()
 

@@ -47,7 +47,7 @@ def test_a_deaf_model_is_told_from_its_run_and_again_offline(judge, judged, tide
     assert len([name for by, name in rows if by == "payload"]) == 154
     assert sum(row["hijacked"] for row in ran.rows if row["by"] == "reply") == 0
     assert rows["guard", "quotes"]["skipped"]
-    again = inject(judge, judged, "--json", "--offline", "--quiet")
+    again = inject(judge, judged, "--json", "--set", "run.offline=true")
     assert again.out == ran.out
     assert len(tide_server.requests) == N_PLANTED + 3 * 6
 
@@ -101,12 +101,12 @@ def test_each_planted_text_is_in_a_file_with_what_became_of_it(judge, judged, ti
     assert compared.code == 0, compared.err
     assert "The judges give 0 of 6 items another label (support" in compared.out
     before = {path: path.read_bytes() for path in folder.rglob("*.jsonl")}
-    assert inject(judge, judged, *options, "--quiet").code == 3
+    assert inject(judge, judged, *options).code == 3
     assert {path: path.read_bytes() for path in folder.rglob("*.jsonl")} == before
 
 
 def test_another_model_is_asked_instead(judge, judged, tide_server):
-    ran = inject(judge, judged, "--model", "lexical", "--quiet")
+    ran = inject(judge, judged, "--model", "lexical")
     assert ran.code == 0, ran.err
     assert "support, lexical" in ran.out
     assert "changed, lexical" not in ran.out

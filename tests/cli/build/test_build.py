@@ -48,7 +48,7 @@ def means(ran):
 
 def test_the_example_is_built_and_evaluates_two_runs_without_a_model(judge, tmp_path, rows_of):
     began = time.monotonic()
-    built = judge("build", "crux", SUMMARIES, "--out", "c", "--quiet")
+    built = judge("build", "crux", SUMMARIES, "--out", "c")
     assert built.code == 0, built.err
     planned = [line.split()[:3] for line in built.err.splitlines()]  # before anything is asked
     manifest = json.loads((tmp_path / "c/manifest.json").read_text("utf-8"))
@@ -194,7 +194,7 @@ def test_kills_repeat_no_finished_request_and_change_no_byte(
 ):
     concurrency = 4
     with MockServer(brain=fact_brain, latency_s=0.06) as server:
-        command = [*JUDGE, "build", "crux", str(coded), "--quiet"]
+        command = [*JUDGE, "build", "crux", str(coded)]
         command += ["--model", "hosted_vllm/mock"]
         command += ["--set", f"models.default.api_base={server.base_url}", "--set"]
 

@@ -154,7 +154,7 @@ def test_a_kill_repeats_no_finished_request_and_changes_no_byte(
 ):
     with MockServer(brain=fact_brain, latency_s=0.05) as server:
         command = ["build", "long2rag", seeds, "--documents", documents, "--evolve", 1, *MODEL]
-        command += ["--set", f"models.default.api_base={server.base_url}", "--quiet"]
+        command += ["--set", f"models.default.api_base={server.base_url}"]
         command += ["--set", "run.concurrency=2"]
         other = {"XDG_CACHE_HOME": str(tmp_path / "other")}
         assert judge(*command, "--out", "whole", env=other).code == 0

@@ -116,7 +116,7 @@ def test_a_run_makes_its_nuggets_with_the_prompt_of_the_file(
 
 def test_sub_questions_are_fitted_and_matched_by_a_judge(calibrate, judge, server, tmp_path):
     ran = calibrate(
-        "gepa", "--match", "entailment", "--out", "subquestions.json", "--diff", name="subquestions"
+        "gepa", "--match", "entailment", "--out", "subquestions.json", "--all", name="subquestions"
     )
     assert ran.code == 0, ran.err
     text = " ".join(ran.out.split())

@@ -70,7 +70,7 @@ def test_it_helps_on_topics_that_the_search_never_saw(calibrate, server, tmp_pat
 
 
 def test_the_diff_shows_what_became_of_the_prompt(calibrate):
-    ran = calibrate("gepa", "--diff")
+    ran = calibrate("gepa", "--all")
     assert "--- support.judge as it was" in ran.out
     assert any(line.startswith("+Go by the colour of the stamp") for line in ran.out.splitlines())
 

@@ -159,7 +159,7 @@ def test_what_cannot_be_used_is_told_in_a_line(judge, data, arguments, message):
 def test_kills_repeat_no_finished_request_and_change_no_byte(data, environment, tmp_path, files_of):
     concurrency = 1
     with MockServer(brain=echo, latency_s=0.1) as server:
-        command = [*JUDGE, "generate", *data, "--quiet"]
+        command = [*JUDGE, "generate", *data]
         command += model_at(server)
 
         def begin(out, home=environment):
@@ -206,7 +206,7 @@ def test_the_page_shows_what_its_commands_print(judge, tmp_path):
     _, *commands = first.split("$ judge ")
     for shown in commands:
         command, _, output = shown.partition("\n")
-        ran = judge(*shlex.split(command), "--quiet")
+        ran = judge(*shlex.split(command))
         assert ran.code == 0, ran.err
         assert ran.out == output
     ran = run("-c", program)

@@ -105,7 +105,6 @@ WRONG = {
         ("--set", "retrieve=[bm25, {cut: {required: true}}]"),
         "sub-questions",
     ),
-    "two configs": (("--pipeline", "./topics.tsv", "--config", "topics.tsv"), "wanted one"),
 }
 
 

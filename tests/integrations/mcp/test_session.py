@@ -131,7 +131,7 @@ def test_a_judgement_that_failed_has_a_reason_and_no_score(served, asked, model_
     model_server.faults = lambda index, body: Refusal()
 
     async def session():
-        async with served(*at(model_server), "--max-calls", 1000) as client:
+        async with served(*at(model_server), "--set", "run.max_calls=1000") as client:
             reply = await asked(client, "judge_citation", sentence=BEES, passage=PASSAGE)
             assert (reply["label"], reply["weight"], reply["score"]) == (None, None, None)
             assert (reply["n"], reply["n_unjudged"]) == (0, 1)
@@ -157,12 +157,12 @@ def test_what_would_pass_the_budget_is_refused_before_anything_is_asked(
     served, asked, refused, model_server
 ):
     async def session():
-        async with served(*at(model_server), "--max-calls", 3) as client:
+        async with served(*at(model_server), "--set", "run.max_calls=3") as client:
             reply = await asked(client, "forecast", config="judge.yaml")
             n = reply["expected"]["calls"]
             assert (reply["fits"], n) == (False, 158)
             text = await refused(client, "evaluate", config="judge.yaml")
-            for what in (f"about {n} calls", "3 calls are left", "--max-calls"):
+            for what in (f"about {n} calls", "3 calls are left", "run.max_calls"):
                 assert what in text
             assert not model_server.requests
             for n in range(3):
@@ -180,7 +180,7 @@ def test_calls_side_by_side_cannot_pass_the_budget_together(served, model_server
     model_server.latency_s = 0.5
 
     async def session():
-        async with served(*at(model_server), "--max-calls", 4) as client:
+        async with served(*at(model_server), "--set", "run.max_calls=4") as client:
             replies = []
 
             async def ask(n):
@@ -206,7 +206,7 @@ def test_a_cancelled_evaluation_stops_asking_and_goes_on_when_it_is_called_again
     out = project / "results" / "judge"
 
     async def session():
-        options = ("--max-calls", 1000, "--set", "models.default.concurrency=4")
+        options = ("--set", "run.max_calls=1000", "--set", "models.default.concurrency=4")
         async with served(*at(model_server), *options) as client:
             with anyio.move_on_after(LONGEST_S) as scope:
                 async with anyio.create_task_group() as group:
@@ -275,7 +275,7 @@ def test_the_server_ends_in_the_middle_of_work_when_its_client_goes_or_at_ctrl_c
     command, environment, model_server, way
 ):
     model_server.latency_s = 0.3
-    with started(command, environment, *at(model_server), "--max-calls", "1000") as process:
+    with started(command, environment, *at(model_server), "--set", "run.max_calls=1000") as process:
         say(process, MESSAGES)
         deadline = time.monotonic() + LONGEST_S
         while not model_server.n_finished and time.monotonic() < deadline:

@@ -149,7 +149,7 @@ def test_labelled_cells_are_left_out_with_or_without_team_prefix(tmp_path):
     assert (sheet.n_cells, sheet.n_labelled) == (3, 1)
 
 
-def test_labels_of_judges_are_hidden_unless_asked_for(tmp_path):
+def test_labels_of_judges_are_hidden(tmp_path):
     judged = assignments(tmp_path / "1.jsonl", {"a": {"t1": [YES]}})
     (row,) = next_labels([judged], 1, Problems()).rows
     assert list(row) == [
@@ -157,8 +157,6 @@ def test_labels_of_judges_are_hidden_unless_asked_for(tmp_path):
         "label", "annotator", "rationale", "chosen_by", "probability",
     ]  # fmt: skip
     assert (row["question"], row["nugget"], row["label"]) == ("why t1", "fact 0", None)
-    (row,) = next_labels([judged, judged], 1, Problems(), show_labels=True).rows
-    assert row["judge: 1.jsonl"] == row[f"judge: 1.jsonl ({judged})"] == YES
 
 
 def test_what_cannot_be_chosen_from_is_refused(tmp_path):
