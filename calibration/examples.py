@@ -32,13 +32,11 @@ NO_TOPIC = (
     "the labels name no topic_id, and the split goes by topic; "
     "--field topic_id=NAME takes it from another field"
 )
-_INPUTS = {  # the judges' names for the texts that ids stand for
-    "topic_id": "question",
-    "run_id": "answer",
-    "sentence_id": "sentence",
-    "passage_id": "passage",
-    "nugget_id": "nugget",
-    "criterion_id": "criterion",
+# What an id is one of, where that is more than the topic.
+_WITHIN = {
+    "topic_id": (),
+    "sentence_id": ("topic_id", "run_id"),
+    "passage_id": ("topic_id", "run_id"),
 }
 Texts = dict[str, str]
 
@@ -165,33 +163,33 @@ def _check_fields(
             raise InputError(f"{flag}: no row of {path} has a field {theirs!r}; they have {has}")
 
 
+def _input_of(name: str) -> str:
+    """The judges' name for the text that an id stands for."""
+    return {"topic_id": "question", "run_id": "answer"}.get(name, name.removesuffix("_id"))
+
+
+def _key(name: str, ids: Mapping[str, str]) -> Cell:
+    within = _WITHIN.get(name, ("topic_id",))
+    return (name, *(ids.get(other, "") for other in within), ids.get(name, ""))
+
+
 @dataclass(frozen=True)
 class _Sources:
-    """The texts that the data have, and the ids that they should know."""
+    """What the data have: the ids that they should know, and the text of each id (`_key`)."""
 
     ids: Collection[str]
     topics: Mapping[str, Topic]
     passages: Mapping[str, Passage]
-    nuggets: Mapping[tuple[str, str], str]  # by topic and nugget
-    criteria: Mapping[tuple[str, str], str]  # by topic and criterion
-    answers: Mapping[tuple[str, str], str]  # by topic and run
-    sentences: Mapping[tuple[str, str, str], str]  # by topic, run and sentence
-    documents: Mapping[tuple[str, str, str], str]  # that answers carry: by topic, run and passage
+    texts: Mapping[Cell, str]
+    runs: Collection[str]
 
-    def texts(self, ids: Mapping[str, str]) -> dict[str, str | None]:
-        """By the id that tells them from others of their kind; None: it is not known."""
-        topic_id, run_id = ids.get("topic_id", ""), ids.get("run_id", "")
-        passage_id = ids.get("passage_id", "")
-        topic, passage = self.topics.get(topic_id), self.passages.get(passage_id)
-        own = self.documents.get((topic_id, run_id, passage_id))
-        return {
-            "topic_id": topic.question if topic is not None else None,
-            "run_id": self.answers.get((topic_id, run_id)),
-            "sentence_id": self.sentences.get((topic_id, run_id, ids.get("sentence_id", ""))),
-            "passage_id": own if own or passage is None else passage.text,
-            "nugget_id": self.nuggets.get((topic_id, ids.get("nugget_id", ""))),
-            "criterion_id": self.criteria.get((topic_id, ids.get("criterion_id", ""))),
-        }
+    def of(self, ids: Mapping[str, str]) -> dict[str, str | None]:
+        """The text of each of these ids; None: it is not known."""
+        found = {name: self.texts.get(_key(name, ids)) for name in ids}
+        passage = self.passages.get(ids.get("passage_id", ""))
+        if passage is not None and not found["passage_id"]:
+            found["passage_id"] = passage.text
+        return found
 
 
 def _complete(
@@ -211,12 +209,11 @@ def _complete(
     ids = {cell: dict(zip(labels.key_names, cell, strict=True)) for cell in labels.cells}
     sources = _read_data(data, {own.get("passage_id", "") for own in ids.values()}, problems)
     problems.raise_errors()
-    runs = {run for _, run in sources.answers}
-    names = run_aliases(runs, {own["run_id"] for own in ids.values() if "run_id" in own})
+    names = run_aliases(sources.runs, {own["run_id"] for own in ids.values() if "run_id" in own})
     for cell, own in ids.items():
         if "run_id" in own:
             own["run_id"] = names.get(own["run_id"], own["run_id"])
-        of_cell = sources.texts(own)
+        of_cell = sources.of(own)
         for name in own if must_know else ():
             if name in sources.ids and of_cell[name] is None:
                 what = f"{name} {own[name]!r} of cell {' '.join(cell)} is not in the data"
@@ -233,9 +230,9 @@ def _complete(
             of_cell["topic_id"] = None
         for name, text in of_cell.items():
             if text:
-                texts.setdefault(cell, {}).setdefault(_INPUTS[name], text)
-        if of_cell["topic_id"] and not must_know:  # judgements keep topics without background
-            texts[cell]["question"] = of_cell["topic_id"]
+                texts.setdefault(cell, {}).setdefault(_input_of(name), text)
+        if (question := of_cell.get("topic_id")) and not must_know:
+            texts[cell]["question"] = question  # judgements keep topics without background
     problems.raise_errors()
 
 
@@ -246,30 +243,30 @@ def _read_data(data: DataConfig, wanted: Collection[str], problems: Problems) ->
     ids = ["passage_id"] if data.passages else []
     if not (data.runs or data.nuggets or data.rubrics):
         topics = read_topics(data.topics, problems) if data.topics else {}
-        return _Sources(
-            [*ids, *(["topic_id"] if topics else [])], topics, passages, {}, {}, {}, {}, {}
-        )
+        ids += ["topic_id"] if topics else []
+        return _Sources(ids, topics, passages, _questions(topics), ())
     collection = load_collection(data.model_copy(update={"passages": ()}))
     problems.rows += collection.problems.rows
-    answers: dict[tuple[str, str], str] = {}
-    sentences: dict[tuple[str, str, str], str] = {}
-    documents: dict[tuple[str, str, str], str] = {}
+    texts, runs = _questions(collection.topics), set[str]()
     for answer, own in collection.cited_answers():
         cell = (answer.topic_id, answer.run_id)
-        answers[cell] = " ".join(s.text for s in answer.sentences if s.text)
-        sentences |= {(*cell, str(s.id)): s.text for s in answer.sentences}
+        runs.add(answer.run_id)
+        texts["run_id", *cell] = " ".join(s.text for s in answer.sentences if s.text)
+        texts |= {("sentence_id", *cell, str(s.id)): s.text for s in answer.sentences}
         cited = {citation.passage_id for s in answer.sentences for citation in s.citations}
-        documents |= {(*cell, name): own[name].text for name in cited if name in own}
-    banks = (collection.banks or {}).values()
-    nuggets = {(bank.topic_id, n.id): n.text for bank in banks for n in bank.nuggets}
+        texts |= {("passage_id", *cell, name): own[name].text for name in cited if name in own}
+    for topic_id, bank in (collection.banks or {}).items():
+        texts |= {("nugget_id", topic_id, one.id): one.text for one in bank.nuggets}
+    for topic_id, rubric in (collection.rubrics or {}).items():
+        texts |= {("criterion_id", topic_id, one.id): one.text for one in rubric.criteria}
     ids += ["topic_id", *(["run_id", "sentence_id"] if data.runs else [])]
-    rubrics = (collection.rubrics or {}).values()
-    criteria = {(rubric.topic_id, c.id): c.text for rubric in rubrics for c in rubric.criteria}
     ids += ["nugget_id"] if data.nuggets else []
     ids += ["criterion_id"] if data.rubrics else []
-    return _Sources(
-        ids, collection.topics, passages, nuggets, criteria, answers, sentences, documents
-    )
+    return _Sources(ids, collection.topics, passages, texts, runs)
+
+
+def _questions(topics: Mapping[str, Topic]) -> dict[Cell, str]:
+    return {("topic_id", name): topic.question for name, topic in topics.items()}
 
 
 FEWEST = 20  # labelled items, below which no figure means anything

@@ -1,6 +1,6 @@
 """The data: frozen typed rows, and a checked reader for every file format, with its writer.
 
-Imports no other folder of ours; every folder but metrics may import it.
+Imports metrics alone of ours; every folder but metrics may import it.
 
 Readers take a `Problems`, in which they note what is wrong by file and line; a caller ends with
 `problems.raise_errors()`. They raise `InputError` only for a file that cannot be read at all. A

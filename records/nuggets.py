@@ -337,6 +337,7 @@ NUGGET_KIND = Kind(
     key=("topic_id", "run_id", "nugget_id"),
     scale=NuggetSupport,
     gains=NUGGET,
+    length_of=("answer_text", "answer"),
     judge="assigner",
     rows="assignments",
     read=_labelled,

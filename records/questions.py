@@ -336,6 +336,7 @@ RATING_KIND = Kind(
     key=("topic_id", "passage_id", "question_id"),
     scale=AnswerGrade,
     gains={grade.value: int(grade) / HIGHEST_RATING for grade in AnswerGrade},
+    length_of=("context", "text"),
     judge="answerability",
     rows="ratings",
     read=_labelled,

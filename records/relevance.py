@@ -391,6 +391,7 @@ RELEVANCE_KIND = Kind(
     key=("topic_id", "passage_id"),
     scale=RelevanceGrade,
     gains={grade.value: int(grade) / 3 for grade in RelevanceGrade},
+    length_of=("passage", "passage"),
     judge="relevance",
     rows="relevance",
     read=_labelled,

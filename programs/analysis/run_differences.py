@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ...records.labels.cells import Cell
-from ...records.labels.declared import kinds_of_labels
+from ...records.labels.declared import find_kind, kinds_of_labels
 from ...records.reading.problems import InputError, Problems
 from ..protocols.coverage.files import read_coverage
 from ..protocols.coverage.topic import TopicView
@@ -25,7 +25,6 @@ from .cell_texts import cell_texts
 
 # Items of which all runs are asked the same ones; sentences and citations are each run's own.
 _SHARED = ("nugget_id", "key_point_id")
-_CALLED = {"nuggets": "nuggets", "keypoints": "key points", "support": "citations"}
 _TEXTS = ("nugget", "key_point", "question")
 QUESTIONS = "sub-questions"
 
@@ -135,7 +134,12 @@ def _shared(
         if fields := texts.get(item.cell):
             text = next((fields[name] for name in _TEXTS if name in fields), None)
             items_of_both[n] = replace(item, text=text)
-    return _flip_rows(_CALLED.get(kind, kind), items_of_both)
+    return _flip_rows(_called(kind), items_of_both)
+
+
+def _called(kind: str) -> str:
+    declared = find_kind(kind)
+    return (declared and declared.many) or kind
 
 
 def _furthest(item: _Item) -> tuple[float, float, str, str]:
@@ -188,7 +192,7 @@ def _own(kind: str, items: JudgedItems, run_id: str, other_run_id: str) -> dict[
         return {name: {label: of.get(label, 0) for label in best_first} for name, of in sides}
 
     return {
-        "what": _CALLED.get(kind, kind),
+        "what": _called(kind),
         "n": sum(side.total() for side in every),
         **row(*every),
         "topics": [{"topic_id": topic, **row(*counts[topic])} for topic in sorted(counts)],

@@ -13,6 +13,7 @@ import numpy as np
 
 from ...metrics.length import count_words
 from ...records.labels.cells import Cell
+from ...records.labels.declared import find_kind
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer
 from ..engine.folders.inputs import inputs_of
@@ -24,15 +25,6 @@ Regroup = Callable[[JudgedItems], JudgedItems]
 RUN = "run"
 NAMES = ("length", "position", "rank", "citations", RUN)
 OTHER_RUNS = "other runs"
-# The text whose length counts, by what is judged; of other items all that the judge reads.
-_LONG = {
-    "nuggets": ("answer_text", "answer"),
-    "support": ("sentence", "sentence"),
-    "relevance": ("passage", "passage"),
-    "ratings": ("context", "text"),
-    "keypoints": ("response", "response"),
-    "rubric": ("response", "response"),
-}
 _SHORT_TEXTS = 50  # words; below this a slope is given for ten words, else for a hundred
 
 
@@ -117,7 +109,8 @@ def _number(name: str, what: str, values: Sequence[float | None], unit: float = 
 
 def _length(path: Path, labels: Path, items: JudgedItems, problems: Problems) -> Covariate:
     texts_of = cell_texts(path, items.kind, items.cells, problems)
-    name, what = _LONG.get(items.kind, ("", "all that the judge reads"))
+    declared = find_kind(items.kind)
+    name, what = (declared and declared.length_of) or ("", "all that the judge reads")
     if not any(name in texts if name else texts for texts in texts_of.values()):
         texts_of = cell_texts(labels, items.kind, items.cells, Problems())
 

@@ -171,6 +171,7 @@ class Program(ABC):
         kind: of label files that are about the same things; judged: the file with its judgements.
         files: all files of judgements that it writes. derived: those that follow from them.
         stages: those whose items are its pieces, or what these are made of; (): one of its name.
+        makes: what it makes where none is given, by its name in `data:`: the file that it writes.
         notes: keys of the manifest that scores need, with what stands there if nothing does.
         shown: its measures, as a leaderboard shows them; of `NAME@k` without the cut-off.
         n_official: so many of `shown` are the official measures of its track or paper.
@@ -196,6 +197,7 @@ class Program(ABC):
     files: ClassVar[tuple[str, ...]]
     derived: ClassVar[tuple[str, ...]] = ()
     stages: ClassVar[tuple[str, ...]] = ()
+    makes: ClassVar[Mapping[str, str]] = {}
     notes: ClassVar[Mapping[str, Any]] = {}
     shown: ClassVar[tuple[str, ...]] = ()
     n_official: ClassVar[int] = 1

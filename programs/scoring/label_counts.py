@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
+from itertools import product
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from ...records.labels.declared import Cell, kind_of_rows
 from ...records.labels.kinds import file_kind
-from ...records.nuggets import NUGGET_KIND, assignments_with_lines
-from ...records.reading.fields import Choice, Line, Where, read_lines
+from ...records.reading.fields import Choice, Where, read_lines
 from ...records.reading.problems import InputError, Problems
-from ...records.support import SUPPORT_KIND, support_with_lines
 from .score import check_where
 
-FIRST, EVERY, NUGGETS = "first citations", "citations", "nuggets"
 NO_VALUE = "-"  # of a row that lacks the field
 
 
@@ -48,18 +46,10 @@ class LabelCounts:
         return {**fields, "n": self.n, **counted}
 
 
-class _Judged(NamedTuple):
-    line: Line
-    of: str
-    topic_id: str
-    run_id: str
-    label: str | None
-
-
 def label_counts(
     path: Path, by: str, problems: Problems, where: Where | None = None
 ) -> list[LabelCounts]:
-    """Count the labels of nugget or support assignments.
+    """Count the labels of a file of judgements.
 
     Two citations of a sentence to one passage are two here, as in the file. The counts of first
     citations by condition are those of Table 2 of arXiv:2504.15205.
@@ -76,23 +66,28 @@ def label_counts(
     if path.is_dir():
         files = "assignments.jsonl or support.jsonl"
         raise InputError(f"{path}: a results folder, wanted a file of judgements, as its {files}")
-    if (kind := file_kind(path)) not in _READERS:
-        raise InputError(f"{path}: holds {kind}, wanted nugget assignments or support labels")
-    read, scale = _READERS[kind]
+    kind = kind_of_rows(name := file_kind(path))
+    if kind is None or kind.read is None:
+        raise InputError(f"{path}: holds {name}, wanted judgements, as a results folder has them")
     counts: dict[str, dict[str | None, LabelCounts]] = {}
     fields = Choice({by: ()})
-    for judged in read(read_lines(path, problems, where)):
-        fields.takes(judged.line.row)
-        of_kind = counts.setdefault(judged.of, {})
-        for value in (str(judged.line.row.get(by, NO_VALUE)), None):
-            empty = LabelCounts(judged.of, value, dict.fromkeys(reversed(scale), 0))
-            one = of_kind.setdefault(value, empty)
-            if judged.label is None:
+    seen: set[Cell] = set()  # sentences
+    for line, cell, label, _ in kind.read(read_lines(path, problems, where)):
+        fields.takes(line.row)
+        of = [kind.many or kind.name]
+        if "sentence_id" in kind.key and cell[:-1] not in seen:
+            seen.add(cell[:-1])
+            of.insert(0, f"first {of[0]}")
+        ids = dict(zip(kind.key, cell, strict=True))
+        for what, value in product(of, (str(line.row.get(by, NO_VALUE)), None)):
+            empty = LabelCounts(what, value, dict.fromkeys(reversed(kind.labels), 0))
+            one = counts.setdefault(what, {}).setdefault(value, empty)
+            if label is None:
                 one.n_unjudged += 1
             else:
-                one.labels[judged.label] += 1
-                one.topics.add(judged.topic_id)
-                one.runs.add(judged.run_id)
+                one.labels[label] = one.labels.get(label, 0) + 1
+                one.topics.add(ids["topic_id"])
+                one.runs |= {run} if (run := ids.get("run_id")) is not None else set()
     problems.raise_errors()
     fields.check(path, problems)
     return [
@@ -100,26 +95,3 @@ def label_counts(
         for of_kind in counts.values()
         for one in sorted(of_kind.values(), key=lambda one: one.value is None)
     ]
-
-
-def _support(lines: Iterable[Line]) -> Iterator[_Judged]:
-    for line, answer in support_with_lines(lines):
-        for sentence in answer.sentences:
-            for index, citation in enumerate(sentence.citations):
-                at = (answer.topic_id, answer.run_id, citation.label)
-                if index == 0:
-                    yield _Judged(line, FIRST, *at)
-                yield _Judged(line, EVERY, *at)
-
-
-def _nuggets(lines: Iterable[Line]) -> Iterator[_Judged]:
-    for line, answer in assignments_with_lines(lines):
-        for nugget in answer.nuggets:
-            yield _Judged(line, NUGGETS, answer.topic_id, answer.run_id, nugget.label)
-
-
-_Reader = Callable[[Iterable[Line]], Iterator[_Judged]]
-_READERS: dict[str, tuple[_Reader, tuple[str, ...]]] = {
-    "assignments": (_nuggets, NUGGET_KIND.labels),
-    "support": (_support, SUPPORT_KIND.labels),
-}

@@ -48,6 +48,8 @@ class Kind:
         key: the ids that name an item, in label files and results.
         scale: the labels, worst to best; those of a Label class with what each means.
         gains: what each label is worth, in [0, 1].
+        many: what its items are called; "": as the kind. length_of: the text whose length counts
+            for it, and what that is called; (): all that the judge reads.
         judge: the judge that gives such labels; "": none that is asked alone.
         rows: the kind of files with such judgements, see `file_kind`; "": plain label files alone.
         read: the judgements in objects of such files. Errors: see the reader of the rows.
@@ -63,6 +65,8 @@ class Kind:
     key: tuple[str, ...]
     scale: type[Label] | tuple[str, ...]
     gains: Mapping[str, float]
+    many: str = ""
+    length_of: tuple[str, str] | tuple[()] = ()
     judge: str = ""
     rows: str = ""
     read: Callable[[Iterable[Line]], Iterator[Labelled]] | None = None

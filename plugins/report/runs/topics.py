@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from ....programs.protocols.glossary import meaning
-from ....records.instruments.rubrics import read_rubrics
-from ....records.key_points import read_key_point_sets
-from ....records.nuggets import read_nugget_banks
+from ....programs.protocols.table import programs
+from ....records.nuggets import QUERY_FIELDS, TOPIC_FIELDS
+from ....records.reading.fields import read_lines
 from ....records.reading.problems import Problems
 from ..source import Source
-
-_SETS: Mapping[str, Callable[[Path, Problems], Mapping[str, Any]]] = {
-    "nuggets": read_nugget_banks,
-    "keypoints": read_key_point_sets,
-    "rubrics": read_rubrics,
-}
 
 
 def data(source: Source) -> Mapping[str, Any] | None:
@@ -38,13 +31,12 @@ def data(source: Source) -> Mapping[str, Any] | None:
 def _questions(source: Source) -> dict[str, str]:
     questions: dict[str, str] = {}
     for path in source.paths:
-        for name, read in _SETS.items():
-            file = path / f"{name}.jsonl"
-            if file.is_file():
-                sets = read(file, Problems())
-                questions |= {
-                    topic: one.query for topic, one in sets.items() if topic not in questions
-                }
+        for name in {name: None for one in programs() for name in one.makes.values()}:
+            lines = read_lines(path / name, Problems()) if (path / name).is_file() else ()
+            for line in lines:
+                topic, question = line.optional_id(*TOPIC_FIELDS), line.optional_text(*QUERY_FIELDS)
+                if topic is not None and question:
+                    questions.setdefault(topic, question)
     return questions
 
 

@@ -102,6 +102,7 @@ class RubricGrading(Program):
         ),
     )
     stages = (*STAGES.values(), "rubrics")
+    makes: ClassVar[Mapping[str, str]] = {"rubrics": RUBRICS}
     notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: [], UNMADE_TOPICS: [], UNMADE: []}
     meanings: ClassVar[Meanings] = {
         "rubric": Meaning(

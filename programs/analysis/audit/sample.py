@@ -15,12 +15,9 @@ from ....records.writing import own_folder, write_file
 from ...engine.folders.inputs import inputs_of
 from ...engine.manifest import read_manifest
 from ...inputs.collection import load_collection
-from ...protocols.table import chosen
+from ...protocols.table import chosen, programs
 
 TOPICS = "sample/topics.jsonl"  # in the folder of the audit
-# Files of a results folder that say what answers are compared with, by the names of `data:`.
-_MADE = {"nuggets": "nuggets.jsonl", "questions": "questions.jsonl", "keypoints": "keypoints.jsonl",
-         "rubrics": "rubrics.jsonl"}  # fmt: skip
 # What is kept of a judge's section: how it asks, and nothing of who answers.
 _TAKEN_OVER = ("window", "grades", "titles", "scale", "sub_narratives")
 
@@ -41,8 +38,8 @@ def audit_sections(results: Path, out: Path, n_topics: int | None, seed: int) ->
     manifest = read_manifest(results)
     if not manifest["data"].get("run_ids"):
         raise InputError(f"{results}: has no runs, so no order of them to audit")
-    programs = [one.name for one in chosen(config.program) if one.shown]  # others order no runs
-    if not programs:
+    names = [one.name for one in chosen(config.program) if one.shown]  # others order no runs
+    if not names:
         raise InputError(f"{results}: {', '.join(config.program)} orders no runs")
     ids = list(manifest["data"]["topic_ids"])
     drawn = ids
@@ -54,13 +51,13 @@ def audit_sections(results: Path, out: Path, n_topics: int | None, seed: int) ->
     rows = [orjson.dumps(_topic_row(topics[name])) + b"\n" for name in drawn]
     write_file(out / TOPICS, b"".join(rows))
     sections = config.model_dump(mode="json", by_alias=True)
-    made = {name: results / file for name, file in _MADE.items() if (results / file).is_file()}
-    files = {name: str(path) for name, path in made.items()}
+    made = {name: results / file for one in programs() for name, file in one.makes.items()}
+    files = {name: str(path) for name, path in made.items() if path.is_file()}
     nuggets = {**sections["nuggets"], "how": "window", "start": "none", "fill": False}
     allowed = {"allow_missing": config.run.allow_missing, "concurrency": config.run.concurrency}
     return {
         **{name: section for name, section in sections.items() if name not in _NOT_TAKEN},
-        "program": programs,
+        "program": names,
         "data": {**sections["data"], **files, "topics": str(out / TOPICS)},
         "nuggets": nuggets,
         "judges": {

@@ -50,6 +50,7 @@ class Coverage(Program):
     kind, judged, files = "ratings", RATINGS, (QUESTIONS, RATINGS)
     stages = ("ratings", "pool", "questions", "research")
     derived = (RESEARCH, WHY, POOLS, CONTEXTS, REPORTS, RANKS, "qrels.txt", "diversity_qrels.txt")
+    makes: ClassVar[Mapping[str, str]] = {"questions": QUESTIONS}
     notes: ClassVar[Mapping[str, Any]] = {UNASKED: []}
     meanings: ClassVar[Meanings] = {
         "coverage": Meaning(

@@ -71,6 +71,7 @@ class KeyPoints(Program):
     )
     derived = ("rejected_keypoints.jsonl", "groups.jsonl")
     stages = ("entailments", "precision", "claims", "extract", "merge", "filter")
+    makes: ClassVar[Mapping[str, str]] = {"keypoints": KEY_POINTS}
     notes: ClassVar[Mapping[str, Any]] = {UNMADE: [], LEFT_OUT: [], UNMADE_TOPICS: []}
     meanings: ClassVar[Meanings] = {
         "KPR": Meaning(

@@ -93,6 +93,7 @@ class Nuggets(Program):
     )
     derived = (HUNT, POOL)
     stages = ("assignments", "nuggets", "hunt", "start")
+    makes: ClassVar[Mapping[str, str]] = {"nuggets": BANKS}
     notes: ClassVar[Mapping[str, Any]] = {
         WITHOUT_BANK: [], LEFT_OUT: [], UNMADE: [], UNGRADED: {},
     }  # fmt: skip
