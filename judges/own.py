@@ -30,7 +30,7 @@ from ..records.reading.settings import checked, settings_of
 from ..records.rows import Label, Row
 from .items import ItemJudge
 from .lexical.overlap import weighted_overlap
-from .table import BUILT_IN, item_judges
+from .table import item_judges, judge_names
 
 ITEMS = "items"  # the section of a config, and the name of items without a run
 # Fields that stand beside the inputs in files of items and labels.
@@ -121,7 +121,7 @@ class OwnJudgeDefinition(Row):
     @field_validator("name")
     @classmethod
     def _is_new(cls, name: str) -> str:
-        if name in BUILT_IN or name == ITEMS:
+        if name in judge_names() or name == ITEMS:
             raise ValueError("the name of a built-in judge")
         return name
 

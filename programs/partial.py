@@ -12,13 +12,13 @@ from typing import NamedTuple
 import orjson
 
 from ..records.reading.problems import InputError, Problems
-from ..records.tools.folders import JUDGED, ToolFolder, tool_folder
+from ..records.tools.folders import ToolFolder
 from ..records.writing import write_file
 from .engine.folders.spending import SPEND
 from .engine.folders.started import read_started
 from .engine.manifest import read_manifest
 from .engine.results import MANIFEST, pretty
-from .scoring.tool_folders import write_results
+from .scoring.tool_folders import find_tool_folder, write_results
 
 
 class Opened(NamedTuple):
@@ -46,7 +46,7 @@ def results_at(path: Path) -> Iterator[Opened]:
     Raises: InputError where an input of the stopped run has changed or is gone, or a file of the
         other tool is broken.
     """
-    if (tool := tool_folder(path)) is not None:
+    if (tool := find_tool_folder(path)) is not None:
         with _as_results(tool) as results:
             yield results
         return
@@ -56,7 +56,7 @@ def results_at(path: Path) -> Iterator[Opened]:
 
 @contextmanager
 def _as_results(tool: ToolFolder) -> Iterator[Opened]:
-    named = [file.name for kind in JUDGED for file in tool.files.get(kind, ())]
+    named = [file.name for kind in tool.judged for file in tool.files[kind]]
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
         made = Path(work) / tool.path.resolve().name
         problems = write_results(tool, made)

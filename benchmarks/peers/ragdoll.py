@@ -28,7 +28,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.gateway import Backend, Reply
 from nuggetjudge.backends.offline import LexicalBackend
 from nuggetjudge.backends.prompt import Prompt
-from nuggetjudge.judges.table import BUILT_IN
+from nuggetjudge.judges.table import judge_names
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.engine.panel import Panel
 from nuggetjudge.programs.inputs.collection import Collection
@@ -102,8 +102,8 @@ def ours(data: Mapping[str, Any], *programs: str, **sections: Any) -> dict[str, 
             {
                 "program": list(programs),
                 "data": dict(data),
-                "models": {name: {"model": "lexical"} for name in ("default", *BUILT_IN)},
-                "judges": {name: {"model": name} for name in BUILT_IN},
+                "models": {name: {"model": "lexical"} for name in ("default", *judge_names())},
+                "judges": {name: {"model": name} for name in judge_names()},
                 "run": {"out": out},
                 **sections,
             }

@@ -179,6 +179,7 @@ class Program(ABC):
         reads: the texts by which a person judges one of its cells, in order; see `texts`.
         file_kind: of `judged` where it comes alone, see `file_kind`; "": none of its own.
         takes: the kind of another tool's files that it can write as its own; "": none.
+        takes_with: kinds of files that it reads beside those.
         is_scored_alone: whether `score` can read that file without its folder.
         without: the note that lists topics without points, such as nuggets; "": none does.
         of_points: the measures that mean nothing on those.
@@ -205,6 +206,7 @@ class Program(ABC):
     reads: ClassVar[tuple[str, ...]] = ()
     file_kind: ClassVar[str] = ""
     takes: ClassVar[FileKind | Literal[""]] = ""
+    takes_with: ClassVar[tuple[str, ...]] = ()
     is_scored_alone: ClassVar[bool] = False
     without: ClassVar[str] = ""
     of_points: ClassVar[tuple[str, ...]] = ()

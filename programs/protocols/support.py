@@ -85,7 +85,7 @@ class Support(Program):
     shown = tuple(meanings)
     n_official = 2
     file_kind, is_scored_alone = "support", True
-    takes = "support"
+    takes, takes_with = "support", ("support_judgments",)
     reads = ("question", "sentence", "title", "passage")
 
     def measures(self, config: Config) -> Names[str]:

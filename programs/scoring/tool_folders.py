@@ -11,7 +11,7 @@ import orjson
 from ...records.reading.lines import hash_of
 from ...records.reading.problems import Problems
 from ...records.scores import read_scores, write_scores
-from ...records.tools.folders import JUDGED, ToolFolder
+from ...records.tools.folders import ToolFolder, tool_folder
 from ...records.tools.metric_rows import MEASURES
 from ..config.sections import Config
 from ..engine.manifest import made_in
@@ -22,6 +22,13 @@ from ..protocols.table import chosen, empty_notes, program_files, programs
 from ..protocols.tool_files import INPUTS, ToolFiles
 
 _ROUNDED = 5e-6  # tools write six digits
+
+
+def find_tool_folder(path: Path) -> ToolFolder | None:
+    """What another tool left in a folder that our programs take; None: nothing."""
+    every = programs()
+    read_with = [kind for one in every for kind in one.takes_with]
+    return tool_folder(path, [one.takes for one in every if one.takes], read_with)
 
 
 def write_results(tool: ToolFolder, made: Path) -> Problems:
@@ -36,14 +43,13 @@ def write_results(tool: ToolFolder, made: Path) -> Problems:
     problems = Problems()
     for path, kind in tool.left.items():
         problems.skip(path, 0, "other_file", f"{kind}; wanted judgements, nuggets or metrics")
-    kinds = [kind for kind in JUDGED if kind in tool.files]
     taking = {one.takes: one for one in programs() if one.takes}
     with Results(made, program_files()) as results:
         theirs = ToolFiles(tool, results, problems)
-        for kind in kinds:
+        for kind in tool.judged:
             taking[kind].take(theirs)
         problems.raise_errors()
-        names, data = [taking[kind].name for kind in kinds], theirs.write_inputs(made)
+        names, data = [taking[kind].name for kind in tool.judged], theirs.write_inputs(made)
         settings = {"program": names, "data": data, "support": {"citations": "all"}}
         config = Config.model_validate({**settings, "run": {"out": made}})
         topics = theirs.judged_topics()

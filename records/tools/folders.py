@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..labels.kinds import FileKind, file_kind
+from ..labels.kinds import file_kind
 from ..reading.lines import first_line
 from ..reading.problems import InputError
 
-JUDGED: tuple[FileKind, ...] = ("assignments", "support", "relevance", "battles", "verdicts")
 _ENDINGS = (".jsonl", ".jsonl.gz", ".csv", ".txt")
 _NOT_THEIRS = ("manifest.json", "journal")  # of results folders of ours, finished or not
 _EVENTS = "raw-events"  # what RAGDoll's agent printed, a file a call
@@ -21,31 +20,38 @@ class ToolFolder:
     """A folder of another tool's judgements.
 
     Attributes:
-        files: by what they hold, sorted by name; those of `JUDGED`, `nuggets`, `rubrics`,
-            `scores`, and `support_judgments`, which have RAGDoll's reasons and passages.
+        files: by what they hold, sorted by name: judgements, what is read with them, and `scores`.
+        judged: the kinds of judgements among them.
         left: files that are not read, with what they seem to be.
     """
 
     path: Path
     files: Mapping[str, Sequence[Path]]
+    judged: Sequence[str]
     left: Mapping[Path, str]
 
 
-def tool_folder(path: Path) -> ToolFolder | None:
+def tool_folder(
+    path: Path, taken: Collection[str], read_with: Collection[str] = ()
+) -> ToolFolder | None:
     """What another tool left in a folder, or one level below it; None: no judgements of any.
 
     Only the beginning of each file is read. A folder of ours is none.
+
+    Args:
+        taken: the kinds of judgements that are wanted. read_with: kinds of files read beside them.
     """
     if not path.is_dir() or _is_ours(path):
         return None
     files: dict[str, list[Path]] = {}
     left: dict[Path, str] = {}
     for file in _files(path):
-        if (kind := _kind(file)) in (*JUDGED, "nuggets", "rubrics", "scores", "support_judgments"):
+        if (kind := _kind(file)) in (*taken, *read_with, "scores"):
             files.setdefault(kind, []).append(file)
         else:
             left[file] = kind
-    return ToolFolder(path, files, left) if any(kind in files for kind in JUDGED) else None
+    judged = [kind for kind in taken if kind in files]
+    return ToolFolder(path, files, judged, left) if judged else None
 
 
 def _is_ours(path: Path) -> bool:

@@ -120,7 +120,7 @@ class RubricGrading(Program):
     shown = tuple(meanings)
     reads = ("question", "response", "criterion")
     file_kind, is_scored_alone = "verdicts", True
-    takes = "verdicts"
+    takes, takes_with = "verdicts", ("rubrics",)
     without, of_points = LEFT_OUT, MEASURES
 
     def measures(self, config: Config) -> Names[str]:

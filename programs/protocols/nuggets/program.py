@@ -117,7 +117,7 @@ class Nuggets(Program):
     }
     shown = tuple(meanings)
     file_kind, is_scored_alone = "assignments", True
-    takes = "assignments"
+    takes, takes_with = "assignments", ("nuggets",)
     without, of_points = LEFT_OUT, MEASURES
     reads = ("question", "answer_text", "nugget")
 
