@@ -14,7 +14,6 @@ from ..judges.calls import answers
 from ..programs.analysis.cell_texts import cell_texts
 from ..programs.config.sections import DataConfig
 from ..programs.inputs.collection import load_collection
-from ..records.instruments.sub_narratives import numbered
 from ..records.labels.cells import Cell, Cells, LabelFile
 from ..records.labels.items import item_lines, read_items
 from ..records.labels.kinds import file_kind
@@ -25,7 +24,7 @@ from ..records.reading.fields import Line, read_lines, shorten
 from ..records.reading.problems import InputError, Problems
 from ..records.rows import Passage, Topic
 from ..records.support import support_label
-from ..records.topics import read_passages, read_topics
+from ..records.topics import numbered, read_passages, read_topics
 
 LABEL_FIELDS = ("label", "annotator", "rationale")
 NO_TOPIC = (

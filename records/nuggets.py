@@ -9,11 +9,11 @@ from typing import Any, Literal, get_args
 
 from ..metrics.answer_scores import NUGGET
 from .answers import count_words
-from .instruments.sub_narratives import sub_narrative_of_nugget
 from .labels.declared import Kind, Labelled
 from .reading.fields import Line, Where, as_id, as_int, read_lines, show, stem
 from .reading.problems import Problems
 from .rows import Importance, Label, Leaning, Nugget, NuggetBank, NuggetSource, Row, nugget_ids
+from .topics import sub_narrative_of_nugget
 
 TOPIC_FIELDS = ("qid", "query_id", "topic_id")
 QUERY_FIELDS = ("query", "title_query", "narrative", "title")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...metrics.instruments.narratives import BEST_GRADE, narrative_grade
-from ...records.instruments.sub_narratives import parts_of
+from ...records.topics import parts_of
 from ..labels import PartAnswer
 from .nuggets_and_citations import NUGGET_FULL, RELEVANCE_CUTS, content_words, recall
 

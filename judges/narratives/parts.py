@@ -12,8 +12,8 @@ from ...backends.adapter import without
 from ...backends.errors import JudgeError
 from ...backends.prompt import Scorer, Twin
 from ...metrics.instruments.narratives import BEST_GRADE, narrative_grade
-from ...records.instruments.sub_narratives import parts_of
 from ...records.judgements import Provenance, Reason, Unjudged
+from ...records.topics import parts_of
 from ..jury.several import as_one
 from ..labels import PartAnswer
 from ..lexical import narratives as lexical

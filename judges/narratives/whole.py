@@ -44,7 +44,7 @@ class JudgeNarrative(dspy.Signature):  # type: ignore[misc]
 class NarrativeRelevanceJudge(RelevanceJudge):
     """Grades one passage 0-4: `judge(question=, passage=, sub_narratives="", title="").grade`.
 
-    The sub-narratives are one text, a line each (`records.instruments.sub_narratives.numbered`).
+    The sub-narratives are one text, a line each (`records.topics.numbered`).
     Without them the model takes the narrative apart by itself.
 
     Args:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from ...records.answers import Seen, answers_with_lines, own_documents
 from ...records.documents import read_candidates, read_topic_documents
 from ...records.instruments.rubrics import Rubric, read_rubrics
-from ...records.instruments.sub_narratives import distinct
 from ...records.judgements import Reason
 from ...records.key_points import read_key_point_sets
 from ...records.nuggets import read_nugget_banks
@@ -23,7 +22,7 @@ from ...records.reading.lines import first_line
 from ...records.reading.problems import InputError, Problems
 from ...records.relevance import read_qrels
 from ...records.rows import Answer, KeyPointSet, NuggetBank, Passage, Ranking, Topic
-from ...records.topics import add_passage, read_passages, read_topics
+from ...records.topics import add_passage, distinct, read_passages, read_topics
 from ..config.base import installed_inputs
 from ..config.sections import CoverageConfig, DataConfig
 from .coverage import CoverageInputs, WantedPassages, read_coverage_inputs

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...metrics.instruments.narratives import BEST_GRADE
 from ...records.documents import read_candidates
-from ...records.instruments.sub_narratives import numbered
 from ...records.labels.cells import Cell
 from ...records.reading.fields import read_lines
 from ...records.reading.problems import InputError
@@ -21,6 +20,7 @@ from ...records.relevance import (
     relevance_with_lines,
 )
 from ...records.rows import Passage, Topic
+from ...records.topics import numbered
 from ..config.sections import Config
 from ..engine.manifest import read_manifest
 from ..engine.stage import Item, labels, rows_of

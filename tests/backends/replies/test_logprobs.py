@@ -115,9 +115,21 @@ def test_a_label_is_as_probable_as_the_tokens_that_begin_it(tokens):
     assert verdict(*tokens) == approx(full=0.6, partial=0.3, none=0.1)
 
 
-def test_a_label_that_the_model_did_not_prefer_stands_with_its_probability():
-    shares = verdict(' "', ("none", {"full": 0.7, "none": 0.2, "partial": 0.1}), '"}')
-    assert shares == approx(full=0.7, partial=0.1, none=0.2)
+@pytest.mark.parametrize(
+    ("label", "listed", "wanted"),
+    [
+        ("none", {"full": 0.7, "none": 0.2, "partial": 0.1}, (0.7, 0.1, 0.2)),  # not preferred
+        ("full", {"full": 0.45, "none": 0.15, "unknown": 0.4}, (0.75, 0.0, 0.25)),  # on no label
+        (
+            "full",
+            {"full": 0.6, "fully": 0.2, "none": 0.2},
+            (0.75, 0.0, 0.25),
+        ),  # only begins like one
+    ],
+)
+def test_labels_share_what_falls_on_any_of_them(label, listed, wanted):
+    shares = verdict(' "', (label, listed), '"}')
+    assert shares == approx(**dict(zip(("full", "partial", "none"), wanted, strict=True)))
 
 
 def test_a_token_drawn_from_below_the_listed_ones_counts_by_its_own_log_probability():
@@ -128,20 +140,10 @@ def test_a_token_drawn_from_below_the_listed_ones_counts_by_its_own_log_probabil
     assert shares == {"verdict": approx(full=0.7, partial=0.2, none=0.1)}
 
 
-def test_what_falls_on_no_label_is_taken_out():
-    shares = verdict(' "', ("full", {"full": 0.45, "none": 0.15, "unknown": 0.4}), '"}')
-    assert shares == approx(full=0.75, partial=0.0, none=0.25)
-
-
 def test_with_less_than_half_on_labels_nothing_is_known():
     assert verdict(' "', ("full", {"full": 0.3, "none": 0.19, "unknown": 0.51}), '"}') is None
     shares = verdict(' "', ("full", {"full": 0.3, "none": 0.21, "unknown": 0.49}), '"}')
     assert shares == approx(full=0.3 / 0.51, partial=0.0, none=0.21 / 0.51)
-
-
-def test_a_word_that_only_begins_with_a_label_is_none():
-    shares = verdict(' "', ("full", {"full": 0.6, "fully": 0.2, "none": 0.2}), '"}')
-    assert shares == approx(full=0.75, partial=0.0, none=0.25)
 
 
 # --- labels that begin alike

@@ -9,7 +9,7 @@ from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import Jury
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
-from nuggetjudge.records.instruments.sub_narratives import numbered
+from nuggetjudge.records.topics import numbered
 
 PASSAGE = "Turbines turn with the tide. Power costs 90 a unit."
 NAMES = ["how it works", "what it costs", "who pays", "where it is", "since when"]
