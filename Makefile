@@ -23,7 +23,7 @@ demo: $(READY)
 	$(BIN)/judge run examples/demo/judge.yaml
 
 test: $(READY)
-	$(PYTEST) -m "not slow"
+	$(PYTEST) -m "$(or $(MARKS),not slow)"
 
 # Faults, ends at every write, kills and broken files, as a table (docs/robustness.md).
 # SIZE=small, SEED=123 for the same again, ONLY=faults,kinds,ends,disk,kills,files.
