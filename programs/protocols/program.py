@@ -184,6 +184,8 @@ class Program(ABC):
         without: the note that lists topics without points, such as nuggets; "": none does.
         of_points: the measures that mean nothing on those.
         words: how people read what it judged; None: `Words.plain`.
+        verb: what an answer does to one of its points, and did. besides: what it judges that is no
+            point, such as claims; "": named as the program.
         matrix: how the report draws its labels: of points, which all answers to a topic are
             compared with, by run; of the sentences of each answer; "": not at all.
         judges_answers: whether what it judges is written by systems.
@@ -211,6 +213,8 @@ class Program(ABC):
     without: ClassVar[str] = ""
     of_points: ClassVar[tuple[str, ...]] = ()
     words: ClassVar[Words | None] = None
+    verb: ClassVar[tuple[str, str]] = ("state", "stated")
+    besides: ClassVar[str] = ""
     matrix: ClassVar[Literal["points", "sentences", ""]] = ""
     judges_answers: ClassVar[bool] = False
     judges_citations: ClassVar[bool] = False

@@ -59,6 +59,7 @@ class Support(Program):
     judges_answers = judges_citations = True
     judges = ("support",)
     kind, judged, files = "support", FILE, (FILE,)
+    besides = "sentences by citation"
     matrix = "sentences"
     words = Words(
         *("Citations", "sentence", "fully supported"),

@@ -83,6 +83,7 @@ class Argue(Program):
     paper = ("On the Evaluation of Machine-Generated Reports", "2405.00982")
     judges = ("accepted_answer", "support")
     kind, judged, files = "argue", ANSWERED, (LISTS, ANSWERED, REPORTS)
+    verb = ("answer", "answered")
     matrix = "points"
     words = Words(
         *("Questions", "question", "answer it with support"),

@@ -84,6 +84,7 @@ class RubricGrading(Program):
     judges_answers = True
     judges = ("rubric_writer", *GRADERS.values())
     kind, judged, files = "rubric", VERDICTS, (RUBRICS, VERDICTS)
+    verb, besides = ("meet", "met"), "faults"
     matrix = "points"
     words = Words(
         *("Criteria", "criterion", "meet it", "those that the fewest runs meet"),

@@ -9,19 +9,12 @@ from typing import Any
 
 from ....views.table import Column, Kind, Row, Table
 from ....views.terminal import Terminal, table_text
+from ...protocols.table import program as find_program
 from .wording import command, counted, number, overlap_note, plural, width, wrapped
 
 MOST = 20  # rows of a list that may be long; --json has all
 MARKS = {"stated": "+", "partly": "~", "missed": ".", "unjudged": "?", None: " "}
 _LABELS = ("full", "partial", "yes", "met", "partly", "none", "no", "not_met", "unjudged")
-_ANSWER = ("answer", "answered")
-_VERBS = {"sub-question": _ANSWER, "question": _ANSWER, "criterion": ("meet", "met")}
-_JUDGED = {
-    "support": "sentences by citation",
-    "keypoints": "claims",
-    "rubric": "faults",
-    "evidence": "sentences",
-}
 Summary = Mapping[str, Any]
 
 
@@ -158,7 +151,7 @@ def _legend(summary: Summary) -> str:
         parts.append(f"missed, in part, stated: {'vital ' * summary['has_vital']}{unit}")
     for program in _programs(topics):
         missing = ", ? not judged" if "unjudged" in _names(topics, program) else ""
-        what = _JUDGED.get(program, program)
+        what = find_program(program).besides or program
         parts.append(f"{_label_head(topics, program)}: {what}{missing}")
     return wrapped("; ".join(parts), "  ")
 
@@ -236,7 +229,7 @@ def _missed_by_all(points: Sequence[Summary]) -> Iterator[str]:
 
 
 def _verb(point: Summary, *, is_past: bool = False) -> str:
-    return _VERBS.get(point["unit"], ("state", "stated"))[is_past]
+    return find_program(point["program"]).verb[is_past]
 
 
 def _of(row: Summary) -> str:

@@ -48,6 +48,7 @@ class Coverage(Program):
     )
     judges = ("subquestions", "answerability")
     kind, judged, files = "ratings", RATINGS, (QUESTIONS, RATINGS)
+    verb = ("answer", "answered")
     stages = ("ratings", "pool", "questions", "research")
     derived = (RESEARCH, WHY, POOLS, CONTEXTS, REPORTS, RANKS, "qrels.txt", "diversity_qrels.txt")
     makes: ClassVar[Mapping[str, str]] = {"questions": QUESTIONS}

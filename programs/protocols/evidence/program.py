@@ -65,6 +65,7 @@ class EvidenceSearch(Program):
     judges_citations = True
     judges = (SUPPORT, "query_writer", "contradiction", "claim_extractor", RECHECK)
     kind, judged, files = "evidence", FILE, (FILE,)
+    besides = "sentences"
     meanings: ClassVar[Meanings] = {
         "cited_ok": Meaning(
             "Share of the sentences whose citation supports them.",

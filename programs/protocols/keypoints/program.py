@@ -60,6 +60,7 @@ class KeyPoints(Program):
         *("entailment", "claim_extractor", "claim"),
     )
     kind, judged, files = "keypoints", ENTAILMENTS, (KEY_POINTS, ENTAILMENTS, CLAIMS)
+    besides = "claims"
     matrix = "points"
     words = Words(
         *("Key points", "key point", "state it", "those that the fewest runs state"),
