@@ -47,13 +47,15 @@ def _row_without_provider(model: str) -> dict[str, Any] | None:
     return row_of(name) if provider_of(name) == provider else None
 
 
+BATCH_SHARE = 0.5  # of the price, as every provider with a batch API has it
+
+
 def price_in_batches(config: ModelConfig) -> Price | None:
     """The price of what is asked through the batch API of an endpoint, where there is one."""
     price = price_of(config)
     if price is None or config.way != "http":
         return price
-    share = 1 - config.batch_discount
-    return Price(**{name: each and each * share for name, each in price})
+    return Price(**{name: each and each * BATCH_SHARE for name, each in price})
 
 
 def cost_of(price: Price | None, prompt: int, cached: int, completion: int) -> float:

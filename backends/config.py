@@ -207,9 +207,6 @@ class ModelConfig(BaseModel):
     reasks: int = Field(default=1, ge=0, le=5, description="after a reply that is not a judgement")
     max_retry_after_s: float = Field(default=60.0, ge=0, description="longest Retry-After obeyed")
     price: Price | None = Field(default=None, description="dollars per million tokens")
-    batch_discount: float = Field(
-        default=0.5, ge=0, le=1, description="share of the price that a batch saves"
-    )
 
     @model_validator(mode="before")
     @classmethod

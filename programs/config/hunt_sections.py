@@ -18,19 +18,7 @@ class HuntConfig(Section):
         validate_default=True,
         description="steps of a search; what is left of it is read",
     )
-    facets: Whole = Field(
-        default=8, ge=1, le=10, description="sub-questions of the topic that are searched for"
-    )
     rounds: Whole = Field(default=4, ge=1, le=20, description="of searches, at most")
-    stop: Whole = Field(
-        default=2, ge=1, description="rounds in a row without a new nugget that end it"
-    )
-    dedupe: Literal["entailment", "words"] = Field(
-        default="entailment",
-        description="how two nuggets are found to say the same: the entailment judge, both ways, "
-        "or their words, without a call",
-    )
-    most: Whole = Field(default=60, ge=1, le=1000, description="nuggets")
     calls: Whole = Field(default=80, ge=1, le=10_000, description="questions asked of models")
 
 

@@ -38,7 +38,6 @@ class CoverageConfig(Section):
     k: Annotated[Literal["required"] | Whole, BeforeValidator(_size_of_context)] = Field(
         default=10, description="passages of a context; required: as many as the topic's Z* has"
     )
-    alpha: float = Field(default=0.5, ge=0, le=1, description="of alpha-nDCG")
     weight: float = Field(default=0.5, gt=0, description="exponent of the density")
     tokenizer: str = Field(
         default="words", description="what counts tokens: words, tiktoken:NAME or a .json file"
@@ -82,9 +81,6 @@ class EvidenceConfig(Section):
     )
     contradictions: int = Field(
         default=3, ge=0, le=20, description="passages that are asked if they contradict it"
-    )
-    claims: Literal["auto", "never"] = Field(
-        default="auto", description="auto: split a sentence that is carried in part alone"
     )
     scope: Annotated[tuple[Literal["self", "reply", "corpus"], ...], BeforeValidator(_as_names)] = (
         Field(

@@ -22,6 +22,20 @@ RENAMED_SETTINGS: Mapping[str, str] = {}
 REMOVED_SETTINGS: Mapping[str, str] = {
     "judges.*.jury.weights": "cuts fitted to the mean (judges.NAME.state) say whom to trust",
     "run.seed": "nothing that a run does is random",
+    "models.*.batch_discount": "a batch costs half; set price for another",
+    "run.worker_cpus": "a worker takes one CPU; run.workers says how many there are",
+    "coverage.alpha": "alpha-nDCG has alpha 0.5, as in the paper",
+    "evidence.claims": "a sentence that is supported in part is always split",
+    "hunt.facets": "8 sub-questions of a topic are searched for",
+    "hunt.stop": "a hunt ends after 2 rounds without a new nugget",
+    "hunt.dedupe": "the entailment judge compares two nuggets",
+    "hunt.most": "a hunt keeps 60 nuggets, and nuggets.keep cuts them",
+    "retrieve.*.rocchio": "rm3: true, or Lucene(index, rocchio=Rocchio()) in Python",
+    "pipelines.*.*.rocchio": "rm3: true, or Lucene(index, rocchio=Rocchio()) in Python",
+    "retrieve.*.faiss_search": "Dense.open(..., faiss_search=) in Python",
+    "pipelines.*.*.faiss_search": "Dense.open(..., faiss_search=) in Python",
+    "retrieve.*.prompt": "RankLLM is asked by its rank_gpt prompt",
+    "pipelines.*.*.prompt": "RankLLM is asked by its rank_gpt prompt",
     "models.*.tokens_per_s": "--dry-run counts tokens; divide them by your tokens a second",
 }
 _PIPELINE = "--pipeline 'bm25 100, cut 10'"

@@ -281,7 +281,6 @@ class RunSection(Section):
         le=100_000,
         description="Ray workers; else as many as the cluster has room for",
     )
-    worker_cpus: float = Field(default=1.0, ge=0, description="CPUs that a Ray worker takes")
     worker_gpus: float = Field(default=0.0, ge=0, description="GPUs that a Ray worker takes")
 
 

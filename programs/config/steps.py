@@ -51,7 +51,6 @@ class DenseStep(SearchStep):
     passage_prefix: str = ""
     normalise: bool = True
     faiss: str | None = Field(default=None, description="a FAISS factory string, as HNSW32")
-    faiss_search: str | None = Field(default=None, description="of a search, as nprobe=16")
 
 
 class SpladeStep(SearchStep):
@@ -71,7 +70,6 @@ class LuceneStep(SearchStep):
     k1: float = Field(default=K1, ge=0)
     b: float = Field(default=B, ge=0, le=1)
     rm3: bool = False
-    rocchio: bool = False
 
 
 class ImpactStep(SearchStep):
@@ -149,9 +147,6 @@ class RankLlmStep(WindowStep):
     """List-wise by RankLLM, with the model `judges.rankllm` names; extra `rerank`."""
 
     step: Literal["rankllm"]
-    prompt: Literal["rank_gpt", "rank_gpt_apeer", "rank_lrl", "rank_zephyr"] = Field(
-        default="rank_gpt", description="of an endpoint; engine: vllm has rank_zephyr's"
-    )
     first: bool = Field(
         default=False,
         description="of engine: vllm, by the first token, as FIRST is trained",

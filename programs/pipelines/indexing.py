@@ -191,7 +191,7 @@ def _open(step: Indexed, folder: Path, encoders: Encoders) -> Retriever:
     if isinstance(step, DenseStep):
         from ...retrieval.dense import Dense
 
-        return Dense.open(folder, encoders.of(step), faiss_search=step.faiss_search)
+        return Dense.open(folder, encoders.of(step))
     if isinstance(step, SpladeStep):
         return Splade.open(folder, encoders.sparse(step.model))
     return _open_lucene(step, folder, encoders)
@@ -202,7 +202,7 @@ def _open_lucene(step: LuceneStep | ImpactStep, index: Path | str, encoders: Enc
     if isinstance(step, LuceneStep):
         from ...retrieval.lucene.lucene import Lucene
 
-        return Lucene(index, k1=step.k1, b=step.b, rm3=step.rm3, rocchio=step.rocchio)
+        return Lucene(index, k1=step.k1, b=step.b, rm3=step.rm3)
     from ...retrieval.lucene.lucene_impact import LuceneImpact
 
     return LuceneImpact(index, encoders.sparse(step.model))

@@ -321,7 +321,6 @@ def rankllm_of(config: Config, step: RankLlmStep) -> Reranker:
         model.wire_name,
         api_base=model.base_url or "",
         api_key=None if key is None else key.get_secret_value(),
-        prompt=step.prompt,
         window=step.window,
         stride=step.stride,
         context_size=size,

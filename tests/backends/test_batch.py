@@ -740,8 +740,6 @@ def test_a_batch_costs_half(server, open_batches, ask_all):
     entry = ModelConfig(model="openai/mock", api_base="http://127.0.0.1:1/v1", price=price)
     half = price_in_batches(entry)
     assert (half.input, half.output, half.cached_input) == (1.0, 4.0, 0.5)
-    less = price_in_batches(entry.model_copy(update={"batch_discount": 0.25}))
-    assert (less.input, less.output, less.cached_input) == (1.5, 6.0, 0.75)
     assert price_in_batches(ModelConfig(model="lexical")).input == 0
     assert price_in_batches(entry.model_copy(update={"price": None})) is None
 

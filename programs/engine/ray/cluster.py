@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import math
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,7 +30,7 @@ def connect(run: RunSection) -> bool:
         options |= {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
         options["_node_ip_address"] = "127.0.0.1"  # no port that others can reach
         if run.workers is not None:
-            options["num_cpus"] = math.ceil(run.workers * run.worker_cpus)
+            options["num_cpus"] = run.workers
     try:
         ray.init(run.address, **options)
     except Exception as error:  # a node that takes 30 s to start is no more than an Exception
@@ -58,13 +57,13 @@ def worker(config: Config) -> Any:
     from .worker import Worker
 
     run = config.run
-    kind = ray.remote(num_cpus=run.worker_cpus, num_gpus=run.worker_gpus)(Worker)
+    kind = ray.remote(num_cpus=1, num_gpus=run.worker_gpus)(Worker)
     return kind.remote(config, Path.cwd())
 
 
 def _room(run: RunSection, resources: Mapping[str, float]) -> int:
     """How many workers there will be."""
-    needs = {"CPU": run.worker_cpus, "GPU": run.worker_gpus}
+    needs = {"CPU": 1.0, "GPU": run.worker_gpus}
     fits = [int(resources.get(kind, 0) // need) for kind, need in needs.items() if need]
     if run.workers is None and not fits:
         raise InputError("run.workers: say how many, since they take neither CPU nor GPU")

@@ -244,7 +244,6 @@ def evidence_agent(config: Config, panel: Panel, corpus: Corpus) -> Agent:
             settings.judged,
             settings.queries,
             settings.contradictions,
-            settings.claims == "auto",
         ),
         calls=settings.calls,
     )

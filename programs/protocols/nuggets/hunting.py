@@ -100,7 +100,7 @@ def _hunter(run: Run) -> Hunter:
     from ....agents.hunting.hunter import Hunter, HuntSettings
 
     hunt = run.config.hunt
-    settings = HuntSettings(hunt.facets, hunt.rounds, hunt.stop, hunt.dedupe, hunt.most)
+    settings = HuntSettings(rounds=hunt.rounds)
     judges = {name: run.panel[name] for name in JUDGES}
     corpus = run.corpus(hunt.pipeline)
     return Hunter(corpus, Limits(calls=hunt.calls), judges=judges, settings=settings)

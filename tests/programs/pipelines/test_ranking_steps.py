@@ -365,7 +365,6 @@ CHANGED = {  # settings -> whether the index is another one
     "passage_prefix": (DenseStep(step="dense"), {"passage_prefix": "p: "}, True),
     "normalise": (DenseStep(step="dense"), {"normalise": False}, True),
     "faiss": (DenseStep(step="dense"), {"faiss": "Flat"}, True),
-    "faiss_search": (DenseStep(step="dense"), {"faiss_search": "nprobe=2"}, False),
 }
 
 
