@@ -15,6 +15,7 @@ from ..programs.analysis.cell_texts import cell_texts
 from ..programs.config.sections import DataConfig
 from ..programs.inputs.collection import load_collection
 from ..records.labels.cells import Cell, Cells, LabelFile
+from ..records.labels.declared import find_kind
 from ..records.labels.items import item_lines, read_items
 from ..records.labels.kinds import file_kind
 from ..records.labels.label_rows import KEY_FIELDS, labels_of_rows, run_aliases
@@ -23,7 +24,6 @@ from ..records.nuggets import read_nugget_banks
 from ..records.reading.fields import Line, read_lines, shorten
 from ..records.reading.problems import InputError, Problems
 from ..records.rows import Passage, Topic
-from ..records.support import support_label
 from ..records.topics import numbered, read_passages, read_topics
 
 LABEL_FIELDS = ("label", "annotator", "rationale")
@@ -410,8 +410,9 @@ def _names(judge: ItemJudge, scale: Mapping[str, str] | None) -> dict[str, str]:
         raise InputError(f"scale {_as_option(scale)}: wanted 2 labels or more, worst to best")
     if len(set(steps)) < len(steps):
         raise InputError(f"scale {_as_option(scale)}: a label stands on both sides of another")
-    if judge.kind == "support":  # whose readers know 2 and full for one label
-        called = {support_label(theirs): ours for theirs, ours in names.items()}
+    declared = find_kind(judge.kind)
+    if declared is not None and declared.spell is not None:  # 2 and full may be one label
+        called = {declared.spell(theirs, judge.scale): ours for theirs, ours in names.items()}
         names |= {label: ours for (label, is_one), ours in called.items() if is_one and label}
     return names
 
