@@ -15,8 +15,6 @@ from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.claim import numbered
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
-from nuggetjudge.plugins.trec.arena.judge import BattleJudge
-from nuggetjudge.plugins.trec.argue.judge import AcceptedAnswerJudge, question_with_answer
 
 from ..study import sets
 from ..study.sets import Item, lines
@@ -189,6 +187,8 @@ def _criterion(name: str, _: Path, *, kind: str) -> Case:
 
 
 def _battle(name: str, data: Path) -> Case:
+    from nuggetjudge.plugins.trec.arena.judge import BattleJudge
+
     items = []
     for row in lines(data / "ragchecker_meta" / "pairs.jsonl"):
         answers = [row[model]["response"] for model in ("model1", "model2")]
@@ -206,6 +206,8 @@ def _battle(name: str, data: Path) -> Case:
 
 def _accepted_answer(name: str, data: Path) -> Case:
     """Sentences of one report, each with the same ten answers, as a run asks."""
+    from nuggetjudge.plugins.trec.argue.judge import AcceptedAnswerJudge, question_with_answer
+
     rows = [row for row in lines(data / "crux_duc" / "human_t1.jsonl") if row["answer_spans"]]
     report_id = rows[0]["report_id"]
     reports = {row["report_id"]: row["text"] for row in lines(data / "crux_duc" / "reports.jsonl")}

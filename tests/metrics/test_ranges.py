@@ -44,7 +44,6 @@ from nuggetjudge.metrics.label_agreement import (
 from nuggetjudge.metrics.ppi import difference, estimate, sample
 from nuggetjudge.metrics.rank_correlation import tau_intervals
 from nuggetjudge.metrics.significance import mean_intervals, paired_tests
-from nuggetjudge.plugins.annotate.live.quality import share as share_of_labels
 from nuggetjudge.programs.analysis.evidence.precision import share
 from nuggetjudge.programs.analysis.probe.faults.cases import Must
 from nuggetjudge.programs.analysis.probe.faults.figures import Cell, rates
@@ -111,8 +110,6 @@ def probe(rng, topics):
     yield made.pop("informedness"), SIGNED
     yield made, SHARE
     yield share(rng.random(len(topics)) < 0.9, topics, **DRAWS), SHARE
-    counted = share_of_labels(int(rng.integers(0, len(topics) + 1)), len(topics))
-    assert 0 <= counted.low <= counted.value <= counted.high <= 1
 
 
 def order(rng, topics):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nuggetjudge.records.instruments.answered import (
+from nuggetjudge.plugins.trec.argue.answered import (
     AnsweredQuestion,
     JudgedAnswer,
     JudgedReport,
