@@ -37,9 +37,9 @@ def report(
     """
     from ...cli.views.partial import opened
     from ...records.reading.problems import Problems
-    from .answers.texts import Wanted
     from .page import write_report
     from .source import Source
+    from .texts import Wanted
 
     problems = Problems()
     folders = opened(context, results)

@@ -1,7 +1,11 @@
 """The HTML file of a report: data as JSON that is never code, one style sheet, one script.
 
 Nothing is loaded: the content security policy lets this very script and sheet run, by their
-hashes, and nothing else, and forbids what could make elements of text (Trusted Types).
+hashes, and nothing else, and forbids what could make elements of text (Trusted Types). Modules are
+bundled here, since a page that opens from a file cannot load one from another: browsers resolve
+imports of inline modules only by addresses that the policy forbids. So a module imports named
+functions of files beside it, one `import { ... } from "./path.js"` a statement, and exports
+functions, classes and constants where they are declared; each becomes a function's body.
 """
 
 from __future__ import annotations
@@ -9,7 +13,8 @@ from __future__ import annotations
 import base64
 import hashlib
 import html
-from collections.abc import Iterable, Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,15 +23,13 @@ from ...programs.protocols.program import Folder
 from ...programs.protocols.table import chosen, programs
 from ...records.reading.problems import InputError, Problems
 from ...records.writing import NewFile, remove, rename
-from .answers.texts import LeftOut, Wanted, pack_text, packed_texts
-from .bundle import bundle
-from .runs.cells import packed_cells
+from .packing import json_text, packed_cells
 from .sections import sections
 from .source import Source
-from .written import json_text
+from .texts import LeftOut, Wanted, pack_text, packed_texts
 
 _WEB = Path(__file__).parent / "web"
-_STYLES = ("base", "tables", "runs", "matrix", "reading", "lists", "charts", "first")
+_STYLES = ("base", "sections")
 _LARGE = 50_000  # characters of data from which on it is packed
 # What could end a script element, or a line of JavaScript, as escapes of JSON.
 _ESCAPES = {
@@ -66,7 +69,7 @@ def page(
     drawn = [one for one in sections() if one.id in data_of]
     script = bundle([*((one.id, one.script) for one in drawn), ("page", _WEB / "page.js")])
     script += "\nmodules.page.start(modules);\n})();"
-    style = "\n".join((_WEB / f"styles/{name}.css").read_text(encoding="utf-8") for name in _STYLES)
+    style = "\n".join((_WEB / f"{name}.css").read_text(encoding="utf-8") for name in _STYLES)
     yield f"""<!doctype html>
 <html lang="en" data-results="{html.escape(head.get("results", ""))}">
 <head>
@@ -197,3 +200,63 @@ def _kinds(source: Source) -> dict[str, Any]:
 def _as_json(words: Words) -> dict[str, Any]:
     penalties = words.penalties and _as_json(words.penalties)
     return {**words._asdict(), "penalties": penalties}
+
+
+_IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+\.js)";$', re.MULTILINE)
+_EXPORT = re.compile(r"^export (async function|function|class|const) (\w+)", re.MULTILINE)
+_LEFT = re.compile(r"^(?:import|export)\b.*", re.MULTILINE)
+
+
+def bundle(entries: Sequence[tuple[str, Path]]) -> str:
+    """One script of these modules and all that they import, each run once, in that order.
+
+    Args:
+        entries: (name, file); what a file exports is then in `modules[name]`.
+
+    Raises: ValueError for a statement that is of another form, a circle, or a missing file.
+    """
+    numbers: dict[Path, int] = {}
+    parts: list[str] = []
+    for _, path in entries:
+        _add(path.resolve(), numbers, parts, ())
+    named = ", ".join(f'"{name}": $[{numbers[path.resolve()]}]' for name, path in entries)
+    return "\n".join(
+        ['"use strict";', "(() => {", "const $ = [];", *parts, f"const modules = {{{named}}};"]
+    )
+
+
+def _add(path: Path, numbers: dict[Path, int], parts: list[str], above: tuple[Path, ...]) -> None:
+    if path in above:
+        raise ValueError(f"{path}: imports itself by way of {above[-1]}")
+    if path in numbers:
+        return
+    text = path.read_text(encoding="utf-8")
+    for names in _IMPORT.finditer(text):
+        _add((path.parent / names[2]).resolve(), numbers, parts, (*above, path))
+
+    def wanted(match: re.Match[str]) -> str:
+        names = re.sub(r"(\w+) as (\w+)", r"\1: \2", " ".join(match[1].split()))
+        return f"const {{ {names.strip()} }} = $[{numbers[(path.parent / match[2]).resolve()]}];"
+
+    exported = [export[2] for export in _EXPORT.finditer(text)]
+    body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(wanted, text))
+    if left := _LEFT.search(body):
+        raise ValueError(f"{path}: cannot bundle {left[0]!r}")
+    numbers[path] = len(numbers)
+    parts.append(f"$.push((() => {{\n{body}\nreturn {{ {', '.join(exported)} }};\n}})());")
+
+
+def write_page(
+    folder: Path,
+    path: Path,
+    problems: Problems,
+    *,
+    labels: Sequence[Path] = (),
+    named: Path | None = None,
+) -> None:
+    """Write the page of a results folder, which the page calls `named`, and note what is wrong.
+
+    Raises: InputError for labels that cannot be read.
+    """
+    names = [] if named is None else [named]
+    write_report(Source([folder], problems, labels=labels, named=names), path)

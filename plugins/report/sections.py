@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
+from . import answers, coverage, method, runs, summary, trust
 from .source import Source
 
 GROUP = "nuggetjudge.report_sections"  # of entry points: NAME = "module:SECTION", a Section
+_SCRIPTS = Path(__file__).parent / "web" / "sections"
 
 
 @dataclass(frozen=True)
@@ -19,57 +20,46 @@ class Section:
     """One section.
 
     Attributes:
-        home: folder and name of its two files, `runs/leaderboard`. The Python one has
-            `data(source)`: what the other one draws, as JSON; with `missing` (and `command`) in it
-            where there is nothing to draw: what is not there, and what would make it. None: the
-            section means nothing for these results and is left out. With `count` the navigation
-            shows a number.
+        script: the JavaScript module that draws it; the name of the file is its name in links.
         title: in the navigation, and above it.
-        package: the one that `home` is in. after: the id of the section that it follows, of one of
-            another package; "": the last.
+        data: what the script draws, as JSON; with `missing` (and `command`) in it where there is
+            nothing to draw: what is not there, and what would make it. None: the section means
+            nothing for these results and is left out. With `count` the navigation shows a number.
+        after: the id of the section that it follows, of one of another package; "": the last.
     """
 
-    home: str
+    script: Path
     title: str
-    package: str = __name__.rpartition(".")[0]
+    data: Callable[[Source], Mapping[str, Any] | None]
     after: str = ""
 
     @property
     def id(self) -> str:
         """Its name in links."""
-        return self.home.rpartition("/")[2]
-
-    @property
-    def script(self) -> Path:
-        """What draws it."""
-        package = importlib.import_module(self.package)
-        return Path(package.__path__[0]) / f"{self.home}.js"
-
-    def data(self, source: Source) -> Mapping[str, Any] | None:
-        """See `home`."""
-        module = importlib.import_module(f".{self.home.replace('/', '.')}", self.package)
-        section_data: Mapping[str, Any] | None = module.data(source)
-        return section_data
+        return self.script.stem
 
 
-_OWN = (
-    Section("overall/summary", "Summary"),
-    Section("runs/leaderboard", "Leaderboard"),
-    Section("runs/pairs", "Two runs"),
-    Section("runs/length", "Score and length"),
-    Section("runs/topics", "Topics"),
-    Section("runs/profile", "One run"),
-    Section("answers/matrix", "Facts and runs"),
-    Section("answers/answer", "Answers"),
-    Section("answers/sides", "Two answers"),
-    Section("trust/people", "People and judge"),
-    Section("trust/disagreements", "Disagreements"),
-    Section("retrieval/coverage", "Retrieval"),
-    Section("trust/unjudged", "Unjudged"),
-    Section("trust/agents", "Agents"),
-    Section("overall/cost", "Cost"),
-    Section("overall/method", "Method"),
-)
+_OWN = [
+    Section(_SCRIPTS / f"{name}.js", title, data)
+    for name, title, data in (
+        ("summary", "Summary", summary.make_summary),
+        ("leaderboard", "Leaderboard", runs.make_leaderboard),
+        ("pairs", "Two runs", runs.make_pairs),
+        ("length", "Score and length", runs.make_length),
+        ("topics", "Topics", runs.make_topics),
+        ("profile", "One run", runs.make_profile),
+        ("matrix", "Facts and runs", answers.make_matrix),
+        ("answer", "Answers", answers.make_answers),
+        ("sides", "Two answers", answers.make_sides),
+        ("people", "People and judge", trust.make_people),
+        ("disagreements", "Disagreements", trust.make_disagreements),
+        ("coverage", "Retrieval", coverage.make_coverage),
+        ("unjudged", "Unjudged", trust.make_unjudged),
+        ("agents", "Agents", trust.make_agents),
+        ("cost", "Cost", method.make_cost),
+        ("method", "Method", method.make_method),
+    )
+]
 
 
 def sections() -> list[Section]:

@@ -3,7 +3,6 @@
 import csv
 import io
 import os
-from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -92,17 +91,6 @@ export function draw({ id, data: { rows } }) {
 """
 
 
-@dataclass(frozen=True)
-class Listed(Section):
-    """A section whose script stands elsewhere."""
-
-    file: Path = Path()
-
-    @property
-    def script(self):
-        return self.file
-
-
 @pytest.fixture
 def listed(tmp_path, monkeypatch):
     """A page with one table of such rows, made of the page's own parts."""
@@ -111,7 +99,8 @@ def listed(tmp_path, monkeypatch):
         script = tmp_path / "list.js"
         parts = os.path.relpath(Path(pages.__file__).parent.resolve() / "web/table.js", tmp_path)
         script.write_text(LIST.replace("TABLE", f"./{parts}"), encoding="utf-8")
-        monkeypatch.setattr(pages, "SECTIONS", (Listed("list", "List", script),))
+        section = Section(script, "List", lambda source: None)
+        monkeypatch.setattr(pages, "sections", lambda: [section])
         head = {"title": "List", "measures": ["m"], "runs": [], "topics": []}
         out = tmp_path / "list.html"
         out.write_text("".join(pages.page(head, {"list": {"rows": rows}})), encoding="utf-8")

@@ -10,7 +10,7 @@ _PACKAGE = Path(__file__).parent.parent.parent
 _FOLDERS = ("annotate/web", "report/web")  # modules import each other across them
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 _STYLES = (
-    *(f"report/web/styles/{name}.css" for name in ("base", "charts", "tables")),
+    "report/web/base.css",
     *(f"annotate/web/{name}.css" for name in ("style", "label/label", "lists/lists")),
 )
 

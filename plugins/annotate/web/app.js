@@ -1,8 +1,7 @@
 // The page: its head, the screen that the address names, its keys, and what is wrong.
 
 import { el } from "../../report/web/el.js";
-import { bind } from "../../report/web/keys.js";
-import { get, go, listen, section } from "../../report/web/state.js";
+import { bind, get, go, listen, section } from "../../report/web/state.js";
 import { connect } from "./api.js";
 import { banner } from "./banner.js";
 import { guidelines } from "./guidelines.js";

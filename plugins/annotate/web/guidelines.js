@@ -1,7 +1,7 @@
 // The guidelines beside what is labelled, opened and closed by a button or a key; labelling goes on meanwhile.
 
 import { el } from "../../report/web/el.js";
-import { bind } from "../../report/web/keys.js";
+import { bind } from "../../report/web/state.js";
 
 /** Put the drawer on the page; returns the button that opens it. */
 export function guidelines(task) {

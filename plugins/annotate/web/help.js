@@ -1,7 +1,7 @@
 // All keys of the page, and the switch for people who speak to their computer.
 
 import { el } from "../../report/web/el.js";
-import { areOn, bindings, turn } from "../../report/web/keys.js";
+import { areOn, bindings, turn } from "../../report/web/state.js";
 
 /** A table of the keys that are bound. */
 export function keyTable() {

@@ -1,4 +1,4 @@
-// Elements made of text and listed attributes: nothing that stands in the data can become markup.
+// Elements, text and numbers as the page shows them, and small helpers for what is drawn.
 
 const NAMES = new Set([
   "class", "id", "title", "role", "scope", "type", "value", "name", "for", "tabindex", "colspan", "rowspan",
@@ -114,4 +114,115 @@ function rounded(value, digits) {
 export function count(n, noun = "", plural = `${noun}s`) {
   const text = n.toLocaleString("en-US");
   return noun ? `${text} ${n === 1 ? noun : plural}` : text;
+}
+
+/** Say something to people who do not see the page. */
+export function say(text) {
+  document.querySelector(".live").textContent = text;
+}
+
+/** Nodes of a text; marks are { start, end, ...attributes }, and may lie over each other. */
+export function marked(text, marks) {
+  const points = [...text];
+  const cut = (start, end) => points.slice(start, end).join("");
+  const ends = new Set([0, points.length]);
+  for (const { start, end } of marks) ends.add(Math.min(start, points.length)).add(Math.min(end, points.length));
+  const borders = [...ends].sort((a, b) => a - b);
+  return borders.slice(1).map((end, i) => {
+    const start = borders[i];
+    const over = marks.filter((mark) => mark.start <= start && end <= mark.end);
+    if (!over.length) return shown(cut(start, end));
+    const titles = [...new Set(over.map(({ title }) => title).filter(Boolean))];
+    const classes = [...new Set(over.map((mark) => mark.class).filter(Boolean))];
+    return el("mark", { class: classes.join(" ") || null, title: titles.join("\n") || null }, cut(start, end));
+  });
+}
+
+/** Marks of the words of a text, four letters or longer, that another text has too. */
+export function sharedWords(text, other) {
+  const words = /[\p{L}\p{N}]{4,}/gu;
+  const known = new Set((other.match(words) ?? []).map((word) => word.toLowerCase()));
+  let point = 0;
+  let unit = 0;
+  return [...text.matchAll(words)].filter(([word]) => known.has(word.toLowerCase())).map((match) => {
+    point += [...text.slice(unit, match.index)].length;
+    unit = match.index;
+    return { start: point, end: point + [...match[0]].length, class: "words", title: "shared words, not the judge's reason" };
+  });
+}
+
+let fitting = null;
+
+function fit(entries) {
+  for (const { target } of entries) {
+    const box = target.closest(".scroll");
+    box?.classList.toggle("fits", box.scrollWidth <= box.clientWidth + 1);
+  }
+}
+
+/** A box around something wide; `props` are those of its element. */
+export function scroller(label, props, child) {
+  const box = el("div", { role: "region", "aria-label": label, tabindex: "0", ...props, class: `scroll ${props.class ?? ""}`.trim() }, child);
+  fitting ??= new ResizeObserver(fit);
+  fitting.observe(box);
+  fitting.observe(child);
+  return box;
+}
+
+/** Let arrows move between the links of a table's body; Home and End go to the ends of a row. */
+export function roving(table) {
+  const linkRows = () => [...table.querySelectorAll("tbody tr")]
+    .map((row) => [...row.querySelectorAll("td a")]).filter((links) => links.length);
+  linkRows().flat().forEach((link, i) => link.setAttribute("tabindex", i ? "-1" : "0"));
+  table.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const rows = linkRows();
+    const y = rows.findIndex((links) => links.includes(event.target));
+    if (y < 0) return;
+    const x = rows[y].indexOf(event.target);
+    const to = {
+      ArrowLeft: [y, x - 1], ArrowRight: [y, x + 1], ArrowUp: [y - 1, x], ArrowDown: [y + 1, x],
+      Home: [y, 0], End: [y, rows[y].length - 1],
+    }[event.key];
+    const row = to && rows[to[0]];
+    if (!to) return;
+    event.preventDefault();
+    const next = row?.[event.key.endsWith("Up") || event.key.endsWith("Down") ? Math.min(to[1], row.length - 1) : to[1]];
+    if (!next) return;
+    event.target.setAttribute("tabindex", "-1");
+    next.setAttribute("tabindex", "0");
+    next.focus();
+  });
+  return table;
+}
+
+const FOCUSABLE = "a[href], button, input, select, textarea, [tabindex]";
+
+/** Remember the state of `root`; call what is returned when it has been drawn anew to restore it.
+ *
+ * What has the focus is found again by its id or name, otherwise by its index among what can have it.
+ */
+export function snapshot(root) {
+  const active = document.activeElement;
+  const isInside = active !== root && root.contains(active);
+  const index = isInside ? [...root.querySelectorAll(FOCUSABLE)].indexOf(active) : -1;
+  const isText = isInside && active.matches("input:not([type]), input[type=text], input[type=search]");
+  const selection = isText ? [active.selectionStart, active.selectionEnd] : null;
+  const scrolls = [...root.querySelectorAll(".scroll")].map((one) => [one, one.scrollLeft, one.scrollTop]);
+  return () => {
+    const now = [...root.querySelectorAll(".scroll")];
+    scrolls.forEach(([before, left, top], i) => {
+      const isMoved = (left || top) && now[i] && now[i] !== before; // else nothing is to be laid out for it
+      if (isMoved) [now[i].scrollLeft, now[i].scrollTop] = [left, top];
+    });
+    if (!isInside || active.isConnected) return;
+    const again = named(root, active) ?? root.querySelectorAll(FOCUSABLE)[index] ?? root;
+    again.focus({ preventScroll: true });
+    if (selection && again.setSelectionRange) again.setSelectionRange(...selection);
+  };
+}
+
+function named(root, { id, name, tagName }) {
+  if (id) return document.getElementById(id);
+  return name ? [...root.querySelectorAll(tagName)].find((one) => one.name === name) : null;
 }

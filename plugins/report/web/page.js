@@ -1,12 +1,9 @@
 // The page as a whole: navigation, sections, keys, what is drawn anew when the address changes.
 
-import { declare } from "../answers/labels.js";
-import { count, el, freshen } from "./el.js";
-import { snapshot } from "./snapshot.js";
-import { inflated } from "./inflate.js";
-import { areOn, bind, bindings, turn } from "./keys.js";
-import { printing } from "./print.js";
-import { go, link, listen, section } from "./state.js";
+import { inflated } from "./data.js";
+import { count, el, freshen, snapshot } from "./el.js";
+import { declare } from "./labels.js";
+import { areOn, bind, bindings, get, go, link, listen, section, turn } from "./state.js";
 import { retabled } from "./table.js";
 
 /** Data of this name in the page; what is large is packed. */
@@ -177,4 +174,39 @@ function help() {
   dialog.addEventListener("close", () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
+}
+
+const WIDTH = 700; // pixels that a table has on A4 and Letter
+const BY_ITEM = ["profile", "answer", "sides", "disagreements", "unjudged", "agents"]; // printed when asked for
+
+/** A button that asks which of these views to print; the address keeps the choice under `print`. */
+export function printing(views) {
+  const isPrinted = ({ id }) => (get("print") ? get("print").split(",").includes(id) : !BY_ITEM.includes(id) || id === section());
+  addEventListener("beforeprint", () => {
+    for (const view of views) view.root.dataset.printed = isPrinted(view) ? "yes" : "no";
+    const tables = [...document.querySelectorAll('[data-printed="yes"] .scroll > table')];
+    document.documentElement.classList.add("measured");
+    const widths = tables.map((table) => table.scrollWidth);
+    document.documentElement.classList.remove("measured");
+    tables.forEach((table, i) => table.style.setProperty("--zoom", String(Math.min(1, WIDTH / widths[i]))));
+  });
+  const ask = () => {
+    const boxes = views.map((view) => [view.id, el("input", { type: "checkbox", checked: isPrinted(view) })]);
+    const names = views.map((view, i) => el("li", {}, el("label", {}, boxes[i][1], ` ${view.title}`)));
+    const print = () => {
+      const chosen = boxes.filter(([, box]) => box.checked).map(([id]) => id);
+      dialog.close();
+      if (!chosen.length) return;
+      go(section(), { print: chosen.join(",") }, true);
+      window.print();
+    };
+    const dialog = el("dialog", { "aria-label": "Print" },
+      el("h2", {}, "Print these sections"), el("ul", { class: "printed" }, names),
+      el("button", { type: "button", onclick: print }, "Print"), " ",
+      el("button", { type: "button", class: "quiet", onclick: () => dialog.close() }, "Cancel"));
+    dialog.addEventListener("close", () => dialog.remove());
+    document.body.append(dialog);
+    dialog.showModal();
+  };
+  return el("button", { type: "button", class: "quiet print", onclick: ask }, "Print …");
 }

@@ -1,9 +1,7 @@
 // A table that sorts by its heads, is filtered by words, keeps both in the address, and is saved by save.js.
 
-import { count, el, nameParts } from "./el.js";
+import { count, el, nameParts, say, scroller } from "./el.js";
 import { saves, textOf } from "./save.js";
-import { say } from "./say.js";
-import { scroller } from "./scroller.js";
 import { get, go } from "./state.js";
 
 const collator = new Intl.Collator("en", { numeric: true });

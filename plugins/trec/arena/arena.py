@@ -12,10 +12,8 @@ from ...report.sections import Section
 from ...report.source import Source
 from .standings import Standing, Standings, standings_in
 
-SECTION = Section("arena/arena", "Battles", __package__.rpartition(".")[0], after="pairs")
 
-
-def data(source: Source) -> Mapping[str, Any] | None:
+def make_battles(source: Source) -> Mapping[str, Any] | None:
     """The standings of each folder with battles; None where there are none."""
     standings = [(path, standings_in(path)) for path in source.paths]
     folders = [_folder(source, path, one) for path, one in standings if one is not None]
@@ -45,3 +43,6 @@ def _run(name: str, one: Standing) -> dict[str, Any]:
 
 def _bounds(interval: Interval) -> list[float | None]:
     return [interval.value, interval.low, interval.high]
+
+
+SECTION = Section(Path(__file__).with_name("arena.js"), "Battles", make_battles, after="pairs")

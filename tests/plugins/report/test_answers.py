@@ -17,19 +17,19 @@ from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge.plugins import report
-from nuggetjudge.plugins.report.answers import matrix
-from nuggetjudge.plugins.report.answers.packing import bits_for, pack, unpack
-from nuggetjudge.plugins.report.answers.quotes import in_answer, in_text
-from nuggetjudge.plugins.report.answers.texts import (
+from nuggetjudge.plugins.report.answers import make_matrix
+from nuggetjudge.plugins.report.packing import bits_for, pack, unpack
+from nuggetjudge.plugins.report.page import bundle, island, write_report
+from nuggetjudge.plugins.report.source import Source
+from nuggetjudge.plugins.report.texts import (
     LeftOut,
     Wanted,
+    in_answer,
+    in_text,
     pack_json,
     packed_texts,
     topic_json,
 )
-from nuggetjudge.plugins.report.bundle import bundle
-from nuggetjudge.plugins.report.page import island, write_report
-from nuggetjudge.plugins.report.source import Source
 from nuggetjudge.records.judgements import quoted, text_hash, unquoted
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -124,7 +124,7 @@ def test_the_page_unpacks_what_was_packed():
     for bits in (1, 2, 3, 7):
         codes = [(7 * i + i // 3) % 2**bits for i in range(50)]
         indices, text = list(range(50)), pack(codes, bits)
-        assert in_node("pack", f"{indices}.map(modules.pack.unpacked({text!r}, {bits}))") == codes
+        assert in_node("data", f"{indices}.map(modules.data.unpacked({text!r}, {bits}))") == codes
 
 
 def test_a_code_that_does_not_fit_is_refused_rather_than_cut():
@@ -138,7 +138,7 @@ def test_270_000_labels_take_less_than_100_kB():
 
 
 def test_the_matrix_has_each_label_of_each_run(tides):
-    section = matrix.data(source(tides))
+    section = make_matrix(source(tides))
     nuggets, support = section["matrices"]
     [topic] = nuggets["topics"]
     assert [text for _, text, _ in topic["items"]] == [MOON, SUN]
@@ -162,7 +162,7 @@ def test_a_run_without_an_answer_is_not_one_that_states_nothing(tides, tmp_path)
     first["nuggets"][0]["assignment"] = None
     other = {**second, "qid": "u"}
     lines(path, [first, other])
-    nuggets = matrix.data(source(tmp_path / "out"))["matrices"][0]
+    nuggets = make_matrix(source(tmp_path / "out"))["matrices"][0]
     assert [topic["absent"] for topic in nuggets["topics"]] == [[1], [0]]
     assert unpack(nuggets["cells"], nuggets["bits"], 1) == [nuggets["codes"].index("unjudged")]
 
@@ -179,8 +179,8 @@ def test_quotes_go_to_the_sentences_they_stand_in_by_code_points():
 
 
 def test_the_page_counts_shared_words_by_code_points():
-    call = 'modules.marked.sharedWords("\U0001f30a\U0001f30a tides of spring", "Spring TIDES")'
-    assert [(m["start"], m["end"]) for m in in_node("marked", call)] == [(3, 8), (12, 18)]
+    call = 'modules.el.sharedWords("\U0001f30a\U0001f30a tides of spring", "Spring TIDES")'
+    assert [(m["start"], m["end"]) for m in in_node("el", call)] == [(3, 8), (12, 18)]
 
 
 def test_texts_of_a_topic_are_packed_whole_and_nothing_in_them_ends_their_element(tides, tmp_path):

@@ -3,7 +3,7 @@
 import pytest
 from packed_columns import values_of
 
-from nuggetjudge.plugins.report.columns import Column, Texts
+from nuggetjudge.plugins.report.packing import Column, Texts
 
 
 @pytest.mark.parametrize(("n", "size"), [(256, 1), (257, 2), (65_537, 4)])

@@ -7,7 +7,7 @@ import pytest
 from undigested import forget_digests
 
 import nuggetjudge as nj
-from nuggetjudge.plugins.report.retrieval import coverage
+from nuggetjudge.plugins.report.coverage import make_coverage
 from nuggetjudge.plugins.report.source import Source
 from nuggetjudge.records.reading.problems import Problems
 
@@ -41,7 +41,7 @@ def folder(tmp_path_factory):
 
 
 def test_the_matrix_has_every_rating_and_what_no_run_retrieved_is_counted(folder):
-    section = coverage.data(Source([folder], Problems()))["covered"][0]
+    section = make_coverage(Source([folder], Problems()))["covered"][0]
     topic = section["topics"]["t"]
     assert topic["passages"] == PASSAGES
     assert topic["ratings"] == ["500", "430", "025"]
@@ -51,7 +51,7 @@ def test_the_matrix_has_every_rating_and_what_no_run_retrieved_is_counted(folder
 
 
 def test_curves_are_the_steps_of_ranks(folder):
-    runs = coverage.data(Source([folder], Problems()))["covered"][0]["runs"]
+    runs = make_coverage(Source([folder], Problems()))["covered"][0]["runs"]
     one = runs["one"]["t"]
     assert one["coverage"] == [0.3333, 0.6667]
     assert one["passages"] == PASSAGES[:2]
@@ -63,7 +63,7 @@ def test_a_rating_that_is_missing_is_no_number(folder, tmp_path):
     forget_digests(shutil.copytree(folder, part))
     text = (part / "ratings.jsonl").read_text().replace("[0,2,5]", "[0,-1,-2]")
     (part / "ratings.jsonl").write_text(text)
-    topic = coverage.data(Source([part], Problems()))["covered"][0]["topics"]["t"]
+    topic = make_coverage(Source([part], Problems()))["covered"][0]["topics"]["t"]
     assert topic["ratings"][2] == "0??"
     assert topic["n_missing"] == 2
     assert topic["answerable"][2] is None  # nobody can say

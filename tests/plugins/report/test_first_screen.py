@@ -8,9 +8,9 @@ import pytest
 from undigested import forget_digests
 
 import nuggetjudge as nj
-from nuggetjudge.plugins.report.overall import summary
-from nuggetjudge.plugins.report.runs import leaderboard
+from nuggetjudge.plugins.report.runs import make_leaderboard
 from nuggetjudge.plugins.report.source import Source
+from nuggetjudge.plugins.report.summary import make_summary
 from nuggetjudge.programs.analysis.leaderboards import leaderboards
 from nuggetjudge.programs.analysis.tables.leaderboards import leader_sentence
 from nuggetjudge.programs.config.reading import load_config
@@ -56,12 +56,12 @@ def of(*folders, labels=()):
 
 
 def verdicts(source):
-    return [one["verdict"] for one in summary.data(source)["boxes"]]
+    return [one["verdict"] for one in make_summary(source)["boxes"]]
 
 
 def test_all_neighbours_that_differ_make_the_order_sure(tmp_path):
     source = of(judged(tmp_path / "in", {"low": NONE, "high": BOTH, "middle": ONE}))
-    first = summary.data(source)
+    first = make_summary(source)
     assert first["title"] == "high scores highest: it states 100% of the vital facts."
     assert first["group"] == "Every other run is significantly worse (HSD, p < .05)."
     assert first["boxes"][0]["verdict"] == "Yes"
@@ -73,11 +73,11 @@ def test_some_pairs_that_differ_make_it_sure_in_part(tmp_path):
     nearly = [*[BOTH] * (N_TOPICS - 1), ONE]
     folder = judged(tmp_path / "in", {"high": BOTH, "nearly": nearly, "low": NONE, "lower": NONE})
     source = of(folder)
-    first = summary.data(source)
+    first = make_summary(source)
     assert first["group"] == "nearly is not significantly worse (HSD, p ≥ .05); 2 runs are."
     assert first["boxes"][0]["verdict"] == "Only in part"
     assert "4 of 6 pairs" in first["boxes"][0]["lines"][0]["text"]  # two of two with each of two
-    board = leaderboard.data(source)["measures"]["V_strict"]
+    board = make_leaderboard(source)["measures"]["V_strict"]
     assert board["leading"] == ["high", "nearly"]
     printed = leader_sentence(leaderboards(nj.Result(folder).scores, folder)[0])
     assert printed == "high leads; nearly is not significantly worse (HSD, p >= .05)"
@@ -85,7 +85,7 @@ def test_some_pairs_that_differ_make_it_sure_in_part(tmp_path):
 
 def test_no_pair_that_differs_makes_it_not_sure(tmp_path):
     answers = {"a": [ONE] * 5 + [BOTH], "b": [BOTH] + [ONE] * 5, "c": [ONE] * 6}
-    first = summary.data(of(judged(tmp_path / "in", answers, 6)))
+    first = make_summary(of(judged(tmp_path / "in", answers, 6)))
     assert first["title"] == "a and b score highest, with the same score: V_strict .58."  # 7 of 12
     assert first["group"] == "No run is significantly worse (HSD, p ≥ .05)."
     order = first["boxes"][0]
@@ -96,10 +96,10 @@ def test_no_pair_that_differs_makes_it_not_sure(tmp_path):
 
 
 def test_two_runs_and_one_run_have_words_of_their_own(tmp_path):
-    two = summary.data(of(judged(tmp_path / "two", {"high": BOTH, "low": NONE})))
+    two = make_summary(of(judged(tmp_path / "two", {"high": BOTH, "low": NONE})))
     assert two["boxes"][0]["verdict"] == "Yes"
     assert "The two runs differ" in two["boxes"][0]["lines"][0]["text"]
-    one = summary.data(of(judged(tmp_path / "one", {"only": ONE})))
+    one = make_summary(of(judged(tmp_path / "one", {"only": ONE})))
     assert one["title"] == "only states 50% of the vital facts."
     assert (one["group"], one["boxes"][0]["verdict"]) == ("", "One run")
 
@@ -107,13 +107,13 @@ def test_two_runs_and_one_run_have_words_of_their_own(tmp_path):
 def test_two_folders_with_the_same_runs_are_compared_by_their_first_run(tmp_path):
     here = judged(tmp_path / "here", {"high": BOTH, "low": ONE})
     there = shutil.copytree(here, tmp_path / "there")
-    agree = summary.data(of(here, there))["title"]
+    agree = make_summary(of(here, there))["title"]
     assert agree == (
         "high scores highest in both results: it states 100% (out) and 100% (there) "
         "of the vital facts."
     )
     other = judged(tmp_path / "other", {"high": ONE, "low": BOTH}).rename(tmp_path / "turned")
-    titles = summary.data(of(here, other))["title"]
+    titles = make_summary(of(here, other))["title"]
     assert titles == "The results disagree on the best run: high (out) and low (turned)."
 
 
@@ -123,7 +123,7 @@ def test_nothing_judged_is_no_score_of_0(tmp_path):
     for row in rows:
         row |= {"value": None, "low": 0.0, "high": 1.0, "n": 0, "n_unjudged": 2}
     (folder / "scores.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    first = summary.data(of(folder))
+    first = make_summary(of(folder))
     assert first["title"] == "No run has a score yet: nothing was judged."
     assert first["boxes"][0]["verdict"] == "Not known"
 
@@ -132,17 +132,17 @@ def test_battles_and_measures_without_words_have_a_statement_too(tmp_path):
     given = {"program": ["arena"], "run.out": tmp_path / "out", "run.cache": False}
     folder = nj.run(load_config(COLLECTION / "judge.yaml", given, (), "lexical")).folder
     assert (
-        summary.data(of(folder))["title"] == "factdump scores highest: it wins 90% of its battles."
+        make_summary(of(folder))["title"] == "factdump scores highest: it wins 90% of its battles."
     )
     forget_digests(folder)
     scores = folder / "scores.jsonl"
     scores.write_text(scores.read_text().replace('"win_rate"', '"care"'))
-    assert summary.data(of(folder))["title"] == "factdump scores highest: care .90."
+    assert make_summary(of(folder))["title"] == "factdump scores highest: care .90."
 
 
 def test_without_labels_the_judge_is_not_known_and_the_command_is_there(tmp_path):
     folder = judged(tmp_path / "in", {"high": BOTH, "low": NONE})
-    trust = summary.data(of(folder))["boxes"][1]
+    trust = make_summary(of(folder))["boxes"][1]
     assert (trust["verdict"], trust["is_warning"]) == ("Not known", True)
     label, report = trust["command"].splitlines()
     assert label == f"judge next {folder} --n 100 --out sheet.csv"
@@ -158,7 +158,7 @@ def demo(tmp_path_factory):
 
 
 def test_the_verdict_on_the_judge_is_that_of_judge_agree(demo):
-    trust = summary.data(of(demo, labels=[LABELS / "support.jsonl", LABELS / "nuggets.jsonl"]))
+    trust = make_summary(of(demo, labels=[LABELS / "support.jsonl", LABELS / "nuggets.jsonl"]))
     trust = trust["boxes"][1]
     # As judge agree prints for the labels of nuggets: "substantially: linear kappa .71".
     assert trust["verdict"] == "Substantially for nuggets: linear κ\N{NO-BREAK SPACE}.71"
@@ -174,7 +174,7 @@ def test_what_is_missing_is_counted_with_its_reason(demo, tmp_path):
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest |= {"unjudged": {"support": 25}, "unjudged_by_reason": {"no_passage": 25}}
     (folder / "manifest.json").write_text(json.dumps(manifest))
-    missing = summary.data(of(folder))["boxes"][2]
+    missing = make_summary(of(folder))["boxes"][2]
     assert (missing["verdict"], missing["is_warning"]) == ("25 of 383 judgements", True)
     # 100 of support are judged: 25 of 125.
     assert missing["lines"][0]["text"] == (

@@ -11,10 +11,11 @@ import yaml
 
 import nuggetjudge as nj
 from nuggetjudge.metrics import KEY_POINT_MEASURES
-from nuggetjudge.plugins.report.overall import cost, method, summary
+from nuggetjudge.plugins.report.method import make_cost, make_method, total_cost
 from nuggetjudge.plugins.report.page import write_report
-from nuggetjudge.plugins.report.runs import leaderboard, length
+from nuggetjudge.plugins.report.runs import make_leaderboard, make_length
 from nuggetjudge.plugins.report.source import Source
+from nuggetjudge.plugins.report.summary import make_summary
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.protocols import glossary
 from nuggetjudge.programs.protocols.glossary import meaning
@@ -89,7 +90,7 @@ def edited(folder, to, **changes):
 
 
 def warned(source):
-    boxes = summary.data(source)["boxes"]
+    boxes = make_summary(source)["boxes"]
     return [one["text"] for box in boxes for one in (*box["lines"], *box["notes"])]
 
 
@@ -164,7 +165,7 @@ def test_a_limit_and_what_did_not_arrive_are_warned_of(demo, tmp_path):
     why = "a limit was reached (2), no reply from the model (1)"
     assert f"3% of support: {why}. Complete: assignments." in texts  # 3 of 103
     assert not [text for text in texts if text.startswith("Missing judgements could change")]
-    assert summary.data(of(partial))["boxes"][2]["verdict"] == "3 of 361 judgements"
+    assert make_summary(of(partial))["boxes"][2]["verdict"] == "3 of 361 judgements"
     stopped = edited(demo, tmp_path / "stopped", partial=True)
     assert any("stopped before its end" in text for text in warned(of(stopped)))
 
@@ -185,13 +186,13 @@ def test_inputs_that_changed_or_went_are_warned_of_and_named(demo, tmp_path):
     assert any(f"has changed since: {first}." in text for text in texts)
     assert any(f"is not where it was: {tmp_path / 'gone'}." in text for text in texts)
     assert not any("changed" in text or "where it was" in text for text in warned(of(demo)))
-    states = [row["now"] for row in method.data(of(other))["folders"][0]["inputs"]]
+    states = [row["now"] for row in make_method(of(other))["folders"][0]["inputs"]]
     assert states == ["changed", "not there", "the same"]
 
 
 def test_labels_correct_scores_as_judge_score_does_and_agree_as_judge_agree_does(demo):
     source = of(demo, labels=[LABELS])
-    rows = leaderboard.data(source)["measures"]["support_precision"]["rows"]
+    rows = make_leaderboard(source)["measures"]["support_precision"]["rows"]
     corrected = corrected_scores(demo, LABELS, Problems(), ignore_others=True)
     for score in corrected.scores:
         if score.measure == "support_precision":
@@ -199,9 +200,9 @@ def test_labels_correct_scores_as_judge_score_does_and_agree_as_judge_agree_does
             assert row["corrected"]["value"] == score.corrected.value
             assert row["corrected"]["low"] == score.corrected.like_these.low
     assert all(
-        row["corrected"] is None for row in leaderboard.data(source)["measures"]["V"]["rows"]
+        row["corrected"] is None for row in make_leaderboard(source)["measures"]["V"]["rows"]
     )
-    trust = summary.data(source)["boxes"][1]
+    trust = make_summary(source)["boxes"][1]
     assert trust["verdict"] == "Substantially: linear κ\N{NO-BREAK SPACE}.78"
     assert trust["lines"][1]["text"].startswith("Support: 80% of 100 labels equal.")
 
@@ -210,23 +211,23 @@ def test_labels_of_something_else_are_said_and_break_nothing(demo, tmp_path):
     other = tmp_path / "labels.jsonl"
     other.write_text('{"topic_id": "x", "passage_id": "y", "label": "1"}\n')
     source = of(demo, labels=[other])
-    assert summary.data(source)["boxes"][1]["verdict"] == "Not known"
+    assert make_summary(source)["boxes"][1]["verdict"] == "Not known"
     assert any(text.startswith("Not all scores are corrected") for text in warned(source))
-    assert leaderboard.data(source)["measures"]["V_strict"]["rows"][0]["corrected"] is None
+    assert make_leaderboard(source)["measures"]["V_strict"]["rows"][0]["corrected"] is None
 
 
 def test_oracles_are_no_runs(contexts):
-    board = leaderboard.data(of(contexts))["measures"]["coverage"]
+    board = make_leaderboard(of(contexts))["measures"]["coverage"]
     assert [row["run_id"] for row in board["rows"]] == ["one", "two"]
     assert [(row["run_id"], row["mean"]) for row in board["oracles"]] == [("Z*", 1.0)]
     assert board["rows"][0]["mean"] == pytest.approx(2 / 3)  # the third question has no answer
-    redundancy = leaderboard.data(of(contexts))["measures"]["redundancy"]
+    redundancy = make_leaderboard(of(contexts))["measures"]["redundancy"]
     assert redundancy["is_less_better"]
     assert [row["run_id"] for row in redundancy["rows"]] == ["two", "one"]  # best first
 
 
 def test_where_no_length_is_known_the_command_that_would_give_it_is_said(key_points):
-    assert length.data(of(key_points))["command"] == "judge run nuggets"
+    assert make_length(of(key_points))["command"] == "judge run nuggets"
 
 
 def test_every_measure_that_a_program_shows_is_explained():
@@ -251,7 +252,7 @@ def test_a_program_says_which_way_its_measure_is_better(monkeypatch):
 
 
 def test_the_config_can_be_run_again_and_the_commands_name_the_folder(key_points):
-    section = method.data(of(key_points))
+    section = make_method(of(key_points))
     (folder,) = section["folders"]
     assert Config.model_validate(yaml.safe_load(folder["config"])).program == ("keypoints",)
     assert folder["commands"][0] == f"judge export-config '{key_points}' > judge.yaml"
@@ -272,17 +273,17 @@ def test_spending_is_added_up_over_starts_and_an_unknown_price_is_no_zero(demo, 
         {"start": 2, "stage": "assignments", "cost": 1.0, **row},
     ]
     (folder / "spend.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
-    (spending,) = cost.data(of(folder))["folders"]
+    (spending,) = make_cost(of(folder))["folders"]
     spent = {one["stage"]: one for one in spending["spend"]}
     assert (spent["support"]["requests"], spent["support"]["cost"], spending["n_starts"]) == (
         4,
         0.75,
         2,
     )
-    assert cost.total_cost(of(folder)) == 1.75
-    assert summary.data(of(folder))["about"].endswith(
+    assert total_cost(of(folder)) == 1.75
+    assert make_summary(of(folder))["about"].endswith(
         "judged by lexical (word overlap), cost $1.75."
     )
     rows[0]["cost"] = None
     (folder / "spend.jsonl").write_text("".join(json.dumps(one) + "\n" for one in rows))
-    assert cost.total_cost(of(folder)) is None
+    assert total_cost(of(folder)) is None

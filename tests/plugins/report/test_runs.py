@@ -9,8 +9,14 @@ import pytest
 from undigested import forget_digests
 
 import nuggetjudge as nj
-from nuggetjudge.plugins.report.runs import leaderboard, length, pairs, topics
-from nuggetjudge.plugins.report.runs.cells import UNANSWERED, UNDEFINED, UNJUDGED, packed_cells
+from nuggetjudge.plugins.report.packing import UNANSWERED, UNDEFINED, UNJUDGED, packed_cells
+from nuggetjudge.plugins.report.runs import (
+    make_leaderboard,
+    make_length,
+    make_pairs,
+    make_topics,
+    scale_of,
+)
 from nuggetjudge.plugins.report.source import Source
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.programs.analysis.lengths import front
@@ -76,7 +82,7 @@ def cell(source, measure, run, topic):
 
 
 def test_means_are_those_counted_by_hand_with_what_they_rest_on(folder):
-    rows = rows_of(leaderboard.data(of(folder)), "V_strict")
+    rows = rows_of(make_leaderboard(of(folder)), "V_strict")
     assert [(run, row["mean"]) for run, row in rows.items()] == [
         ("both", 0.75), ("moon", 0.625), ("gone", 0.125),
     ]  # fmt: skip
@@ -86,13 +92,13 @@ def test_means_are_those_counted_by_hand_with_what_they_rest_on(folder):
 
 
 def test_what_is_unjudged_widens_bounds_and_is_no_score(folder):
-    row = rows_of(leaderboard.data(of(folder)), "support_precision")["gone"]
+    row = rows_of(make_leaderboard(of(folder)), "support_precision")["gone"]
     assert (row["mean"], row["n"], row["n_unjudged"], row["bounds"]) == (None, 0, 5, [0.0, 1.0])
 
 
 def test_intervals_and_tests_are_those_of_judge_compare(folder):
     source = of(folder)
-    board, tested = leaderboard.data(source), pairs.data(source)["measures"]
+    board, tested = make_leaderboard(source), make_pairs(source)["measures"]
     assert tested.keys() == set(source.measures) - {"length"}
     for measure in tested:
         comparison = compare_runs([folder], Problems(), measures=[measure])["measures"][measure]
@@ -108,7 +114,7 @@ def test_intervals_and_tests_are_those_of_judge_compare(folder):
 
 
 def test_means_of_all_rows_are_those_of_judge_score(folder):
-    board = leaderboard.data(of(folder))
+    board = make_leaderboard(of(folder))
     for row in score_path(folder, Problems()):
         if row.topic_id == "all":
             shown = rows_of(board, row.measure)[row.run_id]
@@ -117,7 +123,7 @@ def test_means_of_all_rows_are_those_of_judge_score(folder):
 
 
 def test_a_pair_counts_topics_won_tied_and_lost(folder):
-    compared = pairs.data(of(folder))["measures"]["V_strict"]
+    compared = make_pairs(of(folder))["measures"]["V_strict"]
     assert compared["runs"] == ["both", "moon", "gone"]
     # On t1 equal, on t2 and t3 the first, on t4, which it did not answer, the second.
     assert [compared[name][0] for name in ("wins", "ties", "losses")] == [2, 1, 1]
@@ -132,8 +138,8 @@ def test_no_answer_no_judgement_and_no_meaning_are_three_things(folder):
     assert cell(source, "V_strict", "both", "t4") == -UNANSWERED
     assert cell(source, "support_precision", "gone", "t1") == -UNJUDGED
     assert cell(source, "V_strict", "both", "t5") == -UNDEFINED
-    assert topics.data(source)["unjudged"]["support_precision"] == dict.fromkeys(source.topics, 1)
-    assert topics.data(source)["questions"]["t1"] == "why tides"
+    assert make_topics(source)["unjudged"]["support_precision"] == dict.fromkeys(source.topics, 1)
+    assert make_topics(source)["questions"]["t1"] == "why tides"
 
 
 def test_many_distinct_values_are_packed_without_loss(folder):
@@ -149,7 +155,7 @@ def test_many_distinct_values_are_packed_without_loss(folder):
 
 
 def test_a_longer_run_that_is_no_better_is_not_on_the_line(folder):
-    plotted = length.data(of(folder))["measures"]["A"]
+    plotted = make_length(of(folder))["measures"]["A"]
     points = {point["run"]: point for point in plotted["points"]}
     assert points["gone"]["words"] == (5 + 3 * 4) / 4  # t5 has no nuggets
     assert points["both"]["words"] == 10  # of what it answered
@@ -165,11 +171,11 @@ def test_three_folders_stand_side_by_side_under_names_of_their_own(folder, tmp_p
     manifest["judges"]["support"]["version"] = "other"
     (tmp_path / "two" / "manifest.json").write_text(json.dumps(manifest))
     source = of(folder, tmp_path / "one", tmp_path / "two")
-    rows = rows_of(leaderboard.data(source), "V_strict")
+    rows = rows_of(make_leaderboard(source), "V_strict")
     assert len(rows) == 9
     assert rows["both@out"]["mean"] == rows["both@one"]["mean"] == rows["both@two"]["mean"] == 0.75
     assert rows["both@two"]["n"] == 6
-    row = rows_of(leaderboard.data(source), "support_precision")["gone@one"]
+    row = rows_of(make_leaderboard(source), "support_precision")["gone@one"]
     assert (row["n_unjudged"], row["bounds"]) == (5, [0.0, 1.0])
     listed = [(p.kind, p.file) for p in source.problems.rows]
     assert listed == [("other_judge", str(tmp_path / "two"))]  # once, for the one that differs
@@ -181,16 +187,16 @@ def test_one_run_alone_has_a_leaderboard_and_no_pairs(folder, tmp_path):
     kept = [row for row in (alone / "scores.jsonl").read_text().splitlines() if '"moon"' in row]
     (alone / "scores.jsonl").write_text("\n".join(kept) + "\n")
     source = of(alone)
-    assert rows_of(leaderboard.data(source), "V_strict")["moon"]["mean"] == 0.625
-    assert pairs.data(source) is None
-    assert length.data(source) is None
+    assert rows_of(make_leaderboard(source), "V_strict")["moon"]["mean"] == 0.625
+    assert make_pairs(source) is None
+    assert make_length(source) is None
 
 
 def test_only_what_leaderboards_go_by_is_tested_where_all_would_take_minutes(folder, monkeypatch):
     monkeypatch.setattr("nuggetjudge.plugins.report.source._FEW", 10)
     source = of(folder)
-    measures = leaderboard.data(source)["measures"]
-    assert pairs.data(source)["measures"].keys() == {"V_strict", "support_precision"}
+    measures = make_leaderboard(source)["measures"]
+    assert make_pairs(source)["measures"].keys() == {"V_strict", "support_precision"}
     assert measures["A"]["apart"] == ""
     assert measures["V_strict"]["apart"]
     expected = compare_runs([folder], Problems(), measures=["A"])["measures"]["A"]["runs"]
@@ -201,6 +207,6 @@ def test_a_measure_beyond_one_has_a_scale_of_its_own():
     def row(mean, low=None, high=None):
         return {"mean": mean, "low": low, "high": high, "bounds": None}
 
-    assert leaderboard.scale_of([row(0.2), row(None)]) == [0.0, 1.0]
-    assert leaderboard.scale_of([row(1.04, 0.9, 1.23)]) == [0.0, 1.3]
-    assert leaderboard.scale_of([row(279, 250, 376.2)]) == [0.0, 400.0]
+    assert scale_of([row(0.2), row(None)]) == [0.0, 1.0]
+    assert scale_of([row(1.04, 0.9, 1.23)]) == [0.0, 1.3]
+    assert scale_of([row(279, 250, 376.2)]) == [0.0, 400.0]

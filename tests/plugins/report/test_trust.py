@@ -11,9 +11,15 @@ from packed_columns import values_of
 from undigested import forget_digests
 
 import nuggetjudge as nj
-from nuggetjudge.plugins.report.overall.boxes import make_boxes
 from nuggetjudge.plugins.report.source import Source
-from nuggetjudge.plugins.report.trust import agents, disagreements, people, unjudged
+from nuggetjudge.plugins.report.summary import make_boxes
+from nuggetjudge.plugins.report.trust import (
+    _shown,
+    make_agents,
+    make_disagreements,
+    make_people,
+    make_unjudged,
+)
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -39,7 +45,7 @@ def lines(path, rows):
 
 
 def test_every_figure_is_that_of_judge_agree(demo):
-    sides = people.data(of(demo, labels=[NUGGETS, SUPPORT]))["sides"]
+    sides = make_people(of(demo, labels=[NUGGETS, SUPPORT]))["sides"]
     assert [side["kind"] for side in sides] == ["nuggets", "support"]
     for side, labels in zip(sides, (NUGGETS, SUPPORT), strict=True):
         agreement = agree(labels, demo, Problems())
@@ -65,23 +71,23 @@ def test_the_condition_of_labels_is_named_and_two_of_them_are_not_pooled_unsaid(
         if row["citation"]
     ]
     scratch = of(demo, labels=[lines(tmp_path / "one.jsonl", rows)])
-    (side,) = people.data(scratch)["sides"]
+    (side,) = make_people(scratch)["sides"]
     assert (side["given"], side["pooled"]) == ("from scratch", "")
     rows[0]["condition"] = rows[1]["condition"] = "post_edit"
     both = of(demo, labels=[lines(tmp_path / "both.jsonl", rows)])
-    (side,) = people.data(both)["sides"]
+    (side,) = make_people(both)["sides"]
     counts = f"{len(rows) - 2} from scratch, 2 with the judge's label shown"
     assert side["pooled"].startswith(f"both.jsonl pools labels of 2 conditions: {counts}.")
     assert "--where condition=from_scratch" in side["pooled"]
     trust, plain_trust = make_boxes(both)[1], make_boxes(scratch)[1]
     assert {"text": side["pooled"], "is_warning": True} in trust["lines"]
     assert not [one for one in plain_trust["lines"] if "pools labels" in one["text"]]
-    (plain,) = people.data(of(demo, labels=[SUPPORT]))["sides"]
+    (plain,) = make_people(of(demo, labels=[SUPPORT]))["sides"]
     assert (plain["given"], plain["pooled"]) == ("", "")
 
 
 def test_kappa_by_topic_is_that_of_the_topic_alone(demo):
-    side = people.data(of(demo, labels=[SUPPORT]))["sides"][0]
+    side = make_people(of(demo, labels=[SUPPORT]))["sides"][0]
     row = side["by_topic"][0]
     alone = agree(SUPPORT, demo, Problems(), {"topic_id": [row["topic"]]})
     assert row["cohen_kappa"] == alone["cohen_kappa"]
@@ -99,7 +105,7 @@ def test_people_among_themselves_stand_beside_the_judge(demo, tmp_path):
         for name, label in zip(("ann", "bob"), pair, strict=True)
     ]
     labels = lines(tmp_path / "two.jsonl", rows)
-    side = people.data(of(demo, labels=[labels]))["sides"][0]
+    side = make_people(of(demo, labels=[labels]))["sides"][0]
     equal = next(row for row in side["figures"] if row["name"] == "share of equal labels")
     assert equal["people"]["value"] == 3 / 4  # they differ on one of four
     assert side["n"] == 3  # on which they have no majority
@@ -109,8 +115,8 @@ def test_people_among_themselves_stand_beside_the_judge(demo, tmp_path):
 
 def test_disagreements_are_the_cells_off_the_diagonal_the_furthest_apart_first(demo):
     source = of(demo, labels=[NUGGETS])
-    one = disagreements.data(source)["compared"][0]
-    confusion = people.data(source)["sides"][0]["confusion"]
+    one = make_disagreements(source)["compared"][0]
+    confusion = make_people(source)["sides"][0]["confusion"]
     off = {(i, j): n for i, row in enumerate(confusion) for j, n in enumerate(row) if i != j and n}
     pairs = values_of(one["columns"]["pair"])
     scale = one["scale"]
@@ -139,15 +145,15 @@ def test_a_run_has_the_name_of_the_results_where_people_left_its_team_out(demo, 
         text = (folder / name).read_text().replace('"run_id":"thin"', '"run_id":"team.thin"')
         (folder / name).write_text(text)
     source = of(folder, labels=[SUPPORT])
-    one = disagreements.data(source)["compared"][0]
+    one = make_disagreements(source)["compared"][0]
     assert set(values_of(one["columns"]["run"])) <= set(source.runs)
-    nuggets = disagreements.data(of(folder, labels=[NUGGETS]))["compared"][0]
+    nuggets = make_disagreements(of(folder, labels=[NUGGETS]))["compared"][0]
     assert "team.thin" in values_of(nuggets["columns"]["run"])
 
 
 def test_without_labels_it_says_which_command_makes_a_sheet_for_people(demo):
-    for section in (people, disagreements):
-        shown = section.data(of(demo))
+    for make in (make_people, make_disagreements):
+        shown = make(of(demo))
         assert "judge next" in shown["command"]
         assert str(demo) in shown["command"]
         assert shown["missing"]
@@ -156,12 +162,12 @@ def test_without_labels_it_says_which_command_makes_a_sheet_for_people(demo):
 def test_two_judges_of_the_same_answers_are_compared_without_people(demo, tmp_path):
     other = tmp_path / "other"
     forget_digests(shutil.copytree(demo, other))
-    assert [one["n"] for one in disagreements.data(of(demo, other))["compared"]] == [0, 0]
+    assert [one["n"] for one in make_disagreements(of(demo, other))["compared"]] == [0, 0]
     rows = [json.loads(line) for line in (other / "support.jsonl").read_text().splitlines()]
     flipped = next(row for row in rows if row["label"] == "full")
     flipped["label"] = "none"
     lines(other / "support.jsonl", rows)
-    compared = disagreements.data(of(demo, other))["compared"]
+    compared = make_disagreements(of(demo, other))["compared"]
     assert {one["kind"]: one["n"] for one in compared} == {"nuggets": 0, "support": 1}
     row = next(one for one in compared if one["kind"] == "support")["columns"]
     assert values_of(row["pair"]) == ["full → none"]
@@ -172,11 +178,11 @@ def test_labels_of_nothing_that_was_judged_are_refused(demo, tmp_path):
     row = {"topic_id": "other", "run_id": "r", "sentence_id": "0", "passage_id": "p"}
     labels = lines(tmp_path / "other.jsonl", [row | {"label": "full"}])
     with pytest.raises(InputError, match="no cell in common"):
-        people.data(of(demo, labels=[labels]))
+        make_people(of(demo, labels=[labels]))
 
 
 def test_nothing_missing_is_said_as_nothing(demo):
-    section = unjudged.data(of(demo))
+    section = make_unjudged(of(demo))
     assert (section["count"], section["reasons"], section["bounds"]["n"]) == (0, [], 0)
     assert section["n_judged"] == nj.Result(demo).n_judged > 0
 
@@ -192,7 +198,7 @@ def test_what_is_missing_is_counted_by_reason_and_its_reply_is_kept_as_it_came(d
     ]
     lines(folder / "unjudged.jsonl", missing)
     lines(folder / "problems.jsonl", [{"kind": "k", "action": "kept", "at": "f:1", "what": "w"}])
-    section = unjudged.data(of(folder))
+    section = make_unjudged(of(folder))
     assert section["reasons"] == [
         {"stage": "support", "reason": "bad", "rows": 2, "n": 4},
         {"stage": "support", "reason": "refused", "rows": 1, "n": 1},
@@ -212,7 +218,7 @@ def test_bounds_show_the_runs_that_the_missing_could_move_most_first(demo, tmp_p
         score = next(row for row in rows if row.items() >= mine.items())
         score |= {"low": low, "high": high, "n_unjudged": 2}
     lines(folder / "scores.jsonl", rows)
-    bounds = unjudged.data(of(folder))["bounds"]
+    bounds = make_unjudged(of(folder))["bounds"]
     assert [(row["run"], row["low"], row["high"]) for row in bounds["runs"]] == [
         ("complete", 0.2, 0.9),
         ("thin", 0.1, 0.4),
@@ -228,7 +234,7 @@ def evidence(tmp_path_factory):
 
 
 def test_steps_of_agents_are_those_of_the_trace(evidence):
-    section = agents.data(of(evidence))
+    section = make_agents(of(evidence))
     trace = [json.loads(line) for line in (evidence / "trace.jsonl").read_text().splitlines()]
     assert section["count"] == sum(step["path"] == "0" for step in trace)
     assert sum(end["n"] for end in section["ends"]) == section["count"]
@@ -243,7 +249,7 @@ def test_steps_of_agents_are_those_of_the_trace(evidence):
 
 def test_sentences_are_counted_by_outcome_as_in_their_file(evidence):
     rows = [json.loads(line) for line in (evidence / "evidence.jsonl").read_text().splitlines()]
-    for run in agents.data(of(evidence))["evidence"]["runs"]:
+    for run in make_agents(of(evidence))["evidence"]["runs"]:
         own = [row["outcome"] for row in rows if row["run_id"] == run["run"]]
         assert run["n"] == len(own) == sum(run["counts"].values())
         assert run["counts"]["not_sought"] == own.count("not_sought")
@@ -251,8 +257,8 @@ def test_sentences_are_counted_by_outcome_as_in_their_file(evidence):
 
 def test_steps_that_do_not_fit_are_left_out_and_failures_are_kept_first():
     rows = [{"reason": None}, {"reason": "budget"}, {"reason": None}]
-    assert agents._shown(rows, ["aaaa", "bbbb", "c"], most=5) == [False, True, True]
+    assert _shown(rows, ["aaaa", "bbbb", "c"], most=5) == [False, True, True]
 
 
 def test_where_no_agent_was_at_work_there_is_no_section(demo):
-    assert agents.data(of(demo)) is None
+    assert make_agents(of(demo)) is None

@@ -6,8 +6,8 @@ import pytest
 from statsmodels.stats.multitest import multipletests
 
 import nuggetjudge as nj
-from nuggetjudge.plugins.report.overall.boxes import make_boxes
 from nuggetjudge.plugins.report.source import Source
+from nuggetjudge.plugins.report.summary import make_boxes
 from nuggetjudge.programs.analysis.compare import compare
 from nuggetjudge.programs.analysis.compare_runs import HOLM, HSD, compare_runs
 from nuggetjudge.programs.analysis.leaderboards import leaderboards

@@ -1,12 +1,11 @@
 // All items of one answer at once: the answer on the left, a list on the right, every label in sight.
 
-import { count, el } from "../../../report/web/el.js";
-import { bind } from "../../../report/web/keys.js";
-import { say } from "../../../report/web/say.js";
+import { count, el, say } from "../../../report/web/el.js";
+import { bind } from "../../../report/web/state.js";
 import { holdKeys } from "../waitingkeys.js";
 import { deeds } from "./deeds.js";
-import { ending } from "./ending.js";
 import { keep, kept } from "./drafts.js";
+import { ending } from "./ending.js";
 import { bindLabelling, labelling } from "./labelling.js";
 import { radios, worded } from "./labels.js";
 import { mounted } from "./mounted.js";

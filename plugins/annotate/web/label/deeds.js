@@ -1,6 +1,6 @@
 // What a person does at an item, as events; the page goes on at once and hears when one is not taken.
 
-import { say } from "../../../report/web/say.js";
+import { say } from "../../../report/web/el.js";
 
 /** Deeds at items; `refused(error, n)` when the server does not take one. */
 export function deeds(api, refused) {

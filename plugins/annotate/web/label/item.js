@@ -1,12 +1,11 @@
 // One item at a time: read, one key, saved, and the next one is there.
 
-import { el } from "../../../report/web/el.js";
-import { bind } from "../../../report/web/keys.js";
-import { say } from "../../../report/web/say.js";
+import { el, say } from "../../../report/web/el.js";
+import { bind } from "../../../report/web/state.js";
 import { holdKeys } from "../waitingkeys.js";
 import { deeds } from "./deeds.js";
-import { ending } from "./ending.js";
 import { keep, kept } from "./drafts.js";
+import { ending } from "./ending.js";
 import { bindLabelling, labelling } from "./labelling.js";
 import { radios, worded } from "./labels.js";
 import { mounted } from "./mounted.js";

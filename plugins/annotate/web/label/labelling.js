@@ -1,8 +1,7 @@
 // What the screens on which people label share: time, how far they are, what the judge says, keys, and the end of it.
 
-import { el } from "../../../report/web/el.js";
-import { bind } from "../../../report/web/keys.js";
-import { say } from "../../../report/web/say.js";
+import { el, say } from "../../../report/web/el.js";
+import { bind } from "../../../report/web/state.js";
 import { activity } from "../activity.js";
 import { far } from "./far.js";
 import { choices, drawn } from "./labels.js";

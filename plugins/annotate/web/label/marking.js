@@ -1,6 +1,6 @@
 // The keys by which words are marked, the same on all screens.
 
-import { bind } from "../../../report/web/keys.js";
+import { bind } from "../../../report/web/state.js";
 
 /** Bind them for the section `of`.
  *

@@ -1,7 +1,6 @@
 // Words that are marked in texts: with the mouse, with a finger, or by sentence and word with keys.
 
-import { el } from "../../../report/web/el.js";
-import { say } from "../../../report/web/say.js";
+import { el, say } from "../../../report/web/el.js";
 import { cut, selectedIn, trimmed, units } from "./points.js";
 
 const MOST_SPANS = 100; // as the server has it

@@ -1,7 +1,6 @@
 // The texts of an item, to be read: each a block of its own, with what a person marked in it.
 
-import { el } from "../../../report/web/el.js";
-import { marked } from "../../../report/web/marked.js";
+import { el, marked } from "../../../report/web/el.js";
 
 const UNMARKED = new Set(["question", "title"]);
 

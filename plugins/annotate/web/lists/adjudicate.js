@@ -1,7 +1,6 @@
 // Who is right: labels that differ, from voices without names; these are shown once the verdict is given.
 
-import { count, el } from "../../../report/web/el.js";
-import { say } from "../../../report/web/say.js";
+import { count, el, say } from "../../../report/web/el.js";
 import { activity } from "../activity.js";
 import { worded } from "../label/labels.js";
 import { byKey, choices, mark, withCannotTell } from "./buttons.js";

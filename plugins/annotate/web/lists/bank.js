@@ -1,7 +1,6 @@
 // Which facts should a good answer state: they are edited first, and their importance given last.
 
-import { count, el } from "../../../report/web/el.js";
-import { say } from "../../../report/web/say.js";
+import { count, el, say } from "../../../report/web/el.js";
 import { holdKeys } from "../waitingkeys.js";
 import { changed, firstText } from "./changes.js";
 import { editor } from "./editor.js";

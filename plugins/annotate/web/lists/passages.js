@@ -1,7 +1,6 @@
 // The relevant passages beside a topic's facts: opened one by one, found by words.
 
-import { count, el } from "../../../report/web/el.js";
-import { sharedWords } from "../../../report/web/marked.js";
+import { count, el, sharedWords } from "../../../report/web/el.js";
 import { reading } from "./reading.js";
 
 const MOST_MARKED = 20_000; // characters of a passage in which shared words are looked for

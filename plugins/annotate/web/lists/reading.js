@@ -1,7 +1,6 @@
 // Texts to read beside what is decided about them: opened when they are wanted, the longest in part.
 
-import { count, el } from "../../../report/web/el.js";
-import { marked } from "../../../report/web/marked.js";
+import { count, el, marked } from "../../../report/web/el.js";
 
 const MOST = 20_000; // characters at first
 

@@ -1,6 +1,6 @@
 // The keys of a screen: bound once, as the page binds them, and handed to the screen that is open.
 
-import { bind } from "../../../report/web/keys.js";
+import { bind } from "../../../report/web/state.js";
 
 /** Bind `keys`, rows of [key, what it does, name of the action], in the screen of this name.
  *

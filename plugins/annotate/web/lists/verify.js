@@ -1,7 +1,6 @@
 // Is this key point right, and does it help: two questions about each, with the words it was made of.
 
-import { count, el } from "../../../report/web/el.js";
-import { say } from "../../../report/web/say.js";
+import { count, el, say } from "../../../report/web/el.js";
 import { activity } from "../activity.js";
 import { holdKeys } from "../waitingkeys.js";
 import { byKey, choices, withCannotTell } from "./buttons.js";

@@ -1,7 +1,7 @@
 // The judge against people, beside people against each other, which is the ceiling; and how far people are led.
 
+import { range } from "../../../report/web/charts.js";
 import { count, el, num } from "../../../report/web/el.js";
-import { range } from "../../../report/web/marks.js";
 import { figures, unknown } from "./tables.js";
 
 /** See progress.js. */

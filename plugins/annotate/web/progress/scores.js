@@ -1,7 +1,7 @@
 // What labels make of the judge's scores: corrected, with an interval for every look and one for a single look.
 
+import { range } from "../../../report/web/charts.js";
 import { count, el, num } from "../../../report/web/el.js";
-import { range } from "../../../report/web/marks.js";
 import { figures, isPair, unknown } from "./tables.js";
 
 const WIDTH = 220;

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import nuggetjudge as nj
 from nuggetjudge.plugins.report.source import Source
-from nuggetjudge.plugins.trec.arena.arena import data
+from nuggetjudge.plugins.trec.arena.arena import make_battles
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import Problems
 
@@ -19,7 +19,7 @@ def judged(tmp_path, program):
 
 def test_the_section_has_the_standings_and_who_beat_whom(tmp_path):
     folder = judged(tmp_path, "arena")
-    section = data(Source([folder], Problems()))
+    section = make_battles(Source([folder], Problems()))
     (one,) = section["folders"]
     assert section["count"] == one["n"] == 30  # 6 pairs of 4 runs on 5 topics
     names = [row["run"] for row in one["runs"]]
@@ -35,4 +35,4 @@ def test_the_section_has_the_standings_and_who_beat_whom(tmp_path):
 
 
 def test_without_battles_there_is_no_section(tmp_path):
-    assert data(Source([judged(tmp_path, "support")], Problems())) is None
+    assert make_battles(Source([judged(tmp_path, "support")], Problems())) is None

@@ -6,7 +6,7 @@ import pytest
 from undigested import forget_digests
 
 import nuggetjudge as nj
-from nuggetjudge.plugins.report.answers.cells import matrices
+from nuggetjudge.plugins.report.answers import matrices
 from nuggetjudge.programs.analysis.answers.answer_text import answer_text
 from nuggetjudge.programs.analysis.answers.views import answers_of
 from nuggetjudge.programs.scoring.judged_items import read_items

@@ -1,0 +1,121 @@
+// What did it cost.
+
+import { count, el, num } from "../el.js";
+import { table } from "../table.js";
+
+export const keys = [];
+
+/** See page.js. */
+export function draw({ id, data }) {
+  return [
+    el(
+      "p",
+      { class: "lead" },
+      "Judgements by stage, and what models were sent for them. " +
+        "A reply that the cache held costs nothing and counts no tokens; " +
+        "a price that is not known is not 0.",
+    ),
+    ...data.folders.flatMap((folder, i) => ofFolder(id, folder, i, data.folders.length > 1)),
+  ];
+}
+
+function ofFolder(id, folder, i, isNamed) {
+  const name = (what) => `${id}.${what}${i || ""}`;
+  const number = (key, label) => ({
+    key,
+    label,
+    value: (row) => row[key] ?? null,
+    cell: (row) => (row[key] === null || row[key] === undefined ? "–" : count(row[key])),
+  });
+  const text = (key, label = key) => ({ key, label, isText: true, value: (row) => row[key] });
+  const money = { key: "cost", label: "dollars", value: (row) => row.cost, cell: (row) => dollars(row.cost) };
+  const { last } = folder;
+  const parts = [
+    isNamed ? el("h3", {}, folder.folder) : null,
+    table({
+      id: name("stages"),
+      of: id,
+      caption: "Judgements by stage",
+      rows: folder.stages,
+      columns: [
+        text("stage"),
+        number("judged", "judged"),
+        number("unjudged", "unjudged"),
+        number("calls", "questions asked"),
+      ],
+    }),
+  ];
+  if (folder.spend.length)
+    parts.push(
+      el(
+        "p",
+        { class: "lead" },
+        `Requests and tokens by stage, over ${count(folder.n_starts, "start")} of the command:`,
+      ),
+      table({
+        id: name("spend"),
+        of: id,
+        caption: "Requests and tokens by stage",
+        rows: folder.spend,
+        columns: [
+          text("stage"),
+          number("requests", "requests"),
+          number("cache_hits", "from the cache"),
+          number("prompt_tokens", "prompt tokens"),
+          number("cached_tokens", "of them cached"),
+          number("completion_tokens", "reply tokens"),
+          money,
+        ],
+      }),
+    );
+  if (folder.models.length)
+    parts.push(
+      el("p", { class: "lead" }, "Tokens of all replies in the results, by who answered:"),
+      table({
+        id: name("models"),
+        of: id,
+        caption: "Tokens by model",
+        rows: folder.models,
+        columns: [
+          text("model"),
+          number("prompt", "prompt tokens"),
+          number("cached", "of them cached"),
+          number("completion", "reply tokens"),
+        ],
+      }),
+    );
+  if (folder.agents.length)
+    parts.push(
+      el("p", { class: "lead" }, "What agents took, beside the most that their limits allow:"),
+      table({
+        id: name("agents"),
+        of: id,
+        caption: "Work of agents",
+        rows: folder.agents,
+        columns: [
+          text("stage"),
+          number("items", "items"),
+          number("calls", "calls"),
+          { key: "most", label: "at most", value: (row) => row.most.calls, cell: (row) => count(row.most.calls) },
+          number("tokens", "tokens"),
+        ],
+      }),
+    );
+  if (last.requests !== undefined)
+    parts.push(
+      el(
+        "p",
+        { class: "lead" },
+        `The last start alone: ${count(last.requests, "request")}, ${count(last.cache_hits)} from the cache, ` +
+          `${count(last.tokens, "token")}, ` +
+          `${dollars(last.cost)}, ${num(last.seconds, 1)} s.`,
+      ),
+    );
+  return parts.filter(Boolean);
+}
+
+function dollars(value) {
+  return value === null || value === undefined
+    ? "price not known"
+    : `$ ${value.toFixed(value < 1 && value > 0 ? 4 : 2)}`;
+}

@@ -1,0 +1,134 @@
+// What is missing: why, the replies that were no judgement, and how far scores could move if they were there.
+
+import { bindKeys, browser, linked } from "../browser.js";
+import { range } from "../charts.js";
+import { columns as unpacked } from "../data.js";
+import { count, el, num } from "../el.js";
+import { table } from "../table.js";
+
+export const keys = ["problems.text", "problems.kind", "problems.action", "problems.folder", "problems.sort",
+  "problems.at"];
+
+/** See page.js. */
+export function bound(view) {
+  bindKeys(view, "missing judgement");
+}
+
+/** See page.js. */
+export function draw(view) {
+  const { id, data } = view;
+  if (data.count) view.browser ??= missing(id, data);
+  if (data.n_problems) view.problems ??= problems(id, data);
+  requestAnimationFrame(() => changed(view));
+  const asked = data.n_judged + data.reasons.reduce((sum, { n }) => sum + n, 0);
+  return [
+    el("p", { class: "lead" }, data.count
+      ? `${count(asked - data.n_judged)} of ${count(asked, "judgement")} did not arrive. They are no scores: each `
+        + `mean is over what was judged, and its bounds say what the missing could make of it.`
+      : `All ${count(data.n_judged, "judgement")} arrived: no score rests on less than it should.`),
+    data.count ? [reasons(id, data), ...bounds(id, data), el("h3", {}, "Item by item"),
+      data.n_left ? el("p", { class: "warn" },
+        `${count(data.n_left, "text")} left out, for the page would be too large; unjudged.jsonl has them all.`) : null,
+      view.browser.root] : null,
+    data.n_problems ? [el("h3", {}, "Problems of the files"),
+      el("p", { class: "lead" },
+        "What was odd in the inputs: what was skipped was not judged, what was kept was judged as it is."),
+        view.problems.root] : null,
+  ].flat().filter(Boolean);
+}
+
+/** See page.js. */
+export function changed(view) {
+  view.browser?.shown();
+  view.problems?.shown();
+  return true;
+}
+
+function reasons(id, { reasons: rows }) {
+  const of = (row) => ({ [`${id}.stage`]: row.stage, [`${id}.reason`]: row.reason, [`${id}.at`]: "",
+    [`${id}.text`]: "" });
+  return table({
+    id: `${id}.reasons`, of: id, caption: "Reasons by stage", rows,
+    columns: [
+      { key: "why", label: "why", isText: true, value: (row) => row.reason,
+        cell: (row) => row.reason.replaceAll("_", " ") },
+      { key: "asked", label: "stage", isText: true, value: (row) => row.stage },
+      { key: "items", label: "items", value: (row) => row.rows, cell: (row) => linked(id, of(row), count(row.rows)) },
+      { key: "n", label: "judgements", value: (row) => row.n, cell: (row) => count(row.n) },
+    ],
+  });
+}
+
+function bounds(id, { bounds: { n, runs } }) {
+  if (!n) return [];
+  return [
+    el("h3", {}, "What it could change"),
+    el("p", { class: "lead" },
+      `${count(n, "run")} could stand `
+        + `elsewhere${n > runs.length ? `; here are the ${count(runs.length)} that could move furthest` : ""}, each `
+        + `by the measure that could move most. The bracket is where the missing could put it. `,
+      linked("leaderboard", {}, "All runs are in the leaderboard.")),
+    table({
+      id: `${id}.bounds`, of: id, caption: "Bounds by run", rows: runs, order: "-width",
+      columns: [
+        { key: "run", label: "run", isText: true, value: (row) => row.run },
+        { key: "measure", label: "measure", isText: true, value: (row) => row.measure },
+        { key: "value", label: "value", value: (row) => row.value, cell: (row) => num(row.value) },
+        { key: "low", label: "at least", value: (row) => row.low, cell: (row) => num(row.low) },
+        { key: "high", label: "at most", value: (row) => row.high, cell: (row) => num(row.high) },
+        { key: "range", label: "0 to 1", isText: true,
+          cell: (row) => (row.high <= 1 ? range({ value: row.value, bounds: [row.low, row.high] }, [0, 1], 160) : "") },
+        { key: "width", label: "width", value: (row) => row.width, cell: (row) => num(row.width) },
+        { key: "missing", label: "unjudged", value: (row) => row.n_unjudged,
+          cell: (row) => `${count(row.n_unjudged)} of ${count(row.n_unjudged + row.n)}` },
+      ],
+    }),
+  ];
+}
+
+function missing(id, data) {
+  const columns = unpacked(data.columns);
+  const at = (name, row) => columns[name]?.at(row) ?? "";
+  const isMany = columns.folder.values.length > 1;
+  return browser({
+    id, caption: "Judgements that did not arrive", columns, n: data.count,
+    by: [["stage", "Stage"], ["reason", "Why"], ["topic", "Topic"], ["run", "Run"],
+      ...(isMany ? [["folder", "Folder"]] : [])],
+    searched: ["stage", "reason", "topic", "run", "item", "detail", "raw"],
+    shows: [
+      { key: "reason", label: "why", width: "minmax(120px, 1fr)",
+        cell: (row) => String(at("reason", row)).replaceAll("_", " ") },
+      { key: "stage", label: "stage", width: "minmax(80px, 1fr)", cell: (row) => at("stage", row) },
+      { key: "topic", label: "topic", width: "minmax(120px, 1fr)", cell: (row) => at("topic", row) },
+      { key: "run", label: "run", width: "minmax(140px, 2fr)", cell: (row) => at("run", row) },
+      { key: "item", label: "item", width: "minmax(140px, 2fr)", cell: (row) => at("item", row) },
+      { key: "n", label: "n", width: "52px", isNumber: true, cell: (row) => at("n", row) },
+    ],
+    item: (row) => el("article", { class: "item", "aria-label": "The item" },
+      el("dl", {}, ["reason", "detail", "stage", "topic", "run",
+        "item"].filter((name) => at(name, row) !== "").map((name) => [
+        el("dt", {}, { reason: "why", detail: "in full" }[name] ?? name), el("dd", {}, at(name, row))])),
+      at("raw", row) === "" ? el("p", { class: "nothing" }, "There is no reply to show.")
+        : el("details", {}, el("summary", {}, "The reply, as it came"), el("pre", {}, at("raw", row)))),
+  });
+}
+
+function problems(id, data) {
+  const columns = unpacked(data.problems);
+  return browser({
+    id, name: "problems", caption: "Problems of the files", columns, n: data.n_problems,
+    by: [["kind", "Kind"], ["action", "Done about it"],
+      ...(columns.folder.values.length > 1 ? [["folder", "Folder"]] : [])],
+    searched: ["kind", "at", "what"],
+    shows: [
+      { key: "kind", label: "kind", width: "minmax(140px, 1fr)",
+        cell: (row) => columns.kind.at(row).replaceAll("_", " ") },
+      { key: "action", label: "done", width: "80px", cell: (row) => columns.action.at(row) },
+      { key: "what", label: "what", width: "minmax(280px, 3fr)", cell: (row) => columns.what.at(row) },
+      { key: "at", label: "where", width: "minmax(200px, 2fr)", cell: (row) => columns.at.at(row) },
+    ],
+    item: (row) => el("article", { class: "item", "aria-label": "The problem" }, el("dl", {},
+      ["kind", "action", "what", "at"].map((name) => [el("dt", {}, { action: "done", at: "where" }[name] ?? name),
+        el("dd", {}, columns[name].at(row))]))),
+  });
+}
