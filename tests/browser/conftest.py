@@ -129,7 +129,7 @@ def folders(home: Path, request: Any, judged: Judged) -> Callable[[str], Path]:
         elif name in ("keypoints", "rubric"):
             given = ("--topics", keypoints / "topics.jsonl", "--runs", keypoints / "answers")
             file = "rubrics" if name == "rubric" else name
-            given += (f"--{file}", keypoints / f"{file}.jsonl")
+            given += ("--set", f"data.{file}={keypoints / file}.jsonl")
             judged("run", name, *given, "--model", "lexical", "--out", out)
         elif name == "coverage":
             news = home / "news"
