@@ -57,7 +57,7 @@ class Column:
         return np.frombuffer(self._codes, dtype=np.uint32)
 
     def packed(self, key: Callable[[Any], Any] = natural) -> dict[str, Any]:
-        """The column as JSON, see web/columns.js.
+        """The column as JSON, see web/data.js.
 
         Args:
             key: what values are sorted by; `str` for long texts, which it takes less long.

@@ -261,7 +261,7 @@ def make_length(source: Source) -> Mapping[str, Any] | None:
 
 
 def make_topics(source: Source) -> Mapping[str, Any] | None:
-    """The cells are in the page's head (`cells.py`); here what is known of topics beside them.
+    """The cells are in the page's head (packing.py); here what is known of topics beside them.
 
     `questions`: by topic. `unjudged`: by measure and topic the judgements that are missing.
     """

@@ -62,7 +62,7 @@ const soon = globalThis.requestIdleCallback ?? setTimeout; // Safari has none
 
 /** A browser over columns; what is drawn of it is `root`, and `shown()` shows what the address says.
  *
- * id: the section; name: of the list within it, before its keys in the address. columns: by name, see web/columns.js,
+ * id: the section; name: of the list within it, before its keys in the address. columns: by name, see data.js,
  * of `n` rows. by: [[column, label, words]] to choose a value of, `words(value)` as it is shown. searched: names of columns that the text is looked for in.
  * shows: columns of the list, see web/list.js, `key` the name of the column it sorts by. item(row): nodes about a row.
  * open(row): what Enter does. under(rows): nodes below the list, for the rows that are chosen. saved(rows): the head
