@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 from .client import SAYS
-from .collection import write_collection
 from .faults import EVERY, REASKS, TIMEOUT_S
 from .processes import Clock, light_server, measure, peak_mb
 from .tables import Bound, Report
+from .texts import write_collection
 
 TOPICS, RUNS = 301, 146
 PART, PART_SMOKE = 3, 1  # topics; 3 of 301 are 1 %

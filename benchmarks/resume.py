@@ -18,9 +18,9 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from .collection import SENTENCES, write_collection
 from .processes import cpu_s, light_server, measure, peak_mb
 from .tables import Bound, Report
+from .texts import SENTENCES, write_collection
 
 RUNS = 50
 MOST_CPU_S = {"journal": 1.0, "cache": 3.0}  # for 100,000 judgements

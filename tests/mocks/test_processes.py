@@ -21,7 +21,7 @@ print(again.stdout.strip(), again.returncode)
 
 @pytest.mark.skipif(not CAN_FORK, reason="this machine cannot fork from a server")
 def test_a_server_that_was_killed_is_started_again():
-    tests = os.path.dirname(os.path.abspath(__file__))
+    tests = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
     ran = run("-c", OWN.replace("TESTS", repr(tests)), real=True, check=True)
     first, then = ran.stdout.splitlines()
     assert int(first) > 1

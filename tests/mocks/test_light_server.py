@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parents[1] / "benchmarks" / "light_server" / "server.c"
+SOURCE = Path(__file__).resolve().parents[2] / "benchmarks" / "light_server" / "server.c"
 SAID = 'say "yes"\nor no'
 OPTIONS = ("--content", SAID, "--reply", "SPECIAL", '{"a": 1}')
 
