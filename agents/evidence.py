@@ -10,7 +10,7 @@ from ..judges.contradiction import ContradictionJudge
 from ..judges.items import ItemJudge
 from ..judges.lexical.nuggets_and_citations import carried
 from ..judges.makers.claim_extractor import ClaimExtractor
-from ..judges.makers.query_writer import QueryWriter
+from ..judges.makers.queries import QueryWriter
 from ..judges.verdicts import Verdict
 from ..records.judgements import Reason, Unjudged
 from ..records.rows import Passage

@@ -1,9 +1,12 @@
 from .table import BUILT_IN as BUILT_IN
 from .answerability import AnswerabilityGrader as AnswerabilityGrader
 from .assigner import NuggetAssigner as NuggetAssigner
-from .cascade.cascade import Cascade as Cascade
-from .cascade.files import CascadeFile as CascadeFile, read_cascade_file as read_cascade_file
-from .claim import ClaimJudge as ClaimJudge
+from .combined.cascade import Cascade as Cascade
+from .combined.cascade_files import (
+    CascadeFile as CascadeFile,
+    read_cascade_file as read_cascade_file,
+)
+from .keypoints import ClaimJudge as ClaimJudge
 from .comparing.listwise import ListwiseRanker as ListwiseRanker, Order as Order
 from .comparing.setwise import SetwiseRanker as SetwiseRanker
 from .contradiction import ContradictionJudge as ContradictionJudge
@@ -15,8 +18,8 @@ from .grading.criterion import (
 )
 from .importance import NuggetImportance as NuggetImportance
 from .items import ItemJudge as ItemJudge
-from .jury.jury import Jury as Jury
-from .keypoint_filter import KeyPointFilter as KeyPointFilter
+from .combined.jury import Jury as Jury
+from .keypoints import KeyPointFilter as KeyPointFilter
 from .labels import (
     CitationSupport as CitationSupport,
     CriterionMatch as CriterionMatch,
@@ -30,26 +33,26 @@ from .labels import (
 )
 from .makers.answer_writer import AnswerWriter as AnswerWriter
 from .makers.claim_extractor import ClaimExtractor as ClaimExtractor
-from .makers.decontextualizer import Decontextualizer as Decontextualizer
-from .makers.gap_writer import GapWriter as GapWriter
-from .makers.keypoint_extractor import (
+from .makers.crux import Decontextualizer as Decontextualizer
+from .makers.queries import GapWriter as GapWriter
+from .makers.keypoints import (
     FoundPoint as FoundPoint,
     KeyPointExtractor as KeyPointExtractor,
 )
-from .makers.keypoint_merger import KeyPointMerger as KeyPointMerger, MergedPoint as MergedPoint
+from .makers.keypoints import KeyPointMerger as KeyPointMerger, MergedPoint as MergedPoint
 from .makers.lists import ListMaker as ListMaker
-from .makers.nugget_proposer import (
+from .makers.nuggets import (
     NuggetProposer as NuggetProposer,
     ProposedNugget as ProposedNugget,
 )
-from .makers.nuggetizer import Nuggetizer as Nuggetizer
-from .makers.query_writer import QueryWriter as QueryWriter
-from .makers.question_decomposer import QuestionDecomposer as QuestionDecomposer
-from .makers.question_evolver import QuestionEvolver as QuestionEvolver
-from .makers.question_scorer import QuestionScorer as QuestionScorer
-from .makers.request import RequestWriter as RequestWriter
+from .makers.nuggets import Nuggetizer as Nuggetizer
+from .makers.queries import QueryWriter as QueryWriter
+from .makers.questions import QuestionDecomposer as QuestionDecomposer
+from .makers.questions import QuestionEvolver as QuestionEvolver
+from .makers.questions import QuestionScorer as QuestionScorer
+from .makers.crux import RequestWriter as RequestWriter
 from .makers.rubric_writer import MadeCriterion as MadeCriterion, RubricWriter as RubricWriter
-from .makers.subquestions import SubQuestionGenerator as SubQuestionGenerator
+from .makers.crux import SubQuestionGenerator as SubQuestionGenerator
 from .own import (
     OwnJudge as OwnJudge,
     OwnJudgeDefinition as OwnJudgeDefinition,
@@ -58,4 +61,4 @@ from .own import (
 from .relevance import RelevanceJudge as RelevanceJudge
 from .support import SupportJudge as SupportJudge
 from .verdicts import Verdict as Verdict
-from .verifying.verified import Verified as Verified
+from .combined.verified import Verified as Verified

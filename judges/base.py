@@ -15,10 +15,9 @@ from ..backends.gateway import Backend, Reply
 from ..backends.loop import run_async, run_sync
 from ..backends.prompt import Prompt, Scorer, Twin
 from .fitted.files import FittedPrompt, JudgeFile
-from .in_dspy.asking import ask_lm
+from .in_dspy.asking import REASONS, ask_lm, ask_recorded
 from .in_dspy.backend_lm import BackendLM
-from .in_dspy.demos import check_demos
-from .in_dspy.recording import REASONS, ask_recorded
+from .in_dspy.fit import check_demos
 from .in_dspy.signature import SignatureOfJudge
 from .instruments.own_words import OwnWords
 

@@ -11,8 +11,7 @@ from ..backends.gateway import Reply
 from ..backends.prompt import Twin
 from ..records.judgements import Unjudged
 from ..records.support import SUPPORT_KIND
-from .explaining.asking import quote_field, with_quotes
-from .explaining.reading import ungrounded
+from .explaining import quote_field, ungrounded, with_quotes
 from .items import ItemJudge
 from .labels import Contradiction
 from .lexical.contradiction import judge_contradiction

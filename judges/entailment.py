@@ -55,7 +55,7 @@ class EntailmentJudge(ItemJudge):
     Of several key points: `judge(response=, key_points=[...]).verdicts`, in their order. yes: the
     response states it; no: it contradicts it; neutral: it does neither. Only yes counts for recall.
     The model quotes what it goes by before it gives the label, always: `evidence` is on in this
-    judge. A quote that does not stand in the response (judges/lexical/quotes.py) is recognised by
+    judge. A quote that does not stand in the response (judges/lexical/grounds.py) is recognised by
     `is_quoted` False, and the label stands.
 
     Args:

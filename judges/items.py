@@ -12,7 +12,7 @@ from ..backends.errors import JudgeError
 from ..backends.gateway import Reply
 from ..backends.prompt import Scorer
 from ..records.judgements import Evidence, Provenance, Unjudged
-from .explaining.judge import ExplainingJudge
+from .explaining import ExplainingJudge
 from .fitted.correction import Correction
 from .fitted.files import JudgeFile
 from .in_dspy.fit import Fit

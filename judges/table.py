@@ -63,7 +63,7 @@ def _ours(home: str, variants: Mapping[str, str] | None = None, **what: Any) -> 
 
 BUILT_IN = {
     "nuggetizer": _ours(
-        "makers.nuggetizer:Nuggetizer",
+        "makers.nuggets:Nuggetizer",
         is_windowed=True,
         makes_lists=True,
         has_example=True,
@@ -96,7 +96,7 @@ BUILT_IN = {
     ),
     "item": _ours("own:OwnJudge", says_why=True),
     "subquestions": _ours(
-        "makers.subquestions:SubQuestionGenerator",
+        "makers.crux:SubQuestionGenerator",
         makes_lists=True,
         has_example=True,
         spared_by=("questions",),
@@ -104,14 +104,14 @@ BUILT_IN = {
     "answerability": _ours(
         "answerability:AnswerabilityGrader", is_windowed=True, labels_items=True
     ),
-    "request": _ours("makers.request:RequestWriter", has_example=True),
+    "request": _ours("makers.crux:RequestWriter", has_example=True),
     "decontextualizer": _ours(
-        "makers.decontextualizer:Decontextualizer",
+        "makers.crux:Decontextualizer",
         options={"tokenizer": "coverage.tokenizer"},
         in_identity=("tokenizer",),
     ),
     "keypoint_extractor": _ours(
-        "makers.keypoint_extractor:KeyPointExtractor",
+        "makers.keypoints:KeyPointExtractor",
         makes_lists=True,
         has_example=True,
         options={"rounds": "keypoints.rounds"},
@@ -119,10 +119,10 @@ BUILT_IN = {
         spared_by=("keypoints",),
     ),
     "keypoint_merger": _ours(
-        "makers.keypoint_merger:KeyPointMerger", has_example=True, spared_by=("keypoints",)
+        "makers.keypoints:KeyPointMerger", has_example=True, spared_by=("keypoints",)
     ),
     "keypoint_filter": _ours(
-        "keypoint_filter:KeyPointFilter",
+        "keypoints:KeyPointFilter",
         options={"threshold": "keypoints.threshold", "samples": "keypoints.samples"},
         in_identity=("threshold", "samples"),
         spared_by=("keypoints",),
@@ -138,12 +138,12 @@ BUILT_IN = {
     "claim_extractor": _ours(
         "makers.claim_extractor:ClaimExtractor", makes_lists=True, has_example=True
     ),
-    "claim": _ours("claim:ClaimJudge", is_windowed=True, says_why=True),
-    "question_scorer": _ours("makers.question_scorer:QuestionScorer"),
-    "question_evolver": _ours("makers.question_evolver:QuestionEvolver"),
-    "question_decomposer": _ours("makers.question_decomposer:QuestionDecomposer"),
-    "nugget_proposer": _ours("makers.nugget_proposer:NuggetProposer"),
-    "gap_writer": _ours("makers.gap_writer:GapWriter"),
+    "claim": _ours("keypoints:ClaimJudge", is_windowed=True, says_why=True),
+    "question_scorer": _ours("makers.questions:QuestionScorer"),
+    "question_evolver": _ours("makers.questions:QuestionEvolver"),
+    "question_decomposer": _ours("makers.questions:QuestionDecomposer"),
+    "nugget_proposer": _ours("makers.nuggets:NuggetProposer"),
+    "gap_writer": _ours("makers.queries:GapWriter"),
     "listwise": _ours("comparing.listwise:ListwiseRanker"),
     "setwise": _ours("comparing.setwise:SetwiseRanker"),
     "rankllm": Kind(""),
@@ -157,7 +157,7 @@ BUILT_IN = {
         in_identity=("words", "citations"),
     ),
     "recheck": _ours("support:SupportJudge", says_why=True),
-    "query_writer": _ours("makers.query_writer:QueryWriter"),
+    "query_writer": _ours("makers.queries:QueryWriter"),
     "criterion": _ours("grading.criterion:CriterionJudge", is_windowed=True, labels_items=True),
     "binary_criterion": _ours(
         "grading.criterion:BinaryCriterionJudge", is_windowed=True, labels_items=True

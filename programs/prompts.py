@@ -20,7 +20,7 @@ from ..judges import ItemJudge
 from ..judges.base import Judge
 from ..judges.calls import calls, judge_calls
 from ..judges.fitted.files import JudgeFile, read_judge_file
-from ..judges.makers.question_evolver import Way
+from ..judges.makers.questions import Way
 from ..judges.table import judge_names
 from ..records.labels.items import ItemRow
 from ..records.reading.problems import InputError, Problems, did_you_mean

@@ -17,7 +17,7 @@ from ...judges.base import Judge
 from ...judges.items import judged as verdict_of
 from ...judges.lexical.grounds import spans
 from ...judges.lexical.nuggets_and_citations import content_words
-from ...judges.makers.nugget_proposer import ProposedNugget
+from ...judges.makers.nuggets import ProposedNugget
 from ...judges.verdicts import Verdict
 from ...records.rows import Passage
 from ..agent import Agent

@@ -23,7 +23,7 @@ import numpy as np
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import AnswerabilityGrader
 from nuggetjudge.judges.comparing.listwise import ListwiseRanker
-from nuggetjudge.judges.makers.question_decomposer import QuestionDecomposer
+from nuggetjudge.judges.makers.questions import QuestionDecomposer
 from nuggetjudge.metrics.length import token_counter
 from nuggetjudge.metrics.significance import PairedTest, holm, paired_tests
 from nuggetjudge.programs.inputs.coverage import ORACLE_CONTEXT

@@ -12,7 +12,7 @@ from typing import Any
 
 from nuggetjudge import judges
 from nuggetjudge.judges.base import Judge
-from nuggetjudge.judges.claim import numbered
+from nuggetjudge.judges.keypoints import numbered
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
 

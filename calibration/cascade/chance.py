@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...judges.cascade.confidence import DIGITS, Chance
+from ...judges.combined.confidence import DIGITS, Chance
 from ...judges.fitted.correction import IsotonicCurve
 from ..fits import fit_rising
 from ..settings import topic_folds

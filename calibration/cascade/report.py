@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...judges.cascade.confidence import ConfidenceKind, Seen, confidence_of, features
-from ...judges.cascade.files import CascadeFile, Guarantee
+from ...judges.combined.cascade_files import CascadeFile, Guarantee
+from ...judges.combined.confidence import ConfidenceKind, Seen, confidence_of, features
 from ...metrics.bootstrap import Draws
 from ...metrics.cascade import (
     LEAST_TOPICS,

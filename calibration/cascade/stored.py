@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ...backends.budget import cost_of, price_of
 from ...judges import ItemJudge, OwnJudge
-from ...judges.cascade.cascade import PEOPLE, length_of
-from ...judges.cascade.confidence import Scale, Seen
+from ...judges.combined.cascade import PEOPLE, length_of
+from ...judges.combined.confidence import Scale, Seen
 from ...judges.table import item_judges, kind_of
 from ...metrics.jury import How, combined
 from ...programs.analysis.cell_texts import cell_texts

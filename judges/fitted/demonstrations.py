@@ -15,8 +15,8 @@ from ...backends.replies.schema import ReplyFormat
 from ...records.reading.fields import Line, read_lines
 from ...records.reading.problems import InputError, Problems
 from ..base import Judge
-from ..explaining.asking import quote_field
-from ..in_dspy.demos import check_type
+from ..explaining import quote_field
+from ..in_dspy.fit import check_type
 
 ASKS = "predictor"  # names the question of a judge that asks several
 J = TypeVar("J", bound=Judge)

@@ -11,8 +11,7 @@ from pydantic.fields import FieldInfo
 
 from ...backends.adapter import without
 from ...backends.replies.schema import unwrap
-from .definition import ALIASES, TOOL_GRADE, TOOL_LIST, TOOL_LISTS, ReplyForm
-from .files import Instrument
+from .files import ALIASES, TOOL_GRADE, TOOL_LIST, TOOL_LISTS, Instrument, ReplyForm
 from .replies import Labels, ReplyReader
 from .templates import COUNT, ListStyle, Piece, TemplateError, pieces
 

@@ -10,7 +10,7 @@ from typing import Any
 from ...backends.errors import JudgeOutputError
 from ...backends.replies.text import after_thoughts
 from ...records.judgements import Reason
-from .definition import ReplyForm
+from .files import ReplyForm
 
 _FENCED = re.compile(r"(?:```\w*\s|```)(.*)```", re.DOTALL)
 _ITEM = re.compile(

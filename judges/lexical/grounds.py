@@ -1,8 +1,4 @@
-"""What the lexical judge goes by, as quotes and a reason: where the words that it looks for stand.
-
-It chooses the sentences of a text that hold most of the words, each cut to the clauses that hold
-some. It says nothing of how the judge's score comes about, which counts whole texts.
-"""
+"""Which words of a text state a point: verbatim quotes, and spans and reasons by rule."""
 
 from __future__ import annotations
 
@@ -12,6 +8,33 @@ from typing import NamedTuple
 
 from .nuggets_and_citations import WORD, all_words, content_words, stem
 from .segments import sentence_offsets
+
+
+def find_quote(quote: str, text: str) -> tuple[int, int] | None:
+    """Where the quote stands in the text: `text[start:end]`, the first place if there are several.
+
+    Exact first, without white space at either end of the quote; else with any white space between
+    its words. Letters, case and punctuation must be the same, and a blank quote stands nowhere.
+
+    >>> find_quote("the river  rose", "Then the river\\nrose.")
+    (5, 19)
+    >>> find_quote("The river rose", "Then the river rose.") is None
+    True
+    """
+    words = quote.split()
+    if not words:
+        return None
+    exact = quote.strip()
+    if (start := text.find(exact)) >= 0:
+        return start, start + len(exact)
+    match = re.search(r"\s+".join(map(re.escape, words)), text)
+    return match.span() if match else None
+
+
+def is_quoted(quote: str, text: str) -> bool:
+    """Whether the quote stands in the text, as find_quote reads it."""
+    return find_quote(quote, text) is not None
+
 
 MOST_SPANS = 3
 ENOUGH = 0.8  # of the words that a text holds: no further sentence is quoted then

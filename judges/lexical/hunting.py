@@ -11,6 +11,7 @@ from typing import Any
 
 from .answers import subject_words
 from .clauses import statements
+from .grounds import find_quote
 from .nuggets_and_citations import (
     REPEATED,
     STOP_WORDS,
@@ -20,7 +21,6 @@ from .nuggets_and_citations import (
     stem,
     update_nuggets,
 )
-from .quotes import find_quote
 from .segments import sentences
 
 MORE_WORDS = 3  # that a query takes from the nuggets so far

@@ -20,7 +20,7 @@ from ..base import Judge
 from ..lexical import criteria as lexical
 from ..lexical.filling import filled
 from ..lexical.segments import n_words
-from .keypoint_extractor import windows
+from .keypoints import windows
 
 CRITERIA = 20  # of one topic; those of ResearchRubrics have 20 to 43
 MOST_WORDS = 4000  # of documents in a call

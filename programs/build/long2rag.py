@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import StrictStr
 
-from ...judges.makers.question_scorer import CRITERIA
+from ...judges.makers.questions import CRITERIA
 from ...records.judgements import Provenance
 from ...records.rows import Topic
 from ..config.sections import Config

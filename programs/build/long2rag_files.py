@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ...judges.makers.question_scorer import CRITERIA
+from ...judges.makers.questions import CRITERIA
 from ...metrics import count_words
 from ...records.key_points import key_point_set_row
 from ...records.rows import KeyPointSet, Passage, Topic

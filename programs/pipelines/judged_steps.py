@@ -11,7 +11,7 @@ from ...backends.loop import task_group
 from ...judges import ItemJudge
 from ...judges.comparing.listwise import ListwiseRanker
 from ...judges.comparing.setwise import SetwiseRanker
-from ...judges.makers.question_decomposer import QuestionDecomposer
+from ...judges.makers.questions import QuestionDecomposer
 from ...records.judgements import Unjudged
 from ...records.questions import NOT_JUDGED, Ratings
 from ...records.rows import QuestionSet, Topic

@@ -12,8 +12,8 @@ from mock_server import MockServer
 from sennick_brain import careful, rows
 
 import nuggetjudge as nj
-from nuggetjudge.judges.lexical.quotes import find_quote, is_quoted
-from nuggetjudge.judges.makers.keypoint_extractor import windows
+from nuggetjudge.judges.lexical.grounds import find_quote, is_quoted
+from nuggetjudge.judges.makers.keypoints import windows
 from nuggetjudge.metrics import (
     group_means,
     key_point_f1,

@@ -41,7 +41,7 @@ from nuggetjudge.judges import (
     SupportJudge,
 )
 from nuggetjudge.judges.base import Judge
-from nuggetjudge.judges.claim import numbered
+from nuggetjudge.judges.keypoints import numbered
 from nuggetjudge.judges.lexical import answer_writing as lexical_answer_writing
 from nuggetjudge.judges.lexical import answers as lexical_answers
 from nuggetjudge.judges.lexical import contradiction as lexical_contradiction

@@ -11,7 +11,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import ClaimJudge
 from nuggetjudge.judges.calls import calls, judge_items
-from nuggetjudge.judges.claim import numbered
+from nuggetjudge.judges.keypoints import numbered
 
 POINTS = ["Bees make honey from nectar\nof flowers.", "Bees hum."]
 

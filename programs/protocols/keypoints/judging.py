@@ -88,7 +88,7 @@ async def _precise(
     run: Run, sets: Sets, claims: Mapping[AnswerId, Sequence[str] | None]
 ) -> dict[AnswerId, list[dict[str, Any]]]:
     """By answer the verdicts on its claims, `yes` where one states a key point."""
-    from ....judges.claim import numbered  # with which DSPy comes
+    from ....judges.keypoints import numbered  # with which DSPy comes
 
     size = run.panel["claim"].window
     listed = {

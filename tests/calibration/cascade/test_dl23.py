@@ -4,7 +4,7 @@ import pytest
 
 from nuggetjudge.calibration.cascade.report import Wanted, confidences, curve_report, fit_report
 from nuggetjudge.calibration.cascade.stored import read_stored
-from nuggetjudge.judges.cascade.files import Guarantee
+from nuggetjudge.judges.combined.cascade_files import Guarantee
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 CHEAP = ("RMITIR-llama38b", "TREMA-4prompts", "prophet-setting1")

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from nuggetjudge.judges.cascade.files import read_cascade_file
+from nuggetjudge.judges.combined.cascade_files import read_cascade_file
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "agents.md"
 NAMES = ("small", "other", "strong")

@@ -21,9 +21,9 @@ from nuggetjudge.judges import (
     RelevanceJudge,
     SupportJudge,
 )
-from nuggetjudge.judges.claim import numbered
 from nuggetjudge.judges.fitted.correction import Correction
 from nuggetjudge.judges.fitted.files import FittedPrompt
+from nuggetjudge.judges.keypoints import numbered
 from nuggetjudge.judges.variants import listed_labels, with_label_order, with_lexical
 from nuggetjudge.records.judgements import Reason, Unjudged
 

@@ -14,8 +14,8 @@ from nuggetjudge.judges import (
     RelevanceJudge,
     SupportJudge,
 )
-from nuggetjudge.judges.makers.question_evolver import QuestionEvolver
-from nuggetjudge.judges.makers.request import RequestWriter
+from nuggetjudge.judges.makers.crux import RequestWriter
+from nuggetjudge.judges.makers.questions import QuestionEvolver
 from nuggetjudge.records.reading.problems import InputError
 
 ASSIGNER = """\

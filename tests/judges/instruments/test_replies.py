@@ -3,7 +3,7 @@
 import pytest
 
 from nuggetjudge.backends.errors import JudgeOutputError
-from nuggetjudge.judges.instruments.definition import ReplyForm
+from nuggetjudge.judges.instruments.files import ReplyForm
 from nuggetjudge.judges.instruments.replies import Labels, ReplyReader, items_of
 
 SUPPORT = {"support": "support", "partial support": "partial_support", "not support": "not_support"}

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.judges.lexical.quotes import find_quote, is_quoted
+from nuggetjudge.judges.lexical.grounds import find_quote, is_quoted
 
 TEXT = "The dam broke.\n\nThen the  river\trose (by 3.5 m), and  the\u00a0dam was left."
 

@@ -13,7 +13,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import FoundPoint, KeyPointExtractor
 from nuggetjudge.judges.lexical import keypoints as lexical_keypoints
-from nuggetjudge.judges.makers.keypoint_extractor import windows
+from nuggetjudge.judges.makers.keypoints import windows
 
 QUESTION = "Why did the dam break?"
 DOCUMENT = "The dam  broke in May.\n\nRain had fallen for weeks. The wall was thin."

@@ -11,7 +11,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import QuestionScorer, YesNo
 from nuggetjudge.judges.lexical import questions as lexical_questions
-from nuggetjudge.judges.makers.question_scorer import CRITERIA
+from nuggetjudge.judges.makers.questions import CRITERIA
 
 LABELS = {"uncommon": "yes", "clear": "no", "unambiguous": "Yes", "complex": "no", "opinion": "yes"}
 

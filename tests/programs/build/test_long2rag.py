@@ -9,7 +9,7 @@ from fact_brain import fact_brain
 from graded_labels import write_jsonl
 from mock_server import MockServer, Prose, Refusal, input_of, schema_of
 
-from nuggetjudge.judges.makers.question_scorer import CRITERIA
+from nuggetjudge.judges.makers.questions import CRITERIA
 from nuggetjudge.programs.build.long2rag import build_long2rag, plan_long2rag
 from nuggetjudge.programs.build.long2rag_files import FILES
 from nuggetjudge.programs.build.verification import SHEET, UNVERIFIED

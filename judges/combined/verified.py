@@ -1,4 +1,4 @@
-"""A judge whose uncertain labels are judged once more, by one that is shown what they rest on."""
+"""Labels that are not sure, judged once more by a judge that has to quote."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ...backends.errors import JudgeError
 from ...backends.prompt import Prompt
 from ...records.judgements import Provenance, Unjudged
 from ...records.labels.cells import FIRST, VERIFIED, VERIFIER
-from ..cascade.cascade import Cascade
 from ..items import ItemJudge
-from ..jury.jury import Jury
-from ..jury.several import Several
 from ..lexical.grounds import spans
 from ..variants import with_input
 from ..verdicts import Verdict
+from .cascade import Cascade
+from .jury import Jury
+from .several import Several
 
 VERSION = "1"  # raised when what is made of the two labels changes
 PARTS = "parts_in_question"

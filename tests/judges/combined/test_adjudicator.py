@@ -1,6 +1,6 @@
 """What an adjudicator is shown of the others: labels, counts and the words that they quoted."""
 
-from nuggetjudge.judges.jury.adjudicator import labels_as_text
+from nuggetjudge.judges.combined.jury import labels_as_text
 from nuggetjudge.judges.verdicts import Verdict
 from nuggetjudge.records.judgements import Evidence
 

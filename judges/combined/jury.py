@@ -1,8 +1,9 @@
-"""A jury: whole judges as members, whose labels are combined to one."""
+"""A jury: whole judges as members, whose labels are combined to one, and its adjudicator."""
 
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -15,9 +16,49 @@ from ...metrics.jury import HOWS, TIES, How, Ties, combined
 from ...records.judgements import Evidence, Provenance, Reason, Unjudged
 from ...records.labels.cells import ADJUDICATED
 from ..items import ItemJudge
+from ..variants import with_input
 from ..verdicts import Verdict
-from .adjudicator import adjudicating, labels_as_text
 from .several import Several
+
+OTHER_JUDGES = "other_judges"
+DESC = (
+    "labels that other judges gave, how many of them gave each, and what one of them went by; any "
+    "of these may be wrong, the most frequent too"
+)
+
+
+def adjudicating(judge: ItemJudge) -> ItemJudge:
+    """A copy of the judge that is shown the labels of others beside the item."""
+    return with_input(judge, OTHER_JUDGES, DESC)
+
+
+def labels_as_text(item: Mapping[str, str], verdicts: Mapping[str, Verdict]) -> str:
+    """The distinct labels with their counts and one quote each, and not who gave them.
+
+    Their order follows from the item alone, so that neither the first nor the last is always the
+    label that most gave.
+    """
+    counts: dict[str, int] = {}
+    quotes: dict[str, str] = {}
+    for verdict in verdicts.values():
+        counts[verdict.label] = counts.get(verdict.label, 0) + 1
+        if quote := _quote(verdict.evidence):
+            quotes.setdefault(verdict.label, quote)
+
+    def drawn(label: str) -> bytes:
+        return hashlib.sha256(repr((sorted(item.items()), label)).encode()).digest()
+
+    return "\n".join(
+        f"{label}: {counts[label]} of {len(verdicts)}"
+        + (f', going by "{quotes[label]}"' if label in quotes else "")
+        for label in sorted(counts, key=drawn)
+    )
+
+
+def _quote(evidence: Sequence[Evidence] | None) -> str:
+    """What a verdict quotes, the first of several spans."""
+    return evidence[0].quote.strip() if evidence else ""
+
 
 VERSION = "1"  # raised when what is made of the members' labels changes
 SHARED = ("name", "kind", "key", "inputs", "source", "listed", "scale", "is_ordered", "window")

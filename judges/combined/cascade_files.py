@@ -1,4 +1,4 @@
-"""Cascade files: the state of a cascade fitted to labels, as JSON data that holds no code."""
+"""Cascade files: from which confidence on labels of a first stage are kept."""
 
 from __future__ import annotations
 

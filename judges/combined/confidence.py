@@ -1,4 +1,4 @@
-"""How likely it is that a label is right, from the judge's reply on its own item alone."""
+"""How sure the first stage of a cascade is of a label."""
 
 from __future__ import annotations
 

@@ -14,11 +14,11 @@ from ...backends.prompt import Prompt
 from ...records.judgements import Provenance, Reason, Unjudged
 from ..fitted.files import JudgeFile
 from ..items import ItemJudge
-from ..jury.jury import SHARED, Jury
-from ..jury.several import Several
 from ..verdicts import Verdict
+from .cascade_files import CascadeFile
 from .confidence import Chance, ConfidenceKind, Scale, Seen, confidence_of
-from .files import CascadeFile
+from .jury import SHARED, Jury
+from .several import Several
 
 VERSION = "1"  # raised when what is kept or asked again changes
 PEOPLE = "people"

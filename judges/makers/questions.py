@@ -1,12 +1,13 @@
-"""Which new questions does a good one lead to, deeper into its subject or beside it?"""
+"""Judges of questions: which are worth asking, new ones made of them, and their parts."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import dspy
 from annotated_types import MaxLen, MinLen
+from pydantic import AfterValidator
 
 from ...backends.adapter import SETTING
 from ...backends.errors import JudgeOutputError
@@ -15,8 +16,64 @@ from ...backends.prompt import Twin
 from ...backends.replies.schema import AtMost
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
+from ..labels import SearchKind, YesNo
 from ..lexical import questions as lexical_questions
 from ..lexical.filling import filled
+
+CRITERIA = ("uncommon", "clear", "unambiguous", "complex", "opinion")
+
+
+class ScoreQuestion(dspy.Signature):  # type: ignore[misc]
+    """Decide for each of five criteria whether the question meets it.
+
+    - Judge the question as it is written, and each criterion separately.
+    - Do not answer the question.
+    """
+
+    question: str = dspy.InputField(desc="the question to judge")
+    uncommon: YesNo = dspy.OutputField(
+        desc="yes if neither common knowledge nor one simple search answers the question"
+    )
+    clear: YesNo = dspy.OutputField(desc="yes if the question's topic and its scope are clear")
+    unambiguous: YesNo = dspy.OutputField(
+        desc="yes if the question has only one interpretation and every reference in it is clear"
+    )
+    complex: YesNo = dspy.OutputField(
+        desc="yes if the question needs deep thought, several reasoning steps or a long explanation"
+    )
+    opinion: YesNo = dspy.OutputField(
+        desc="yes if the question asks for a personal view or judgement"
+    )
+
+
+class QuestionScorer(Judge):
+    """Gives a question a point for each criterion met: `judge(question=).scores`, 0 or 1 by name.
+
+    Source: arXiv:2410.23000, appendix B, whose five criteria these are; a seed question needs at
+        least 4 of the 5 points. Differs: one label a criterion, where the paper asks for the sum.
+    """
+
+    version = "3"
+    twins: Mapping[str, Twin] = {"score": lexical_questions.score_question}
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.score = dspy.Predict(ScoreQuestion)
+
+    async def decide(self, *, question: str) -> dspy.Prediction:  # type: ignore[override]
+        """One call."""
+        return dspy.Prediction(scores=(await self.scores(question))[0])
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: all points, so that the question is kept."""
+        return reply._replace(values=dict.fromkeys(CRITERIA, YesNo.YES))
+
+    async def scores(self, question: str) -> tuple[dict[str, int], list[Provenance]]:
+        """The five points, each 0 or 1, in the order of CRITERIA, and the call's provenance."""
+        reply = await self.ask("score", question=question)
+        points = {name: int(reply.values[name] == YesNo.YES) for name in CRITERIA}
+        return points, [reply.provenance]
+
 
 Way = Literal["depth", "width"]
 NewQuestions = Annotated[list[Annotated[str, MaxLen(600)]], MinLen(1), AtMost("wanted")]
@@ -120,3 +177,72 @@ class QuestionEvolver(Judge):
 
 def _key(question: str) -> str:
     return " ".join(question.split()).casefold().rstrip("? ")
+
+
+MOST = 10  # sub-questions of one question
+
+
+class Decomposed(NamedTuple):
+    """A question's kind, and the questions to search documents for."""
+
+    kind: SearchKind
+    subquestions: list[str]
+
+
+def _some(texts: list[str]) -> list[str]:
+    n = sum(bool(text.strip()) for text in texts)
+    if not 1 <= n <= MOST:
+        raise ValueError(f"{n} sub-questions with text, wanted 1 to {MOST}")
+    return texts
+
+
+class DecomposeQuestion(dspy.Signature):  # type: ignore[misc]
+    """Decide what kind of question this is, and write sub-questions to search for.
+
+    - Together, the answers to the sub-questions answer the question. Write at most 6.
+    - If the question is simple, return it as its only sub-question.
+    - If it is complex, split it into shorter sub-questions, each complete and easy to search for.
+    - If it is vague, write related questions that cover different aspects of what it may mean.
+    - Each sub-question can be understood on its own and is worded as one would search for it.
+    """
+
+    question: str = dspy.InputField(desc="the question of the user")
+    kind: SearchKind = dspy.OutputField(desc="the kind of the question")
+    subquestions: Annotated[
+        list[Annotated[str, MaxLen(400)]], MinLen(1), MaxLen(MOST), AfterValidator(_some)
+    ] = dspy.OutputField(desc="the sub-questions")
+
+
+class QuestionDecomposer(Judge):
+    """Splits a question for retrieval: `judge(question=)` has its `kind` and `subquestions`.
+
+    A simple question is searched for as it is, whatever else a reply lists. Sub-questions that
+    differ in case or white space alone are one.
+
+    Raises: JudgeError, also for no sub-question or more than 10 (unparseable).
+    Source: arXiv:2410.23000, appendix B: a question is simple, complex or vague, and is left
+        whole, split or widened by that.
+    """
+
+    version = "3"
+    twins: Mapping[str, Twin] = {"split": lexical_questions.split_question}
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.split = dspy.Predict(DecomposeQuestion)
+
+    async def decide(self, *, question: str) -> dspy.Prediction:  # type: ignore[override]
+        """One call."""
+        split, _ = await self.decompose(question)
+        return dspy.Prediction(kind=split.kind, subquestions=split.subquestions)
+
+    async def decompose(self, question: str) -> tuple[Decomposed, list[Provenance]]:
+        """The kind and the sub-questions, at least one, and the provenance of the call."""
+        reply = await self.ask("split", question=question)
+        kind: SearchKind = reply.values["kind"]
+        texts = [question] if kind is SearchKind.SIMPLE else reply.values["subquestions"]
+        distinct: dict[str, str] = {}
+        for text in (" ".join(text.split()) for text in texts):
+            if text:
+                distinct.setdefault(text.casefold(), text)
+        return Decomposed(kind, list(distinct.values())), [reply.provenance]

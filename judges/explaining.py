@@ -1,19 +1,104 @@
-"""A judge that says why: a short reason, and verbatim parts of what it judged, each looked up."""
+"""Judges that say why: a short reason, and verbatim parts of what they judge, each looked up."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
-from ...backends.adapter import without
-from ...backends.gateway import Reply
-from ...records.judgements import Unjudged
-from ..base import Judge
-from ..lexical.grounds import reason, spans
-from ..verdicts import Verdict
-from .asking import REASONING, quote_field, with_quotes, with_reason
-from .reading import by_rule, looked_up, ungrounded
+import dspy
+from annotated_types import MaxLen
+
+from ..backends.adapter import with_first, without
+from ..backends.gateway import Reply
+from ..backends.replies.schema import KeyedBy, keyed_by
+from ..records.judgements import Evidence, Reason, Unjudged, quoted, unquoted
+from .base import Judge
+from .lexical.grounds import find_quote, reason, spans
+from .verdicts import Verdict
+
+REASONING = "reasoning"  # the field of a reply that holds the reason
+MOST_QUOTES, QUOTE_CHARS, REASON_CHARS = 2, 160, 240  # of each label; of a text, its characters
+
+
+def quote_field(name: str) -> str:
+    """The field of a reply that quotes this input."""
+    return f"{name}_quotes"
+
+
+def with_reason(signature: Any, output: str) -> Any:
+    """The signature with a field for a short reason, before all others of the reply.
+
+    Args:
+        output: the field that holds the label, or labels by number.
+    """
+    each, kind = _shape(signature, output, Annotated[str, MaxLen(REASON_CHARS)])
+    desc = f"{each}the reason for the {output.removesuffix('s')}, in one short sentence"
+    return _prepended(signature, REASONING, desc, kind)
+
+
+def with_quotes(signature: Any, output: str, names: Sequence[str]) -> Any:
+    """The signature with a field of verbatim parts of each of these inputs, before all others.
+
+    Raises: ValueError if an input has the name of such a field.
+    """
+    quotes = Annotated[list[Annotated[str, MaxLen(QUOTE_CHARS)]], MaxLen(MOST_QUOTES)]
+    each, kind = _shape(signature, output, quotes)
+    for name in reversed(names):
+        desc = (
+            f"{each}the shortest excerpts of the {name.replace('_', ' ')} that decide the "
+            f"{output.removesuffix('s')}, each contiguous and copied exactly; [] if there are none"
+        )
+        signature = _prepended(signature, quote_field(name), desc, kind)
+    return signature
+
+
+def _shape(signature: Any, output: str, kind: Any) -> tuple[str, Any]:
+    """How a field speaks of the items of a call, and its type: as the field of the labels does."""
+    listed = keyed_by(signature.output_fields[output])
+    if listed is None:
+        return "", kind
+    return "for each number, ", Annotated[dict.__class_getitem__((str, kind)), KeyedBy(listed)]
+
+
+def _prepended(signature: Any, name: str, desc: str, kind: Any) -> Any:
+    if name in signature.fields:
+        raise ValueError(f"it has a field {name!r}, which its reply needs for something else")
+    return with_first(signature, name, dspy.OutputField(desc=desc), kind)
+
+
+def looked_up(of: str, value: Any, text: str) -> Iterator[Evidence]:
+    """The quotes in a field of a reply, each looked for in the text that it is of.
+
+    Args:
+        value: a quote, a list of them, or None; blank ones and repetitions are left out.
+    """
+    quotes = [value] if isinstance(value, str) else value or ()
+    for words in dict.fromkeys(quotes):
+        if not words.strip():
+            continue
+        if (span := find_quote(words, text)) is not None:
+            yield quoted(of, text, *span)
+        else:
+            yield unquoted(of, words)
+
+
+def by_rule(looked_for: Mapping[str, str], item: Mapping[str, str]) -> tuple[Evidence, ...]:
+    """The evidence of word overlap: where an input holds most of the words looked for in it."""
+    return tuple(
+        quoted(name, item[name], *span)
+        for name, needed in looked_for.items()
+        for span in spans(needed, item[name])
+    )
+
+
+def ungrounded(verdict: Verdict) -> Unjudged:
+    """What a label ends as that needs a quote and has none that stands in the judged text."""
+    wrong = [each.quote for each in verdict.evidence or () if not each.is_quoted]
+    why = f"not in the text: {wrong[0]!r:.80}" if wrong else "nothing is quoted"
+    raw = json.dumps(verdict.as_row(), ensure_ascii=False)
+    return Unjudged(Reason.UNGROUNDED, f"{verdict.label} without evidence, {why}", raw)
 
 
 class ExplainingJudge(Judge):
