@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from ...records.reading.problems import InputError, Problems
 from ...views.numbers import format_given, format_short_share
 from ...views.printing import Format, print_view
 from ...views.table import Cell, Column, Kind, Row, Table, View
@@ -70,20 +72,17 @@ def score(
             them.
     """
     from ...programs.scoring.score import score_path
-    from ...records.reading.problems import InputError, Problems
     from ...records.topics import read_topics
     from ..views.partial import opened
 
-    named = path
-    (path,) = opened(context, [path])
+    named, (path,) = path, opened(context, [path])
     of_labels = {
         "--against": against is not None,
         "--by": by is not None,
         "--half-width": half_width is not None,
         "--ignore-other-labels": ignore_other_labels,
     }
-    problems = Problems()
-    way = printed.way
+    problems, way = Problems(), printed.way
     of_boards = {"--sort": printed.sort, "--format": way in _FILES}
     of_boards |= {} if counts is None else {"--measures": printed.measures}
     if (labels or counts) and (idle := [name for name, is_set in of_boards.items() if is_set]):
@@ -93,16 +92,9 @@ def score(
     if labels is None and (idle := [name for name, is_set in of_labels.items() if is_set]):
         raise InputError(f"{', '.join(idle)}: for corrected scores alone, wanted --labels too")
     if counts is not None:
-        from ...programs.scoring.label_counts import label_counts
-
         if labels is not None or topics is not None:
             raise InputError(f"--counts {counts}: wanted no --labels and no --topics")
-        counted = label_counts(path, counts, problems, where_of(where or ()))
-        objects = (count.as_dict() for count in counted)
-        if way is Format.JSON:
-            write_objects(objects)
-        else:
-            print_view(View(tables=list(_count_tables(counted, counts))))
+        _print_counts(path, counts, problems, where_of(where or ()), way)
     elif labels is None:
         rows = score_path(path, problems, topics=topics, where=where_of(where or ()))
         print_leaderboards(
@@ -142,6 +134,19 @@ def score(
                 sys.stdout.write("\n" * bool(corrected.plain or n))
                 print_view(View(tables=list(_corrected_tables(corrected))))
     list_problems(problems)
+
+
+def _print_counts(
+    path: Path, counts: str, problems: Problems, where: Mapping[str, list[str]], way: Format
+) -> None:
+    """How often each label was given, by a field of the rows."""
+    from ...programs.scoring.label_counts import label_counts
+
+    counted = label_counts(path, counts, problems, where)
+    if way is Format.JSON:
+        write_objects(count.as_dict() for count in counted)
+    else:
+        print_view(View(tables=list(_count_tables(counted, counts))))
 
 
 def _count_tables(counted: Sequence[LabelCounts], by: str) -> Iterator[Table]:
