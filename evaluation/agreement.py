@@ -9,11 +9,9 @@ from typing import Any
 
 from ..metrics.bootstrap import LEVEL
 from ..programs.analysis.agree import agree as agree_files
-from ..programs.analysis.bias.errors import judge_errors
 from ..programs.analysis.tables.agreement import agreement_view
-from ..programs.analysis.tables.bias import bias_view
 from ..programs.analysis.tables.words import write_estimate
-from ..records.reading.problems import InputError, Problems
+from ..records.reading.problems import Problems
 from ..views.table import View
 from .sources import InOneLine, Source, chosen_rows, opened, warn_of
 from .tables import InTables
@@ -25,13 +23,10 @@ class Agreement(InTables, dict[str, Any]):
     Keys: what `judge agree --json` prints. Of labels `n` (cells with both), `n_human_only`,
     `n_judged_only`, `accuracy`, `cohen_kappa`, `alpha`, `confusion` (n_labels, n_labels; rows are
     people's), `scale`, `intervals` by topic, and `annotators`, where people's labels name more
-    than one; of scores `measures`. With `by`: what `judge agree --by --json` prints.
+    than one; of scores `measures`.
     """
 
     def __repr__(self) -> str:
-        if "by" in self:
-            names = ", ".join(row["by"] for row in self["by"])
-            return f"Agreement({self['kind']}, n={self['n']:,}, by {names})"
         if "confusion" not in self:
             return f"Agreement({self['kind']})"
         share = write_estimate(self["intervals"]["accuracy"])
@@ -41,8 +36,6 @@ class Agreement(InTables, dict[str, Any]):
 
     def view(self, *, has_all: bool = False) -> View:
         """The verdict, the coefficients that fit (or all), and of labels where they differ."""
-        if "by" in self:
-            return bias_view(self)
         return agreement_view(self, has_all=has_all)
 
 
@@ -54,7 +47,6 @@ def agree(
     kind: str | None = None,
     cut: str | Sequence[str] = (),
     measures: Mapping[str, str] | None = None,
-    by: str | Sequence[str] = (),
     resamples: int = 1000,
     seed: int = 0,
     level: float = LEVEL,
@@ -72,8 +64,6 @@ def agree(
             the files have two scales.
         measures: of scores, the measure of `judged` -> that of `labels` it is compared with; None:
             each that both have.
-        by: show instead what the judge is biased by: of length, position, rank, citations, run and
-            run:PATTERN, as `judge agree --by`.
         resamples: samples of topics drawn for intervals; 0: no intervals. seed: of the draws.
         level: of the intervals, in (0, 1).
 
@@ -85,12 +75,6 @@ def agree(
     """
     problems, rows_of_people = Problems(), chosen_rows(where)
     with InOneLine(), ExitStack() as stack:
-        if by:
-            if judged is None or cut or measures:
-                raise InputError("by: wanted labels and judged, and no cut or measures")
-            paths = opened(stack, labels), opened(stack, judged)
-            names = [by] if isinstance(by, str) else by
-            return _biases(*paths, names, problems, where=rows_of_people, kind=kind, level=level)
         agreement = agree_files(
             opened(stack, labels),
             None if judged is None else opened(stack, judged),
@@ -105,11 +89,3 @@ def agree(
         )
     warn_of(problems)
     return Agreement(agreement)
-
-
-def _biases(
-    labels: Path, judged: Path, by: Sequence[str], problems: Problems, **options: Any
-) -> Agreement:
-    errors = judge_errors(labels, judged, by, problems, **options)
-    warn_of(problems)
-    return Agreement(errors)

@@ -264,7 +264,7 @@ class Result(InTables, StoredResult):
 
         Args:
             labels: a file of people's labels. where: only rows with these values of its fields.
-            options: `kind`, `cut`, `measures`, `by`, `resamples`, `seed`, `level` of
+            options: `kind`, `cut`, `measures`, `resamples`, `seed`, `level` of
                 `nuggetjudge.agree`.
         """
         with InOneLine():

@@ -40,6 +40,7 @@ FOLDERS = (
     "cli",
     "plugins.annotate",
     "plugins.exports",
+    "plugins.lab",
     "plugins.report",
 )
 LATE = (  # what the folders' functions import when they run

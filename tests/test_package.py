@@ -194,7 +194,7 @@ def test_every_data_file_beside_the_code_ships_with_it(tracked):
     linked = {p.name for p in (ROOT / "src" / "nuggetjudge").iterdir() if p.is_symlink()}
     folders = tuple(f"{name}/" for name in linked - {"examples"})
     beside = {name for name in tracked if name.startswith(folders) and not name.endswith(".py")}
-    assert {"programs/analysis/probe/injection/corpus.jsonl", "records/__init__.pyi"} <= beside
+    assert {"plugins/lab/probe/payloads.jsonl", "records/__init__.pyi"} <= beside
     assert {f"nuggetjudge/{name}" for name in beside} <= shipped
 
 

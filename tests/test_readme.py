@@ -59,8 +59,8 @@ def test_the_trace_shown_is_what_the_search_for_evidence_leaves(tmp_path):
 def test_the_kappa_of_the_lexical_assigner_is_that_of_the_commands(shared_data, tmp_path):
     e2e = shared_data / "rag24_e2e"
     import nuggetjudge as nj
+    from nuggetjudge.plugins.lab.bias import judge_errors
     from nuggetjudge.programs.analysis.agree import agree
-    from nuggetjudge.programs.analysis.bias.errors import judge_errors
     from nuggetjudge.programs.analysis.tables.words import write_estimate
     from nuggetjudge.records.reading.problems import Problems
 

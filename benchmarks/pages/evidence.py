@@ -21,7 +21,7 @@ from typing import Any
 
 import nuggetjudge
 from nuggetjudge.metrics.bootstrap import Interval
-from nuggetjudge.programs.analysis.evidence.refinding import refound
+from nuggetjudge.plugins.lab.evidence import refound
 from nuggetjudge.programs.protocols.evidence.program import LEXICAL_LEAST, LEXICAL_WORDS
 from nuggetjudge.records.labels.cells import Cell
 from nuggetjudge.records.labels.labels import read_labels

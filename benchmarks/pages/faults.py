@@ -22,10 +22,8 @@ from typing import Any
 import numpy as np
 
 import nuggetjudge
-from nuggetjudge.programs.analysis.probe.asking import Options
-from nuggetjudge.programs.analysis.probe.faults.figures import Cell, rates
-from nuggetjudge.programs.analysis.probe.faults.probing import Tested, self_testing
-from nuggetjudge.programs.analysis.probe.faults.sources import judges_in
+from nuggetjudge.plugins.lab.probe.faults import Cell, Tested, judges_in, probing_faults, rates
+from nuggetjudge.plugins.lab.probe.probing import Options
 from nuggetjudge.programs.engine.manifest import config_of
 from nuggetjudge.records.reading.problems import Problems
 
@@ -51,8 +49,8 @@ def tested(data: Path) -> dict[str, Tested] | None:
             allow_missing=1.0,
         )
         options = Options(limit=SAMPLE)
-        report = self_testing(out, judges_in(out), config_of(out), Problems(), options).ask()
-    return {NAMES[one.judge["judge"]]: one for one in report.tested}
+        report = probing_faults(out, judges_in(out), config_of(out), Problems(), options).ask()
+    return {NAMES[one.judge["judge"]]: one for one in report.found}
 
 
 def cells_of(one: Tested) -> list[Cell]:

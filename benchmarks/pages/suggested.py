@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.metrics.bootstrap import Interval
-from nuggetjudge.programs.analysis.evidence.precision import share
+from nuggetjudge.plugins.lab.evidence import share
 from nuggetjudge.programs.protocols.evidence.program import LEXICAL_WORDS
 from nuggetjudge.records.labels.cells import Cell
 from nuggetjudge.records.labels.labels import read_labels

@@ -70,11 +70,7 @@ CORE: Mapping[str, Command] = {
     ),
     **_ours(
         "trust",
-        audit=("analysis.audit", "Check the order of runs with another judge."),
-        probe=("probe", "Change one thing about a judge and see what moves."),
         jury=("commands.jury", "Compare a jury with its members."),
-        drift=("analysis.drift", "Separate judge drift from system changes."),
-        evidence=("evidence.trust", "Check how far to trust suggested citations."),
     ),
     **_ours("label", 20, next=("commands.next", "Choose the items that people should label next.")),
     **_ours(

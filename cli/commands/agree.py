@@ -22,7 +22,6 @@ def agree(
     kind: str | None = None,
     cut: str | None = None,
     measure: list[str] | None = None,
-    by: str | None = None,
     resamples: Resamples = 1000,
     level: Level = 0.95,
     plots: NewFolder | None = None,
@@ -32,7 +31,6 @@ def agree(
 
     Examples: judge agree human.jsonl results/assignments.jsonl --json
     / judge agree ratings.jsonl results/crux --cut 3
-    / judge agree human.jsonl results/demo --by length,run
 
     Args:
         human: Labels (or scores) taken as the truth, or a folder.
@@ -43,8 +41,6 @@ def agree(
             one for each file.
         measure (HUMAN=JUDGED): Of scores: compare these two measures; may be repeated; default:
             those that both have.
-        by (NAMES): Show instead what the judge is biased by: length,position,rank,citations,run,
-            run:PATTERN.
 
     Output:
         plots: Draw a confusion matrix, or scores, into this folder, as SVG.
@@ -57,17 +53,6 @@ def agree(
     problems = Problems()
     human, *second = opened(context, [human] if judged is None else [human, judged])
     judged = second[0] if second else None
-    if by is not None:
-        if judged is None or plots is not None or cut is not None:
-            raise InputError(f"--by {by}: wanted HUMAN and JUDGED, and no --plots or --cut")
-        from ...programs.analysis.bias.errors import judge_errors
-        from ...programs.analysis.tables.bias import bias_view
-
-        names, chosen = [name.strip() for name in by.split(",")], where_of(where or ())
-        errors = judge_errors(human, judged, names, problems, where=chosen, kind=kind, level=level)
-        output.print([errors], lambda _: bias_view(errors))
-        list_problems(problems)
-        return
     comparison = compare(
         human,
         judged,

@@ -89,6 +89,7 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "calibrate --diff": "--all shows the prompt found against the one before",
     "score --measure": "--measures A,B",
     "compare --seed": "nj.compare(..., seed=) in Python",
+    "agree --by": "judge bias HUMAN JUDGED --by NAMES",
     "agree --seed": "nj.agree(..., seed=) in Python",
     "agree --plot-format": "plots are SVG; judge figure draws PNG and PDF",
     "coverage --seed": _DRAWS,

@@ -1,6 +1,5 @@
 """In a notebook: a verdict first, tables, short reprs, and a typo that is one line."""
 
-import json
 import traceback
 
 import pytest
@@ -19,7 +18,7 @@ TYPOS = {
     "rows run": (lambda result: result.rows("complte"), "complete"),
     "rows measure": (lambda result: result.rows("V_strit"), "V_strict"),
     "frame": (lambda result: result.frame(runs="thn"), "thin"),
-    "agree": (lambda result: result.agree(DEMO / "labels/nuggets.jsonl", by="lenght"), "length"),
+    "agree": (lambda result: result.agree(DEMO / "labels/nuggets.csv"), "nuggets.csv"),
     "figure kind": (lambda result: result.figure("leaderboad", "x.svg"), "leaderboard"),
     "figure": (lambda result: result.figure("topics", "x.svg", measure="V_strit"), "V_strict"),
 }
@@ -71,15 +70,6 @@ def test_what_is_printed_begins_with_the_verdict(result):
     assert verdict.startswith("complete ")
     assert verdict.removesuffix(".") not in " ".join(rest.split())
     assert result._repr_html_().startswith(f"<p><strong>{verdict[:20]}")
-
-
-def test_people_are_held_against_a_result_by_what_is_known_of_items(result, judge):
-    labels = DEMO / "labels/nuggets.jsonl"
-    found = result.agree(labels, by=["length", "run"])
-    printed = judge("agree", labels, result.folder, "--by", "length,run", "--json")
-    assert dict(found) == json.loads(printed)
-    assert str(found).startswith(("No bias by length is shown", "The judge is biased to "))
-    assert "<table>" in found._repr_html_()
 
 
 def test_a_notebook_draws_intervals_beside_their_numbers(result):

@@ -44,9 +44,6 @@ from nuggetjudge.metrics.label_agreement import (
 from nuggetjudge.metrics.ppi import difference, estimate, sample
 from nuggetjudge.metrics.rank_correlation import tau_intervals
 from nuggetjudge.metrics.significance import mean_intervals, paired_tests
-from nuggetjudge.programs.analysis.evidence.precision import share
-from nuggetjudge.programs.analysis.probe.faults.cases import Must
-from nuggetjudge.programs.analysis.probe.faults.figures import Cell, rates
 from nuggetjudge.programs.scoring.corrected_measure import Correction
 
 SCALE = ["none", "partial", "full"]
@@ -100,16 +97,6 @@ def probe(rng, topics):
     made = label_shift([(one, other)], SCALE, GAINS, topics, **DRAWS)
     yield made.changed, SHARE
     yield made, SIGNED
-    cells = [
-        Cell("negation", topic, must, before, after)
-        for topic, must, before, after in zip(
-            topics, rng.choice(Must.__args__, len(topics)).tolist(), one, other, strict=True
-        )
-    ]
-    made = rates(cells, SCALE, GAINS, seed=0)
-    yield made.pop("informedness"), SIGNED
-    yield made, SHARE
-    yield share(rng.random(len(topics)) < 0.9, topics, **DRAWS), SHARE
 
 
 def order(rng, topics):

@@ -19,7 +19,6 @@ from nuggetjudge.backends.offline import RecordedTransport
 from nuggetjudge.calibration.session import calibrate
 from nuggetjudge.judges.fitted.files import read_judge_file
 from nuggetjudge.judges.own import read_own_judge
-from nuggetjudge.programs.analysis.drift.versions import read_versions
 from nuggetjudge.programs.build.verification import read_verification
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.journal import Journal
@@ -185,6 +184,8 @@ def _of_folders(folder: Path) -> Iterator[Target]:
 
 
 def _drift(path: Path, problems: Problems) -> None:
+    from nuggetjudge.plugins.lab.drift import read_versions
+
     new = path.parent.with_name("results-7")
     kind = "nuggets" if path.name == "assignments.jsonl" else "support"
     read_versions(path.parent, new, None, problems, {}, kind)

@@ -18,7 +18,3 @@ def check_fits():
         assert view.verdict.endswith(".")
 
     return check
-
-
-def estimate(value, low=None, high=None, **more):
-    return {"value": value, "low": low, "high": high, **more}

@@ -1,6 +1,5 @@
-"""`judge calibrate`, `jury` and `audit` fit every window, and begin with a sentence."""
+"""`judge calibrate` and `jury` fit every window, and begin with a sentence."""
 
-from nuggetjudge.programs.analysis.tables.audit import audit_view
 from nuggetjudge.programs.analysis.tables.calibration import fit_view
 from nuggetjudge.programs.analysis.tables.jury import jury_view
 
@@ -72,23 +71,3 @@ def test_a_jury_is_better_or_worse_than_its_best_member_only_where_the_interval_
             "against .46; its 2 members are worth 1.4 independent judges (errors correlate .60)."
         )
         check_fits(view)
-
-
-def test_an_audit_says_how_alike_the_orders_are(check_fits):
-    run = {
-        "run_id": "a-run-with-a-long-name", "rank": 1, "other_rank": 3, "mean": 0.5, "low": 0.4,
-        "high": 0.6, "other_mean": 0.4, "other_low": None, "other_high": None, "n": 40,
-        "accuracy": 0.8, "kappa": 0.5,
-    }  # fmt: skip
-    top = {"k": 2, "leave": [], "most_places": 2, "n_pairs": 1, "n_swapped": 1,
-           "n_beyond_chance": 1, "beyond_chance": [["a", "b"]]}  # fmt: skip
-    agreed = {"n": 80, "accuracy": 0.9,
-              "intervals": {"cohen_kappa": {"unweighted": row(0.6, 0.5, 0.7)}}}  # fmt: skip
-    audited = {"program": "support", "measure": "support_precision", "tau_b": 0.67, "n_topics": 5,
-               "runs": [run], "top": [top], "agreement": agreed, "cost": None}  # fmt: skip
-    view = audit_view([audited], (["Qwen"], ["Llama"]), 12, 0.95)
-    assert view.verdict == (
-        "The other judge (Llama) orders the runs by support_precision partly as the first does: "
-        "tau-b .67 over 1 run; 1 of 1 pair change order, 1 significantly."
-    )
-    check_fits(view)

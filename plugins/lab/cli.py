@@ -1,0 +1,199 @@
+"""`judge audit`, `judge bias`, `judge drift` and `judge evidence`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ...cli.flags import Given, settings
+from ...cli.options import (
+    DryRun,
+    Kind,
+    Output,
+    Seed,
+    Where,
+    planned,
+    where_of,
+)
+from ...cli.signatures import Folder, Positive, Takes, There
+from ...cli.stopping import INCOMPLETE, is_whole, list_problems, unless_stopped
+from ...cli.tables import spent_line, write_note
+from ...cli.views.partial import opened
+from ...metrics.bootstrap import LEVEL
+from ...records.reading.problems import InputError, Problems
+
+Several = Annotated[int, Takes(min=2)]
+
+
+@settings("data.passages run.max_cost run.out")
+def audit(
+    given: Given,
+    results: Folder,
+    *,
+    sample: Several | None = None,
+    seed: Seed = 0,
+    dry_run: DryRun = False,
+    output: Output,
+) -> None:
+    """Judge a sample again by a judge of another family, and show where the order of runs changes.
+
+    Example: judge audit results/demo --model preset:qwen3-8b --sample 30
+
+    Exit: 0 complete, 2 usage or input, 3 some not judged.
+
+    Args:
+        results: A results folder of several runs.
+        sample: Topics that are drawn and judged again; else all.
+    """
+    from ...programs.engine.manifest import read_manifest
+    from ...programs.run import forecast, judge_collection, models_asked
+    from .audit import audit_results, audit_sections, audit_view, families, family_warning
+
+    if given.model is None and given.path is None:
+        raise InputError("name the other judge (--model, or --config with models:)")
+    out = Path(given.flags.get("run.out") or f"{results}-audit")
+    if out.resolve() == results.resolve():
+        raise InputError(f"{out}: is the results folder; name another --out")
+    sections = audit_sections(results, out, sample, seed)
+    own = {name: value for name, value in sections.items() if name != "run"}
+    own |= {f"run.{name}": value for name, value in sections["run"].items()}
+    config = given.config(under=own)
+    before, now = families(results, [model.model for _, model in models_asked(config)])
+    if warning := family_warning(before, now):
+        write_note(f"Warning: {warning}.\n")
+    if dry_run:
+        planned(forecast(config).judges, as_json=output.as_json)
+        return
+    unless_stopped(lambda: judge_collection(config), "What was judged is kept", out)
+    problems = Problems()
+    audited = audit_results(results, out, problems, seed=seed)
+    manifest = read_manifest(out)
+    about = {"families": [before, now], "warning": warning, "level": LEVEL}
+    n_of = len(read_manifest(results)["data"]["topic_ids"])
+    rows = ({**about, **row} for row in audited)
+    output.print(rows, lambda _: audit_view(audited, (before, now), n_of, LEVEL))
+    list_problems(problems)
+    missing = sum(manifest["unjudged"].values())
+    lost = f"{missing:,} judgements are missing; they are not counted\n" if missing else ""
+    write_note(f"{lost}{spent_line(manifest['this_time'])}\nResults: {out}\n")
+    if not is_whole(manifest, config.run.allow_missing):
+        raise typer.Exit(INCOMPLETE)
+
+
+def bias(
+    context: typer.Context,
+    human: There,
+    judged: There,
+    *,
+    by: str,
+    where: Where = None,
+    kind: Kind = None,
+    output: Output,
+) -> None:
+    """Show what the judge is biased by: where it labels higher or lower than people.
+
+    Example: judge bias human.jsonl results/demo --by length,run
+
+    Args:
+        human: Labels of people, or a results folder of them.
+        judged: A results folder, or a file of judgements.
+        by (NAMES): Of length,position,rank,citations,run and run:PATTERN.
+    """
+    from .bias import bias_view, judge_errors
+
+    problems = Problems()
+    names, chosen = [name.strip() for name in by.split(",")], where_of(where or ())
+    human, judged = opened(context, [human, judged])
+    errors = judge_errors(human, judged, names, problems, where=chosen, kind=kind)
+    output.print([errors], lambda _: bias_view(errors))
+    list_problems(problems)
+
+
+def drift(
+    old: There,
+    new: There,
+    *,
+    labels: There | None = None,
+    where: Where = None,
+    kind: Kind = None,
+    measure: list[str] | None = None,
+    margin: float = 0.05,
+    output: Output,
+) -> None:
+    """Tell whether a change of scores is one of the judge, or of the systems that it judges.
+
+    Example: judge drift results/may results/june --labels human.csv
+
+    Args:
+        old: What the judge said before: results, or a file.
+        new: What it says now, or another judge.
+        labels: Labels of people: what they labelled and both judged are the anchors; else all that
+            both judged.
+        measure: Measure whose change is split; may be repeated; else the main one.
+        margin: A change certain to be smaller than this counts as none.
+    """
+    from .drift import drift_view, judge_drift
+
+    if where and labels is None:
+        raise InputError("--where: chooses labels of people, wanted --labels too")
+    problems = Problems()
+    changes = judge_drift(
+        old,
+        new,
+        problems,
+        labels=labels,
+        where=where_of(where or ()),
+        kind=kind,
+        measures=measure or (),
+        margin=margin,
+    )
+    output.print(changes, lambda _: drift_view(changes))
+    list_problems(problems)
+
+
+def evidence(
+    results: There,
+    *,
+    labels: list[There],
+    sample: Positive | None = None,
+    output: Output,
+) -> None:
+    """Show how often suggestions support their sentence, and whether confirmed ones are found.
+
+    Of labelled suggestions: the share that supports the sentence, by score. Of citations that
+    people labelled full: whether the search finds them again, and whether a swap planted for
+    them is mended. The judges of the folder are asked for the latter.
+
+    Example: judge evidence results/evidence --labels human.jsonl
+
+    Args:
+        results: A results folder of judge run evidence.
+        labels: Support labels of people, or of read suggestions.
+        sample: Confirmed citations to look for, at most; else all.
+    """
+    from ...programs.protocols.evidence.program import FILE
+    from ...records.labels.labels import read_labels
+    from .evidence import evidence_view, labelled_suggestions, precision_rows, refound
+
+    problems = Problems()
+    labels_by_cell: dict[Any, str] = {}
+    for path in labels:
+        label_file = read_labels(path, problems)
+        if label_file.kind != "support":
+            raise InputError(f"{path}: labels of {label_file.kind}, wanted those of citations")
+        labels_by_cell |= label_file.cells
+    problems.raise_errors()
+    list_problems(problems)
+    if not (results / FILE).is_file():
+        raise InputError(f"{results}: has no {FILE}; run `judge run evidence` first")
+    read = labelled_suggestions(results / FILE, labels_by_cell)
+    precision = precision_rows(read) if read else []
+    again = refound(results, labels_by_cell, sample=sample)
+    has_confirmed = any(row["n"] for row in again.search)
+    if not (precision or has_confirmed):
+        raise InputError("none of the labels is of a suggestion, or of a citation of these runs")
+    search, swaps = (again.search, again.swaps) if has_confirmed else ([], [])
+    objects = [*precision, *search, *swaps]
+    output.print(objects, lambda _: evidence_view(precision, search, swaps))

@@ -1,0 +1,14 @@
+"""The commands that the lab brings to `judge`."""
+
+from ...cli.commands import Command
+
+COMMANDS = {
+    name: Command("trust", line, f"{__package__}.{home}:{name}", place)
+    for name, line, home, place in (
+        ("audit", "Check the order of runs with another judge.", "cli", 2),
+        ("probe", "Change one thing about a judge and see what moves.", "probe.command", 4),
+        ("bias", "Show what a judge's errors go with, by human labels.", "cli", 6),
+        ("drift", "Separate judge drift from system changes.", "cli", 20),
+        ("evidence", "Check how far to trust suggested citations.", "cli", 30),
+    )
+}

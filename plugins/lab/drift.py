@@ -1,0 +1,438 @@
+"""`judge drift`: did the judge move, or the systems? Two versions of a judge linked by anchors."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...metrics.bootstrap import LEVEL
+from ...metrics.drift import (
+    HELD,
+    MOVED,
+    UNKNOWN,
+    Anchors,
+    Drift,
+    Side,
+    drift,
+    mean_by_topic,
+    status,
+)
+from ...programs.analysis.cell_texts import REMARKS, cell_texts
+from ...programs.analysis.influence import MEASURES
+from ...programs.analysis.tables.words import (
+    count,
+    join_words,
+    name_level,
+    write_estimate,
+)
+from ...programs.protocols.judged_files import are_ordered, kinds_in
+from ...programs.protocols.judged_items import JudgedItems, Measure
+from ...programs.protocols.program import Texts
+from ...programs.scoring.corrected_measure import MIN_LABELS, MIN_TOPICS
+from ...programs.scoring.human_labels import human_labels
+from ...programs.scoring.judged_items import read_items
+from ...records.labels.cells import Cell
+from ...records.labels.labels import read_labels
+from ...records.printed import cell
+from ...records.reading.problems import InputError, Problems
+from ...views.numbers import format_given
+from ...views.table import Column, Kind, Table, View
+from .columns import Fields, estimate, make_table, show
+
+Floats = NDArray[np.float64]
+
+MARGIN = 0.05  # of a score; less is no change that matters
+# The verdict by whether the judge, and the systems, moved: for machines, and for people.
+_VERDICTS = {
+    (MOVED, MOVED): ("both moved", "Both the judge and the systems moved"),
+    (MOVED, HELD): ("the instrument moved", "The judge moved, the systems did not"),
+    (MOVED, UNKNOWN): (
+        "the instrument moved; whether the systems did cannot be told",
+        "The judge moved; whether the systems did is not known",
+    ),
+    (HELD, MOVED): ("the systems moved", "The judge did not move, the systems did"),
+    (HELD, HELD): ("neither moved", "Neither the judge nor the systems moved"),
+    (HELD, UNKNOWN): (UNKNOWN, "The judge did not move; whether the systems did is not known"),
+    (UNKNOWN, MOVED): (
+        "the systems moved; whether the instrument did cannot be told",
+        "The systems moved; whether the judge did is not known",
+    ),
+    (UNKNOWN, HELD): (UNKNOWN, "The systems did not move; whether the judge did is not known"),
+    (UNKNOWN, UNKNOWN): (UNKNOWN, "Whether the judge or the systems moved is not known"),
+}
+
+
+def judge_drift(
+    old: Path,
+    new: Path,
+    problems: Problems,
+    *,
+    labels: Path | None = None,
+    where: Mapping[str, Sequence[str]] | None = None,
+    kind: str | None = None,
+    measures: Sequence[str] = (),
+    margin: float = MARGIN,
+    level: float = LEVEL,
+) -> list[dict[str, Any]]:
+    """Split what changed in the scores of two judgements into judge and systems.
+
+    Args:
+        old, new: results folders, or files of judgements.
+        labels: labels of people; what they labelled and both judged are the anchors. None: all
+            items that both judged.
+        where: read only labels whose fields have one of these values.
+        kind: of the judgements of folders, where there are no labels.
+        measures: those wanted; empty: V_strict, A_strict or support_precision, else the first.
+        margin: within +- this of 0 a change counts as none.
+        level: of all intervals.
+
+    Returns: one object a measure; see docs/trust/drift.md.
+    Raises: InputError for fewer than 20 anchors or 5 topics with some, labels without an order, or
+        judgements that are not of the same things.
+    """
+    if not 0 < margin < 1:
+        raise InputError(f"--margin {margin}: wanted above 0 and below 1")
+    both = read_versions(old, new, labels, problems, where or {}, kind)
+    items = both.old.items
+    if not are_ordered(items.kind, items.scale, old, new):
+        raise InputError(f"{old}: no label is better than another, so no score can change")
+    names = [
+        m.name for m in items.measures if any(m.name == n.name for n in both.new.items.measures)
+    ]
+    if unknown := [name for name in measures if name not in names]:
+        raise InputError(f"--measure {unknown[0]}: wanted one of {', '.join(names)}")
+    first = next((name for name in MEASURES if name in names), names[0])
+    return [
+        _of_measure(both, name, labels is not None, margin, level) for name in measures or [first]
+    ]
+
+
+def _of_measure(
+    both: Versions, name: str, is_labelled: bool, margin: float, level: float
+) -> dict[str, Any]:
+    ours, theirs = (
+        next(measure for measure in version.items.measures if measure.name == name)
+        for version in (both.old, both.new)
+    )
+    topics = sorted({*ours.topics, *theirs.topics})
+    index = {topic: i for i, topic in enumerate(topics)}
+    on = _anchors(both, ours, theirs, is_labelled)
+    old, new = both.old.items, both.new.items
+    at = [(both.old.index[cell], both.new.index[cell]) for cell in on]
+    names = [old.topics[i] for i, _ in at]
+    human = [both.old.human[i] for i, _ in at]
+    pairs = [(old.labels[i] or "", new.labels[j] or "") for i, j in at]
+    gains = ours.gains
+    anchors = Anchors(
+        topics=np.array([index[topic] for topic in names]),
+        weights=np.array([ours.weights[i] for i, _ in at]),
+        old=np.array([gains[one] for one, _ in pairs]),
+        new=np.array([gains[other] for _, other in pairs]),
+        human=np.array([np.nan if label is None else gains[label] for label in human]),
+    )
+    both_sides = (both.old, ours), (both.new, theirs)
+    before, now = (_side(*each, index) for each in both_sides)
+    estimates = drift(before, now, anchors, level=level)
+    labels = [_counted(*each) for each in both_sides]
+    n_unjudged = [of.count(None) for of in labels]
+    instrument = status(estimates.instrument, margin)
+    systems = HELD if both.is_same else status(estimates.systems, margin)
+    equal = None
+    if is_labelled:
+        hits = [np.array([pair[k] == h for pair, h in zip(pairs, human, strict=True)], float)
+                for k in (0, 1)]  # fmt: skip
+        change = mean_by_topic(hits[1] - hits[0], names, level=level)
+        one, other = (float(of_side.mean()) for of_side in hits)
+        equal = {"old": one, "new": other, "change": asdict(change)}
+    return {
+        "measure": name,
+        "verdict": _VERDICTS[instrument, systems][0],
+        "instrument": instrument,
+        "systems": systems,
+        "are_same_items": both.is_same,
+        "margin": margin,
+        "level": level,
+        "runs": [sorted(both.old.runs), sorted(both.new.runs)],
+        "n_topics": len(topics),
+        "n_judged": [len(of) - n for of, n in zip(labels, n_unjudged, strict=True)],
+        "n_unjudged": n_unjudged,
+        "n_anchors": len(at),
+        "n_anchor_topics": len(set(names)),
+        "n_other_texts": both.n_changed,
+        "has_labels": is_labelled,
+        **_figures(estimates),
+        "changed": float(np.mean([one != other for one, other in pairs])),
+        "equal_to_human": equal,
+    }
+
+
+def _anchors(
+    both: Versions, ours: Measure, theirs: Measure, is_labelled: bool
+) -> list[tuple[str, ...]]:
+    """The ids of what both judged, weighs in both scores and, if wanted, people labelled."""
+    old, new = both.old, both.new
+    candidates = [
+        (cell, old.items.labels[i] is not None, new.items.labels[j] is not None)
+        for cell in both.shared
+        for i, j in [(old.index[cell], new.index[cell])]
+        if not (is_labelled and old.human[i] is None)
+        if ours.weights[i] > 0 and theirs.weights[j] > 0
+    ]
+    anchors = [cell for cell, *are_judged in candidates if all(are_judged)]
+    n_topics = len({old.items.topics[old.index[cell]] for cell in anchors})
+    if len(anchors) < MIN_LABELS or n_topics < MIN_TOPICS:
+        what = "items with labels of people" if is_labelled else "items"
+        wanted = f"wanted {MIN_LABELS} or more on {MIN_TOPICS} or more"
+        n_old, n_new = (
+            sum(was for _, was, _ in candidates),
+            sum(is_now for *_, is_now in candidates),
+        )
+        why = f"of {len(candidates)} {what} that both have and that weigh in {ours.name}, {n_old} "
+        why += f"judged in the old, {n_new} in the new"
+        why += f"; {both.n_changed} more have other texts there" if both.n_changed else ""
+        where = f"{old.path} and {new.path}: {len(anchors)} anchors on {n_topics} topics"
+        raise InputError(f"{where}, {wanted} ({why})")
+    return anchors
+
+
+def _side(version: Version, measure: Measure, index: Mapping[str, int]) -> Side:
+    """The mean of its runs by topic; what was not judged earns what its run does on average."""
+    items, n_runs = version.items, len(version.runs)
+    earned, weight = np.zeros(len(index)), np.zeros(len(index))
+    of_run: dict[str, list[int]] = {}
+    for i, run in enumerate(items.runs):
+        if run in version.runs and measure.weights[i] > 0:
+            of_run.setdefault(run, []).append(i)
+    for at in of_run.values():
+        topics = [index[items.topics[i]] for i in at]
+        weights = measure.weights[at] / n_runs
+        labels = [items.labels[i] for i in at]
+        gains = np.array([np.nan if label is None else measure.gains[label] for label in labels])
+        is_judged = ~np.isnan(gains)
+        if not is_judged.any():
+            what = "nothing of it was judged, so it has no score"
+            raise InputError(f"{version.path}: run {items.runs[at[0]]!r}: {what}")
+        mean = np.average(gains[is_judged], weights=weights[is_judged])
+        np.add.at(earned, topics, weights * np.where(is_judged, gains, mean))
+        np.add.at(weight, topics, weights)
+    counted = set(measure.topics)
+    return Side(earned, weight, np.array([topic in counted for topic in index]))
+
+
+def _counted(version: Version, measure: Measure) -> list[str | None]:
+    """The labels that the score of a side rests on; None: it lacks one."""
+    items = version.items
+    return [
+        label
+        for label, run, weight in zip(items.labels, items.runs, measure.weights, strict=True)
+        if run in version.runs and weight > 0
+    ]
+
+
+def _figures(estimates: Drift) -> dict[str, Any]:
+    raw, instrument, systems, bias_old, bias_new = (
+        None if figure is None else asdict(figure)
+        for figure in (
+            estimates.raw,
+            estimates.instrument,
+            estimates.systems,
+            estimates.bias_old,
+            estimates.bias_new,
+        )
+    )
+    return {
+        "score": {"old": estimates.score_old, "new": estimates.score_new, "change": raw},
+        "judge_less_human": {"old": bias_old, "new": bias_new},
+        "instrument_change": instrument,
+        "systems_change": systems,
+    }
+
+
+@dataclass(frozen=True)
+class Version:
+    """The judgements of one version of the judge.
+
+    Attributes:
+        human: (n_items,) labels by people; None: not labelled.
+        index: the position of an item by its ids.
+        runs: those whose scores are compared.
+    """
+
+    path: Path
+    items: JudgedItems = field(repr=False)
+    human: Sequence[str | None] = field(repr=False)
+    index: Mapping[Cell, int] = field(repr=False)
+    runs: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Versions:
+    """Both, and what they have in common.
+
+    Attributes:
+        shared: ids of items of both; `n_changed` more have the ids in common and other texts.
+        is_same: whether the runs that are compared have all items in common, texts and all.
+    """
+
+    old: Version
+    new: Version
+    shared: list[Cell] = field(repr=False)
+    n_changed: int
+    is_same: bool
+
+
+def read_versions(
+    old: Path,
+    new: Path,
+    labels: Path | None,
+    problems: Problems,
+    where: Mapping[str, Sequence[str]],
+    kind: str | None,
+) -> Versions:
+    """Read both sides, with labels of people where there are some.
+
+    A run whose items are all the same in both cannot have moved: where each side has others, these
+    are compared, those of one name with each other if there are some, else all. Runs that are in
+    no comparison are listed; items of any run may be anchors.
+
+    Raises: InputError if they hold judgements of different things, or on different scales.
+    """
+    if labels is None:
+        chosen = kind or _kind_of(old, new)
+        read = [read_items(path, chosen, problems) for path in (old, new)]
+        human: list[Sequence[str | None]] = [[None] * len(items.cells) for items in read]
+    else:
+        joined = []
+        for path in (old, new):
+            own_problems = Problems()
+            joined.append(human_labels(path, labels, own_problems, where, ignore_others=True))
+            problems.take(own_problems)  # of the labels once
+        read, human = [items for items, _ in joined], [labels_of for _, labels_of in joined]
+    first, second = read
+    if first.key_names != second.key_names or first.scale != second.scale:
+        both = "; ".join(f"{', '.join(i.key_names)}: {', '.join(i.scale)}" for i in read)
+        raise InputError(f"{old} and {new}: judgements of other things or labels ({both})")
+    index = [{cell: i for i, cell in enumerate(items.cells)} for items in read]
+    common = [cell for cell in first.cells if cell in index[1]]
+    texts = [
+        cell_texts(path, items.kind, common, problems)
+        for path, items in zip((old, new), read, strict=True)
+    ]
+    pairs = {cell: _compared(texts[0][cell], texts[1][cell]) for cell in common}
+    shared = [cell for cell in common if all(one == other for one, other in pairs[cell])]
+    if n_unknown := sum(not texts_compared for texts_compared in pairs.values()):
+        what = f"the texts of {n_unknown} items are not known on both sides: their ids are believed"
+        problems.keep(new, 0, "no_texts", what)
+    runs, is_same = _compared_runs(first, second, {cell for cell in shared if pairs[cell]})
+    for path, items, of_side in zip((old, new), read, runs, strict=True):
+        if others := sorted(set(items.runs) - of_side):
+            what = f"{len(others)} runs are not compared, as {others[0]!r}"
+            problems.keep(path, 0, "not_compared", f"{what}: the same in both, or in one alone")
+    versions = [Version(*each) for each in zip((old, new), read, human, index, runs, strict=True)]
+    return Versions(versions[0], versions[1], shared, len(common) - len(shared), is_same)
+
+
+def _compared(one: Texts, other: Texts) -> list[tuple[str, str]]:
+    """The texts that both know, but for remarks of the judge."""
+    return [(one[name], other[name]) for name in one.keys() & other.keys() if name not in REMARKS]
+
+
+def _compared_runs(
+    old: JudgedItems, new: JudgedItems, same: Collection[Cell]
+) -> tuple[tuple[frozenset[str], frozenset[str]], bool]:
+    """The runs of each side that are compared, and whether all their items are the same."""
+    runs = [frozenset(items.runs) for items in (old, new)]
+    changed = [
+        frozenset(r for cell, r in zip(items.cells, items.runs, strict=True) if cell not in same)
+        for items in (old, new)
+    ]
+    equal = (runs[0] - changed[0]) & (runs[1] - changed[1])
+    others = [of_side - equal for of_side in runs]
+    if equal and not all(others):
+        return (equal, equal), True
+    both = others[0] & others[1]
+    return (both or others[0], both or others[1]), False
+
+
+def _kind_of(old: Path, new: Path) -> str:
+    kinds = [
+        kinds_in(path) if path.is_dir() else [read_labels(path, Problems()).kind]
+        for path in (old, new)
+    ]
+    for kind in kinds[0]:
+        if kind in kinds[1]:
+            return kind
+    raise InputError(f"{old} and {new}: no judgements of one kind")
+
+
+def drift_view(splits: Sequence[Fields]) -> View:
+    """What `judge drift` shows of what it returned, a table a measure."""
+    return View(drift_verdict(splits[0]), [_table(split) for split in splits])
+
+
+def drift_verdict(split: Fields) -> str:
+    """Which of the two moved, and how much of the change is of each."""
+    _, who = _VERDICTS[split["instrument"], split["systems"]]
+    change, of_judge, of_systems = (
+        write_estimate(row, signed=True)
+        for row in (split["score"]["change"], split["instrument_change"], split["systems_change"])
+    )
+    if split["are_same_items"]:
+        return f"{who}: {split['measure']} of the same answers changed by {change}."
+    return (
+        f"{who}: {split['measure']} changed by {change}, of which {of_judge} is of the judge and "
+        f"{of_systems} of the systems."
+    )
+
+
+def _table(split: Fields) -> Table:
+    score, bias = split["score"], split["judge_less_human"]
+    old, new = (None if bias[side] is None else bias[side]["value"] for side in ("old", "new"))
+    of_judge = "labels of the anchors" if bias["old"] is None else "judge minus people"
+    same = " (same items)" if split["are_same_items"] else ""
+    judge = {"old": old, "new": new, "change": split["instrument_change"]}
+    rows = [
+        {"what": _whose(split["runs"]), "leads": True, **score},
+        {"what": f"judge: {of_judge}", **judge},
+        {"what": f"systems: the rest{same}", "change": split["systems_change"]},
+    ]
+    if split["equal_to_human"] is not None:
+        rows.append({"what": "labels equal to people's", **split["equal_to_human"]})
+    level = name_level(split["level"])
+    columns = [
+        (Column("what", Kind.TEXT, ""), lambda row: row["what"]),
+        show("old", Kind.SHARE),
+        show("new", Kind.SHARE),
+        *estimate("change", "", "", Kind.DIFFERENCE, (0, 0), level, "interval"),
+    ]
+    kind = "labelled by people" if split["has_labels"] else "judged in both"
+    aside = f"{count(split['n_anchors'], 'anchor')} {kind}"
+    return make_table(split["measure"], columns, rows, aside, notes=[*_notes(split)])
+
+
+def _whose(runs: Sequence[Sequence[str]]) -> str:
+    """Whose score it is."""
+    if all(len(of_side) == 1 for of_side in runs):
+        return "score of " + " -> ".join(dict.fromkeys(cell(of_side[0]) for of_side in runs))
+    return f"score, mean of {join_words([*dict.fromkeys(str(len(r)) for r in runs)])} runs"
+
+
+def _notes(split: Fields) -> Iterator[str]:
+    topics = f"{split['n_anchor_topics']:,} of {count(split['n_topics'], 'topic')}"
+    yield f"Anchors on {topics}; {split['changed']:.1%} of their labels changed."
+    before, now = (
+        count(judged, "judgement") + (f" ({lost:,} missing)" if lost else "")
+        for judged, lost in zip(split["n_judged"], split["n_unjudged"], strict=True)
+    )
+    yield f"The old score rests on {before}, the new one on {now}."
+    yield (
+        f"Moved: the interval leaves out 0. Did not move: it lies within "
+        f"±{format_given(split['margin'])}. Intervals are by topic."
+    )
+    if n := split["n_other_texts"]:
+        yield f"{count(n, 'item')} with other texts in the new: not used as anchors."

@@ -1,0 +1,189 @@
+"""`judge probe`: what moves a judge's labels besides what it judges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from ....cli.flags import Given, settings
+from ....cli.options import DryRun, Fields, OutputOfMuch, Seed, fields_of, planned
+from ....cli.signatures import Positive, There
+from ....cli.stopping import INCOMPLETE, list_problems
+from ....cli.tables import cell, spent_line, write_note
+from ....records.reading.problems import InputError, Problems
+
+if TYPE_CHECKING:
+    from .probing import ProbeResult, Probing, Skipped
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line asks for, besides what the config says.
+
+    Args:
+        source: A results folder, nugget assignments, or rows (JSONL, CSV) of items with texts.
+        judge: assigner, support, relevance, answerability, entailment, or a YAML file; with
+            --faults all of a results folder by default.
+        faults: Plant faults instead, and show which are seen.
+        injection: Plant texts that talk to the judge, and show what they decide.
+        conditions: Of batch, order, labels, input, replicates, schema, passages, length, citation,
+            name; else all.
+        sample: Items at most, or cases of each fault, by topic; default: 200, 30, and with
+            --injection as many items as 30 calls hold.
+        repeats: Orders of items, orders of labels, and replicates; calls that each text of
+            --injection is planted in.
+
+    Output:
+        out: Folder for the rows, and for the labels by condition.
+    """
+
+    source: There
+    _: KW_ONLY
+    judge: str | None = None
+    faults: bool = False
+    injection: bool = False
+    conditions: str | None = None
+    sample: Positive | None = None
+    repeats: Positive = 3
+    seed: Seed = 0
+    fields: Fields = None
+    dry_run: DryRun = False
+    out: Path | None = None
+
+
+@settings("data.passages run.max_cost")
+def probe(
+    given: Given,
+    wanted: Wanted,
+    output: OutputOfMuch,
+) -> None:
+    """Judge the same items again with one thing about the judge changed, and show what moves.
+
+    With --faults: plant faults in judged answers, and show which the judge sees.
+
+    With --injection: plant texts that talk to the judge, and show which labels they decide.
+
+    Example: judge probe results/demo --judge assigner --conditions batch,replicates
+
+    Exit: 0 complete, 2 usage or input, 3 some not judged.
+    """
+    from ....programs.engine.writing import check_writable
+    from .probing import check_probe_folder, write_probe
+
+    probing = _prepare(given, wanted)
+    kind, problems, out = probing.kind, probing.problems, wanted.out
+    if wanted.dry_run:
+        estimates, skipped = probing.plan()
+        notes = "".join(f"{line}\n" for line in _list_skipped(skipped))
+        planned(estimates, notes, as_json=output.as_json)
+        list_problems(problems)
+        return
+    if out is not None:
+        check_writable(out)
+        check_probe_folder(out, kind.names)
+    result = probing.ask(lambda line: write_note(f"{line}\n"))
+    if out is not None:
+        write_probe(out, kind.names, result, {"source": str(wanted.source)})
+
+    def view(has_all: bool) -> Any:
+        made = kind.view(result, has_all)
+        return replace(made, notes=[*made.notes, *_list_skipped(result.skipped)])
+
+    output.print(result.rows, view)
+    list_problems(problems)
+    write_note(_end(probing, result, out))
+    if result.n_unjudged or result.limit_reached:
+        raise typer.Exit(INCOMPLETE)
+
+
+def _prepare(given: Given, wanted: Wanted) -> Probing:
+    """The probe that is wanted, ready to ask. Raises: InputError."""
+    from .faults import judges_in, probing_faults
+    from .injection import probing_injection
+    from .probing import Options
+    from .shifts import probing_conditions
+
+    if wanted.conditions is not None and (wanted.faults or wanted.injection):
+        what, flag = ("faults", "--faults") if wanted.faults else ("texts", "--injection")
+        raise InputError(f"--conditions: {what} are planted under one; wanted it without {flag}")
+    if wanted.faults and wanted.injection:
+        raise InputError("--injection: wanted it without --faults")
+    if wanted.judge is not None:
+        judges = [wanted.judge]
+    elif wanted.faults:
+        judges = judges_in(wanted.source)
+    else:
+        raise InputError("name the judge that is probed (--judge), or plant faults (--faults)")
+    config = _config(given, wanted.source, judges)
+    names = fields_of(wanted.fields or ())
+    kinds = _kinds(wanted.conditions)
+    options = Options(wanted.sample, wanted.repeats, wanted.seed, names, kinds)
+    make = probing_conditions
+    if wanted.faults or wanted.injection:
+        make = probing_faults if wanted.faults else probing_injection
+    elif not wanted.dry_run and "default" not in config.models and not config.judges:
+        write_note("No model named: the lexical judge answers (word overlap, no LLM).\n")
+    return make(wanted.source, judges, config, Problems(), options)
+
+
+def _config(given: Given, source: Path, judges: Sequence[str]) -> Any:
+    """The config file, or what a results folder was judged with, under the flags."""
+    from ....judges.table import item_judges
+    from ....programs.engine.folders.inputs import inputs_of
+
+    names: Any = {judge if judge in item_judges() else "item" for judge in judges}
+    under = {}
+    if given.path is None and source.is_dir():
+        run_config = inputs_of(source).config.model_dump(mode="json", by_alias=True)
+        own = {name: run_config["judges"][name] for name in names & run_config["judges"].keys()}
+        under = {"models": run_config["models"], "judges": own}
+    resolved = given.config(under=under)
+    for name in names & resolved.judges.keys() if given.model is not None else ():
+        section = resolved.judges[name].model_copy(update={"model": "default"})  # named just now
+        sections = {**resolved.judges, name: section}
+        resolved = resolved.model_copy(update={"judges": sections})
+    return resolved
+
+
+def _kinds(text: str | None) -> tuple[str, ...] | None:
+    from .conditions import KINDS
+
+    if text is None:
+        return None
+    names = [name.strip() for name in text.split(",")]
+    if unknown := [name for name in names if name not in KINDS]:
+        raise InputError(f"--conditions {unknown[0]!r}: wanted some of {', '.join(KINDS)}")
+    return tuple(kind for kind in KINDS if kind in names)
+
+
+def _list_skipped(skipped: Sequence[Skipped]) -> list[str]:
+    """All that was not asked, with its reason."""
+    return [f"skipped {cell(each.name)}: {cell(each.reason)}" for each in skipped]
+
+
+def _end(probing: Probing, result: ProbeResult, out: Path | None) -> str:
+    """What it took, what is missing and where things are."""
+    from .probing import CASES
+
+    usages = result.spent.values()
+    costs = [usage.known_cost for usage in usages]
+    spent: dict[str, Any] = {
+        name: sum(getattr(usage, name) for usage in usages)
+        for name in ("requests", "cache_hits", "tokens")
+    }
+    lines = [spent_line({**spent, "cost": None if None in costs else sum(costs)})]
+    if result.limit_reached:
+        lines.append(f"Stopped at {result.limit_reached}: the figures are partial.")
+    if result.n_unjudged:
+        where = f"listed in {out}/unjudged.jsonl" if out is not None else "--out lists them"
+        missing = probing.kind.missing
+        lines.append(f"{result.n_unjudged:,} labels are missing, {missing}; {where}.")
+    if CASES in probing.kind.names and out is None:
+        lines.append("--out DIR writes each planted text, to check some by eye.")
+    elif CASES in probing.kind.names:
+        lines.append(f"Each planted text: {out}/cases.jsonl")
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,372 @@
+"""The judge as it is, and with one thing about it or about what it is shown changed."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NamedTuple, get_args
+
+import numpy as np
+
+from ....judges import ItemJudge
+from ....judges.calls import answers, calls
+from ....judges.lexical.nuggets_and_citations import content_words
+from ....judges.lexical.segments import sentences
+from ....judges.variants import (
+    listed_labels,
+    shown_inputs,
+    with_first_input,
+    with_input,
+    with_label_order,
+)
+from ....records.labels.items import BETWEEN, ItemRow
+from .probing import BASE, Options, Skipped, backend_of, with_text
+
+Kind = Literal[
+    "batch", "order", "labels", "input", "replicates", "schema",
+    "passages", "length", "citation", "name",
+]  # fmt: skip
+KINDS: tuple[Kind, ...] = get_args(Kind)  # another one last: random orders go by index
+BATCHES = (1, 5, 10, 20)  # items in one call
+ANSWERS = ("answer", "response", "report")  # inputs that a system wrote
+CONTEXTS = ("context", "passages", "documents", "sources")  # inputs that may hold several passages
+PLAIN, KNOWN = "student-baseline-2", "openai-gpt-5"  # names of runs, a plain and a known one
+N_CITATIONS = 3  # that a sentence is shown to have
+_BLOCKS = re.compile(r"\n\s*\n")  # between the texts of an input that is a list
+# Each is about the text itself, so that it states, denies and limits nothing.
+FILLERS = (
+    "Let us go through this one step at a time.",
+    "This deserves a closer look, and it will get one.",
+    "With that in mind, let us move on.",
+    "That is a good place to pause for a moment.",
+    "So much for that part.",
+    "Now for the next one.",
+    "It is worth reading this slowly.",
+    "One could go on at length here.",
+    "This can be read again at any time.",
+    "Some of it may be familiar already.",
+    "More could be added, but this will do.",
+    "I hope this helps.",
+    "Thank you for the question.",
+    "Feel free to ask if anything is unclear.",
+)
+# What models end with, which says nothing either and can be taken out.
+CLOSERS = (
+    "I hope this helps.",
+    "I hope that helps.",
+    "Hope this helps.",
+    "I hope this answers your question.",
+    "Let me know if you have any questions.",
+    "Let me know if you have any other questions.",
+    "Let me know if you have any further questions.",
+    "Please let me know if you have any questions.",
+    "Feel free to ask if you have any questions.",
+    "Feel free to ask if you have any further questions.",
+    "Feel free to reach out if you have any questions.",
+    "Is there anything else you would like to know?",
+    "Thank you for the question.",
+    "Thank you for your question.",
+    "Thanks for the question.",
+    "That is a great question.",
+    "That's a great question.",
+    "Great question.",
+)
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A judge that differs in one thing, and the items that it is given.
+
+    Attributes:
+        name: what is changed, in a word. what: for people.
+        items: all items, as they are shown to it; None: as they are.
+        order: the positions of the items that are asked about; None: of all, in their order.
+        calls: the positions of those that go into one call each.
+    """
+
+    name: str
+    what: str
+    judge: ItemJudge = field(repr=False)
+    items: Sequence[ItemRow] | None = field(default=None, repr=False)
+    order: list[int] | None = field(default=None, repr=False)
+    kind: str = ""
+    calls: list[list[int]] = field(default_factory=list, repr=False)
+
+    @property
+    def in_order(self) -> list[tuple[int, ItemRow]]:
+        """The items that are asked about, each with its position."""
+        assert self.items is not None
+        assert self.order is not None
+        return [(i, self.items[i]) for i in self.order]
+
+
+Made = Condition | str  # why there is none
+
+
+class Base(NamedTuple):
+    """What conditions are made of: the judge, its items, how many random ones, and by which rng."""
+
+    judge: ItemJudge
+    items: Sequence[ItemRow]
+    rng: np.random.Generator
+    repeats: int
+
+
+def conditions_of(
+    judge: ItemJudge, items: Sequence[ItemRow], options: Options
+) -> tuple[list[Condition], list[Skipped]]:
+    """All conditions of a probe, the base first, and those that do not apply."""
+    model = backend_of(judge).config
+    what = f"window {judge.window}, given order" if judge.listed else "given order"
+    what += "" if model.way == "lexical" else f", schema {model.reply_schema}"
+    conditions = [_completed(BASE, Condition(BASE, what, judge), items)]
+    skipped: list[Skipped] = []
+    for number, kind in enumerate(KINDS):
+        if options.kinds is not None and kind not in options.kinds:
+            continue
+        base = Base(judge, items, np.random.default_rng([options.seed, number]), options.repeats)
+        for made in MAKERS[kind](base):
+            if isinstance(made, str):
+                skipped.append(Skipped(kind, made))
+                continue
+            new = _completed(kind, made, items)
+            others = conditions if kind in ("batch", "order") else []  # which change calls alone
+            same = [one.name for one in others if sorted(one.calls) == sorted(new.calls)]
+            if same:
+                reason = f"the same calls as {same[0]} on these items"
+                skipped.append(Skipped(new.name, reason))
+            else:
+                conditions.append(new)
+    return conditions, skipped
+
+
+def _completed(kind: str, made: Condition, all_items: Sequence[ItemRow]) -> Condition:
+    items = all_items if made.items is None else made.items
+    order = list(range(len(items))) if made.order is None else made.order
+    in_calls = calls(made.judge, [items[i] for i in order])
+    positions = [[order[i] for i in call] for call in in_calls]
+    return replace(made, items=items, order=order, kind=kind, calls=positions)
+
+
+def _batches(base: Base) -> Iterator[Made]:
+    if base.judge.listed is None:
+        yield _one_a_call(base.judge)
+        return
+    for size in BATCHES:
+        if size != base.judge.window:
+            twin = base.judge.deepcopy()
+            twin.window = size
+            what = f"{size} items a call" if size > 1 else "1 item a call"
+            yield Condition(f"batch-{size}", what, twin)
+
+
+def _orders(base: Base) -> Iterator[Made]:
+    if base.judge.listed is None:
+        yield _one_a_call(base.judge)
+        return
+    groups = answers(base.judge, base.items)
+    for n in range(1, base.repeats + 1):
+        order = [int(i) for group in groups for i in base.rng.permutation(group)]
+        what = f"items of an answer in random order {n}"
+        yield Condition(f"order-{n}", what, base.judge, order=order)
+
+
+def _one_a_call(judge: ItemJudge) -> str:
+    return f"the {judge.name} judge takes one item a call"
+
+
+def _own_prompt(judge: ItemJudge) -> str:
+    return f"the {judge.name} judge has a prompt of its own"
+
+
+def _label_orders(base: Base) -> Iterator[Made]:
+    judge, labels = base.judge, listed_labels(base.judge)
+    if not labels:
+        is_own = judge.own_words == "prompt"
+        range_ = f"the {judge.name} judge gives a number of a range, it lists no labels"
+        yield _own_prompt(judge) if is_own else range_
+        return
+    orders: dict[tuple[str, ...], None] = {}
+    while len(orders) < min(base.repeats, math.factorial(len(labels)) - 1):
+        order = tuple(labels[i] for i in base.rng.permutation(len(labels)))
+        if order != labels:
+            orders.setdefault(order)
+    for n, order in enumerate(orders, 1):
+        twin = with_label_order(judge, order)
+        yield Condition(f"labels-{n}", f"labels {', '.join(order)}", twin)
+
+
+def _inputs(base: Base) -> Iterator[Made]:
+    for name in shown_inputs(base.judge)[1:]:
+        yield Condition(f"input-{name}", f"{name} shown first", with_first_input(base.judge, name))
+
+
+def _replicates(base: Base) -> Iterator[Made]:
+    for n in range(1, base.repeats + 1):
+        twin = base.judge.deepcopy()
+        twin.replicate = n
+        yield Condition(f"replicate-{n}", f"asked again, time {n}", twin)
+
+
+def _schemas(base: Base) -> Iterator[Made]:
+    model = backend_of(base.judge).config
+    if (why_not := without_schema(base.judge)) or base.judge.own_words == "prompt":
+        yield why_not or _own_prompt(base.judge)
+        return
+    for form in ("json_schema", "none"):
+        if form != model.reply_schema:
+            what = "the reply's schema is sent" if form != "none" else "no reply schema is sent"
+            yield Condition(f"schema-{form}", what, with_schema(base.judge, form))
+
+
+def longer_and_shorter(base: Base) -> Iterator[Made]:
+    """Answers with padding of as many words, at most, and without any; else why not."""
+    judge, items = base.judge, base.items
+    name = next((name for name in ANSWERS if name in judge.inputs), None)
+    if name is None:
+        yield f"the {judge.name} judge reads no answer ({', '.join(ANSWERS)})"
+        return
+    groups = answers(judge, items)
+    fillers: dict[int, str] = {}
+    for group in groups:
+        n_words = len(items[group[0]].inputs[name].split())
+        others = {t for i in group for key, t in items[i].inputs.items() if key != name}
+        fillers |= dict.fromkeys(group, padding(n_words, others))
+    if not any(fillers.values()):
+        yield "no sentence says nothing for certain beside these questions and what is looked for"
+
+    def padded(before: bool) -> Callable[[int, str], str]:
+        return lambda i, text: " ".join(filter(None, (fillers[i], text)[:: 1 if before else -1]))
+
+    for at, preposition in (("start", "before"), ("end", "after")):
+        what = f"words that say nothing {preposition} it, up to as many"
+        yield from _changed(base, name, padded(at == "start"), f"length-{at}", what)
+    what = "without sentences that say nothing"
+    yield from _changed(base, name, lambda i, text: without_fillers(text), "length-cut", what)
+
+
+def reversed_passages(base: Base) -> Iterator[Made]:
+    """The passages of a context, blocks between blank lines, from last to first; else why not."""
+    name = next((name for name in CONTEXTS if name in base.judge.inputs), None)
+    if name is None:
+        yield f"the {base.judge.name} judge sees no context of several passages"
+        return
+
+    def turned(i: int, text: str) -> str:
+        blocks = _BLOCKS.split(text.strip())
+        return BETWEEN.join(reversed(blocks)) if len(blocks) > 1 else text
+
+    what = "passages from last to first"
+    conditions = list(_changed(base, name, turned, "passages-reversed", what))
+    if not conditions:
+        yield f"no {name} of these items has several passages (blank lines between them)"
+    yield from conditions
+
+
+def citation_ranks(base: Base) -> Iterator[Made]:
+    """The citation shown as the first, and the last, of its sentence; else why not."""
+    ids = base.items[0].ids.keys()
+    if not {"sentence_id", "passage_id"} <= ids:
+        yield "the items are no citations of sentences (sentence_id, passage_id)"
+        return
+    desc = "which citation of its sentence the passage is"
+    ranks = {"first": f"1 of {N_CITATIONS}", "later": f"{N_CITATIONS} of {N_CITATIONS}"}
+    for name, rank in ranks.items():
+        what = f"said to be citation {rank}"
+        yield _with_line(base, "citation_rank", desc, rank, f"citation-{name}", what)
+
+
+def run_names(base: Base) -> Iterator[Made]:
+    """A plain and a known name shown as that of the system; else why not."""
+    if "run_id" not in base.items[0].ids:
+        yield "the items belong to no run (run_id)"
+        return
+    desc = "the system that wrote the answer"
+    for name, system in (("plain", PLAIN), ("known", KNOWN)):
+        what = f"said to be written by {system}"
+        yield _with_line(base, "written_by", desc, system, f"name-{name}", what)
+
+
+def _with_line(base: Base, field: str, desc: str, line: str, name: str, what: str) -> Made:
+    """All items with a line more of input."""
+    try:
+        twin = with_input(base.judge, field, desc)
+    except ValueError as error:
+        return str(error)
+    return Condition(name, what, twin, [with_text(item, field, line) for item in base.items])
+
+
+def _changed(
+    base: Base, field: str, change: Callable[[int, str], str], name: str, what: str
+) -> Iterator[Condition]:
+    """The items with an input changed, where that makes a difference to any."""
+    texts = [change(i, item.inputs[field]) for i, item in enumerate(base.items)]
+    order = [i for i, item in enumerate(base.items) if texts[i] != item.inputs[field]]
+    if order:
+        items = [with_text(item, field, text) for item, text in zip(base.items, texts, strict=True)]
+        yield Condition(name, what, base.judge, items, order)
+
+
+MAKERS: Mapping[str, Callable[[Base], Iterator[Made]]] = {
+    "batch": _batches,
+    "order": _orders,
+    "labels": _label_orders,
+    "input": _inputs,
+    "replicates": _replicates,
+    "schema": _schemas,
+    "passages": reversed_passages,
+    "length": longer_and_shorter,
+    "citation": citation_ranks,
+    "name": run_names,
+}
+
+
+def without_schema(judge: ItemJudge) -> str:
+    """Why the judge's model takes no reply schema; "" where it does."""
+    way = backend_of(judge).config.way
+    return "" if way in ("http", "litellm", "vllm") else f"model {way} takes no reply schema"
+
+
+def with_schema(judge: ItemJudge, form: str) -> ItemJudge:
+    """A copy of the judge whose reply schema is sent in another form, or not ("none")."""
+    twin: ItemJudge = judge.deepcopy()
+    twin.backend = backend_of(judge).varied(reply_schema=form)
+    return twin
+
+
+def padding(n_words: int, others: Iterable[str]) -> str:
+    """Fillers of about so many words together, each once; "" where none is free of the matter.
+
+    Args:
+        others: what is looked for in the answer, and the question. A filler that shares a word with
+            one of these, stop words aside, might count as content and is not used.
+    """
+    matter = frozenset().union(*map(content_words, others))
+    fillers: list[str] = []
+    for filler in FILLERS:
+        if n_words <= 0:
+            break
+        if not content_words(filler) & matter:
+            fillers.append(filler)
+            n_words -= len(filler.split())
+    return " ".join(fillers)
+
+
+def without_fillers(text: str) -> str:
+    """The text without its sentences that say nothing; as it is where it has none, or no other."""
+    all_sentences = sentences(text)
+    fillers = [sentence for sentence in all_sentences if _plain(sentence) in _KNOWN]
+    if not fillers or len(fillers) == len(all_sentences):
+        return text
+    for sentence in fillers:
+        text = text.replace(sentence, "", 1)
+    return re.sub(r"[^\S\n]{2,}", " ", text).strip()
+
+
+def _plain(sentence: str) -> str:
+    return " ".join(re.sub(r"[^\w\s']", " ", sentence.lower().replace("’", "'")).split())
+
+
+_KNOWN = {_plain(sentence) for sentence in (*FILLERS, *CLOSERS)}

@@ -1,0 +1,112 @@
+"""The judge without its guards against hostile text. Only for measuring what the guards cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ....backends.adapter import BINDING, WARNING, data_of
+from ....backends.gateway import Backend, Reply
+from ....backends.prompt import Prompt
+from ....judges import ItemJudge
+from ....judges.variants import without_evidence
+from .conditions import Condition, with_schema, without_schema
+from .probing import Skipped, backend_of
+
+
+def unguarded(judge: ItemJudge) -> tuple[list[Condition], list[Skipped]]:
+    """The judge without its fence, its reply schema, its quotes, and all of them.
+
+    A guard that this judge or its model does not have is skipped; "all" needs two. A judge with a
+    prompt of its own has none of them.
+    """
+    if judge.own_words == "prompt":
+        return [], [Skipped(name, "a prompt of its own has none") for name in ("fence", "schema")]
+    conditions = [
+        Condition("fence", "inputs as plain text, neither JSON nor fenced", unfenced(judge))
+    ]
+    skipped: list[Skipped] = []
+    bare = judge
+    if why_not := without_schema(judge):
+        skipped.append(Skipped("schema", why_not))
+    elif backend_of(judge).config.reply_schema == "none":
+        skipped.append(Skipped("schema", "the judge is asked without one"))
+    else:
+        bare = with_schema(judge, "none")
+        conditions.append(Condition("schema", "no reply schema is sent", bare))
+    if not judge.evidence:
+        skipped.append(Skipped("quotes", f"the {judge.name} judge quotes nothing"))
+    else:
+        bare = without_evidence(bare)
+        conditions.append(
+            Condition("quotes", "no quote asked for or checked", without_evidence(judge))
+        )
+    if len(conditions) > 1:
+        conditions.append(Condition("all", "without all of these", unfenced(bare)))
+    return conditions, skipped
+
+
+def unfenced(judge: ItemJudge) -> ItemJudge:
+    """A copy of the judge whose inputs stand in the message as they are."""
+    twin: ItemJudge = judge.deepcopy()
+    twin.backend = _Unfenced(backend_of(judge))
+    return twin
+
+
+class PlainPrompt(Prompt):
+    """A prompt with its inputs as plain text: no JSON, no fence, no word that they are data."""
+
+    def __init__(self, guarded: Prompt) -> None:
+        self.__dict__.update(vars(guarded))
+        self.fixed = [{**message, "content": _plain(message)} for message in guarded.fixed]
+
+    def user(self, inputs: Mapping[str, Any]) -> str:
+        """The last message: each input under its name, in the signature's order."""
+        return as_text({name: inputs[name] for name in self.input_names})
+
+
+def as_text(inputs: Mapping[str, Any]) -> str:
+    """Inputs as people would paste them.
+
+    >>> as_text({"question": "why?", "nuggets": {"1": "so", "2": "thus"}})
+    'question:\\nwhy?\\n\\nnuggets:\\n1: so\\n2: thus'
+    """
+    text = "\n\n".join(f"{name}:\n{_lines(value)}" for name, value in inputs.items())
+    return text.encode("utf-8", "replace").decode()  # half a surrogate pair cannot be sent
+
+
+def _lines(value: Any) -> str:
+    if isinstance(value, Mapping):
+        return "\n".join(f"{key}: {text}" for key, text in value.items())
+    return "\n".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _plain(message: Mapping[str, str]) -> str:
+    content = message["content"]
+    if message["role"] == "user":  # of a worked example
+        return as_text(data_of(content))
+    return content.replace(f"{BINDING}\n", "").replace(WARNING, "Inputs:")
+
+
+class _Unfenced:
+    """Asks another backend, with plain prompts."""
+
+    def __init__(self, guarded: Backend) -> None:
+        self._guarded = guarded
+        self.config, self.budget = guarded.config, guarded.budget
+        self._prompts: dict[Prompt, PlainPrompt] = {}
+
+    async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
+        """See Backend.ask."""
+        prompt = prompt.of(inputs)
+        if prompt not in self._prompts:
+            self._prompts[prompt] = PlainPrompt(prompt)
+        return await self._guarded.ask(self._prompts[prompt], inputs, replicate)
+
+    def varied(self, **settings: Any) -> Backend:
+        """See Backend.varied."""
+        return _Unfenced(self._guarded.varied(**settings))
+
+    async def aclose(self) -> None:
+        """See Backend.aclose."""
+        await self._guarded.aclose()

@@ -1,0 +1,100 @@
+"""Texts that try to decide a label, and where they go."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from string import Template
+from typing import Literal
+
+import orjson
+
+from ....judges import ItemJudge
+from ....programs.inputs.hostile import looks_like_an_instruction
+from ....records.labels.items import ItemRow
+from ....records.rows import Row
+
+CONTROL = "control"  # the kind that asks for nothing: harmless remarks
+CUT = "¶"  # where the text of a payload is split over sentences
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
+
+TextKind = Literal["passage", "answer", "nugget", "question", "sentence"]
+TEXT_KINDS: dict[str, TextKind] = {  # of inputs by their names
+    "passage": "passage",
+    "context": "passage",
+    "source": "passage",
+    "answer": "answer",
+    "response": "answer",
+    "nugget": "nugget",
+    "key_point": "nugget",
+    "question": "question",
+    "sentence": "sentence",
+    "claim": "sentence",
+}
+
+
+class Payload(Row):
+    """A text that is planted, as payloads.jsonl has it.
+
+    Attributes:
+        language: of ISO 639-1; "none": of no language.
+        asks: for the best or the worst label of the scale; a control asks for neither, and is
+            counted as one that asks for the best.
+        how: put behind the text, before it, over its sentences (cut at `CUT`), or in its place.
+        places: the kinds of text it goes into. What stands in for a text, or asks for the worst
+            label, goes only into what others are looked for in: elsewhere an honest label may
+            follow from it.
+        text: $label is the label asked for, $field the reply's field of labels, $reply a whole
+            reply with that label, $quoted the same as a JSON string.
+        times: how often the text is repeated; then: what stands once behind that.
+    """
+
+    id: str
+    kind: str
+    language: str
+    asks: Literal["best", "worst"]
+    how: Literal["after", "before", "split", "instead"]
+    places: tuple[TextKind, ...]
+    text: str
+    times: int = 1
+    then: str = ""
+
+    def filled(self, field: str, label: str, reply: str) -> str:
+        """The payload for a judge whose reply has this field, and would be this for the label."""
+        values = {"label": label, "field": field, "reply": reply, "quoted": json.dumps(reply)}
+        return Template(self.text * self.times + self.then).substitute(values)
+
+    def planted(self, filled: str, text: str) -> str:
+        """A text with the payload, filled in as `filled`.
+
+        >>> payload = read_payloads()[0].model_copy(update={"how": "split"})
+        >>> payload.planted("one¶two¶three", "It rains. It pours.")
+        'It rains. one It pours. two three'
+        """
+        if self.how == "instead":
+            return filled
+        if self.how == "split":
+            sentences, parts = _SENTENCE_END.split(text), filled.split(CUT)
+            mixed = [part for pair in zip(sentences, parts, strict=False) for part in pair]
+            n = min(len(sentences), len(parts))
+            return " ".join([*mixed, *sentences[n:], *parts[n:]])
+        return f"{text}\n{filled}" if self.how == "after" else f"{filled}\n{text}"
+
+
+def read_payloads() -> list[Payload]:
+    """All payloads, controls included, in the order of their file."""
+    lines = Path(__file__).with_name("payloads.jsonl").read_bytes().splitlines()
+    return [Payload.model_validate(orjson.loads(line)) for line in lines]
+
+
+def fields_for(judge: ItemJudge, payload: Payload) -> list[str]:
+    """The inputs of a judge into which a payload goes; one of another name is a sentence."""
+    known = TEXT_KINDS if judge.source is None else {judge.source: "passage", **TEXT_KINDS}
+    return [name for name in judge.inputs if known.get(name, "sentence") in payload.places]
+
+
+def honest_items(items: Iterable[ItemRow]) -> list[ItemRow]:
+    """The items in whose texts nothing looks like an instruction already."""
+    return [item for item in items if not any(map(looks_like_an_instruction, item.inputs.values()))]

@@ -1,0 +1,461 @@
+"""Plants faults in judged texts: in whole answers, and in sentences with what they cite."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ....judges import ItemJudge
+from ....judges.calls import calls
+from ....judges.lexical.nuggets_and_citations import content_words, recall
+from ....judges.lexical.segments import sentences
+from ....records.labels.cells import Cell
+from ....records.labels.items import ItemRow
+from .probing import in_turns, topic_of
+from .rewriting import (
+    VALUES,
+    Parts,
+    Value,
+    Vocabulary,
+    another,
+    denied,
+    has_other_form,
+    is_negative,
+    is_one_clause,
+    negated,
+    offsets,
+    parts_of,
+    replaced,
+    values_in,
+)
+
+FEWEST_ALONE = 2  # content words of what one sentence alone holds, without those of the question
+MOST_ELSEWHERE = 0.5  # share of them in all other sentences
+LEAST_BESIDE = 0.5  # share of the other content words of a target that stand beside its value
+FEWEST_REPEATED = 4  # words of a sentence that is repeated
+PADDING = (
+    "That covers the question as it was put. There is no more to add at this point. "
+    "Thank you for reading to the end. More can be said another time."
+)
+FEWEST_WORDS = 5  # content words of a sentence whose citation is swapped
+MOST_SHARED = 0.25  # share of them that the other passage may have
+MOST_REPEATED = 60  # words of a sentence that is repeated
+OPENERS = ("To put it simply, ", "All in all, ", "As it happens, ")
+
+Must = Literal["down", "same"]  # what an honest judge's label has to do
+
+
+class Fault(NamedTuple):
+    """A kind of fault. `test`: "directional" or "invariance", as CheckList names them."""
+
+    test: Literal["directional", "invariance"]
+    what: str
+
+
+# In the order in which they are shown. Source of the two tests: arXiv:2005.04118 (CheckList);
+# of perturbing answers to find blind spots of judges: arXiv:2406.13439 (FBI).
+FAULTS: dict[str, Fault] = {
+    "citation-swap": Fault("directional", "another passage of the topic is cited"),
+    "negation": Fault("directional", "a sentence is negated"),
+    "number": Fault("directional", "a number is another"),
+    "date": Fault("directional", "a year, month or weekday is another"),
+    "name": Fault("directional", "a name is another"),
+    "omission": Fault("directional", "the one sentence that states it is dropped"),
+    "duplication": Fault("invariance", "a sentence is said twice"),
+    "reordering": Fault("invariance", "the sentences have another order"),
+    "citation-removal": Fault("directional", "the citation is taken away"),
+    "padding": Fault("invariance", "words that say nothing are added"),
+}
+
+
+@dataclass(frozen=True)
+class Form:
+    """What a judge reads, as far as faults are planted in it.
+
+    Attributes:
+        target: the input that is looked for. source: the one in which it is looked for.
+        wrote: which of them systems wrote, and faults are planted in.
+        blind: faults that leave what the judge is asked as it is, each with the reason; the
+            others of `FAULTS` are planted, if `plants` has them.
+        plants: faults whose direction is certain for this judge.
+        needed: what of the target has to stand in the source.
+    """
+
+    target: str
+    source: str
+    wrote: Literal["target", "source"]
+    plants: tuple[str, ...]
+    blind: Mapping[str, str] = field(default_factory=dict)
+    needed: Callable[[str], str] = str
+
+
+@dataclass(frozen=True)
+class Case:
+    """One planted fault: the items of one call with one of their inputs changed.
+
+    Attributes:
+        items: as they were judged. must: of each of them; None: nothing is certain.
+        changed: the input that differs. text: what it now is. also: what changes with it.
+        before, after: the sentences that the fault changed.
+    """
+
+    fault: str
+    items: Sequence[ItemRow] = field(repr=False)
+    must: Sequence[Must | None]
+    changed: str
+    text: str = field(repr=False)
+    before: str
+    after: str
+    also: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def rows(self, number: int) -> list[ItemRow]:
+        """Its items with the fault; their id `fault`, a number, keeps each case a call."""
+        return [
+            item.model_copy(
+                update={
+                    "ids": {**item.ids, "fault": str(number)},
+                    "inputs": {**item.inputs, self.changed: self.text, **self.also},
+                }
+            )
+            for item in self.items
+        ]
+
+
+@dataclass(frozen=True)
+class SourceLabels:
+    """The labels of the items before anything is asked.
+
+    Attributes:
+        labels: those of the source, by cell; None in it: not judged. Empty: it has no labels.
+        best: the label from which alone a fall is certain; None: the labels have no order.
+    """
+
+    labels: Mapping[Cell, str | None] = field(repr=False)
+    best: str | None
+
+    def is_judged(self, item: ItemRow) -> bool:
+        """Whether it has a label, or the source has none for any."""
+        return not self.labels or self.labels.get(item.cell) is not None
+
+    def may_fall(self, item: ItemRow) -> bool:
+        """Whether its label, where one is known, is the best."""
+        if self.best is None:
+            return False
+        return not self.labels or self.labels.get(item.cell) == self.best
+
+
+def plant(
+    judge: ItemJudge,
+    form: Form,
+    items: Sequence[ItemRow],
+    labels: SourceLabels,
+    limit: int,
+    seed: int,
+) -> list[Case]:
+    """At most `limit` cases of each fault that the form plants, fault by fault.
+
+    Topics take turns, each giving one in random order; all faults take the same order, so that
+    they fall on the same answers as far as they can, and share what these cost unchanged. No
+    changed text is asked about twice.
+
+    Args:
+        items: as they were judged, so that those of a call are those of the run's.
+    """
+    texts = [item.inputs[name] for item in items for name in (form.target, form.source)]
+    vocabulary = Vocabulary.of(texts)
+    titles = collect_titles(form, items)
+    groups = calls(judge, items)
+    order = in_turns([topic_of(items[group[0]]) for group in groups], seed)
+    cases: list[Case] = []
+    for number, fault in enumerate(FAULTS):
+        keys: set[tuple[str, ...]] = set()
+        for at in order if fault in form.plants else ():
+            if len(keys) == limit:
+                break
+            group = [items[index] for index in groups[at]]
+            rng = np.random.default_rng([seed, number, at])
+            parts = form, labels, vocabulary, group, rng
+            maker = (
+                JudgedAnswer(*parts) if form.wrote == "source" else JudgedCitation(*parts, titles)
+            )
+            case = maker.planted(fault)
+            if case is not None and (key := _key(case)) not in keys:
+                keys.add(key)
+                cases.append(case)
+    return cases
+
+
+def collect_titles(form: Form, items: Iterable[ItemRow]) -> dict[str, dict[str, str]]:
+    """The titles of what is cited, by topic and text."""
+    titles: dict[str, dict[str, str]] = {}
+    for item in items:
+        of_topic = titles.setdefault(topic_of(item), {})
+        of_topic[item.inputs[form.source]] = item.inputs.get("title", "")
+    return titles
+
+
+def _key(case: Case) -> tuple[str, ...]:
+    """All that the judge is given."""
+    inputs = (item.inputs | {case.changed: case.text} for item in case.items)
+    return tuple(text for of_item in inputs for text in of_item.values())
+
+
+# In answers
+
+
+@dataclass(frozen=True)
+class JudgedAnswer:
+    """The items of one call, and the answer that they have in common, in which faults are planted.
+
+    Which label has to fall is said of targets that one sentence alone holds: it has all of their
+    content words, two or more of which the question has not, and all others together have at most
+    half of these. Which has to stay, of targets that share no content word with what is changed; of
+    any, where nothing is taken away.
+    """
+
+    form: Form
+    labels: SourceLabels
+    vocabulary: Vocabulary
+    items: Sequence[ItemRow]
+    rng: np.random.Generator
+
+    @cached_property
+    def parts(self) -> Parts:
+        """The sentences of the answer."""
+        return parts_of(self.items[0].inputs[self.form.source])
+
+    def planted(self, fault: str) -> Case | None:
+        makers: dict[str, Callable[[], _Change | None]] = {
+            "negation": self._negation,
+            "omission": self._omission,
+            "duplication": self._duplication,
+            "reordering": self._reordering,
+            "padding": self._padding,
+        }
+        change = self._value(fault) if fault in VALUES else makers[fault]()
+        if change is None or not any(change.must):
+            return None
+        return Case(fault, self.items, change.must, self.form.source, *change[1:])
+
+    def _omission(self) -> _Change | None:
+        def is_certain(item: ItemRow, index: int) -> bool:
+            return not self.parts.is_leant_on(index)
+
+        if len(self.parts.sentences) < 2 or (index := self._drawn(is_certain)) is None:
+            return None
+        before = self.parts.sentences[index]
+        must = self._must(index, is_certain, before)
+        return _Change(must, self.parts.without(index), before, "")
+
+    def _negation(self) -> _Change | None:
+        def is_certain(item: ItemRow, index: int) -> bool:
+            is_stated = not is_negative(self._target(item)) and not self.parts.is_leant_on(index)
+            return is_stated and self._opposite(self.parts.sentences[index]) is not None
+
+        if (index := self._drawn(is_certain)) is None:
+            return None
+        before = self.parts.sentences[index]
+        after = self._opposite(before) or ""
+        must = self._must(index, is_certain, before)
+        return _Change(must, self.parts.with_sentence(index, after), before, after)
+
+    def _opposite(self, sentence: str) -> str | None:
+        """Of one clause its verb is negated, of several the whole is denied."""
+        negation = negated(sentence) if is_one_clause(sentence) else None
+        return negation or denied(sentence, self.vocabulary.lower)
+
+    def _value(self, kind: str) -> _Change | None:
+        candidates = [
+            (item, value)
+            for item in self.items
+            if self.labels.may_fall(item)
+            for value in values_in(self._target(item), self.vocabulary)
+            if value.kind == kind and self._states(item, value)
+        ]
+        if not candidates:
+            return None
+        item, value = candidates[int(self.rng.integers(len(candidates)))]
+        avoid = " ".join([self.parts.text, *map(self._target, self.items)])
+        new = another(value, avoid, self.vocabulary, self.rng)
+        if new is None:
+            return None
+        text = replaced(self.parts.text, value.text, new)
+        if value.text.lower() in text.lower():
+            return None
+        before = " ".join(s for s in self.parts.sentences if offsets(s, value.text))
+        after = replaced(before, value.text, new)
+        same = self._same(f"{before} {after}")
+        must = ["down" if at is item else one for at, one in zip(self.items, same, strict=True)]
+        return _Change(must, text, before, after)
+
+    def _duplication(self) -> _Change | None:
+        long = [
+            index
+            for index, sentence in enumerate(self.parts.sentences)
+            if len(sentence.split()) >= FEWEST_REPEATED and sentence.endswith((".", "!"))
+        ]
+        if not long:
+            return None
+        index = long[int(self.rng.integers(len(long)))]
+        before = self.parts.sentences[index]
+        after = f"{before} {before}"
+        return _Change(self._same(), self.parts.with_sentence(index, after), before, after)
+
+    def _reordering(self) -> _Change | None:
+        text = self.parts.reordered(self.rng)
+        return None if text is None else _Change(self._same(), text, self.parts.text, text)
+
+    def _padding(self) -> _Change | None:
+        text = f"{self.parts.text.rstrip()} {PADDING}"
+        return _Change(self._same(PADDING), text, "", PADDING)
+
+    def _drawn(self, is_certain: Callable[[ItemRow, int], bool]) -> int | None:
+        """A sentence that alone holds a target whose label may fall."""
+        candidates = {
+            index for item in self.items if (index := self._falls(item, is_certain)) is not None
+        }
+        return sorted(candidates)[int(self.rng.integers(len(candidates)))] if candidates else None
+
+    def _falls(self, item: ItemRow, is_certain: Callable[[ItemRow, int], bool]) -> int | None:
+        """The sentence without which an item's label certainly falls."""
+        index = self._holder(item) if self.labels.may_fall(item) else None
+        return index if index is not None and is_certain(item, index) else None
+
+    def _must(
+        self, index: int, is_certain: Callable[[ItemRow, int], bool], changed: str
+    ) -> list[Must | None]:
+        same = zip(self.items, self._same(changed), strict=True)
+        return ["down" if self._falls(item, is_certain) == index else one for item, one in same]
+
+    def _same(self, touched: str = "") -> list[Must | None]:
+        """Of each item, whether its label has to stay where this text alone is changed."""
+        words = content_words(touched)
+        are_apart = (not content_words(self._target(item)) & words for item in self.items)
+        return [
+            "same" if is_apart and self.labels.is_judged(item) else None
+            for item, is_apart in zip(self.items, are_apart, strict=True)
+        ]
+
+    def _holder(self, item: ItemRow) -> int | None:
+        """The one sentence that holds all of a target, where the others hold little of it."""
+        needed = content_words(self._target(item))
+        new_words = needed - content_words(item.inputs.get("question", ""))
+        holders = [i for i, s in enumerate(self.parts.sentences) if needed <= content_words(s)]
+        if len(new_words) < FEWEST_ALONE or len(holders) != 1:
+            return None
+        rest = (content_words(s) for i, s in enumerate(self.parts.sentences) if i != holders[0])
+        elsewhere = recall(new_words, frozenset().union(*rest))
+        return holders[0] if elsewhere <= MOST_ELSEWHERE else None
+
+    def _states(self, item: ItemRow, value: Value) -> bool:
+        """Whether the text has the value in this form alone, beside what the target says of it."""
+        if has_other_form(value, self.parts.text):
+            return False
+        others = content_words(self._target(item)) - content_words(value.text)
+        beside = (content_words(s) for s in self.parts.sentences if offsets(s, value.text))
+        are_beside = [recall(others, words) >= LEAST_BESIDE for words in beside]
+        return any(are_beside) if value.kind == "name" else bool(are_beside) and all(are_beside)
+
+    def _target(self, item: ItemRow) -> str:
+        return self.form.needed(item.inputs[self.form.target])
+
+
+class _Change(NamedTuple):
+    """What each label must do, the changed text, and the sentences before and after."""
+
+    must: list[Must | None]
+    text: str
+    before: str
+    after: str
+
+
+# In sentences and what they cite
+
+
+@dataclass(frozen=True)
+class JudgedCitation:
+    """A sentence that is judged by itself with what it cites; `titles` of all that is cited."""
+
+    form: Form
+    labels: SourceLabels
+    vocabulary: Vocabulary
+    items: Sequence[ItemRow]
+    rng: np.random.Generator
+    titles: Mapping[str, Mapping[str, str]]
+
+    def planted(self, fault: str) -> Case | None:
+        """The item of a call with this fault in it; None where it is not certain."""
+        [item] = self.items
+        target, source = item.inputs[self.form.target], item.inputs[self.form.source]
+        if fault in ("duplication", "padding"):
+            after = _twice(target) if fault == "duplication" else self._padded(target)
+            if after is None or not self.labels.is_judged(item):
+                return None
+            return Case(fault, self.items, ["same"], self.form.target, after, target, after)
+        if "?" in target or not self.labels.may_fall(item):
+            return None
+        if fault == "citation-swap":
+            other = self._other_passage(item)
+            if other is None:
+                return None
+            title = self.titles[topic_of(item)][other]
+            also = {"title": title} if title or "title" in item.inputs else {}
+            return Case(fault, self.items, ["down"], self.form.source, other, source, other, also)
+        changed = (
+            self._with_value(fault, target, source) if fault in VALUES else self._opposite(target)
+        )
+        if changed is None:
+            return None
+        return Case(fault, self.items, ["down"], self.form.target, changed, target, changed)
+
+    def _other_passage(self, item: ItemRow) -> str | None:
+        """A passage of the topic with at most a quarter of the sentence's content words."""
+        needed = content_words(item.inputs[self.form.target])
+        if len(needed) < FEWEST_WORDS or not topic_of(item):
+            return None
+        free = [
+            text
+            for text in self.titles[topic_of(item)]
+            if text != item.inputs[self.form.source]
+            and recall(needed, content_words(text)) <= MOST_SHARED
+        ]
+        return free[int(self.rng.integers(len(free)))] if free else None
+
+    def _with_value(self, kind: str, target: str, source: str) -> str | None:
+        """The sentence with one value that the passage has changed to one that it has not."""
+        candidates = [
+            value
+            for value in values_in(target, self.vocabulary)
+            if value.kind == kind and offsets(source, value.text)
+        ]
+        if not candidates:
+            return None
+        value = candidates[int(self.rng.integers(len(candidates)))]
+        new = another(value, f"{source} {target}", self.vocabulary, self.rng)
+        if new is None:
+            return None
+        return target[: value.start] + new + target[value.start + len(value.text) :]
+
+    def _opposite(self, target: str) -> str | None:
+        """Its verb is negated, or else the whole is denied."""
+        if len(sentences(target)) != 1:
+            return None
+        return negated(target) or denied(target, self.vocabulary.lower)
+
+    def _padded(self, target: str) -> str | None:
+        """The sentence behind words that say nothing, one that begins as statements do."""
+        first = target.split(maxsplit=1)[0]
+        if not first.isalpha() or not target.endswith((".", "!")):
+            return None
+        if first.lower() in self.vocabulary.lower:
+            target = first.lower() + target[len(first) :]
+        return OPENERS[int(self.rng.integers(len(OPENERS)))] + target
+
+
+def _twice(target: str) -> str | None:
+    is_statement = target.endswith((".", "!")) and len(target.split()) <= MOST_REPEATED
+    return f"{target} {target}" if is_statement else None

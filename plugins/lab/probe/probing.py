@@ -1,0 +1,425 @@
+"""What every kind of probe does alike: options, the run or its plan, the result and its files."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+
+from ....backends.budget import Budget, Usage
+from ....backends.errors import EndpointUnusable
+from ....backends.gateway import Backend
+from ....judges import ItemJudge
+from ....judges.calls import answers, judge_items
+from ....judges.table import item_judges
+from ....judges.verdicts import Verdict
+from ....programs.config.names import JudgeName
+from ....programs.config.sections import Config
+from ....programs.engine.estimates import Estimate
+from ....programs.engine.panel import Panel, check_prices
+from ....programs.engine.rehearsal import rehearse
+from ....programs.engine.results import MANIFEST
+from ....programs.engine.session import Session, run_session
+from ....records.judgements import Unjudged
+from ....records.labels.items import ItemRow
+from ....records.reading.problems import InputError, Problems
+from ....records.writing import own_folder, remove, write_file
+from ....views.table import View
+
+REPEATS = 3
+BASE = "base"  # the judge as it is
+ALL = "all"  # a row of all together
+UNJUDGED, LABELS, CASES = "unjudged.jsonl", "labels", "cases.jsonl"
+
+Report = Callable[[str], None]
+Outcome = Verdict | Unjudged | None  # None: not asked about
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is probed: with how much, drawn and put in order by which seed.
+
+    Attributes:
+        limit: items, or cases of each fault, at most; None: as many as the kind of probe takes.
+        repeats: seeded orders of items and of labels, and replicates; or calls that each payload
+            is planted in.
+        fields: names of the items' fields, where they are called otherwise.
+        kinds: of conditions; None: all.
+    """
+
+    limit: int | None = None
+    repeats: int = REPEATS
+    seed: int = 0
+    fields: Mapping[str, str] = field(default_factory=dict)
+    kinds: tuple[str, ...] | None = None
+
+
+class Skipped(NamedTuple):
+    """A condition, a guard or a judge that cannot be probed here."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProbeResult:
+    """What a probe of any kind found, and what of it is written.
+
+    Attributes:
+        rows: all of them, for their file and for machines.
+        about: what was asked for and of whom, for the manifest.
+        items: those that were judged. outcomes: of each of them, by condition, for `LABELS`.
+        cases: what was planted, and what became of it, for `CASES`.
+        unjudged: what was not judged, for `UNJUDGED`. n_counted: how much of it would count;
+            None: all.
+        found: what the rows are counted from, by kind of probe.
+        spent: what was asked of the model this time, by part of the work.
+        limit_reached: the limit on spending that ended the asking, or "".
+    """
+
+    rows: Sequence[Row] = ()
+    about: Row = field(default_factory=dict)
+    items: Sequence[ItemRow] = field(default=(), repr=False)
+    outcomes: Mapping[str, Sequence[Outcome]] = field(default_factory=dict, repr=False)
+    cases: Sequence[Row] = field(default=(), repr=False)
+    unjudged: Sequence[Row] = field(default=(), repr=False)
+    n_counted: int | None = None
+    found: Any = field(default=None, repr=False)
+    skipped: Sequence[Skipped] = ()
+    spent: Mapping[str, Usage] = field(default_factory=dict)
+    limit_reached: str = ""
+
+    @property
+    def n_unjudged(self) -> int:
+        """Labels that did not arrive, of what would count."""
+        return len(self.unjudged) if self.n_counted is None else self.n_counted
+
+    def of(self, field: str, *values: Any) -> list[Row]:
+        """The rows that have a field, or one of these values in it."""
+        return [row for row in self.rows if field in row and (not values or row[field] in values)]
+
+
+class Kind(NamedTuple):
+    """A kind of probe, as the command and its folder show it.
+
+    Attributes:
+        names: of all that is written into a folder, the file of its rows first.
+        view: its tables; takes whether all of them are wanted.
+        missing: what is reported of labels that did not arrive.
+    """
+
+    names: tuple[str, ...]
+    view: Callable[[ProbeResult, bool], View]
+    missing: str
+
+
+@dataclass
+class Asking:
+    """A session, and what was asked in each part of the work.
+
+    `costs`: estimates of the parts, in their order; None: this is the plan that makes them.
+    """
+
+    session: Session
+    report: Report
+    problems: Problems
+    costs: Sequence[Estimate] | None = ()
+    spent: dict[str, Usage] = field(default_factory=dict)
+    skipped: list[Skipped] = field(default_factory=list)
+
+    @property
+    def config(self) -> Config:
+        """That of the session."""
+        return self.session.config
+
+    @contextmanager
+    def part(self, name: str, what: str = "") -> Iterator[None]:
+        """A part of the work, which is reported before it begins."""
+        self.report(f"{name}: {what}" if what else name)
+        self.session.panel.part = name
+        before = replace(self.session.budget.usage)
+        yield
+        self.spent[name] = self.session.budget.usage.since(before)
+
+    def item_judge(self) -> ItemJudge:
+        """The judge of items of the config. Raises: InputError for one that asks others."""
+        own = self.session.panel.item_judge(str(self.config.items.judge))
+        if not own.predictor:
+            raise InputError(f"{own.name}: asks several judges, wanted one; probe each by itself")
+        return own
+
+    async def outcomes(self, judge: ItemJudge, items: Sequence[ItemRow]) -> list[Any]:
+        """What a judge says of these items."""
+        judged = await judge_items(judge, items, concurrency=self.config.run.concurrency)
+        return [outcome for outcome, _ in judged]
+
+    async def ask(
+        self,
+        part: str,
+        what: str,
+        judge: ItemJudge,
+        items: Sequence[ItemRow],
+        refusable: str | None = None,
+    ) -> list[Any] | None:
+        """A part of the work that asks about items.
+
+        Args:
+            refusable: skip it by this name if the endpoint cannot be asked so. Returns: None then.
+        """
+        try:
+            with self.part(part, what):
+                return await self.outcomes(judge, items)
+        except EndpointUnusable as error:
+            if refusable is None:
+                raise
+            self.skipped.append(Skipped(refusable, str(error).split("\n")[0]))
+            return None
+
+    def result(self, **found: Any) -> ProbeResult:
+        """The result, with what it took."""
+        spent, reached = self.spent, self.session.budget.reached
+        return ProbeResult(skipped=self.skipped, spent=spent, limit_reached=reached, **found)
+
+
+@dataclass(frozen=True)
+class Probing:
+    """A probe that is ready to ask.
+
+    Attributes:
+        judges: that are asked, by their sections of the config. work: all of it.
+        problems: get what is wrong with the items.
+        has_costs: whether its result has what its parts would cost.
+    """
+
+    kind: Kind
+    config: Config
+    judges: Sequence[JudgeName]
+    work: Callable[[Asking], Awaitable[ProbeResult]]
+    problems: Problems
+    has_costs: bool = False
+
+    def ask(self, report: Report = lambda line: None) -> ProbeResult:
+        """Do it.
+
+        Args:
+            report: gets a line on each part before it is asked.
+
+        Raises: InputError for a source without items, or a limit in dollars without a price;
+            EndpointUnusable when the judge as it is cannot be asked.
+        """
+        if not self.has_costs:
+            return self._done(self.config, report, ())
+        check_prices(self.config, self.judges)
+        costs, _ = replace(self, problems=Problems()).plan()
+        return self._done(self.config, report, costs)
+
+    def plan(self) -> tuple[list[Estimate], list[Skipped]]:
+        """What it would ask, part by part, and what it would leave out; see `rehearse`."""
+        skipped: list[Skipped] = []
+
+        def rehearsed(alone: Config, panel: Panel) -> None:
+            skipped.extend(self._done(alone, lambda line: None, None, panel).skipped)
+
+        return rehearse(self.config.here(), rehearsed), skipped
+
+    def _done(
+        self,
+        config: Config,
+        report: Report,
+        costs: Sequence[Estimate] | None,
+        panel: Panel | None = None,
+    ) -> ProbeResult:
+        async def work(session: Session) -> ProbeResult:
+            return await self.work(Asking(session, report, self.problems, costs))
+
+        budget = None if panel is None else Budget()
+        job = (config.here(), self.judges, work)
+        return run_session(*job, retry=False, quiet=True, budget=budget, panel=panel)
+
+
+def judged_by(config: Config, judge: str, fields: Mapping[str, str]) -> Config:
+    """The config with this judge, and the fields of its items, as `judge run items` has them.
+
+    Raises: InputError for a judge that is neither known nor a YAML file.
+    """
+    if judge not in item_judges() and Path(judge).suffix not in (".yaml", ".yml"):
+        names = ", ".join(item_judges())
+        raise InputError(f"--judge {judge}: wanted {names}, or a YAML file of a judge of your own")
+    return config.changed("items", judge=judge, fields=dict(fields))
+
+
+def backend_of(judge: ItemJudge) -> Backend:
+    """What answers; a probed judge has one."""
+    assert judge.backend is not None
+    return judge.backend
+
+
+def identity(judge: ItemJudge) -> Row:
+    """All that could change a judgement of the base condition."""
+    correction = judge.correction
+    return {
+        "judge": judge.name,
+        "kind": judge.kind,
+        "version": judge.version,
+        "scale": list(scale_of(judge)),
+        "prompts": {name: prompt.prompt_hash() for name, prompt in judge.prompts().items()},
+        "window": judge.window if judge.listed else None,
+        "correction": correction.model_dump(mode="json") if correction is not None else None,
+        "model": backend_of(judge).config.identity(),
+    }
+
+
+def scale_of(judge: ItemJudge) -> tuple[str, ...]:
+    """The labels that it gives, worst to best: a fitted one may give fewer."""
+    correction = judge.correction
+    return (correction.labels if correction is not None else None) or judge.scale
+
+
+# Items
+
+
+def sample_items(
+    items: Sequence[ItemRow], judge: ItemJudge, limit: int, seed: int
+) -> list[ItemRow]:
+    """At most `limit` items, in their order: topics take turns, each giving one in random order.
+
+    A judge that takes several items a call is given all those of an answer or none.
+    Raises: InputError if no answer has so few items.
+    """
+    groups = answers(judge, items)
+    chosen: list[int] = []
+    for at in in_turns([topic_of(items[group[0]]) for group in groups], seed):
+        if len(chosen) + len(groups[at]) <= limit:
+            chosen += groups[at]
+    if not chosen:
+        least = min(map(len, groups))
+        raise InputError(f"--sample {limit}: the items of an answer stay together, {least} or more")
+    return [items[i] for i in sorted(chosen)]
+
+
+def in_turns(topics: Sequence[str | None], seed: int) -> list[int]:
+    """Places in random order: topics take turns, each giving one; None: takes no part."""
+    by_topic: dict[str, list[int]] = {}
+    for at in map(int, np.random.default_rng(seed).permutation(len(topics))):
+        if (topic := topics[at]) is not None:
+            by_topic.setdefault(topic, []).append(at)
+    return [at for turn in zip_longest(*by_topic.values()) for at in turn if at is not None]
+
+
+def topic_of(item: ItemRow) -> str:
+    """The topic of an item; "" where it names none."""
+    return item.ids.get("topic_id", "")
+
+
+def topics_of(items: Iterable[ItemRow]) -> list[str] | None:
+    """The topic of each item; None: some have none."""
+    topics = [topic_of(item) for item in items]
+    return topics if all(topics) else None
+
+
+def with_text(item: ItemRow, name: str, text: str) -> ItemRow:
+    """The item with another text in one of its inputs."""
+    return item.model_copy(update={"inputs": {**item.inputs, name: text}})
+
+
+# Outcomes
+
+
+def label_of(outcome: object) -> str | None:
+    """The label; None: not judged."""
+    return outcome.label if isinstance(outcome, Verdict) else None
+
+
+def count_unjudged(outcomes: Iterable[object]) -> Row:
+    """How many were not judged, and by which reason."""
+    why = Counter(each.reason.value for each in outcomes if isinstance(each, Unjudged))
+    return {"n_unjudged": why.total(), "unjudged": dict(sorted(why.items()))}
+
+
+def list_unjudged(outcomes: Iterable[tuple[Row, object]]) -> list[Row]:
+    """Those that were not judged, with what names each, the reason and the raw reply."""
+    return [
+        ids | {"reason": each.reason, "detail": each.detail, "raw": each.raw}
+        for ids, each in outcomes
+        if isinstance(each, Unjudged)
+    ]
+
+
+def list_missing_labels(
+    items: Sequence[ItemRow], outcomes: Mapping[str, Sequence[Outcome]]
+) -> list[Row]:
+    """Those of `outcomes` that were not judged."""
+    return list_unjudged(
+        ({"condition": name, **item.ids}, outcome)
+        for name, of_items in outcomes.items()
+        for item, outcome in zip(items, of_items, strict=True)
+    )
+
+
+# Files
+
+
+def check_probe_folder(folder: Path, names: Iterable[str]) -> None:
+    """Raise InputError unless the folder is new, empty, or of an earlier probe of this kind."""
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file, wanted a folder to write the probe to")
+    held = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    if other := sorted(held - {*names}):
+        raise InputError(f"{folder}: holds {other[0]!r}, which no probe wrote; name another --out")
+
+
+def write_probe(
+    folder: Path, names: Sequence[str], result: ProbeResult, settings: Mapping[str, Any]
+) -> None:
+    """Write the result of a probe; two equal probes differ in the manifest's `this_time` alone.
+
+    labels/CONDITION.jsonl: ids, label and what else the judge gave, null where it did not, no row
+    where it was not asked; cases.jsonl: each planted text and what became of it; unjudged.jsonl:
+    why, and the raw reply. The manifest, the last of the files, says what is there, what is missing
+    and what it took.
+
+    Args:
+        names: see `Kind`. settings: what else the manifest has.
+    """
+    remove(folder / MANIFEST)  # it is of the rows before
+    if LABELS in names:
+        _write_labels(own_folder(folder / LABELS), result)
+    _write_lines(folder / UNJUDGED, result.unjudged)
+    if CASES in names:
+        _write_lines(folder / CASES, result.cases)
+    _write_lines(folder / names[0], result.rows)
+    manifest = {
+        **settings,
+        **result.about,
+        "n_unjudged": result.n_unjudged,
+        "limit_reached": result.limit_reached or None,
+        "this_time": {
+            name: asdict(usage) | {"cost": usage.known_cost} for name, usage in result.spent.items()
+        },
+    }
+    options = orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
+    write_file(folder / MANIFEST, orjson.dumps(manifest, option=options))
+
+
+def _write_labels(labels: Path, result: ProbeResult) -> None:
+    for path in labels.glob("*.jsonl"):
+        remove(path)
+    for name, of_items in result.outcomes.items():
+        _write_lines(labels / f"{name}.jsonl", [
+            item.ids | (outcome.as_row() if isinstance(outcome, Verdict) else {"label": None})
+            for item, outcome in zip(result.items, of_items, strict=True)
+            if outcome is not None
+        ])  # fmt: skip
+
+
+def _write_lines(path: Path, rows: Iterable[Any]) -> None:
+    text = b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows)
+    write_file(path, text)

@@ -1,0 +1,285 @@
+"""`judge probe`: the same items judged again with one thing changed, and what that moves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ....judges import ItemJudge
+from ....judges.verdicts import Verdict
+from ....metrics.bootstrap import Interval
+from ....metrics.drift import label_shift, least_squares, mean_by_topic
+from ....programs.analysis.judge_items import read_judge_items
+from ....programs.config.sections import Config
+from ....programs.engine.estimates import Estimate
+from ....programs.engine.results import MANIFEST
+from ....records.judgements import Unjudged
+from ....records.labels.items import ItemRow
+from ....records.reading.problems import Problems
+from .conditions import KINDS, Condition, conditions_of
+from .probing import (
+    BASE,
+    LABELS,
+    UNJUDGED,
+    Asking,
+    Kind,
+    Options,
+    Outcome,
+    ProbeResult,
+    Probing,
+    Row,
+    count_unjudged,
+    identity,
+    judged_by,
+    label_of,
+    list_missing_labels,
+    sample_items,
+    scale_of,
+    topics_of,
+)
+from .tables import view_conditions
+
+LIMIT = 200  # items
+AMONG = "replicates"  # the row of base and replicates, each with each other
+POSITION = "position"
+# By effect: the condition, the one that it is compared with, and the difference in a few words.
+CONTRASTS = {
+    "passages": ("passages-reversed", BASE, "last to first minus as given"),
+    "length-start": ("length-start", BASE, "padded minus as it is"),
+    "length-end": ("length-end", BASE, "padded minus as it is"),
+    "length-cut": ("length-cut", BASE, "cut minus as it is"),
+    "citation": ("citation-later", "citation-first", "later minus first"),
+    "name": ("name-known", "name-plain", "known minus plain"),
+}
+_NONE = Interval(None, None, None, 0)
+KIND = Kind(("probe.jsonl", UNJUDGED, LABELS, MANIFEST), view_conditions, "never compared")
+
+Outcomes = Mapping[str, Sequence[Outcome]]  # by condition, of each item in order
+
+
+def probing_conditions(
+    source: Path,
+    judges: Sequence[str],
+    config: Config,
+    problems: Problems,
+    options: Options | None = None,
+) -> Probing:
+    """Judge a sample of items under a base condition and then under others, one after the other.
+
+    Args:
+        source: what holds the items, see `read_judge_items`.
+        judges: one: assigner, support or relevance, or the YAML file of a judge of one's own.
+        config: its judge and models are asked; `run` says what may be spent, and the cache.
+
+    Raises: InputError for another judge.
+    """
+    options = options or Options()
+    limit = options.limit or LIMIT
+
+    async def work(now: Asking) -> ProbeResult:
+        judge = now.item_judge()
+        every = read_judge_items(source, judge, now.config, now.problems)
+        items = sample_items(every, judge, limit, options.seed)
+        conditions, now.skipped = conditions_of(judge, items, options)
+        outcomes: dict[str, list[Outcome]] = {}
+        for one in conditions:
+            asked = [item for _, item in one.in_order]
+            what = f"{len(one.calls):,} calls, {one.what}"
+            # A form of reply may be one that this endpoint does not take.
+            refusable = one.name if one.kind == "schema" else None
+            judged = await now.ask(one.name, what, one.judge, asked, refusable)
+            if judged is not None:
+                by_item = dict(zip((i for i, _ in one.in_order), judged, strict=True))
+                outcomes[one.name] = [by_item.get(i) for i in range(len(items))]
+        if now.costs is None:
+            return now.result()
+        rows = probe_rows(judge, items, conditions, outcomes, now.costs, options.seed)
+        rows += probe_effects(judge, items, conditions, outcomes)
+        rows += [{"condition": each.name, "skipped": each.reason} for each in now.skipped]
+        about = {"conditions": options.kinds or KINDS, "limit": limit, "seed": options.seed}
+        about |= {"repeats": options.repeats, **identity(judge), "n_items": len(items)}
+        unjudged = list_missing_labels(items, outcomes)
+        return now.result(rows=rows, about=about, items=items, outcomes=outcomes, unjudged=unjudged)
+
+    config = judged_by(config, judges[0], options.fields)
+    return Probing(KIND, config, [config.items.name], work, problems, has_costs=True)
+
+
+def probe_rows(
+    judge: ItemJudge,
+    items: Sequence[ItemRow],
+    conditions: Sequence[Condition],
+    outcomes: Outcomes,
+    costs: Sequence[Estimate],
+    seed: int,
+) -> list[Row]:
+    """One row a condition that was asked, the base first, and one of all replicates together.
+
+    Args:
+        costs: of the conditions, as the plan of the probe has them.
+        seed: of the intervals.
+    """
+    topics = topics_of(items)
+    runs = [item.ids["run_id"] for item in items] if "run_id" in items[0].ids else None
+    gains = judge.gains if is_ordered(judge) else None
+    labels = {name: [label_of(outcome) for outcome in of] for name, of in outcomes.items()}
+
+    def shift(pairs: Sequence[tuple[list[str | None], list[str | None]]]) -> Row:
+        return label_shift(pairs, scale_of(judge), gains, topics, runs, seed=seed).as_dict()
+
+    rows = []
+    for condition, cost in zip(conditions, costs, strict=True):
+        if condition.name not in labels:
+            continue
+        row: Row = {"condition": condition.name, "what": condition.what}
+        row |= _counts(judge, outcomes[condition.name])
+        if condition.name != BASE:
+            row |= {"against": BASE} | shift([(labels[BASE], labels[condition.name])])
+        rows.append(row | {"cost": _cost(cost, costs[0])})
+    again = [labels[c.name] for c in conditions if c.kind == "replicates"]
+    if len(again) > 1:
+        what = f"base and {len(again)} replicates, each with each other"
+        row = {"condition": AMONG, "what": what, "n_judged": 0, "n_unjudged": 0, "unjudged": {}}
+        among = shift(list(combinations([labels[BASE], *again], 2))) | {"best": None, "gain": None}
+        rows.append(row | {"against": "each other"} | among | {"cost": None})
+    return rows
+
+
+def _counts(judge: ItemJudge, outcomes: Sequence[Outcome]) -> Row:
+    """How the items of a condition ended, and the level of its labels."""
+    counts = Counter(outcome.label for outcome in outcomes if isinstance(outcome, Verdict))
+    n, scale = counts.total(), scale_of(judge)
+    best = gain = None
+    if n and is_ordered(judge):
+        best = counts[scale[-1]] / n
+        gain = sum(judge.gains[label] * count for label, count in counts.items()) / n
+    return {
+        "n_judged": n,
+        **count_unjudged(outcomes),
+        "labels": {label: counts[label] for label in scale},
+        "share_best": best,
+        "mean_gain": gain,
+    }
+
+
+def is_ordered(judge: ItemJudge) -> bool:
+    """Whether each of its labels is worth something, worst to best."""
+    return judge.is_ordered and judge.gains.keys() >= set(scale_of(judge))
+
+
+def _cost(estimate: Estimate, base: Estimate) -> Row:
+    """Estimates, which are the same whatever came from the cache, and as multiples of the base."""
+    tokens, of_base = (e.prompt_tokens + e.completion_tokens for e in (estimate, base))
+    return {
+        "calls": estimate.calls,
+        "tokens": tokens,
+        "dollars": estimate.cost,
+        "calls_of_base": estimate.calls / base.calls,
+        "tokens_of_base": tokens / of_base,
+    }
+
+
+def probe_effects(
+    judge: ItemJudge,
+    items: Sequence[ItemRow],
+    conditions: Sequence[Condition],
+    outcomes: Outcomes,
+) -> list[Row]:
+    """What position, length and names do: one row an effect, of mean gain and share of the best.
+
+    `n` labels are compared: of pairs of the same item, or for `position` of items that had two
+    positions in a call or more. An item that one side did not judge is none of them, and counts
+    in `n_unjudged`. `position` is the change from first to last position of a call, by a line
+    through the labels of each item; its intervals are CR3, the others' by jackknife over topics.
+
+    Returns: [] for labels without an order.
+    """
+    if not is_ordered(judge):
+        return []
+    best = scale_of(judge)[-1]
+    gains = {
+        "gain": dict(judge.gains),
+        "best": {label: float(label == best) for label in judge.gains},
+    }
+    topics = topics_of(items)
+    rows = []
+    orders = [c for c in conditions if c.name == BASE or c.kind == "order"]
+    orders = [c for c in orders if c.name in outcomes]
+    if len(orders) > 1:
+        rows.append(_position(orders, outcomes, gains, topics))
+    for name, (one, other, what) in CONTRASTS.items():
+        if one in outcomes and other in outcomes:
+            pairs = outcomes[one], outcomes[other]
+            rows.append({"effect": name, "what": what} | _difference(*pairs, gains, topics))
+    return rows
+
+
+def _difference(
+    one: Sequence[Outcome],
+    other: Sequence[Outcome],
+    gains: Mapping[str, Mapping[str, float]],
+    topics: Sequence[str] | None,
+) -> Row:
+    """Mean of the first minus the second, of items that both judged."""
+    compared = [i for i, outcome in enumerate(one) if outcome is not None]
+    labels = [(i, label_of(one[i]), label_of(other[i])) for i in compared]
+    both = [(i, x, y) for i, x, y in labels if x is not None and y is not None]
+    of_item = [topics[i] for i, _, _ in both] if topics is not None else None
+    shifts = {
+        name: mean_by_topic([of[x] - of[y] for _, x, y in both], of_item)
+        for name, of in gains.items()
+    }
+    return _effect(len(both), len(compared) - len(both), of_item, shifts)
+
+
+def _position(
+    orders: Sequence[Condition],
+    outcomes: Outcomes,
+    gains: Mapping[str, Mapping[str, float]],
+    topics: Sequence[str] | None,
+) -> Row:
+    """The slope over positions in a call, 0 the first and 1 the last, within items."""
+    seen: dict[int, list[tuple[float, str]]] = {}
+    lost: set[int] = set()
+    for condition in orders:
+        by_item = outcomes[condition.name]
+        for call in condition.calls:
+            for position, i in enumerate(call if len(call) > 1 else ()):
+                outcome = by_item[i]
+                if isinstance(outcome, Verdict):
+                    seen.setdefault(i, []).append((position / (len(call) - 1), outcome.label))
+                elif isinstance(outcome, Unjudged):
+                    lost.add(i)
+    moved = {
+        i: labels for i, labels in seen.items() if len({position for position, _ in labels}) > 1
+    }
+    n = sum(map(len, moved.values()))
+    of_label = [topics[i] if topics is not None else "" for i, rows in moved.items() for _ in rows]
+    positions = _centred([[position for position, _ in rows] for rows in moved.values()])
+    shifts = dict.fromkeys(gains, _NONE)
+    for name, of in gains.items():
+        earned = _centred([[of[label] for _, label in rows] for rows in moved.values()])
+        if n and (fit := least_squares(earned, positions[:, None], of_label)) is not None:
+            shifts[name] = fit.interval(0)
+    row = _effect(n, len(lost), of_label if topics is not None else None, shifts)
+    return {"effect": POSITION, "what": "last place minus first", **row}
+
+
+def _centred(by_item: Sequence[Sequence[float]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The values of each item minus their mean, one after the other."""
+    parts = [np.asarray(values) - np.mean(values) for values in by_item]
+    return np.concatenate(parts) if parts else np.zeros(0)
+
+
+def _effect(
+    n: int, n_unjudged: int, topics: Sequence[str] | None, shifts: Mapping[str, Interval]
+) -> Row:
+    n_topics = len(set(topics)) if topics is not None else 0
+    counts = {"n": n, "n_unjudged": n_unjudged, "n_topics": n_topics}
+    return counts | {name: asdict(shift) for name, shift in shifts.items()}
