@@ -66,8 +66,12 @@ def data_line(inputs: dict[str, Any], default: Callable[[Any], Any] | None = Non
         line = orjson.dumps(inputs, default=default)
     except TypeError:  # half a surrogate pair, which UTF-8 cannot hold: as a JSON escape
         line = json.dumps(inputs, default=default, separators=(",", ":")).encode()
-    # Only within strings: a list of lists begins with two brackets, too. One is found much faster.
-    if b"[" in line and b"[[" in line:
+    return _fenced(line)
+
+
+def _fenced(line: bytes) -> bytes:
+    """JSON without a tag, and without two brackets but where a list of lists begins."""
+    if b"[" in line and b"[[" in line:  # one is found much faster than two
         line = _STRING.sub(lambda text: text[0].replace(b"[[", b"[\\u005b"), line)
     return line.replace(b"<", b"\\u003c")
 
@@ -202,7 +206,12 @@ class JudgeAdapter(dspy.Adapter):  # type: ignore[misc]
     ) -> str:
         """An example's reply: a JSON object of the outputs it has, spaced as the shape is."""
         values = {name: outputs[name] for name in signature.output_fields if name in outputs}
-        return json.dumps(json.loads(as_data(values, default=str)), ensure_ascii=False)
+        plain = json.loads(as_data(values, default=str))
+        try:
+            line = json.dumps(plain, ensure_ascii=False).encode()
+        except UnicodeEncodeError:  # half a surrogate pair, as above
+            line = json.dumps(plain).encode()
+        return _fenced(line).decode()
 
     def format_field_with_value(self, fields: Mapping[Any, Any], role: str = "") -> str:
         """A reply with these values, as `dspy.utils.DummyLM(adapter=JudgeAdapter())` writes it."""
