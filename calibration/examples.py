@@ -13,7 +13,7 @@ from ..judges import ItemJudge
 from ..judges.calls import answers
 from ..programs.analysis.cell_texts import cell_texts
 from ..programs.config.sections import DataConfig
-from ..programs.inputs.collection import load_collection
+from ..programs.inputs import load_collection
 from ..records.labels.cells import Cell, Cells, LabelFile
 from ..records.labels.declared import find_kind
 from ..records.labels.items import item_lines, read_items

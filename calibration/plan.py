@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from ..judges.base import Judge
-from ..programs.engine.estimates import Estimate
 from ..programs.engine.panel import Panel
+from ..programs.engine.spending import Estimate
 from ..records.reading.problems import InputError
 from .fits import FIT_METHODS
 from .fitting import Target

@@ -18,10 +18,10 @@ from ..judges.makers.lists import ListMaker
 from ..judges.table import item_judges, list_makers
 from ..programs.config.reading import dotted, load_config
 from ..programs.config.sections import Config, ItemsConfig
-from ..programs.engine.estimates import Estimate
+from ..programs.engine.folders import check_writable
 from ..programs.engine.panel import Panel, budget_of, check_prices, open_cache
 from ..programs.engine.rehearsal import rehearse
-from ..programs.engine.writing import check_writable
+from ..programs.engine.spending import Estimate
 from ..records.reading.problems import InputError, Problems, did_you_mean
 from ..records.writing import rename, write_file, writing
 from .examples import read_examples

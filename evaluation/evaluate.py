@@ -15,7 +15,7 @@ from typing import Any
 from weakref import finalize
 
 from ..backends.loop import Stop
-from ..programs.engine.folders.constant_judges import constant_judges
+from ..programs.engine.manifest import constant_judges
 from ..programs.protocols import table
 from ..programs.run import check_collection, judge_collection
 from ..records.reading.problems import InputError

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from ..programs.engine.folders.inputs import inputs_of
+from ..programs.engine.folders import inputs_of
 from ..programs.protocols.table import programs
 from ..programs.scoring.result import Result as StoredResult
 from ..records.reading.problems import InputError, Problems, did_you_mean

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..programs.config.reading import dotted, load_config
 from ..programs.config.sections import Config
-from ..programs.engine.folders.constant_judges import constant_judges
+from ..programs.engine.manifest import constant_judges
 from ..programs.run import NO_MODEL, judge_collection, names_no_model
 from .result import Result
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ..programs.config.sections import Config
-from ..programs.engine.folders.replacing import check_replaced
+from ..programs.engine.folders import check_replaced
 from ..programs.engine.manifest import config_of
 from ..programs.engine.panel import check_judges, check_models, check_prices, spared_by
 from ..programs.engine.results import ALWAYS, MANIFEST, check_free

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from operator import ge, gt, le, lt
 
-from ..programs.inputs.coverage import ORACLES
+from ..programs.inputs import ORACLES
 from ..records.printed import cell, figure
 from ..records.reading.problems import InputError
 from ..records.rows import ScoreRow

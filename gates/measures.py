@@ -8,7 +8,7 @@ from ..metrics.answer_scores import SUFFIX
 from ..programs.analysis.compare_runs import PRIMARY
 from ..programs.analysis.leaderboards import measure_groups
 from ..programs.config.sections import Config
-from ..programs.inputs.coverage import ORACLES
+from ..programs.inputs import ORACLES
 from ..programs.pipelines.closed_loop import is_closed_loop
 from ..programs.protocols.glossary import meaning
 from ..programs.run import load_data, programs_of

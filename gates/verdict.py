@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ..metrics.bootstrap import LEVEL
-from ..programs.engine.folders.independence import dependence_of
+from ..programs.engine.manifest import dependence_of
 from ..programs.scoring.result import Result
 from .bounds import Bound, check_bound
 from .checks import Check, with_texts

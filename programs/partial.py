@@ -14,10 +14,10 @@ import orjson
 from ..records.reading.problems import InputError, Problems
 from ..records.tools.folders import ToolFolder
 from ..records.writing import write_file
-from .engine.folders.spending import SPEND
-from .engine.folders.started import read_started
+from .engine.folders import read_started
 from .engine.manifest import read_manifest
 from .engine.results import MANIFEST, pretty
+from .engine.spending import SPEND
 from .scoring.tool_folders import find_tool_folder, write_results
 
 

@@ -14,15 +14,13 @@ from ..records.reading.problems import InputError, Problems
 from ..records.scores import write_scores
 from .config.names import program_names
 from .config.sections import Config
-from .engine.estimates import Estimate
-from .engine.folders.independence import KEY, independence
-from .engine.folders.replacing import check_replaced
-from .engine.folders.started import write_started
-from .engine.forecasting.forecast import Forecast
+from .engine.folders import check_replaced, write_started
 from .engine.manifest import (
+    KEY,
     check_not_input,
     data_of,
     fingerprint_of,
+    independence,
     input_hashes,
     is_finished,
     manifest_of,
@@ -31,7 +29,8 @@ from .engine.panel import Panel, budget_of, check_judges, check_models
 from .engine.rehearsal import forecast_of
 from .engine.results import ALWAYS, Results
 from .engine.session import Session, run_session
-from .inputs.collection import Collection
+from .engine.spending import Estimate, Forecast
+from .inputs import Collection
 from .pipelines.closed_loop import closed_loop, is_closed_loop
 from .pipelines.retrieve import judges_of as rerankers_of
 from .pipelines.retrieve import pipelines_of

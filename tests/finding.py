@@ -6,8 +6,7 @@ from typing import Any
 from nuggetjudge.agents import Agent, Limits, Tools
 from nuggetjudge.programs.config.names import BUILT_IN
 from nuggetjudge.programs.config.steps import Bm25Step
-from nuggetjudge.programs.engine.acting import acts
-from nuggetjudge.programs.engine.stage import Item
+from nuggetjudge.programs.engine.stage import Item, acts
 from nuggetjudge.programs.protocols.program import Program
 
 

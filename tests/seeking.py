@@ -17,8 +17,7 @@ from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.programs.config.names import BUILT_IN
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.steps import Bm25Step
-from nuggetjudge.programs.engine.acting import acts
-from nuggetjudge.programs.engine.stage import Item
+from nuggetjudge.programs.engine.stage import Item, acts
 from nuggetjudge.programs.protocols import table
 from nuggetjudge.programs.protocols.program import Program
 from nuggetjudge.programs.run import judge_collection

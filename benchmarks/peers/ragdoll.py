@@ -31,7 +31,7 @@ from nuggetjudge.backends.prompt import Prompt
 from nuggetjudge.judges.table import judge_names
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.engine.panel import Panel
-from nuggetjudge.programs.inputs.collection import Collection
+from nuggetjudge.programs.inputs import Collection
 from nuggetjudge.programs.run import judge_collection, load_data
 from nuggetjudge.records.instruments.rubrics import read_rubrics
 from nuggetjudge.records.reading.problems import Problems

@@ -12,10 +12,9 @@ from typing import Any
 from nuggetjudge.backends.budget import cost_of, price_of
 from nuggetjudge.judges.verdicts import NO_PROBABILITIES
 from nuggetjudge.programs.config.sections import Config, JudgeConfig
-from nuggetjudge.programs.engine.estimates import Estimate
-from nuggetjudge.programs.engine.folders.constant_judges import constant_judges
-from nuggetjudge.programs.engine.manifest import read_manifest
+from nuggetjudge.programs.engine.manifest import constant_judges, read_manifest
 from nuggetjudge.programs.engine.results import MANIFEST
+from nuggetjudge.programs.engine.spending import Estimate
 from nuggetjudge.programs.run import judge_collection, plan
 from nuggetjudge.records.writing import Appending, NewFile
 

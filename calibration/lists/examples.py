@@ -11,7 +11,7 @@ import numpy as np
 
 from ...judges.makers.lists import ListKind, ListMaker
 from ...programs.config.sections import Config
-from ...programs.inputs.collection import Collection, expand_runs, load_collection
+from ...programs.inputs import Collection, expand_runs, load_collection
 from ...records.answers import read_answers
 from ...records.documents import read_reports
 from ...records.key_points import read_claims

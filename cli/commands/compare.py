@@ -46,7 +46,7 @@ def compare(
     """
     from ...programs.analysis.compare import compare as compare_files
     from ...programs.analysis.tables.comparisons import comparison_view, judges_of
-    from ...programs.engine.folders.independence import dependence_of
+    from ...programs.engine.manifest import dependence_of
     from ..views.partial import opened
 
     if flips is not None and flips.exists():

@@ -143,7 +143,7 @@ def _note_uncounted(config: Any) -> None:
 
 def _report(result: Any, *, is_verbose: bool) -> None:
     """Say how the run ended; `is_verbose`: and what was counted, with samples of quotes."""
-    from ...programs.engine.folders.constant_judges import constant_judges
+    from ...programs.engine.manifest import constant_judges
     from ...programs.scoring.hunts import hunt_lines
 
     manifest, details = result.manifest, []
@@ -165,7 +165,7 @@ def _report(result: Any, *, is_verbose: bool) -> None:
 
 def _in_all(folder: Path, spent: Mapping[str, Any]) -> str:
     """What all starts cost that wrote into the folder; "" where this is the first that asked."""
-    from ...programs.engine.folders.spending import cost_in_all, read_spending
+    from ...programs.engine.spending import cost_in_all, read_spending
 
     rows = read_spending(folder)
     if len({row["start"] for row in rows}) + (not (spent["requests"] or spent["cache_hits"])) < 2:

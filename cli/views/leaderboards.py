@@ -84,7 +84,7 @@ def print_leaderboards(
         print_view(View(tables=[means_table(boards)]), format)
         return
     from ...programs.analysis.tables.leaderboards import leaderboard_table, name_judges
-    from ...programs.engine.folders.independence import dependence_of
+    from ...programs.engine.manifest import dependence_of
     from ...programs.protocols.table import programs
     from ...programs.scoring.result import Result
 

@@ -9,7 +9,7 @@ from ...views.numbers import format_money
 from ...views.table import Column, Kind, Row, Table, View
 
 if TYPE_CHECKING:
-    from ...programs.engine.estimates import Estimate
+    from ...programs.engine.spending import Estimate
 
 _COUNTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
 _BOUNDS = ("least", "expected", "most")

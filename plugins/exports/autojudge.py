@@ -15,11 +15,11 @@ from pydantic import BaseModel
 from ...backends.offline import StoredReplies, write_replies
 from ...programs.analysis.traces.replay import kept_replies, results_in, run_again
 from ...programs.config.sections import Config
-from ...programs.engine.folders.inputs import inputs_of, relocated
+from ...programs.engine.folders import inputs_of, relocated
 from ...programs.engine.manifest import fingerprint_of, input_files, input_hashes, read_manifest
 from ...programs.engine.panel import budget_of, open_cache
 from ...programs.engine.results import MANIFEST, pretty
-from ...programs.inputs.collection import RETRIEVAL_FILES, expand_runs
+from ...programs.inputs import RETRIEVAL_FILES, expand_runs
 from ...programs.run import judge_collection
 from ...programs.scoring.result import Result
 from ...records.reading.fields import stem

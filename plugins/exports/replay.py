@@ -27,7 +27,7 @@ from ...programs.analysis.traces.replay import (
     run_again,
 )
 from ...programs.config.sections import Config
-from ...programs.engine.folders.inputs import inputs_of
+from ...programs.engine.folders import inputs_of
 from ...programs.engine.manifest import read_manifest
 from ...programs.engine.panel import Panel, budget_of
 from ...programs.run import judge_collection

@@ -16,8 +16,8 @@ import orjson
 from ...evaluation.sources import Source, opened, warn_of
 from ...metrics import count_words
 from ...programs.analysis.answers.texts import AnswerTexts
-from ...programs.engine.folders.inputs import inputs_of
-from ...programs.inputs.collection import load_collection
+from ...programs.engine.folders import inputs_of
+from ...programs.inputs import load_collection
 from ...programs.protocols.judged_items import ALL
 from ...programs.protocols.nuggets.program import ASSIGNMENTS, BANKS
 from ...programs.protocols.relevance import FILE as RELEVANCE

@@ -24,9 +24,9 @@ from ...programs.analysis.tables.words import (
     get_interval,
     write_estimate,
 )
-from ...programs.engine.folders.inputs import inputs_of
+from ...programs.engine.folders import inputs_of
 from ...programs.engine.manifest import read_manifest
-from ...programs.inputs.collection import load_collection
+from ...programs.inputs import load_collection
 from ...programs.protocols.judged_files import judged_file, scale_of
 from ...programs.protocols.program import Folder
 from ...programs.protocols.table import chosen, programs

@@ -17,9 +17,9 @@ from ...judges.lexical.nuggets_and_citations import content_words, recall
 from ...metrics.bootstrap import Draws, Interval, resampling
 from ...programs.analysis.tables.words import get_interval, write_share
 from ...programs.config.sections import Config
-from ...programs.engine.folders.inputs import inputs_of
+from ...programs.engine.folders import inputs_of
 from ...programs.engine.session import Session, run_session
-from ...programs.inputs.collection import load_collection
+from ...programs.inputs import load_collection
 from ...programs.pipelines.searching import PipelineCorpus
 from ...programs.protocols.evidence.program import SUPPORT, EvidenceSearch, evidence_agent
 from ...records.judgements import Judged

@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from ...programs.config.sections import Config
 from ...programs.config.steps import AnyStep
-from ...programs.engine.folders.inputs import inputs_of
+from ...programs.engine.folders import inputs_of
 from ...programs.engine.manifest import input_files
 from ...programs.engine.results import MANIFEST
 from ...records.reading.problems import InputError, did_you_mean

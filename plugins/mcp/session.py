@@ -14,8 +14,8 @@ from ...backends.config import Price
 from ...backends.errors import JudgeError
 from ...backends.loop import Stop, run_async
 from ...programs.config.sections import Config, DataConfig
-from ...programs.engine.estimates import Estimate, alias_of
 from ...programs.engine.panel import budget_of, check_prices
+from ...programs.engine.spending import Estimate, alias_of
 from ...programs.run import forecast, models_asked
 from ...records.reading.problems import InputError
 from .folder import Folder

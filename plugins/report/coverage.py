@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...programs.analysis.coverage_tables import COVERAGE, REPORT, measure_taus
-from ...programs.inputs.coverage import ORACLES
+from ...programs.inputs import ORACLES
 from ...programs.protocols.coverage.files import POOLS, read_coverage
 from ...programs.protocols.coverage.topic import CoverageData, TopicView
 from ...programs.protocols.program import Folder

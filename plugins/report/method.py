@@ -9,10 +9,10 @@ from typing import Any
 
 from ...metrics.bootstrap import LEVEL
 from ...metrics.significance import EXACT_TOPICS
-from ...programs.engine.folders.inputs import CHANGED as HAS_CHANGED
-from ...programs.engine.folders.inputs import inputs_of
-from ...programs.engine.folders.spending import Spent, cost_in_all, read_spending
+from ...programs.engine.folders import CHANGED as HAS_CHANGED
+from ...programs.engine.folders import inputs_of
 from ...programs.engine.manifest import config_of
+from ...programs.engine.spending import Spent, cost_in_all, read_spending
 from ...programs.protocols.glossary import meaning
 from ...programs.protocols.table import programs
 from ...programs.scoring.result import Result

@@ -10,7 +10,7 @@ from ...programs.analysis.compare_runs import PRIMARY
 from ...programs.analysis.leaderboards import Group, find_group
 from ...programs.analysis.lengths import score_by_length
 from ...programs.analysis.tables.leaderboards import group_phrase
-from ...programs.inputs.coverage import ORACLES
+from ...programs.inputs import ORACLES
 from ...programs.protocols.glossary import meaning
 from ...programs.protocols.measure_values import LENGTH
 from ...programs.protocols.table import programs

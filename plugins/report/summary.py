@@ -16,8 +16,7 @@ from ...programs.analysis.tables.words import (
     WEAK_KAPPA,
     choose_order_word,
 )
-from ...programs.engine.folders.constant_judges import constant_judges
-from ...programs.engine.folders.independence import dependence_notes
+from ...programs.engine.manifest import constant_judges, dependence_notes
 from ...programs.protocols.glossary import meaning
 from ...programs.protocols.table import programs
 from ...records.reading.problems import InputError

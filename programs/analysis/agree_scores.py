@@ -15,7 +15,7 @@ from ...records.labels.label_rows import run_aliases
 from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...records.rows import ScoreRow
 from ...records.scores import read_scores
-from ..inputs.coverage import ORACLES
+from ..inputs import ORACLES
 from ..protocols.glossary import is_of_answered
 from .agree_labels import plain
 

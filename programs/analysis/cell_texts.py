@@ -12,7 +12,7 @@ from ...records.nuggets import assignments_with_lines, read_nuggets
 from ...records.reading.fields import Line, as_int, read_lines
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
-from ..engine.folders.inputs import inputs_of
+from ..engine.folders import inputs_of
 from ..protocols.judged_files import judged_by, judged_file, scale_in
 from ..protocols.program import CellTexts, Texts
 from ..protocols.table import programs

@@ -14,7 +14,7 @@ from ...metrics.rank_correlation import kendall_tau, tau_intervals, taus
 from ...metrics.value import SHARE
 from ...records.rows import ScoreRow
 from ..config.sections import CoverageConfig
-from ..inputs.coverage import ORACLES
+from ..inputs import ORACLES
 from ..protocols.coverage.scores import (
     context_board,
     coverage_rows,

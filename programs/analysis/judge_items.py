@@ -10,7 +10,7 @@ from ...records.labels.kinds import file_kind
 from ...records.reading.problems import InputError, Problems
 from ...records.topics import read_topics
 from ..config.sections import Config
-from ..engine.folders.inputs import inputs_of
+from ..engine.folders import inputs_of
 from ..protocols.items import load_items
 from ..scoring.judged_items import read_items as read_judged
 from .cell_texts import cell_texts

@@ -16,8 +16,8 @@ from ...records.labels.cells import Cell
 from ...records.labels.declared import find_kind
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer
-from ..engine.folders.inputs import inputs_of
-from ..inputs.collection import load_collection
+from ..engine.folders import inputs_of
+from ..inputs import load_collection
 from ..protocols.judged_items import Floats, JudgedItems, Measure
 from .cell_texts import cell_texts
 

@@ -16,13 +16,13 @@ from ...records.reading.problems import Problems
 from ...records.rows import QuestionSet
 from ..config.names import JudgeName
 from ..config.sections import Config, CoverageConfig, DataConfig
-from ..engine.estimates import Estimate
 from ..engine.making import DATASHEET, STATISTICS, Build, check_build_folder, run_build
 from ..engine.panel import Panel
 from ..engine.rehearsal import rehearse
 from ..engine.results import MANIFEST, Results
+from ..engine.spending import Estimate
 from ..engine.stage import Item
-from ..inputs.hostile import note_instructions
+from ..inputs import note_instructions
 from ..protocols.coverage.files import write_ratings
 from ..protocols.coverage.judging import question_set, rate
 from ..protocols.coverage.texts import Text, token_counter_of

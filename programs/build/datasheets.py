@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..engine.datasheet import datasheet, generated, left_out, plain, sources, table
+from ..engine.making import datasheet, generated, left_out, plain, sources, table
 from . import crux_statistics, long2rag_files
 from .verification import agreement_lines, retention_table
 

@@ -14,12 +14,12 @@ from ...judges.makers.questions import CRITERIA
 from ...records.judgements import Provenance
 from ...records.rows import Topic
 from ..config.sections import Config
-from ..engine.estimates import Estimate
+from ..engine.journal import Count, object_of
 from ..engine.making import Build, run_build
-from ..engine.outcomes import Count, object_of
 from ..engine.panel import Panel
 from ..engine.rehearsal import rehearse
 from ..engine.results import Results
+from ..engine.spending import Estimate
 from ..engine.stage import Item
 from ..protocols.keypoints.making import find_points
 from ..protocols.table import empty_notes

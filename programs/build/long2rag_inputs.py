@@ -13,7 +13,7 @@ from ...records.topics import read_topics
 from ..config.names import JudgeName
 from ..config.sections import Config, DataConfig
 from ..engine.making import check_build_folder
-from ..inputs.hostile import note_instructions
+from ..inputs import note_instructions
 from .long2rag_files import FILES
 from .verification import KEY_POINTS, PROGRAM, SHEET, check_unverified
 

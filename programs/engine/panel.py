@@ -32,9 +32,18 @@ from ...records.reading.problems import InputError, refused
 from ..config.juries import Seat, verifier_of, without_verifier
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
-from .cascades import cascade_identity, cascade_of
-from .juries import fitted, jury_identity, jury_of, verified_identity, verified_of
-from .wording import in_own_words, text_of, window_of
+from .composed_judges import (
+    cascade_identity,
+    cascade_of,
+    fitted,
+    in_own_words,
+    jury_identity,
+    jury_of,
+    text_of,
+    verified_identity,
+    verified_of,
+    window_of,
+)
 
 
 def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> ReplyCache | None:

@@ -23,10 +23,9 @@ from ..config.juries import Seat, verifier_of
 from ..config.names import JudgeName
 from ..config.sections import Config, JudgeConfig
 from ..config.steps import AnyStep, CutStep, RankLlmStep
-from .estimates import Estimate, PromptSizes, estimated
-from .forecasting.forecast import Forecast
 from .panel import Panel
 from .results import MANIFEST
+from .spending import Estimate, Forecast, PromptSizes, estimated
 
 ASSUMED = (
     "Upper bound: assumes that models produce as much as allowed (8 key points of a window of a "

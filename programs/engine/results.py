@@ -16,7 +16,7 @@ from ...records.reading.lines import MANIFEST as MANIFEST
 from ...records.reading.problems import InputError, Problems
 from ...records.traces import TRACE
 from ...records.writing import Lock, NewFile, own_folder, remove, rename, write_file
-from .forecasting.agent_work import AgentWork
+from .spending import AgentWork
 
 if TYPE_CHECKING:
     from ...agents import Limits

@@ -19,11 +19,11 @@ from ...records.judgements import Judged, Outcome, Reason, Unjudged, wrong_quote
 from ...records.labels.cells import FIRST, VERIFIED
 from ..config.names import JudgeName
 from ..config.sections import Config
-from .folders.spending import Spending
 from .journal import Journal
 from .panel import Panel, budget_of, check_judges, check_models, check_prices, open_cache
 from .progress import ProgressBar
 from .results import Results
+from .spending import Spending
 from .stage import Executor, Item, Stage, Tally, Work, run_here, unjudged_in
 
 T = TypeVar("T")
@@ -296,6 +296,6 @@ def _check_hope(name: str, tally: Tally) -> None:
 def _executor(config: Config, panel: Panel, budget: Budget) -> Executor | None:
     if config.run.executor != "ray" or config.run.offline:
         return None
-    from .ray.executor import RayExecutor
+    from .ray_executor import RayExecutor
 
     return RayExecutor(config, panel, budget)

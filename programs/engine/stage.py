@@ -16,13 +16,13 @@ from ...backends.replies.completion import failed_questions
 from ...judges.listed import Listed
 from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from ..config.names import JudgeName
-from .journal import Journal
-from .outcomes import Values, made_of, verdicts_on
+from .journal import Journal, Values, made_of, verdicts_on
 
 if TYPE_CHECKING:
-    from ...agents import Limits
+    from ...agents import Agent, Limits
     from ...judges import ItemJudge, Verdict
     from .panel import Panel
+
 
 BREATH = 64  # items that need no waiting, such as lexical ones, between two looks at Ctrl-C
 
@@ -345,3 +345,42 @@ async def outcome_of(ask: Ask, item: Item) -> Outcome:
         except JudgeError as error:
             outcome = Unjudged(error.reason, error.detail, error.raw)
     return outcome._replace(failed=(*(k.hex() for k in failed),)) if failed else outcome
+
+
+def acts(
+    name: str,
+    judges: tuple[JudgeName, ...],
+    agent: Agent,
+    items: Callable[[], Iterator[Item]],
+    *,
+    made: Any = Any,
+    misfit: Misfit = lambda item, made: "",
+    settings: Any = None,
+    total: int | None = None,
+) -> Stage:
+    """A stage that has an agent work on each item. A payload has the agent's `inputs`, in order.
+
+    The outcome has what the agent made under `made`, and its steps, which go to trace.jsonl.
+
+    Args:
+        judges: those of the agent, which must be of the run's panel.
+        made: the type of what is made, as pydantic checks types; Any: not checked.
+        misfit: what of it cannot be made of an item; "" if nothing is wrong with it.
+        settings: what decides, besides judges, corpus and limits, what is made.
+    """
+
+    async def ask(item: Item) -> Outcome:
+        inputs = dict(zip(agent.inputs, item.payload or (), strict=True))
+        return await agent.outcome(**inputs)
+
+    return Stage(
+        name,
+        judges,
+        items,
+        ask,
+        settings={"agent": agent.identity(), "settings": settings},
+        total=total,
+        values=made_of(made),
+        misfit=lambda item, values: misfit(item, values["made"]),
+        limits=agent.limits,
+    )

@@ -14,7 +14,7 @@ from ..config.names import JudgeName
 from ..config.sections import NAME_BYTES, Config, CoverageConfig, DataConfig, GenerateConfig
 from ..engine.making import DATASHEET, STATISTICS, check_build_folder
 from ..engine.stage import Item
-from ..inputs.collection import load_collection
+from ..inputs import load_collection
 from ..protocols.coverage.texts import inputs_of
 
 PROGRAM, ANSWERS = "generate", "answers"

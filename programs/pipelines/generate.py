@@ -14,13 +14,13 @@ from ...backends.budget import Budget
 from ...records.judgements import Judged
 from ...records.writing import own_folder, remove
 from ..config.sections import Config
-from ..engine.estimates import Estimate
+from ..engine.journal import Count, list_of, object_of
 from ..engine.making import DATASHEET, STATISTICS, Build, run_build
 from ..engine.manifest import read_manifest
-from ..engine.outcomes import Count, list_of, object_of
 from ..engine.panel import Panel
 from ..engine.rehearsal import rehearse
 from ..engine.results import MANIFEST, Results
+from ..engine.spending import Estimate
 from ..engine.stage import Item, makes
 from ..protocols.table import empty_notes
 from .contexts import ANSWERS, JUDGES, PROGRAM, Contexts, generate_config, load_contexts

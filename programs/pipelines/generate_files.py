@@ -8,7 +8,7 @@ from typing import Any
 from ...records.answers import count_words
 from ...records.judgements import NOT_MADE, Reason
 from ...records.rows import Topic
-from ..engine.datasheet import datasheet, generated, left_out, plain, sources, table
+from ..engine.making import datasheet, generated, left_out, plain, sources, table
 
 TEAM = "nuggetjudge"  # the layout of 2025 wants one
 COUNTED = (  # of a run; a passage counts once for each context that has it

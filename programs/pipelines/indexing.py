@@ -19,8 +19,8 @@ from ...retrieval.corpus import stream_passages
 from ...retrieval.scored import Retriever
 from ...retrieval.splade import Splade
 from ..config.steps import Bm25Step, DenseStep, FirstStage, ImpactStep, LuceneStep, SpladeStep
+from ..engine.folders import check_writable_folder
 from ..engine.progress import ProgressBar
-from ..engine.writing import check_writable_folder
 from .encoders import Encoders
 
 COLLECTION = "collection.json"  # which passages the indexes of a folder were made from

@@ -30,13 +30,12 @@ from ..config.steps import (
     SetwiseStep,
     Step,
 )
-from ..engine.estimates import Estimate
 from ..engine.manifest import fingerprint_of, input_hashes, this_time
 from ..engine.panel import Panel, budget_of
 from ..engine.rehearsal import rehearse
 from ..engine.session import Session, run_session
-from ..inputs.collection import Collection
-from ..inputs.coverage import read_coverage_inputs
+from ..engine.spending import Estimate
+from ..inputs import Collection, read_coverage_inputs
 from ..protocols.coverage.judging import add_pools
 from ..protocols.coverage.topic import CoverageData, TopicView
 from .encoders import Encoders

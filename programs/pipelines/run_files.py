@@ -16,8 +16,8 @@ from ...records.relevance import write_trec_run
 from ...records.rows import Ranking
 from ...records.writing import remove, rename, write_file
 from ...retrieval.scored import Ranked
+from ..engine.folders import check_writable_file, check_writable_folder
 from ..engine.results import MANIFEST
-from ..engine.writing import check_writable_file, check_writable_folder
 
 PROGRAM = "retrieve"  # what the manifest calls it
 RUN_FILES = (".run", ".trec", ".txt")  # names that are a file; others are a folder

@@ -26,8 +26,7 @@ from ..config.sections import Config
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST
 from ..engine.stage import Item, labels, rows_of
-from ..inputs.collection import Collection
-from ..inputs.hostile import looks_like_an_instruction
+from ..inputs import Collection, looks_like_an_instruction
 from .item_scores import (
     ITEMS,
     MEAN_GAIN,

@@ -21,8 +21,8 @@ from ...records.reading.problems import InputError
 from ...records.rows import Answer
 from ..config.names import JudgeName
 from ..engine.stage import Item, Stage, labels, rows_of
-from ..inputs.collection import Collection as Data
-from ..inputs.other_topics import against, nearest
+from ..inputs import Collection as Data
+from ..inputs import against, nearest
 from .program import CellTexts, Run, Texts
 
 

@@ -21,7 +21,7 @@ from ..config.names import JudgeName
 from ..config.sections import Config
 from ..engine.manifest import data_of, read_manifest
 from ..engine.results import Results
-from ..inputs.collection import Collection, load_collection
+from ..inputs import Collection, load_collection
 from .item_scores import ItemScale
 from .judged_items import JudgedItems
 from .measure_values import Meaning, Meanings, declare

@@ -24,7 +24,7 @@ from ...records.topics import numbered
 from ..config.sections import Config
 from ..engine.manifest import read_manifest
 from ..engine.stage import Item, labels, rows_of
-from ..inputs.collection import Collection, load_collection
+from ..inputs import Collection, load_collection
 from .item_scores import MEAN_GAIN, ItemScale
 from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts
 from .ranking import RANKING_MEASURES, ranking_rows

@@ -25,7 +25,7 @@ from ...records.tools.ragdoll import CitationKey, SupportJudgement, read_support
 from ..config.sections import Config
 from ..engine.results import Results
 from ..engine.stage import Item, labels, rows_of
-from ..inputs.collection import Collection, load_collection
+from ..inputs import Collection, load_collection
 from .expected import expected_support_values, has_probabilities
 from .judged_items import Collected, JudgedItems
 from .pieces import MISSED, PARTLY, STATED, Answers, FileLines, Piece, Words, explanation

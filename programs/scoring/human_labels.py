@@ -13,7 +13,7 @@ from ...records.labels.labels import read_labels
 from ...records.reading.fields import read_lines, shorten
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
-from ..inputs.other_topics import nearest
+from ..inputs import nearest
 from ..protocols.judged_files import scale_of
 from ..protocols.judged_items import JudgedItems
 from .judged_items import read_items

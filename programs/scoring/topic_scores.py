@@ -13,7 +13,7 @@ from ...records.reading.fields import stem
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
 from ...records.scores import read_scores
-from ..inputs.coverage import ORACLES
+from ..inputs import ORACLES
 from ..protocols.coverage.scores import COVERAGE_MEASURES
 from ..protocols.glossary import is_of_answered
 from ..protocols.program import Folder, Program

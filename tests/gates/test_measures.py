@@ -11,7 +11,7 @@ from nuggetjudge.gates.bounds import Bound, check_bound
 from nuggetjudge.gates.measures import check_beforehand, main_measures
 from nuggetjudge.metrics.instruments.narratives import NARRATIVE_MEASURES
 from nuggetjudge.programs.config.reading import dotted, load_config
-from nuggetjudge.programs.inputs.coverage import ORACLES
+from nuggetjudge.programs.inputs import ORACLES
 from nuggetjudge.programs.protocols.table import chosen
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.rows import ScoreRow

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from ....programs.engine.folders.inputs import inputs_of
-from ....programs.inputs.collection import Collection, load_collection
+from ....programs.engine.folders import inputs_of
+from ....programs.inputs import Collection, load_collection
 from ....programs.protocols.nuggets.program import BANKS
 from ....records.nuggets import nugget_row, read_nugget_banks
 from ....records.reading.problems import InputError, Problems

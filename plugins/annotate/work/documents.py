@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from ....programs.build.verification import DOCUMENTS
-from ....programs.engine.folders.inputs import inputs_of
+from ....programs.engine.folders import inputs_of
 from ....programs.engine.results import MANIFEST
 from ....records.documents import TopicDocuments, read_topic_documents
 from ....records.reading.problems import InputError, Problems

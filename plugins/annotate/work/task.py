@@ -13,7 +13,7 @@ from pathlib import Path
 
 from ....programs.analysis.cell_texts import TEXTS, wanted_texts
 from ....programs.build.verification import SCALE
-from ....programs.engine.folders.inputs import inputs_of
+from ....programs.engine.folders import inputs_of
 from ....programs.engine.results import MANIFEST
 from ....programs.protocols.judged_files import (
     judged_file,

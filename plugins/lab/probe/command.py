@@ -71,7 +71,7 @@ def probe(
 
     Exit: 0 complete, 2 usage or input, 3 some not judged.
     """
-    from ....programs.engine.writing import check_writable
+    from ....programs.engine.folders import check_writable
     from .probing import check_probe_folder, write_probe
 
     probing = _prepare(given, wanted)
@@ -133,7 +133,7 @@ def _prepare(given: Given, wanted: Wanted) -> Probing:
 def _config(given: Given, source: Path, judges: Sequence[str]) -> Any:
     """The config file, or what a results folder was judged with, under the flags."""
     from ....judges.table import item_judges
-    from ....programs.engine.folders.inputs import inputs_of
+    from ....programs.engine.folders import inputs_of
 
     names: Any = {judge if judge in item_judges() else "item" for judge in judges}
     under = {}

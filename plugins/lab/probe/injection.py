@@ -21,7 +21,7 @@ from ....metrics.drift import label_shift
 from ....programs.analysis.judge_items import read_judge_items
 from ....programs.config.sections import Config
 from ....programs.engine.results import MANIFEST
-from ....programs.inputs.hostile import looks_like_an_instruction
+from ....programs.inputs import looks_like_an_instruction
 from ....records.labels.items import ItemRow
 from ....records.reading.problems import InputError, Problems
 from .echoes import echo_rows, reply_with

@@ -12,7 +12,7 @@ from typing import Literal
 import orjson
 
 from ....judges import ItemJudge
-from ....programs.inputs.hostile import looks_like_an_instruction
+from ....programs.inputs import looks_like_an_instruction
 from ....records.labels.items import ItemRow
 from ....records.rows import Row
 

@@ -22,11 +22,11 @@ from ....judges.table import item_judges
 from ....judges.verdicts import Verdict
 from ....programs.config.names import JudgeName
 from ....programs.config.sections import Config
-from ....programs.engine.estimates import Estimate
 from ....programs.engine.panel import Panel, check_prices
 from ....programs.engine.rehearsal import rehearse
 from ....programs.engine.results import MANIFEST
 from ....programs.engine.session import Session, run_session
+from ....programs.engine.spending import Estimate
 from ....records.judgements import Unjudged
 from ....records.labels.items import ItemRow
 from ....records.reading.problems import InputError, Problems

@@ -17,8 +17,8 @@ from ....metrics.bootstrap import Interval
 from ....metrics.drift import label_shift, least_squares, mean_by_topic
 from ....programs.analysis.judge_items import read_judge_items
 from ....programs.config.sections import Config
-from ....programs.engine.estimates import Estimate
 from ....programs.engine.results import MANIFEST
+from ....programs.engine.spending import Estimate
 from ....records.judgements import Unjudged
 from ....records.labels.items import ItemRow
 from ....records.reading.problems import Problems

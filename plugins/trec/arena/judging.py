@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from ....programs.engine.stage import Item, labels, rows_of
-from ....programs.inputs.collection import Collection as Data
+from ....programs.inputs import Collection as Data
 from ....programs.protocols.program import Run
 from ....records.judgements import Reason
 from ..settings import ArenaConfig

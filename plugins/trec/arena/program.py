@@ -10,7 +10,7 @@ from typing import ClassVar
 from ....metrics.bootstrap import Interval
 from ....metrics.value import Value
 from ....programs.config.sections import Config
-from ....programs.inputs.collection import Collection, load_collection
+from ....programs.inputs import Collection, load_collection
 from ....programs.protocols.item_scores import ItemScale
 from ....programs.protocols.judged_items import JudgedItems
 from ....programs.protocols.pieces import FileLines, Piece

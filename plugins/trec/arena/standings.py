@@ -12,7 +12,7 @@ import numpy as np
 
 from ....metrics.bootstrap import Draws, Interval
 from ....metrics.value import Value
-from ....programs.engine.folders.spending import cost_in_all, read_spending
+from ....programs.engine.spending import cost_in_all, read_spending
 from ....records.reading.problems import Problems
 from .battles import BATTLE_GAINS, TURNED, Battle, BattleLabel
 from .judging import STAGE, gain_of

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from ....metrics.instruments.rubrics import RUBRIC_MEASURES
 from ....metrics.value import Value
 from ....programs.config.sections import Config
-from ....programs.inputs.collection import Collection, load_collection
+from ....programs.inputs import Collection, load_collection
 from ....programs.protocols.judged_items import Collected, JudgedItems
 from ....programs.protocols.pieces import (
     CRITERION,

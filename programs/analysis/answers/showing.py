@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ....records.reading.problems import InputError, Problems
-from ...engine.folders.independence import dependence_notes
-from ...engine.manifest import read_manifest
+from ...engine.manifest import dependence_notes, read_manifest
 from .answer_text import answer_text
 from .overlap import by_words
 from .summaries import folder_summary, run_summary, topic_summary

@@ -13,8 +13,7 @@ from typing import Any
 from ....records.reading.problems import Problems
 from ....records.rows import ScoreRow
 from ....records.scores import score_row
-from ...engine.folders.independence import dependence_notes
-from ...engine.manifest import read_manifest
+from ...engine.manifest import dependence_notes, read_manifest
 from .overlap import by_words
 from .points import STANDINGS, Point, TopicAnswers, means_of, measure_of, topics_of
 from .views import check_name

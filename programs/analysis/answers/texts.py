@@ -12,8 +12,8 @@ from ....records.reading.line_index import LineIndex
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import Passage
 from ...config.sections import Config, DataConfig
-from ...engine.folders.inputs import inputs_of
-from ...inputs.collection import Collection, expand_runs, load_collection
+from ...engine.folders import inputs_of
+from ...inputs import Collection, expand_runs, load_collection
 from ...protocols.judged_files import scale_in
 
 _NAMED = ("topics", "nuggets", "keypoints", "candidates")  # of what topics and texts are read

@@ -17,10 +17,10 @@ from ....records.reading.lines import FILES, hash_of
 from ....records.reading.problems import InputError
 from ....records.writing import write_file
 from ...config.sections import Config
-from ...engine.folders.inputs import inputs_of
-from ...engine.folders.spending import SPEND
+from ...engine.folders import inputs_of
 from ...engine.manifest import read_manifest
 from ...engine.results import MANIFEST, pretty
+from ...engine.spending import SPEND
 from .reading import traces_of
 
 _NOT_COMPARED = (MANIFEST, SPEND, "DATASHEET.md")  # they tell times

@@ -12,8 +12,7 @@ from ....records.questions import NOT_JUDGED, UNPARSED, Ratings, is_own, passage
 from ....records.rows import QuestionSet, SubQuestion
 from ...engine.results import Results, RowWriter
 from ...engine.stage import Item, labels, makes, rows_of
-from ...inputs.collection import Collection
-from ...inputs.coverage import CoverageInputs
+from ...inputs import Collection, CoverageInputs
 from ..program import Run
 from .texts import Text, inputs_of
 from .topic import CoverageData, TopicView

@@ -14,7 +14,7 @@ from ....records.questions import passages_of, question_sets, ratings_with_lines
 from ....records.reading.problems import InputError, Problems
 from ...config.names import JudgeName
 from ...config.sections import Config
-from ...inputs.collection import Collection, load_collection
+from ...inputs import Collection, load_collection
 from ..pieces import SUB_QUESTION, FileLines, Piece
 from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run
 from ..scoreboard import Scoreboard

@@ -12,10 +12,9 @@ from ....records.reading.problems import InputError
 from ....records.rows import QuestionSet
 from ...config.names import JudgeName
 from ...config.sections import Config
-from ...engine.acting import acts
-from ...engine.outcomes import list_of, object_of
-from ...engine.stage import Item
-from ...inputs.collection import Collection
+from ...engine.journal import list_of, object_of
+from ...engine.stage import Item, acts
+from ...inputs import Collection
 from ..program import Run
 from .judging import question_set
 from .texts import inputs_of

@@ -12,7 +12,7 @@ from ....metrics.value import UNDEFINED, Value
 from ....records.questions import reference_id
 from ....records.rows import ScoreRow
 from ...config.sections import CoverageConfig
-from ...inputs.coverage import ORACLE_CONTEXT, ORACLE_REPORT
+from ...inputs import ORACLE_CONTEXT, ORACLE_REPORT
 from ..scoreboard import Scoreboard
 from .topic import CoverageData, TopicView
 

@@ -9,8 +9,7 @@ from ....metrics.length import token_counter
 from ....records.questions import answer_id, reference_id
 from ....records.reading.problems import InputError
 from ...config.sections import CoverageConfig
-from ...inputs.collection import Collection
-from ...inputs.coverage import CoverageInputs
+from ...inputs import Collection, CoverageInputs
 from .topic import CoverageData
 
 

@@ -19,10 +19,9 @@ from ....records.support import (
 )
 from ...config.names import JudgeName
 from ...config.sections import Config
-from ...engine.acting import acts
-from ...engine.outcomes import object_of
-from ...engine.stage import Item
-from ...inputs.collection import Collection
+from ...engine.journal import object_of
+from ...engine.stage import Item, acts
+from ...inputs import Collection
 from ..pieces import FileLines, Piece, explanation
 from ..program import Folder, Meaning, Meanings, Program, Run, need_answers
 from ..scoreboard import Scoreboard

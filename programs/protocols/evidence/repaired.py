@@ -14,8 +14,8 @@ from ....records.reading.fields import Line, read_lines
 from ....records.reading.problems import InputError, Problems
 from ....records.support import read_sentence_evidence
 from ....records.writing import NewFile, own_folder
-from ...engine.folders.inputs import inputs_of
-from ...inputs.collection import expand_runs
+from ...engine.folders import inputs_of
+from ...inputs import expand_runs
 from .program import FILE
 
 SUFFIX = "-repaired"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pydantic import StrictStr
 
 from ....records.rows import KeyPoint, KeyPointSet, Passage, key_point_ids
-from ...engine.outcomes import Count
+from ...engine.journal import Count
 from ...engine.results import Results
 from ...engine.stage import Item, Maker, labels, makes, rows_of
 from ..program import Run

@@ -21,7 +21,7 @@ from ....records.labels.cells import Cell
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import Answer, KeyPoint
 from ...config.sections import Config
-from ...inputs.collection import Collection, load_collection
+from ...inputs import Collection, load_collection
 from ..judged_items import JudgedItems, equal_items
 from ..pieces import (
     AGAINST,

@@ -14,10 +14,9 @@ from ....records.reading.problems import InputError
 from ....records.rows import Importance, Nugget, NuggetBank, NuggetSource, nugget_ids
 from ...config.names import JudgeName
 from ...config.sections import Config
-from ...engine.acting import acts
-from ...engine.outcomes import Count, list_of, object_of
-from ...engine.stage import Item, makes
-from ...inputs.collection import Collection
+from ...engine.journal import Count, list_of, object_of
+from ...engine.stage import Item, acts, makes
+from ...inputs import Collection
 from ..program import Run
 
 if TYPE_CHECKING:

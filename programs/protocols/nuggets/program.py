@@ -27,9 +27,9 @@ from ....records.reading.problems import InputError, Problems
 from ....records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget_ids
 from ...config.names import JudgeName
 from ...config.sections import Config
-from ...engine.outcomes import Count, object_of
+from ...engine.journal import Count, object_of
 from ...engine.stage import Item, makes
-from ...inputs.collection import Collection, load_collection
+from ...inputs import Collection, load_collection
 from ..expected import (
     EXPECTED_NUGGET_MEASURES,
     NOT_JUDGED,

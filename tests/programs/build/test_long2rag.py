@@ -15,8 +15,8 @@ from nuggetjudge.programs.build.long2rag_files import FILES
 from nuggetjudge.programs.build.verification import SHEET, UNVERIFIED
 from nuggetjudge.programs.build.verify_long2rag import verify_long2rag
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.engine.folders.spending import SPEND
 from nuggetjudge.programs.engine.results import MANIFEST
+from nuggetjudge.programs.engine.spending import SPEND
 from nuggetjudge.records.documents import read_topic_documents
 from nuggetjudge.records.key_points import read_key_point_sets
 from nuggetjudge.records.reading.problems import InputError, Problems

@@ -13,7 +13,7 @@ from nuggetjudge.programs.config.judge_section import JudgeConfig
 from nuggetjudge.programs.config.reading import config_before, load_config
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.config.steps import AnyStep
-from nuggetjudge.programs.inputs.collection import expand_runs
+from nuggetjudge.programs.inputs import expand_runs
 from nuggetjudge.records.reading.problems import InputError
 
 RIGHT = """\

@@ -13,7 +13,7 @@ import nuggetjudge as nj
 from nuggetjudge.backends.config import BatchConfig
 from nuggetjudge.programs.build.long2rag import build_long2rag
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.engine.folders.spending import read_spending
+from nuggetjudge.programs.engine.spending import read_spending
 from nuggetjudge.programs.run import plan
 from nuggetjudge.records.reading.problems import InputError
 

@@ -7,8 +7,7 @@ import tracemalloc
 
 import pytest
 
-from nuggetjudge.programs.engine.journal import MOST_WAITING, Journal
-from nuggetjudge.programs.engine.outcomes import verdicts_on
+from nuggetjudge.programs.engine.journal import MOST_WAITING, Journal, verdicts_on
 from nuggetjudge.records.judgements import Judged, Provenance, Reason, Unjudged
 from nuggetjudge.records.reading.problems import InputError
 

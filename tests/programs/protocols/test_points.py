@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from nuggetjudge.judges import NuggetAssigner
-from nuggetjudge.programs.inputs.collection import Collection
+from nuggetjudge.programs.inputs import Collection
 from nuggetjudge.programs.protocols.nuggets.program import LOOK
 from nuggetjudge.programs.protocols.points import check_topics
 from nuggetjudge.records import Answer, Nugget, Sentence, Topic

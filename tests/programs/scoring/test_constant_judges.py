@@ -8,7 +8,7 @@ from mock_server import MockServer, input_of
 from models_by_name import demo_of, models_that_say
 
 import nuggetjudge as nj
-from nuggetjudge.programs.engine.folders.constant_judges import constant_judges
+from nuggetjudge.programs.engine.manifest import constant_judges
 
 OWN = """\
 name: tone

@@ -7,26 +7,28 @@ arrive, each worker gets a limit of what it may spend, and equal questions go to
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
+from collections import defaultdict, deque
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ....backends.budget import Budget
-from ....backends.errors import EndpointUnusable
-from ....backends.loop import task_group
-from ....records.judgements import Outcome, Reason, Unjudged
-from ....records.reading.problems import InputError, pip_install
-from ...config.sections import Config
-from ..panel import Panel
-from ..stage import Pending, Work
-from .cluster import connect, parts, worker
-from .dealing import Deal
-from .leases import Allowance, Lease, Leases
-from .shipping import packed
+from ...backends.budget import Budget
+from ...backends.errors import EndpointUnusable
+from ...backends.loop import task_group
+from ...records.judgements import Outcome, Reason, Unjudged
+from ...records.reading.problems import InputError, pip_install
+from ..config.sections import Config, RunSection
+from .panel import Panel
+from .ray_worker import Allowance, Lease, Leases, packed
+from .stage import Item, Pending, Work
 
 if TYPE_CHECKING:
-    from .worker import Report
+    from .ray_worker import Report
+
 
 MOST_DEATHS = 3  # of one worker in a row, without an outcome between them
 REPLACE_S = 120.0  # until another worker takes over what a dead one was to judge
@@ -235,3 +237,172 @@ async def _result(reference: Any) -> Any:
         raise (error.cause or error) from None
     except RayActorError as error:
         raise _Died(" ".join(str(error).split())) from None
+
+
+MOST_BOUND = 1000  # items that wait for one worker while others go on
+
+
+class Deal:
+    """Items for workers 0, 1, ..., lazily; those with equal payloads all go to the same one.
+
+    Such items are asked the same: one worker shares a call among them, or has its reply in the
+    cache. Holds an entry of about 100 bytes for each payload.
+
+    Attributes:
+        refused: by worker, items that its part of the budget did not do for; not dealt again.
+    """
+
+    def __init__(self, left: Iterator[Pending | None]) -> None:
+        self.refused: defaultdict[int, list[Pending]] = defaultdict(list)
+        self._left = left
+        self._is_at_end = False
+        self._free: deque[Pending] = deque()
+        self._bound: defaultdict[int, deque[Pending]] = defaultdict(deque)
+        self._worker_of: dict[int, int] = {}  # by digest of the payload
+        self._gone: set[int] = set()
+
+    def look(self) -> bool:
+        """Whether it is known if there is anything to deal; call it again until it is."""
+        if not self._free and (pending := self._next()) is not None:
+            self._free.append(pending)
+        return bool(self._free) or self._is_at_end
+
+    @property
+    def is_over(self) -> bool:
+        """Whether everything was dealt, and nothing was given back."""
+        waiting = [self._free, *self._bound.values(), *self.refused.values()]
+        return self._is_at_end and not any(waiting)
+
+    @property
+    def refused_any(self) -> bool:
+        """Whether there are refused items, for which others have to end first."""
+        return any(self.refused.values())
+
+    def has_more(self, worker: int) -> bool:
+        """Whether `take` may still find something for a worker."""
+        goes_on = not self._is_at_end and not self._is_crowded
+        return goes_on or bool(self._free or self._bound[worker])
+
+    def take(self, worker: int, most: int) -> list[Pending]:
+        """Up to `most` items for a worker."""
+        self._gone.discard(worker)
+        own, taken = self._bound[worker], list[Pending]()
+        while len(taken) < most:
+            if own:
+                taken.append(own.popleft())
+                continue
+            pending = self._free.popleft() if self._free else self._next()
+            if pending is None:
+                break
+            self._bound[self._owner(pending, worker)].append(pending)
+        return taken
+
+    def give_back(self, worker: int, items: list[Pending]) -> None:
+        """For others to take: these items and all that wait for a worker that is gone."""
+        self._gone.add(worker)
+        self._free.extend(items)
+        self._free.extend(self._bound.pop(worker, ()))
+
+    @property
+    def _is_crowded(self) -> bool:
+        return any(len(items) >= MOST_BOUND for items in self._bound.values())
+
+    def _next(self) -> Pending | None:
+        if self._is_at_end or self._is_crowded:
+            return None
+        try:
+            return next(self._left)
+        except StopIteration:
+            self._is_at_end = True
+            return None
+
+    def _owner(self, pending: Pending, worker: int) -> int:
+        """Who was given this payload; `worker` if nobody was, or who was is gone."""
+        payload = Item({}, pending.item.payload).digest()
+        owner = self._worker_of.get(payload)
+        if owner is None or owner in self._gone:
+            owner = self._worker_of[payload] = worker
+        return owner
+
+
+OBJECT_STORE_BYTES = 100 * 2**20  # items and outcomes pass through it in small messages
+
+
+def connect(run: RunSection) -> bool:
+    """Start Ray on this machine, or join a cluster; it draws nothing and reports to nobody.
+
+    Returns: False where this process had Ray already, and others use it.
+    Raises: InputError.
+    """
+    import ray
+
+    if ray.is_initialized():
+        return False
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    options: dict[str, Any] = {"logging_level": logging.ERROR, "log_to_driver": False}
+    if run.address == "local":
+        options |= {"include_dashboard": False, "object_store_memory": OBJECT_STORE_BYTES}
+        options["_node_ip_address"] = "127.0.0.1"  # no port that others can reach
+        if run.workers is not None:
+            options["num_cpus"] = run.workers
+    try:
+        ray.init(run.address, **options)
+    except Exception as error:  # a node that takes 30 s to start is no more than an Exception
+        why = str(error).split("\n")[0]
+        raise InputError(f"run.address {run.address}: Ray cannot be reached ({why})") from None
+    return True
+
+
+def parts(config: Config) -> list[Config]:
+    """The config of each worker; concurrency and rates of all add up to what was asked for.
+
+    Raises: InputError if there is no room for one.
+    """
+    import ray
+
+    n = min(_room(config.run, ray.cluster_resources()), config.run.concurrency)
+    return [_part(config, number, n) for number in range(n)]
+
+
+def worker(config: Config) -> Any:
+    """A new worker with its part, as Ray's handle of it; it begins when there is room."""
+    import ray
+
+    from .ray_worker import Worker
+
+    run = config.run
+    kind = ray.remote(num_cpus=1, num_gpus=run.worker_gpus)(Worker)
+    return kind.remote(config, Path.cwd())
+
+
+def _room(run: RunSection, resources: Mapping[str, float]) -> int:
+    """How many workers there will be."""
+    needs = {"CPU": 1.0, "GPU": run.worker_gpus}
+    fits = [int(resources.get(kind, 0) // need) for kind, need in needs.items() if need]
+    if run.workers is None and not fits:
+        raise InputError("run.workers: say how many, since they take neither CPU nor GPU")
+    may_grow = run.workers is not None and run.address != "local"
+    if not may_grow and not all(fits):
+        there = ", ".join(f"{resources.get(kind, 0):g} {kind}" for kind in needs)
+        raise InputError(f"no room for a Ray worker of {needs}: the cluster has {there}")
+    return run.workers or min(fits)
+
+
+def _part(config: Config, number: int, n: int) -> Config:
+    config = config.changed(
+        "run",
+        executor="local",
+        concurrency=(config.run.concurrency + number) // n,
+        **dict.fromkeys(("max_calls", "max_tokens", "max_cost")),
+    )
+    models = {
+        alias: model.model_copy(
+            update={
+                "concurrency": max(1, (model.concurrency + number) // n),
+                "rpm": model.rpm and model.rpm / n,
+                "tpm": model.tpm and model.tpm / n,
+            }
+        )
+        for alias, model in config.models.items()
+    }
+    return config.model_copy(update={"models": models})

@@ -1,0 +1,245 @@
+"""Judges that a config composes: fitted ones, juries, cascades, and custom wording."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from ...judges import Cascade, ItemJudge, Jury, Verified, read_cascade_file, read_judge_file
+from ...judges.base import Judge
+from ...judges.instruments.files import read_instrument
+from ...judges.table import kind_of
+from ...records.reading.lines import hash_of
+from ...records.reading.problems import InputError, refused, unreadable
+from ..config.cascades import stages
+from ..config.judge_section import PEOPLE, CascadeConfig
+from ..config.juries import ADJUDICATOR, Seat, seats, verifier_of
+from ..config.names import JudgeName
+from ..config.sections import Config, JudgeConfig
+
+
+def fitted(judge: Judge, path: Path) -> Judge:
+    """The judge as a judge file has it. Raises: InputError if the file does not fit it."""
+    with refused(path):
+        fitted_judge = judge.fitted(read_judge_file(path))
+    correction = fitted_judge.correction if isinstance(fitted_judge, ItemJudge) else None
+    if correction is not None and not set(correction.labels or ()) <= set(judge.scale):
+        got, wanted = ", ".join(correction.labels or ()), ", ".join(judge.scale)
+        raise InputError(f"{path}: it gives the labels {got}, a run wants {wanted}")
+    return fitted_judge
+
+
+def jury_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], Judge]) -> Judge:
+    """The jury in the place of a judge, its members built one by one.
+
+    Raises: InputError for settings that the judge's labels or window do not allow.
+    """
+    judge = config.judge(name)
+    settings = judge.jury
+    assert settings is not None
+    members: dict[str, ItemJudge] = {}
+    for seat in seats(judge):
+        member = built(name, seat)
+        assert isinstance(member, ItemJudge)  # the config allows no other
+        members[seat.name] = member
+    adjudicator = members.pop(ADJUDICATOR, None)
+    with refused(f"judges.{name}.jury"):
+        jury = Jury(
+            members,
+            settings.how,
+            quorum=settings.quorum,
+            ties=settings.ties,
+            adjudicator=adjudicator,
+            spread=settings.spread,
+        )
+        if judge.state is not None and adjudicator is not None:
+            raise ValueError("a fit decides by the mean of the votes, an adjudicator beside it")
+    return jury if judge.state is None else fitted(jury, judge.state)
+
+
+def verified_of(name: JudgeName, config: Config, first: Judge, verifier: Judge) -> Verified:
+    """The judge whose labels are verified, with its verifier.
+
+    Raises: InputError for conditions that the judge's labels do not allow, or nothing to quote.
+    """
+    settings = config.judge(name).verify
+    assert settings is not None
+    assert isinstance(first, ItemJudge)  # the config allows no other
+    assert isinstance(verifier, ItemJudge)
+    with refused(f"judges.{name}.verify"):
+        return Verified(first, verifier, **dict(settings.when))
+
+
+def verified_identity(
+    judge: Verified,
+    settings: JudgeConfig,
+    of_judge: Callable[[Judge, JudgeConfig], dict[str, Any]],
+) -> dict[str, Any]:
+    """What verifying adds to the identity of the judge that is asked first."""
+    verifier = of_judge(judge.verifier, verifier_of(settings))
+    when = [judge.score, judge.labels, judge.spread]
+    return {"verify": {"version": judge.version, "when": when, "verifier": verifier}}
+
+
+def jury_identity(
+    jury: Jury, settings: JudgeConfig, of_judge: Callable[[Judge, JudgeConfig], dict[str, Any]]
+) -> dict[str, Any]:
+    """All that could change a judgement of a jury; `model` names those of its members."""
+    identity = of_judge(jury, settings)
+    members = {}
+    for seat in seats(settings):
+        judge = jury.adjudicator if seat.name == ADJUDICATOR else jury.members[seat.name]
+        assert judge is not None
+        members[seat.name] = {
+            **of_judge(judge, seat.settings),
+            "replicate": seat.replicate,
+            "temperature": seat.temperature,
+        }
+    own = {
+        "how": jury.how,
+        "quorum": jury.quorum,
+        "ties": jury.ties,
+        "spread": jury.spread if jury.adjudicator is not None else None,
+    }
+    return {**identity, "model": {"model": jury.model_name}, "jury": own, "members": members}
+
+
+OfJudge = Callable[[Judge, JudgeConfig], dict[str, Any]]
+
+
+def cascade_of(name: JudgeName, config: Config, built: Callable[[JudgeName, Seat], Judge]) -> Judge:
+    """The cascade in the place of a judge, its stages built one by one.
+
+    Raises: InputError for a state of another cascade, or one without the promise that is wanted.
+    """
+    judge = config.judge(name)
+    settings = judge.cascade
+    assert settings is not None
+    judges: list[ItemJudge | str] = []
+    for number, stage in enumerate(stages(judge), 1):
+        at = f"stage {number}"
+
+        def seated(name: JudgeName, seat: Seat, at: str = at) -> Judge:
+            return built(name, seat._replace(name=f"{at} {seat.name}"))
+
+        if stage.jury is not None:
+            one = jury_of(name, config.with_judge(name, stage), seated)
+        else:
+            one = built(name, Seat(at, stage))
+        assert isinstance(one, ItemJudge)  # the config allows no other
+        judges.append(one)
+    if settings.stages[-1] == PEOPLE:
+        judges.append(PEOPLE)
+    state = None if settings.state is None else read_cascade_file(settings.state)
+    at = f"judges.{name}.cascade" if settings.state is None else f"{settings.state}"
+    with refused(at):
+        cascade = Cascade(
+            judges,
+            state,
+            threshold=settings.threshold,
+            confidence=settings.confidence or "agreement",
+        )
+        _check_promise(settings, cascade)
+    return cascade
+
+
+def _check_promise(settings: CascadeConfig, cascade: Cascade) -> None:
+    """Raise ValueError where the state was fitted for something else than the config says."""
+    state = cascade.state
+    if state is None:
+        return
+    wanted: dict[str, Any] = {
+        "confidence": settings.confidence,
+        "share": settings.share,
+        "guarantee": settings.guarantee and settings.guarantee.model_dump(by_alias=True),
+    }
+    has = state.model_dump(by_alias=True)
+    for setting, value in wanted.items():
+        if value is not None and has[setting] != value:
+            raise ValueError(f"{setting}: it was fitted for {has[setting]}, the config has {value}")
+
+
+def cascade_identity(cascade: Cascade, settings: JudgeConfig, of_judge: OfJudge) -> dict[str, Any]:
+    """All that could change a judgement of a cascade; `model` names those of its stages."""
+    identity = of_judge(cascade, settings)
+    section = settings.cascade
+    assert section is not None
+    both = zip(cascade.stages, stages(settings), strict=True)
+    return {
+        **identity,
+        "model": {"model": cascade.model_name},
+        "cascade": {
+            "confidence": cascade.confidence,
+            "threshold": cascade.threshold,
+            "state": None if section.state is None else hash_of(section.state),
+            "people": cascade.to_people,
+        },
+        "stages": [
+            jury_identity(judge, own, of_judge) if isinstance(judge, Jury) else of_judge(judge, own)
+            for judge, own in both
+        ],
+    }
+
+
+_OF_ITS_OWN_PROMPT = ("evidence", "reasoning", "demonstrations")
+
+
+def window_of(name: JudgeName, config: Config) -> int | None:
+    """Things in a call, by the config or a prompt file. Raises: InputError if they differ."""
+    window, path = config.judge(name).window, config.judge(name).prompt
+    if path is None:
+        return window
+    instrument = read_instrument(path)
+    of_file, kind = instrument.definition.window, kind_of(name)
+    if of_file is None:
+        return window
+    if window not in (None, of_file):
+        raise instrument.wrong("window", f"{of_file}, and judges.{name}.window is {window}")
+    if kind is not None and not kind.is_windowed:
+        raise instrument.wrong("window", f"the {name} judge takes one thing at a time")
+    return of_file
+
+
+def in_own_words(judge: Judge, name: JudgeName, config: Config) -> tuple[Judge, dict[str, Any]]:
+    """The judge with the words of its section, and what they add to its identity.
+
+    Raises: InputError for words that cannot be read, or do not fit the judge.
+    """
+    settings = config.judge(name)
+    try:
+        if settings.instructions is not None:
+            return judge.with_instructions(_instructions(name, config)), {}
+        if settings.prompt is None:
+            return judge, {}
+        instrument = read_instrument(settings.prompt)
+        reply = instrument.definition.reply
+        is_own_json = reply is not None and reply.form == "json" and not reply.field
+        for what in ("demonstrations",) if is_own_json else _OF_ITS_OWN_PROMPT:
+            if getattr(settings, what, None):
+                why = f"goes with the judge's own prompt, which {settings.prompt} replaces"
+                raise InputError(f"judges.{name}.{what}: {why}")
+        identity = {"prompt_file": {"sha256": instrument.sha256, "fenced": False}}
+        return judge.with_prompt(instrument), identity
+    except ValueError as error:
+        at = "prompt" if settings.instructions is None else "instructions"
+        raise InputError(f"judges.{name}.{at}: {error}") from None
+
+
+def _instructions(name: JudgeName, config: Config) -> str:
+    instructions = config.judge(name).instructions
+    if name == "answer_writer" and config.generate.instructions is not None:
+        what = "generate.instructions says the same; take one of them"
+        raise InputError(f"judges.{name}.instructions: {what}")
+    return (text_of(instructions) if isinstance(instructions, Path) else instructions) or ""
+
+
+def text_of(path: Path | None) -> str | None:
+    """What a file of instructions says. Raises: InputError if that is nothing, or no text."""
+    try:
+        text = None if path is None else path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(str(path), error) from None
+    if text == "":
+        raise InputError(f"{path}: the file is empty, wanted instructions")
+    return text

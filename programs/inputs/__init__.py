@@ -1,3 +1,0 @@
-"""What is judged, read and checked once: topics, passages, answers, coverage inputs, hostile
-text. Imports config and records; everything above it in programs/, calibration and the command
-line may import it."""
