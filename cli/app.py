@@ -50,7 +50,7 @@ class Commands(TyperGroup):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """See click; each group with its name beside it, and no command is loaded for its line."""
         for title, group in groupby(all_commands().items(), key=lambda item: item[1].group):
-            formatter.write("\n" if title in GROUPS[:2] else "")
+            formatter.write("\n" if title == GROUPS[0] else "")
             for i, (name, command) in enumerate(group):
                 start = f"  {'' if i else title:9}  {name:13}  "
                 text = textwrap.wrap(command.line, max(formatter.width + 2 - len(start), 20))

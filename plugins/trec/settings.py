@@ -2,11 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field
 
-from ...programs.config.base import Section, Whole
+from ...programs.config.base import Input, Section, Whole
+from ...records.reading.problems import Problems
+
+
+def _read_question_lists(paths: Sequence[Path], problems: Problems) -> Mapping[str, Any]:
+    from .argue.lists import read_question_lists
+
+    return read_question_lists(paths, problems)
+
+
+NAME = "question_lists"  # in `data:`
+INPUT = Input(
+    "questions with accepted answers, that reports should answer",
+    (".json", ".json.gz", ".jsonl", ".jsonl.gz"),
+    _read_question_lists,
+)
 
 
 def _as_lines(value: Any) -> Any:

@@ -38,6 +38,7 @@ class CoverageConfig(Section):
     k: Annotated[Literal["required"] | Whole, BeforeValidator(_size_of_context)] = Field(
         default=10, description="passages of a context; required: as many as the topic's Z* has"
     )
+    alpha: float = Field(default=0.5, ge=0, le=1, description="of alpha-nDCG")
     weight: float = Field(default=0.5, gt=0, description="exponent of the density")
     tokenizer: str = Field(
         default="words", description="what counts tokens: words, tiktoken:NAME or a .json file"

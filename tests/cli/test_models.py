@@ -52,7 +52,12 @@ def test_the_fingerprint_of_a_run_is_that_of_the_lines_that_judge_models_prints(
         whole, {}
     )
     shown = judge(
-        "export-config", "support", "--model", "preset:qwen3-8b", "--api-base", SERVED
+        "export-config",
+        "support",
+        "--set",
+        "models.default.model=preset:qwen3-8b",
+        "--set",
+        f"models.default.api_base={SERVED}",
     ).out
     assert "preset:" not in shown
     assert yaml.safe_load(shown)["models"]["default"]["model"] == "hosted_vllm/Qwen/Qwen3-8B"

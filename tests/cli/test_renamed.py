@@ -1,5 +1,6 @@
 """Options and settings of before: the error names the new one, and CHANGELOG.md says the same."""
 
+import json
 import re
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from nuggetjudge.programs.config.renamed import (
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.records.reading.problems import InputError
 
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 CHANGES = Path(__file__).resolve().parents[2] / "CHANGELOG.md"
 
 
@@ -76,3 +78,12 @@ def test_a_finished_folder_of_before_is_read_in_new_words(monkeypatch):
     assert config.pipelines["a"][1].depth == 5
     assert "deep" in steps[1]  # what was read is as it was
     assert in_new_words({"run": {"limit": 3}}) == {"run": {"limit": 3}}
+
+
+def test_the_whole_config_of_a_folder_of_before_is_read():
+    """Every setting at its default, as version 0.1.0 of 24 November 2026 wrote it."""
+    written = json.loads((GOLDEN / "config_before.json").read_bytes())
+    config = config_before(written)
+    assert config.program == ("nuggets", "support", "coverage", "keypoints")
+    assert config.coverage.alpha == written["coverage"]["alpha"]
+    assert config.models["default"].concurrency == written["models"]["default"]["concurrency"]

@@ -43,8 +43,8 @@ CASES = {
     "show": ["show demo", "show demo thin", "show demo thin demo-bees --passages",
              "show demo --topic demo-bees"],
     "compare": ["compare demo", "compare demo other", "compare demo --runs complete,miscited"],
-    "agree": [f"agree {DEMO}/labels/support.jsonl demo --all",
-              f"agree {DEMO}/labels/support.jsonl demo --by length"],
+    "agree": [f"agree {DEMO}/labels/support.jsonl demo --all"],
+    "bias": [f"bias {DEMO}/labels/support.jsonl demo --by length"],
     "calibrate": [f"calibrate {DEMO}/labels/grounded.jsonl --judge {DEMO}/grounded.yaml "
                   "--method threshold --folds 5 --out NEW.json"],
     "gate": ["gate demo --min V_strict=0.4 --baseline other"],

@@ -98,5 +98,5 @@ def test_every_start_of_pytest_loads_the_plugin_and_nothing_else_of_ours():
     code = "import pytest, sys; before = set(sys.modules); import nuggetjudge.gates.pytest_plugin\n"
     code += "print(*sorted(set(sys.modules) - before))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    names = {"nuggetjudge", "nuggetjudge.gates", "nuggetjudge.gates.pytest_plugin"}
+    names = {"lazy_loader", "nuggetjudge", "nuggetjudge.gates", "nuggetjudge.gates.pytest_plugin"}
     assert set(ran.stdout.split()) == names

@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
-from ....programs.config.base import Input
 from ....records.reading.fields import Line, as_id, read_lines, show, stem
 from ....records.reading.problems import Problems
 from ....records.rows import Importance, Row, hashed_ids
@@ -260,11 +259,3 @@ def _importance(item: Line) -> Importance | None:
         what = f"{item.name('importance')} is {show(written)}, wanted vital or okay"
         item.keep("importance", f"{what}; counted once, as without one")
     return None
-
-
-NAME = "question_lists"  # in `data:`
-INPUT = Input(
-    "questions with accepted answers, that reports should answer",
-    (".json", ".json.gz", ".jsonl", ".jsonl.gz"),
-    read_question_lists,
-)

@@ -43,6 +43,7 @@ from ....records.labels.cells import Cell
 from ....records.reading.problems import InputError
 from ....records.rows import Answer
 from ....records.support import support_with_lines
+from ..settings import NAME
 from .answered import (
     AnsweredQuestion,
     Open,
@@ -51,7 +52,7 @@ from .answered import (
     read_reports,
 )
 from .judging import ANSWERED, LISTS, REPORTS, STAGE, answered
-from .lists import NAME, ListedQuestion
+from .lists import ListedQuestion
 from .scores import (
     COVERAGE,
     F1,

@@ -31,7 +31,6 @@ from ....records.topics import natural_order
 from ...config.sections import CoverageConfig
 from ..measure_values import range_of
 
-ALPHA = 0.5  # of alpha-nDCG
 _REPORT = "report_coverage"
 
 
@@ -229,7 +228,7 @@ class TopicView:
             is_open: the ideal is made of P**, which may be other passages of the pool.
         """
         best, wanted = self.matrix(ideal), self.answerable
-        alpha, eta = ALPHA, self.settings.eta
+        alpha, eta = self.settings.alpha, self.settings.eta
         pool = self.matrix(self.pool) if is_open else None
         return alpha_ndcg(context, best, wanted, k=self.k, alpha=alpha, eta=eta, out_of=pool)
 

@@ -178,7 +178,7 @@ def test_the_exported_config_of_a_finished_run_gives_its_scores_again(demo, judg
 
 
 def test_an_exported_config_has_every_setting(judge):
-    exported = judge("export-config", "nuggets", "--model", "openai/gpt-4o")
+    exported = judge("export-config", "nuggets", "--set", "models.default.model=openai/gpt-4o")
     data = yaml.safe_load(exported.out)
     assert data["program"] == ["nuggets"]
     assert data["models"]["default"]["model"] == "openai/gpt-4o"
@@ -188,7 +188,12 @@ def test_an_exported_config_has_every_setting(judge):
 
 
 def test_an_exported_config_keeps_what_is_left_to_the_endpoint(judge, tmp_path):
-    sets = ["--set", "models.default.temperature=null", "--model", "openai/gpt-5"]
+    sets = [
+        "--set",
+        "models.default.temperature=null",
+        "--set",
+        "models.default.model=openai/gpt-5",
+    ]
     exported = judge("export-config", "support", *sets)
     (tmp_path / "again.yaml").write_text(exported.out, encoding="utf-8")
     again = judge("export-config", "again.yaml")

@@ -22,7 +22,11 @@ VLLM = {"models.default.api_base": "http://127.0.0.1:9/v1"}
 @pytest.mark.parametrize(
     ("model", "settings", "what"),
     [
-        ("openai/gpt-4o", {}, "set a limit: --max-cost, --max-calls or --max-tokens"),
+        (
+            "openai/gpt-4o",
+            {},
+            "set a limit: --max-cost, or --set run.max_calls=N",
+        ),
         ("hosted_vllm/x", VLLM | {"run.max_cost": 1}, "the price of model"),
         ("lexical", {"run.executor": "ray"}, "run.executor"),
     ],
