@@ -26,7 +26,7 @@ from packaging.utils import canonicalize_name
 from .processes import ROOT
 from .tables import Bound, Report
 
-MOST_MB, MOST_PACKAGES = 640, 84  # why not 560 and 75: docs/architecture.md
+MOST_MB, MOST_PACKAGES = 640, 84  # why not 560 and 75: docs/decisions/settings.md
 SHOWN = 14  # packages in the table
 STARTS = 5
 OURS = "nuggetjudge"
