@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 spec = importlib.util.spec_from_file_location(
-    "work_conftest", Path(__file__).parents[3] / "annotation" / "work" / "conftest.py"
+    "work_conftest", Path(__file__).parents[3] / "plugins" / "annotate" / "work" / "conftest.py"
 )
 made = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(made)
