@@ -58,7 +58,9 @@ def names(module: str, title: str) -> str:
     """What a module gives; a function named as a folder, which griffe does not see, by itself."""
     text = f"# {title}\n\n`import {module}`\n\n::: {module}\n"
     given = importlib.import_module(module)
-    for name in getattr(given, "__all__", ()):
+    if public := list(getattr(given, "__all__", ())):  # griffe cannot read it where names load late
+        text += f"    options: {{members: {public}}}\n"
+    for name in public:
         home = getattr(getattr(given, name), "__module__", module)
         if home.startswith(f"{module}.{name}"):
             text += f"\n::: {home}.{name}\n    options: {{show_root_heading: true}}\n"

@@ -80,8 +80,8 @@ def test_no_page_asks_the_network_for_anything(site):
 def test_a_link_out_of_the_docs_is_a_page_or_plain_text(site):
     text = page(site, "protocols/keypoints.html")
     assert 'href="../examples/keypoints.html"' in text
-    assert "corpus.jsonl" in page(site, "trust/injection.html")
-    assert not re.search(r'href="[^"]*corpus\.jsonl', page(site, "trust/injection.html"))
+    assert "payloads.jsonl" in page(site, "trust/injection.html")
+    assert not re.search(r'href="[^"]*payloads\.jsonl', page(site, "trust/injection.html"))
     assert 'href="protocols/nuggets.html"' in page(site, "index.html")
 
 
