@@ -30,7 +30,7 @@ LATENCY_S = 0.02  # so that kills hit a command at work
 IN_FLIGHT = 4  # judgements under way, few so that more is written one by one
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 TESTS = Path(__file__).resolve().parents[1]
-MORE = ("--quiet", "--set", f"run.concurrency={IN_FLIGHT}")
+MORE = ("--set", f"run.concurrency={IN_FLIGHT}")
 BATCHES = (
     "--set",
     "run.executor=batch",
@@ -39,7 +39,7 @@ BATCHES = (
     "--set",
     "run.batch.poll_s=0.02",
 )
-RUN = ("run", "judge.yaml", "--out", "out", *MORE)
+RUN = ("run", "judge.yaml", "--out", "out", "--quiet", *MORE)
 
 # Runs a command that ends, or whose disk is full, at one of its steps.
 ENDING = """
