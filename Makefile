@@ -17,13 +17,17 @@ EXTRAS := lucene dense rerank ray instruments browser integrations docs local
 # Tests start some hundred processes, each of which would compile what it imports.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo docs pages test storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench study chromium constraints constraints-vllm constraints-extras clean
+.PHONY: demo docs pages test test-core storm test-slow test-odd test-vllm $(EXTRAS:%=test-%) check bench study chromium constraints constraints-vllm constraints-extras clean
 
 demo: $(READY)
 	$(BIN)/judge run examples/demo/judge.yaml
 
 test: $(READY)
 	$(PYTEST) -m "$(or $(MARKS),not slow)"
+
+# The core by itself: its tests in a copy of the tree without plugins/.
+test-core:
+	.ci/core
 
 # Faults, ends at every write, kills and broken files, as a table (docs/robustness.md).
 # SIZE=small, SEED=123 for the same again, ONLY=faults,kinds,ends,disk,kills,files.

@@ -14,13 +14,12 @@ from pathlib import Path
 import pytest
 import typer
 import yaml
-from benchmarks.pages.__main__ import COMMANDS
-from benchmarks.pages.shown import with_commands
 from processes import JUDGE, run
 
 import nuggetjudge
 from nuggetjudge.records.reading.problems import InputError
 
+pytestmark = pytest.mark.whole
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -46,6 +45,9 @@ def printed(folder: Path, command: str) -> str:
     ],
 )
 def test_the_commands_of_a_page_print_what_stands_below_them(page, n, home):
+    from benchmarks.pages.__main__ import COMMANDS
+    from benchmarks.pages.shown import with_commands
+
     text = (ROOT / "docs" / page).read_text(encoding="utf-8")
     renewed = with_commands(text, partial(printed, home), COMMANDS[Path(page).name])
     assert renewed == (text, n), "`make pages` renews it"

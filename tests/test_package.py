@@ -72,6 +72,7 @@ def test_reading_and_writing_records_needs_no_model_library():
     assert not loaded & {"dspy", "litellm", "torch", "scipy", "sklearn", "aiohttp"}
 
 
+@pytest.mark.whole
 def test_people_label_without_waiting_for_what_asks_models():
     """DSPy alone takes a second, of the two in which the first item is to be there."""
     code = """
@@ -183,6 +184,7 @@ def _matching(root, pattern):
     return {str(Path(path).relative_to(root)) for path in glob(f"{root}/{pattern}", recursive=True)}
 
 
+@pytest.mark.whole
 def test_every_data_file_beside_the_code_ships_with_it(tracked):
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     shipped = {
@@ -209,6 +211,7 @@ def test_every_folder_of_code_is_linked_into_the_package():
 
 
 @pytest.mark.parametrize("broken", ["plain file", "missing", "dangling"])
+@pytest.mark.whole
 @pytest.mark.parametrize("folder", ["agents", "records", "views"])
 def test_a_source_that_lost_its_links_says_so_and_how_to_get_them(folder, broken, tmp_path):
     package = ROOT / "src" / "nuggetjudge"

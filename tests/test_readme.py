@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from processes import JUDGE, run
 
+pytestmark = pytest.mark.whole
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 

@@ -97,6 +97,7 @@ def test_every_command_has_a_line_and_a_page(judge):
         assert judge(name, "-h")[0] == 0
 
 
+@pytest.mark.whole
 def test_the_list_of_commands_fits_a_screen_and_begins_with_the_most_used(judge):
     _, out, _ = judge("--help")
     lines = out.splitlines()
@@ -208,7 +209,7 @@ def test_errors_are_told_by_their_class_not_by_its_name(judge, monkeypatch, kind
     assert (ended, "Traceback" in err) == (code, kind == "unforeseen")
 
 
-@pytest.mark.parametrize("command", ["calibrate", "probe"])
+@pytest.mark.parametrize("command", ["calibrate", pytest.param("probe", marks=pytest.mark.whole)])
 def test_limit_means_topics_so_items_are_sampled(judge, command):
     _, out, _ = judge(command, "--help")
     assert "--sample <" in out

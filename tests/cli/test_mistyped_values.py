@@ -10,7 +10,10 @@ import pytest
             ("figure", "leaderbord", ".", "--out", "x.svg"),
             "'leaderbord' is not one of leaderboard, tau, topics, length; did you mean",
         ),
-        (("annotate", ".", "--kind", "nugget"), "bank, verify; did you mean nuggets?"),
+        pytest.param(
+            *(("annotate", ".", "--kind", "nugget"), "bank, verify; did you mean nuggets?"),
+            marks=pytest.mark.whole,
+        ),
         (
             ("run", "demo/judge.yaml", "--set", "models.default.engine=litelm"),
             "or 'recorded', got 'litelm'; did you mean litellm?",

@@ -31,6 +31,7 @@ from nuggetjudge.views import printing
 from nuggetjudge.views.table import View
 from nuggetjudge.views.terminal import Terminal, view_text
 
+pytestmark = pytest.mark.whole
 ROOT = Path(__file__).resolve().parents[2]
 DEMO = "examples/demo"
 WIDTHS = (60, 80, 120)

@@ -46,7 +46,7 @@ def values(result):
     return {(r.run_id, r.topic_id, r.measure): (r.value, r.n, r.low) for r in result.scores}
 
 
-def test_the_same_answers_score_the_same_in_memory_and_from_files(demo, result, tmp_path):
+def test_the_same_answers_score_the_same_in_memory_and_from_files(demo, result):
     in_memory = nj.evaluate(demo, ["nuggets", "support"], model="lexical")
     answered = {
         row["topic_id"] for of_run in map(lines, (DEMO / "runs").iterdir()) for row in of_run
@@ -55,9 +55,14 @@ def test_the_same_answers_score_the_same_in_memory_and_from_files(demo, result, 
     assert values(in_memory) == values(result)
     shown = str(in_memory.show("miscited", "demo-bridges", passages=True))
     assert demo["miscited"][0]["answer"][0]["text"][:40] in shown
+    assert "<td" in in_memory._repr_html_()
+
+
+@pytest.mark.whole
+def test_answers_in_memory_have_a_report(demo, tmp_path):
+    in_memory = nj.evaluate(demo, ["nuggets", "support"], model="lexical")
     page = in_memory.report(tmp_path / "page.html", open=False).read_text("utf-8")
     assert "miscited" in page
-    assert "<td" in in_memory._repr_html_()
 
 
 def test_all_programs_that_samples_have_something_for_are_run():
@@ -188,6 +193,7 @@ def test_a_temporary_folder_goes_with_its_result_and_not_before():
     assert not folder.parent.exists()
 
 
+@pytest.mark.whole
 def test_one_line_asserts_compares_and_reports_what_has_no_folder(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
 

@@ -105,6 +105,15 @@ def test_a_folder_stays_the_same_one_when_the_working_directory_changes(
     monkeypatch.chdir(tmp_path)
     assert same.judgements.keys() == result.judgements.keys()
     assert same._repr_html_() == result._repr_html_()
+
+
+@pytest.mark.whole
+def test_the_page_stands_in_the_folder_when_the_working_directory_changes(
+    result, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(result.folder.parent)
+    same = nj.Result(result.folder.name)
+    monkeypatch.chdir(tmp_path)
     assert same.report(open=False) == result.folder / "report.html"
 
 
@@ -125,6 +134,7 @@ def test_an_answer_is_shown_as_by_the_command(result, judge, tmp_path, monkeypat
         result.show("complete", passages=True)
 
 
+@pytest.mark.whole
 def test_the_page_is_written_and_opened_in_a_browser(result, tmp_path, monkeypatch):
     opened = []
     monkeypatch.setattr(results.webbrowser, "open", opened.append)
@@ -136,6 +146,7 @@ def test_the_page_is_written_and_opened_in_a_browser(result, tmp_path, monkeypat
     assert len(opened) == 1
 
 
+@pytest.mark.whole
 def test_a_notebook_gets_a_link_to_the_page(result, tmp_path, monkeypatch):
     shown = []
     display = types.SimpleNamespace(FileLink=lambda path: path, display=shown.append)
@@ -178,14 +189,20 @@ def test_a_stopped_run_is_shown_as_far_as_it_came(stopped, result, tmp_path):
     assert partial.n_judged + partial.n_unjudged == result.n_judged
     assert "V_strict" in str(partial)
     assert f"judge show '{stopped}' " in partial.show()
+    made = partial.folder
+    del partial
+    assert not made.exists()
+
+
+@pytest.mark.whole
+def test_the_page_of_a_stopped_run_stands_in_its_folder(stopped):
+    with pytest.warns(UserWarning, match="my run: stopped run, partial"):
+        partial = nj.Result(stopped)
     page = partial.report(open=False)
     assert page == stopped / "report.html"
     text = page.read_text(encoding="utf-8")
     assert str(partial.folder) not in text
     assert f"judge next '{stopped}' --n" in text  # and what it says can be typed
-    made = partial.folder
-    del partial
-    assert not made.exists()
 
 
 def test_stopped_runs_are_compared_and_held_against_people(stopped, result):

@@ -183,12 +183,14 @@ def test_its_measures_stand_together_on_the_leaderboard(judge, length):
     assert first[:3] == ["1", "terse", "1.000"]
 
 
+@pytest.mark.whole
 def test_the_report_says_what_its_measure_means(judge, length, tmp_path):
     judge.printed("report", length, "--out", tmp_path / "report.html")
     meaning = "Share of the answers that are as short as the question allows."
     assert meaning in (tmp_path / "report.html").read_text("utf-8")
 
 
+@pytest.mark.whole
 def test_the_report_draws_its_labels_by_run_and_in_its_words(judge, length, tmp_path):
     judge.printed("report", length, "--out", tmp_path / "report.html")
     page = (tmp_path / "report.html").read_text("utf-8")
@@ -298,6 +300,7 @@ def test_people_are_asked_for_its_labels_and_correct_its_scores(judge, length, t
     assert "brevity" in out
 
 
+@pytest.mark.whole
 def test_people_label_what_it_judged_in_a_browser(packages, length):
     code = """
 import json, sys

@@ -28,8 +28,6 @@ READ = {
     "agree": ("support.jsonl", ["agree", "out/support.jsonl", "again"]),
     "agree by folder": ("support.jsonl", ["agree", "again", "out", "--kind", "support"]),
     "show": ("assignments.jsonl", ["show", "out", "one", "t1"]),
-    "report": ("assignments.jsonl", ["report", "out"]),
-    "export": ("scores.jsonl", ["export", "autojudge", "out", "aj"]),
     "a bank of another run": (
         "nuggets.jsonl",
         [
@@ -46,7 +44,15 @@ CHANGES = {
 }
 
 
-@pytest.mark.parametrize(("name", "command"), READ.values(), ids=READ.keys())
+OF_PLUGINS = {
+    "report": ("assignments.jsonl", ["report", "out"]),
+    "export": ("scores.jsonl", ["export", "autojudge", "out", "aj"]),
+}
+CASES = [pytest.param(*case, id=name) for name, case in READ.items()]
+CASES += [pytest.param(*c, id=n, marks=pytest.mark.whole) for n, c in OF_PLUGINS.items()]
+
+
+@pytest.mark.parametrize(("name", "command"), CASES)
 def test_an_edited_file_is_an_error_by_its_name(results, judge, tmp_path, name, command):
     shutil.copytree(results, tmp_path / "again")
     edit(results / name, *CHANGES[name])

@@ -76,7 +76,7 @@ def test_a_named_endpoint_shares_its_replies_between_addresses(tide_brain, run_t
 
 
 def test_a_question_that_failed_and_was_answered_for_another_run_replays(
-    twins, tide_brain, run_tiny, tmp_path, files_of, judge
+    twins, tide_brain, run_tiny, tmp_path, files_of
 ):
     with MockServer(brain=tide_brain, faults=[Refusal()]) as server:
         ran = run_tiny(server, "support", *ONE_BY_ONE)
@@ -85,6 +85,14 @@ def test_a_question_that_failed_and_was_answered_for_another_run_replays(
     again = run_tiny(url, "support", "--offline", "--quiet", out="again")
     assert again.code == 0, again.err
     assert files_of(tmp_path / "again") == files_of(tmp_path / "out")
+
+
+@pytest.mark.whole
+def test_a_question_that_failed_and_was_answered_for_another_run_is_verified(
+    twins, tide_brain, run_tiny, judge
+):
+    with MockServer(brain=tide_brain, faults=[Refusal()]) as server:
+        assert run_tiny(server, "support", *ONE_BY_ONE).code == 0
     exported = judge("export", "autojudge", "out", "aj")
     assert exported.code == 0, exported.err
     assert judge("verify", "aj").code == 0

@@ -77,6 +77,14 @@ def spend_of(folder, rows_of):
     ]
 
 
+@pytest.mark.whole
+def test_the_report_of_a_stopped_run_changes_nothing_of_it(stopped, judge, tmp_path):
+    stopped(signal.SIGKILL)
+    before = bytes_of(tmp_path / "out")
+    assert judge("report", "out", "--out", "page.html").code == 0
+    assert bytes_of(tmp_path / "out") == before
+
+
 @pytest.mark.parametrize(("number", "known"), [(signal.SIGKILL, ASKED), (signal.SIGINT, ASKED + 1)])
 def test_a_stopped_run_is_read_as_partial_results_and_goes_on(
     number, known, stopped, judge, tmp_path, rows_of
@@ -97,7 +105,6 @@ def test_a_stopped_run_is_read_as_partial_results_and_goes_on(
     assert judge("score", out, "--json", cwd=elsewhere).rows == ran.rows
     compared = judge("compare", "out")
     assert (compared.code, "4 of 6 judged: partial" in compared.err) == (0, True)
-    assert judge("report", "out", "--out", "page.html").code == 0
     assert bytes_of(out) == before
     assert len(server.requests) == ASKED + 1
 

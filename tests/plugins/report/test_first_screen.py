@@ -11,6 +11,7 @@ import nuggetjudge as nj
 from nuggetjudge.plugins.report.runs import make_leaderboard
 from nuggetjudge.plugins.report.source import Source
 from nuggetjudge.plugins.report.summary import make_summary
+from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.programs.analysis.leaderboards import leaderboards
 from nuggetjudge.programs.analysis.tables.leaderboards import leader_sentence
 from nuggetjudge.programs.config.reading import load_config
@@ -181,3 +182,21 @@ def test_what_is_missing_is_counted_with_its_reason(demo, tmp_path):
         "20% of support: the passage text is not in the data. Complete: assignments."
     )
     assert missing["lines"][1]["text"] == "1 run left topics unanswered (scored 0)."
+
+
+def test_45_real_runs_with_gaps_are_not_told_apart(shared_data, tmp_path):
+    data = shared_data / "rag24_e2e"
+    result = nj.run(
+        program="support",
+        topics=data / "topics.tsv",
+        passages=data / "passages.jsonl",
+        runs=[str(data / "runs")],
+        model="lexical",
+        out=tmp_path / "out",
+    )
+    order = make_summary(of(result.folder))["boxes"][0]
+    assert order["verdict"] == "No"
+    compared = compare_runs([result.folder], Problems(), measures=["support_precision"])
+    pairs = compared["measures"]["support_precision"]["pairs"]
+    n_shared = sum(pair["n_topics"] > 0 for pair in pairs)
+    assert f"0 of {n_shared:,} pairs" in order["lines"][0]["text"]

@@ -153,7 +153,7 @@ def test_paths_are_relative_to_the_config_file(written, tmp_path):
 EVERYWHERE = """\
 data: {topics: a, candidates: a, qrels: a, nuggets: a, items: a, questions: a, reference: a,
        keypoints: a, documents: a, index: a, pool: a, runs: a, retrieval: [a], passages: a,
-       question_lists: a, ratings: [a]}
+       ratings: [a]}
 judges: {support: {state: a}}
 models: {default: {model: lexical, recording: a}}
 generate: {instructions: a}
@@ -179,7 +179,13 @@ def test_every_path_of_a_file_stands_beside_it(written, tmp_path):
     (tmp_path / "there").touch()
     paths = paths_in(load_config(written(EVERYWHERE), {}))
     paths.remove("a")  # a name that Lucene may know, where there is no such path
-    assert sorted(paths) == [*[str(tmp_path / "a")] * 22, str(tmp_path / "there")]
+    assert sorted(paths) == [*[str(tmp_path / "a")] * 21, str(tmp_path / "there")]
+
+
+@pytest.mark.whole
+def test_a_path_of_an_input_that_a_plugin_brings_stands_beside_its_file(written, tmp_path):
+    paths = paths_in(load_config(written("data: {question_lists: a}\n"), {}))
+    assert paths == [str(tmp_path / "a")]
 
 
 def test_a_judge_of_items_is_a_name_before_it_is_a_file(written):

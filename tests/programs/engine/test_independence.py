@@ -46,6 +46,11 @@ def test_what_is_said_of_runs_is_kept_and_stands_below_every_leaderboard(judge, 
         assert "Not known of 2 of 4 runs" in text
     assert "Made with this judge" in judge("show", "out", "complete", "demo-bees").stdout
     assert "Made with" not in judge("show", "out", "thin", "demo-bees").stdout
+
+
+@pytest.mark.whole
+def test_what_is_said_of_runs_stands_in_the_report(judge, tmp_path):
+    assert judge("run", str(config(tmp_path, {"comp*": ["judge"]})), "--quiet").returncode == 0
     judge("report", "out", "--out", "page.html")
     assert "Made with this judge: complete." in (tmp_path / "page.html").read_text("utf-8")
 

@@ -53,7 +53,13 @@ def test_a_judge_is_said_to_give_one_label_from_fifteen_items_on(items):
         assert what.startswith("Judge item gave all 15 items the same label (no)")
         assert result.manifest["labels"] == {"item": {"no": 15}}
         assert said_by(lambda: nj.run(**items(14, server)))[1] == []
-        page = result.report(open=False).read_text(encoding="utf-8")
+
+
+@pytest.mark.whole
+def test_the_report_says_that_a_judge_gives_one_label(items):
+    with MockServer(brain=lambda body: {"label": "no"}) as server:
+        result, _ = said_by(lambda: nj.run(**items(15, server)))
+    page = result.report(open=False).read_text(encoding="utf-8")
     assert "Judge item gave all 15 items the same label (no)" in page
 
 

@@ -16,7 +16,7 @@ from nuggetjudge.plugins.annotate.work.task import task_of
 from nuggetjudge.records.labels.labels import read_labels
 from nuggetjudge.records.reading.problems import Problems
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "howto" / "annotate.md").read_text("utf-8")
 TRUTH = ROOT / "examples" / "demo" / "labels" / "support.jsonl"
 
