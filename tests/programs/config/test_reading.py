@@ -182,6 +182,12 @@ def test_every_path_of_a_file_stands_beside_it(written, tmp_path):
     assert sorted(paths) == [*[str(tmp_path / "a")] * 21, str(tmp_path / "there")]
 
 
+@pytest.mark.whole
+def test_a_path_of_an_input_that_a_plugin_brings_stands_beside_its_file(written, tmp_path):
+    paths = paths_in(load_config(written("data: {question_lists: a}\n"), {}))
+    assert paths == [str(tmp_path / "a")]
+
+
 def test_a_judge_of_items_is_a_name_before_it_is_a_file(written):
     config = load_config(written("items: {judge: support}\n"), {})
     assert (config.items.judge, config.items.own) == ("support", None)
