@@ -211,7 +211,6 @@ def test_every_folder_of_code_is_linked_into_the_package():
 
 
 @pytest.mark.parametrize("broken", ["plain file", "missing", "dangling"])
-@pytest.mark.whole
 @pytest.mark.parametrize("folder", ["agents", "records", "views"])
 def test_a_source_that_lost_its_links_says_so_and_how_to_get_them(folder, broken, tmp_path):
     package = ROOT / "src" / "nuggetjudge"
@@ -230,7 +229,8 @@ def test_a_source_that_lost_its_links_says_so_and_how_to_get_them(folder, broken
     assert "\n" not in str(raised.value)
     (tmp_path / folder).unlink(missing_ok=True)
     (tmp_path / folder).mkdir()
-    (tmp_path / "plugins").rmdir()  # nothing that is not core is needed
+    if (tmp_path / "plugins").exists():
+        (tmp_path / "plugins").rmdir()  # nothing that is not core is needed
     assert import_from(tmp_path).__version__
 
 

@@ -129,13 +129,21 @@ def _read(path: Path) -> tuple[dict[str, Any], dict[Keys, int]]:
 
 
 def config_before(data: dict[str, Any]) -> Config:
-    """The config that a manifest holds, in the words of this version, without what it has no more.
+    """The config of a finished run, with renamed settings under their new names.
+
+    Removed settings are dropped, and so are the sections and files of data of programs that are not
+    installed here.
 
     Raises: pydantic's ValidationError.
     """
-    known = Config.model_fields.keys()  # others are of programs that are not installed here
-    data = in_new_words(data)
-    return Config.model_validate({name: value for name, value in data.items() if name in known})
+    data = _known_to(Config, in_new_words(data))
+    if isinstance(data.get("data"), dict):
+        data["data"] = _known_to(DataConfig, data["data"])
+    return Config.model_validate(data)
+
+
+def _known_to(section: type[BaseModel], data: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in data.items() if name in section.model_fields}
 
 
 def _put(data: dict[str, Any], name: str, value: Any) -> None:

@@ -80,7 +80,6 @@ def test_a_finished_folder_of_before_is_read_in_new_words(monkeypatch):
     assert in_new_words({"run": {"limit": 3}}) == {"run": {"limit": 3}}
 
 
-@pytest.mark.whole  # it has files of data that an annex reads
 def test_the_whole_config_of_a_folder_of_before_is_read():
     """Every setting at its default, as version 0.1.0 of 24 November 2026 wrote it."""
     written = json.loads((GOLDEN / "config_before.json").read_bytes())

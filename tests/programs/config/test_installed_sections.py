@@ -31,4 +31,5 @@ def test_every_installed_section_is_in_the_config_and_found_by_its_class():
 
 def test_a_manifest_made_with_a_program_that_is_not_installed_is_read():
     data = load_config(None, {"run.limit": 3}).model_dump(mode="json", by_alias=True)
-    assert config_before({**data, "tides": {"high": 2}}).run.limit == 3
+    given = {**data.get("data", {}), "tide_tables": ["tides.jsonl"]}
+    assert config_before({**data, "tides": {"high": 2}, "data": given}).run.limit == 3
