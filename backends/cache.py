@@ -26,7 +26,7 @@ def default_folder(name: str) -> Path:
 
 
 def make_private(folder: Path, what: str) -> None:
-    """Make a folder, or close to others the one that stands there.
+    """Make a folder, or close an existing one to other users.
 
     Raises: InputError, which calls it a folder for the `what`, if that fails or the folder belongs
         to somebody else.

@@ -123,7 +123,7 @@ class Session:
             self._options |= {"proxy": proxy, "proxy_headers": for_proxy}
             if base_url.startswith("https:"):
                 self._options["headers"] = headers
-            else:  # there is no tunnel: the proxy reads the request itself
+            else:  # without a tunnel, the proxy reads the request itself
                 self._options["headers"] = headers | for_proxy
         self._open: aiohttp.ClientSession | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -164,7 +164,7 @@ class Session:
 def proxy_of(url: str) -> tuple[str | None, dict[str, str]]:
     """The proxy that the environment names for a URL, or None, and what to say to it.
 
-    Raises: EndpointUnusable if it is no HTTP proxy.
+    Raises: EndpointUnusable unless it is an HTTP proxy.
     """
     name, address = _proxy_variable(url)
     if not address:

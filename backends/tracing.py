@@ -44,7 +44,7 @@ def tracer() -> Tracer | None:
     """What makes spans; None: nobody wants any, and nothing of OpenTelemetry was imported for it.
 
     They go to the tracer provider of this process, if it has set one. Else, where OpenTelemetry's
-    own variables name an OTLP endpoint, to a provider of ours, which is no one else's.
+    own variables name an OTLP endpoint, to a provider that only this package uses.
 
     Warns: UserWarning, once, where an endpoint is named and the extra is not installed.
     """

@@ -1,4 +1,4 @@
-"""What writes the page of a result, which an installed package brings."""
+"""Finds the installed function that writes the report of a result."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Annexes, a folder each: the core works without them and may import none of them.
+"""Optional parts, one folder each. The core works without them and never imports them.
 
-Each comes in by entry points of pyproject.toml, as a package of anybody else does.
+Entry points in pyproject.toml connect them to the core, as they connect any other package.
 """

@@ -56,7 +56,7 @@ class Request:
         return len(self.body) + AROUND
 
     def line(self) -> bytes:
-        """What stands for it in a batch's file."""
+        """Its line in a batch's file."""
         return b'{"custom_id":"%d-%s","method":"POST","url":"%s","body":%s}\n' % (
             self.index,
             self.digest.encode(),

@@ -1,5 +1,5 @@
-"""The list of commands: those of the core, each in the file of its name here or in cli/upkeep, and
-those that an entry point brings. Plugins may import the list; only it imports the commands."""
+"""The list of commands: the core's, each in the file of its name here or in cli/upkeep, and those
+of installed packages. Plugins may import the list; only it imports the commands."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ CORE: Mapping[str, Command] = {
 
 
 def command_of(name: str) -> Command | None:
-    """The command of this name; entry points, which take time, are looked through if they must."""
+    """The command of this name. Entry points take time, so the core's are looked up first."""
     return CORE.get(name) or all_commands().get(name)
 
 
@@ -106,7 +106,7 @@ def _all_commands(path: tuple[str, ...]) -> list[tuple[str, Command]]:
 
 
 def _is_there(entry: EntryPoint) -> bool:
-    """Whether the module can be found: part of an installed package may have been taken out."""
+    """Whether the module exists: part of an installed package may have been deleted."""
     try:
         return find_spec(entry.module) is not None
     except ModuleNotFoundError:  # the package above it
