@@ -26,8 +26,6 @@ from .label_agreement import (
     reliability as reliability,
 )
 from .length import (
-    RAG24_MAX_WORDS as RAG24_MAX_WORDS,
-    RAG26_MAX_WORDS as RAG26_MAX_WORDS,
     count_words as count_words,
     token_counter as token_counter,
 )

@@ -6,9 +6,6 @@ import unicodedata
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-RAG24_MAX_WORDS = 400  # TREC RAG 2024 answer format: white-space words after NFKC
-RAG26_MAX_WORDS = 1024  # TREC RAG 2026 guidelines of July 2026, summed over the answer's objects
-
 
 def count_words(text: str) -> int:
     """Number of words in `text`: its white-space separated parts after NFKC normalisation, >= 0.
