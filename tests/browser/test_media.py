@@ -149,7 +149,7 @@ def test_print_is_light_and_has_the_heat_map_though_nobody_scrolled_to_it(opened
         "(e) => { const { color, backgroundColor: b } = getComputedStyle(e); return [color, b]; }"
     )
     assert it.page.locator("body").evaluate(colours) == ["rgb(28, 31, 35)", "rgb(255, 255, 255)"]
+    it.page.emulate_media(media="screen", color_scheme="dark")
     it.page.evaluate("() => dispatchEvent(new Event('afterprint'))")
     assert not it.page.locator(".box details p").first.is_visible()
-    it.page.emulate_media(media="screen", color_scheme="dark")
     assert canvas.evaluate(ENDS)[1] < 0.95, "the screen is dark again"
