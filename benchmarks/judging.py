@@ -11,9 +11,9 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.gateway import Gateway
 from nuggetjudge.backends.http import HttpTransport
 from nuggetjudge.judges import NuggetAssigner, SupportJudge
-from nuggetjudge.programs.config.names import JudgeName
+from nuggetjudge.programs.config.base import JudgeName
 from nuggetjudge.programs.engine.journal import Journal
-from nuggetjudge.programs.engine.progress import ProgressBar
+from nuggetjudge.programs.engine.session import ProgressBar
 from nuggetjudge.programs.engine.stage import Item, Stage, Tally, Work, labels, run_here
 
 from .texts import pair, window

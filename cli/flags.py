@@ -14,7 +14,7 @@ import typer
 from pydantic import BeforeValidator
 from pydantic.fields import FieldInfo
 
-from ..programs.config.names import program_names
+from ..programs.config.base import program_names
 from ..programs.config.sections import Config, Flag
 from ..records.reading.problems import did_you_mean
 from .hints import note_config

@@ -25,7 +25,7 @@ from ..judges.table import judge_names
 from ..records.labels.items import ItemRow
 from ..records.reading.problems import InputError, Problems, did_you_mean
 from .analysis.judge_items import read_judge_items
-from .config.names import JudgeName
+from .config.base import JudgeName
 from .config.sections import Config, JudgeConfig
 from .engine.rehearsal import Rehearsal
 

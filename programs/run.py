@@ -12,7 +12,7 @@ from ..backends.config import ModelConfig
 from ..records.judgements import Reason
 from ..records.reading.problems import InputError, Problems
 from ..records.scores import write_scores
-from .config.names import program_names
+from .config.base import program_names
 from .config.sections import Config
 from .engine.folders import check_replaced, write_started
 from .engine.manifest import (

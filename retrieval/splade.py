@@ -9,10 +9,10 @@ from typing import Any, Protocol
 import numpy as np
 
 from ..records.rows import Passage
-from .best_rows import N_ROWS, BestRows
 from .corpus import in_batches, passage_text
+from .dense import N_ROWS, BestRows
+from .encoders import load_model
 from .index_files import new_index, open_index, read_ids, write_ids
-from .local_models import load_model
 from .scored import Ranked, check_queries
 
 KIND = "splade"

@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from nuggetjudge.agents import Agent, Limits, Tools
-from nuggetjudge.programs.config.names import BUILT_IN
-from nuggetjudge.programs.config.steps import Bm25Step
+from nuggetjudge.programs.config.base import BUILT_IN
+from nuggetjudge.programs.config.pipelines import Bm25Step
 from nuggetjudge.programs.engine.stage import Item, acts
 from nuggetjudge.programs.protocols.program import Program
 

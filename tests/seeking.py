@@ -14,9 +14,9 @@ from mock_replies import Body, Reply, as_json, input_of, schema_of
 
 from nuggetjudge.agents import Agent, Limits, Question, Tools, together
 from nuggetjudge.backends.errors import JudgeError
-from nuggetjudge.programs.config.names import BUILT_IN
+from nuggetjudge.programs.config.base import BUILT_IN
+from nuggetjudge.programs.config.pipelines import Bm25Step
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.config.steps import Bm25Step
 from nuggetjudge.programs.engine.stage import Item, acts
 from nuggetjudge.programs.protocols import table
 from nuggetjudge.programs.protocols.program import Program

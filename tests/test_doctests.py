@@ -22,8 +22,8 @@ MODULES = [
 OF_EXTRAS = {
     "dense": ["nuggetjudge.retrieval.encoders.SentenceEncoder"],
     "lucene": [
-        "nuggetjudge.retrieval.lucene.java.start_java",
-        "nuggetjudge.retrieval.lucene.lucene.Lucene",
+        "nuggetjudge.retrieval.lucene_index.start_java",
+        "nuggetjudge.retrieval.lucene.Lucene",
     ],
 }
 

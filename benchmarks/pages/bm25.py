@@ -34,7 +34,7 @@ from nuggetjudge.retrieval.bm25 import Bm25
 from nuggetjudge.retrieval.corpus import passage_text, stream_passages
 from nuggetjudge.retrieval.defaults import K1, B
 from nuggetjudge.retrieval.english import terms
-from nuggetjudge.retrieval.lucene.lucene import Lucene, build_lucene
+from nuggetjudge.retrieval.lucene import Lucene, build_lucene
 from nuggetjudge.retrieval.scored import Ranked, Retriever, best_first
 
 from .crux_duc import SETTINGS, read_duc

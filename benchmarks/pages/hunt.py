@@ -28,7 +28,7 @@ from nuggetjudge.agents.researcher import Researcher
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import NuggetImportance, Nuggetizer
 from nuggetjudge.judges.lexical.entailment import STATED, stated
-from nuggetjudge.programs.config.pipeline import SearchPipeline
+from nuggetjudge.programs.config.pipelines import SearchPipeline
 from nuggetjudge.programs.config.sections import Config, NuggetsConfig
 from nuggetjudge.programs.pipelines.searching import PipelineCorpus
 from nuggetjudge.records.documents import read_candidates

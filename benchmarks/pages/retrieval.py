@@ -35,11 +35,9 @@ from nuggetjudge.records.topics import read_passages
 from nuggetjudge.retrieval.bm25 import Bm25
 from nuggetjudge.retrieval.corpus import passage_text
 from nuggetjudge.retrieval.dense import Dense
-from nuggetjudge.retrieval.embeddings import CachedEncoder
-from nuggetjudge.retrieval.encoders import SentenceEncoder
+from nuggetjudge.retrieval.encoders import CachedEncoder, SentenceEncoder
 from nuggetjudge.retrieval.fusion import reciprocal_rank
-from nuggetjudge.retrieval.rerank.coverage_greedy import greedy_coverage
-from nuggetjudge.retrieval.rerank.mmr import Mmr
+from nuggetjudge.retrieval.rerank.diversity import Mmr, greedy_coverage
 from nuggetjudge.retrieval.rerank.windows import slide
 from nuggetjudge.retrieval.scored import Encoder, Ranked, Retriever, Scored, by_rank
 

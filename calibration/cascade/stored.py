@@ -17,7 +17,7 @@ from ...judges.combined.confidence import Scale, Seen
 from ...judges.table import item_judges, kind_of
 from ...metrics.jury import How, combined
 from ...programs.analysis.cell_texts import cell_texts
-from ...programs.config.juries import seats
+from ...programs.config.judge_sections import seats
 from ...programs.engine.manifest import config_of, read_manifest
 from ...programs.protocols.judged_files import judged_file
 from ...records.labels.cells import Cell, LabelFile

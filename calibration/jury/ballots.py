@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...metrics.jury import How, Ties, combined
 from ...programs.analysis.agree_labels import joint_scale, topics_of
-from ...programs.config.juries import seats
+from ...programs.config.judge_sections import seats
 from ...programs.engine.manifest import config_of, read_manifest
 from ...programs.protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
 from ...records.labels.cells import Cell, LabelFile, check_same_things

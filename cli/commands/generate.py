@@ -27,8 +27,7 @@ def generate(
     interrupted, 143 terminated, 70 an error of this program.
     """
     from ...programs.pipelines.generate import generate as write_answers
-    from ...programs.pipelines.generate import plan_generate
-    from ...programs.pipelines.generate_files import statistics_table
+    from ...programs.pipelines.generate import plan_generate, statistics_table
 
     config = given.config()
     if planned(plan_generate(config), dry_run=dry_run, as_json=as_json):

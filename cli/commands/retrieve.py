@@ -41,7 +41,7 @@ def index(
     Output:
         out: Folder of the indexes.
     """
-    from ...programs.config.steps import FirstStage
+    from ...programs.config.pipelines import FirstStage
     from ...programs.pipelines.indexing import make_indexes
     from ...programs.pipelines.retrieve import pipelines_of
 

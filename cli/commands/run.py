@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 from ...judges.verdicts import NO_PROBABILITIES, WRONG_QUOTES
-from ...programs.config.names import program_names
+from ...programs.config.base import program_names
 from ...records.reading.problems import Problems, did_you_mean
 from ...views.numbers import format_money
 from ...views.printing import Format, print_view

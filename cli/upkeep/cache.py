@@ -45,7 +45,7 @@ def _replies(folder: Path | None, *, clear: bool, model: str | None) -> None:
 def _vectors(folder: Path | None, *, clear: bool) -> None:
     """What encoders made, where there is any of it."""
     from ...backends.cache import default_folder
-    from ...retrieval.embeddings import FOLDER, clear_vectors, stored_vectors
+    from ...retrieval.encoders import FOLDER, clear_vectors, stored_vectors
 
     where = folder or default_folder(FOLDER)
     n, size = stored_vectors(where)

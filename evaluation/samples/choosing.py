@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import orjson
 
 from ...judges.table import item_judges
-from ...programs.config.names import program_names
+from ...programs.config.base import program_names
 from ...records.reading.problems import InputError, did_you_mean
 from ...records.writing import write_file
 

@@ -23,7 +23,7 @@ from ...evaluation.samples.fields import ANSWER, QUESTION, Sample, sample_of
 from ...evaluation.samples.files import write_samples
 from ...programs.analysis.answers.points import standing
 from ...programs.analysis.answers.views import AnswerView, Judged, answers_of
-from ...programs.config.names import program_names
+from ...programs.config.base import program_names
 from ...programs.config.reading import dotted, load_config
 from ...programs.config.sections import Config
 from ...programs.engine.panel import Panel, budget_of, check_judges, check_prices, open_cache

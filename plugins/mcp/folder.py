@@ -11,8 +11,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from ...programs.config.pipelines import AnyStep
 from ...programs.config.sections import Config
-from ...programs.config.steps import AnyStep
 from ...programs.engine.folders import inputs_of
 from ...programs.engine.manifest import input_files
 from ...programs.engine.results import MANIFEST

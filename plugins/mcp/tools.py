@@ -19,7 +19,7 @@ from ...judges.verdicts import Verdict
 from ...programs.analysis.answers.showing import show_answer, show_summary
 from ...programs.analysis.compare import compare
 from ...programs.analysis.leaderboards import Leaderboard, leaderboards
-from ...programs.config.names import JudgeName
+from ...programs.config.base import JudgeName
 from ...programs.config.reading import load_config
 from ...programs.config.sections import Config
 from ...programs.engine.panel import Panel

@@ -14,7 +14,7 @@ from ...records.judgements import Provenance
 from ...records.questions import Ratings, reference_id
 from ...records.reading.problems import Problems
 from ...records.rows import QuestionSet
-from ..config.names import JudgeName
+from ..config.base import JudgeName
 from ..config.sections import Config, CoverageConfig, DataConfig
 from ..engine.making import DATASHEET, STATISTICS, Build, check_build_folder, run_build
 from ..engine.panel import Panel

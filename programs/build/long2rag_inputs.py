@@ -10,7 +10,7 @@ from ...records.documents import TopicDocuments, read_topic_documents
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage, Topic
 from ...records.topics import read_topics
-from ..config.names import JudgeName
+from ..config.base import JudgeName
 from ..config.sections import Config, DataConfig
 from ..engine.making import check_build_folder
 from ..inputs import note_instructions

@@ -1,8 +1,9 @@
-"""What all sections of a config have in common."""
+"""What all sections of a config share, and the names of tasks and judges that it may use."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -10,11 +11,14 @@ from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetJsonSchemaHandler
+from pydantic_core import CoreSchema
 
-from ...records.reading.problems import Problems
+from ...judges.table import BUILT_IN as JUDGES
+from ...judges.table import judge_names
+from ...records.reading.problems import Problems, did_you_mean
 
-GROUP = "nuggetjudge.settings"  # of entry points: NAME = "module:Class", a Section with defaults
+SECTIONS = "nuggetjudge.settings"  # of entry points: NAME = "module:Class", a Section with defaults
 INPUTS = "nuggetjudge.data"  # of entry points: NAME = "module:object", an Input
 Whole = Annotated[int, Field(lt=2**63)]  # what the manifest, JSON, can hold
 
@@ -43,7 +47,7 @@ def installed_sections() -> dict[str, type[Section]]:
 
     One that cannot be imported is left out: the config that has it says that there is none.
     """
-    return _installed(GROUP)
+    return _load_all(SECTIONS)
 
 
 @dataclass(frozen=True)
@@ -64,12 +68,65 @@ class Input:
 @cache
 def installed_inputs() -> dict[str, Input]:
     """The inputs that programs of other packages bring, by name; left out as sections are."""
-    return _installed(INPUTS)
+    return _load_all(INPUTS)
 
 
-def _installed(group: str) -> dict[str, Any]:
+def _load_all(group: str) -> dict[str, Any]:
     found = {}
     for entry in sorted(entry_points(group=group), key=lambda each: each.name):
         with suppress(Exception):  # another package's code may raise anything
             found[entry.name] = entry.load()
     return found
+
+
+PROGRAMS = "nuggetjudge.programs"  # of entry points: NAME = "module:object", a Program
+_HOME = __name__.rpartition(".config")[0] + ".protocols"
+# Where each is, as an entry point says it; they run, and their scores stand, in this order.
+BUILT_IN = {
+    "relevance": f"{_HOME}.relevance:Relevance",
+    "nuggets": f"{_HOME}.nuggets.program:Nuggets",
+    "support": f"{_HOME}.support:Support",
+    "evidence": f"{_HOME}.evidence.program:EvidenceSearch",
+    "coverage": f"{_HOME}.coverage.program:Coverage",
+    "keypoints": f"{_HOME}.keypoints.program:KeyPoints",
+    "items": f"{_HOME}.items:Items",
+}
+
+
+def program_names() -> list[str]:
+    """All programs, the built-in ones first."""
+    return list(dict.fromkeys((*BUILT_IN, *_installed_programs(tuple(sys.path)))))
+
+
+@cache  # looking through all that is installed takes longer than judging a few answers
+def _installed_programs(path: tuple[str, ...]) -> tuple[str, ...]:
+    """Names of the programs of other packages on the import path."""
+    return tuple(entry.name for entry in entry_points(group=PROGRAMS))
+
+
+class _OneOf:
+    """A name that `names` lists; the JSON Schema lists them too."""
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self.names = names
+
+    def __get_pydantic_json_schema__(
+        self, schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        return {**handler(schema), "enum": list(self.names())}
+
+
+def _checked_name(what: str, built_in: Iterable[str], names: Callable[[], Iterable[str]]) -> Any:
+    def check(name: str) -> str:
+        if name not in built_in and name not in names():  # entry points take time to look up
+            wanted = ", ".join(names()) + did_you_mean(name, names())
+            raise ValueError(f"there is no {what} {name!r}, wanted one of {wanted}")
+        return name
+
+    return AfterValidator(check)
+
+
+ProgramName = Annotated[
+    str, _checked_name("program", BUILT_IN, program_names), _OneOf(program_names)
+]
+JudgeName = Annotated[str, _checked_name("judge", JUDGES, judge_names), _OneOf(judge_names)]

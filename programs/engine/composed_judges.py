@@ -12,10 +12,16 @@ from ...judges.instruments.files import read_instrument
 from ...judges.table import kind_of
 from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError, refused, unreadable
-from ..config.cascades import stages
-from ..config.judge_section import PEOPLE, CascadeConfig
-from ..config.juries import ADJUDICATOR, Seat, seats, verifier_of
-from ..config.names import JudgeName
+from ..config.base import JudgeName
+from ..config.judge_sections import (
+    ADJUDICATOR,
+    PEOPLE,
+    CascadeConfig,
+    Seat,
+    seats,
+    stages,
+    verifier_of,
+)
 from ..config.sections import Config, JudgeConfig
 
 

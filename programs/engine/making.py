@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple
 from ...backends.budget import Budget
 from ...records.reading.problems import InputError, Problems
 from ...records.writing import write_file
-from ..config.names import JudgeName
+from ..config.base import JudgeName
 from ..config.sections import Config
 from .manifest import (
     check_not_input,

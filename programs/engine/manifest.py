@@ -33,8 +33,7 @@ from ...records.reading.fields import shorten
 from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.settings import Keys, NotYaml, line_of, plain_error, read_yaml
-from ..config.cascades import answering
-from ..config.judge_section import JudgeConfig
+from ..config.judge_sections import JudgeConfig, answering
 from ..config.reading import config_before
 from ..config.sections import Config, DataConfig
 from ..inputs import RETRIEVAL_FILES, Collection, expand_runs, given_files

@@ -29,8 +29,8 @@ from ...judges.fitted.demonstrations import with_demonstrations
 from ...judges.table import Kind, item_judges, kind_of
 from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError, refused
-from ..config.juries import Seat, verifier_of, without_verifier
-from ..config.names import JudgeName
+from ..config.base import JudgeName
+from ..config.judge_sections import Seat, verifier_of, without_verifier
 from ..config.sections import Config, JudgeConfig
 from .composed_judges import (
     cascade_identity,

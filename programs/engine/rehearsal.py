@@ -19,10 +19,10 @@ from ...backends.replies.schema import ReplyFormat
 from ...judges import Cascade, Jury, Verified
 from ...judges.base import Judge
 from ...records.labels.cells import VERIFIER
-from ..config.juries import Seat, verifier_of
-from ..config.names import JudgeName
+from ..config.base import JudgeName
+from ..config.judge_sections import Seat, verifier_of
+from ..config.pipelines import AnyStep, CutStep, RankLlmStep
 from ..config.sections import Config, JudgeConfig
-from ..config.steps import AnyStep, CutStep, RankLlmStep
 from .panel import Panel
 from .results import MANIFEST
 from .spending import Estimate, Forecast, PromptSizes, estimated

@@ -19,7 +19,7 @@ from ...backends.config import ModelConfig, Price
 from ...records.judgements import Provenance
 from ...records.reading.problems import InputError
 from ...records.writing import Appending, remove, write_file
-from ..config.names import JudgeName
+from ..config.base import JudgeName
 from ..config.sections import Config
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from ...backends.errors import JudgeError
 from ...backends.replies.completion import failed_questions
 from ...judges.listed import Listed
 from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
-from ..config.names import JudgeName
+from ..config.base import JudgeName
 from .journal import Journal, Values, made_of, verdicts_on
 
 if TYPE_CHECKING:

@@ -1,9 +1,11 @@
-"""`judge generate`: answers with citations, written from what retrieval runs found."""
+"""`judge generate`: write answers with citations from retrieved passages, and save them."""
 
 from __future__ import annotations
 
+import os
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
 from typing import Any
@@ -11,20 +13,261 @@ from typing import Any
 from pydantic import StrictStr
 
 from ...backends.budget import Budget
-from ...records.judgements import Judged
+from ...records.answers import RAG_2024, RAG_2025, RAG_2026, count_words, is_of_2026
+from ...records.judgements import NOT_MADE, Judged, Reason
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import Passage, Topic
 from ...records.writing import own_folder, remove
-from ..config.sections import Config
+from ..config.base import JudgeName
+from ..config.sections import NAME_BYTES, Config, CoverageConfig, DataConfig, GenerateConfig
 from ..engine.journal import Count, list_of, object_of
-from ..engine.making import DATASHEET, STATISTICS, Build, run_build
+from ..engine.making import (
+    DATASHEET,
+    STATISTICS,
+    Build,
+    check_build_folder,
+    datasheet,
+    generated,
+    left_out,
+    plain,
+    run_build,
+    sources,
+    table,
+)
 from ..engine.manifest import read_manifest
 from ..engine.panel import Panel
 from ..engine.rehearsal import rehearse
 from ..engine.results import MANIFEST, Results
 from ..engine.spending import Estimate
 from ..engine.stage import Item, makes
+from ..inputs import load_collection
+from ..protocols.coverage.texts import inputs_of
 from ..protocols.table import empty_notes
-from .contexts import ANSWERS, JUDGES, PROGRAM, Contexts, generate_config, load_contexts
-from .generate_files import COUNTED, answer_counts, answer_row, answers_datasheet, not_made_row
+
+PROGRAM, ANSWERS = "generate", "answers"
+JUDGES: tuple[JudgeName, ...] = ("answer_writer",)
+
+
+@dataclass(frozen=True)
+class Contexts:
+    """What answers are written from.
+
+    Attributes:
+        names: ids of passages that have a text, best first, by run of the answers and topic.
+        lost: why there is none, by run and topic, where that is no doing of the retrieval run; a
+            context that is empty and not lost is one for which nothing was found.
+    """
+
+    topics: Mapping[str, Topic]
+    passages: Mapping[str, Passage]
+    names: Mapping[str, Mapping[str, Sequence[str]]]
+    lost: Mapping[tuple[str, str], Reason]
+
+    def items(self) -> Iterator[Item]:
+        """The inputs of each answer: question, ids and texts; runs and topics in order."""
+        for run_id, of_topics in self.names.items():
+            for topic_id, names in of_topics.items():
+                texts = [self.passages[name].text for name in names]
+                ids = {"run_id": run_id, "topic_id": topic_id}
+                if (why := self.lost.get((run_id, topic_id))) is not None:
+                    yield Item(ids, None, missing="there is no context to write from", reason=why)
+                else:
+                    yield Item(ids, (self.topics[topic_id].question, names, texts))
+
+    def names_of(self, item: Item) -> Sequence[str]:
+        """The passages of one of the items."""
+        return self.names[item.ids["run_id"]][item.ids["topic_id"]]
+
+    def has_no_passages(self, item: Item) -> bool:
+        """Whether the retrieval run has no passage for it: then it has no answer either."""
+        return item.payload is not None and not self.names_of(item)
+
+
+def generate_config(config: Config) -> Config:
+    """The config with topics, passages and retrieval runs as its only data.
+
+    Raises: InputError for one that is missing, or a folder that is not for this program.
+    """
+    source = config.data
+    for name in ("topics", "passages", "retrieval"):
+        if not getattr(source, name):
+            raise InputError(f"no {name}: name a file (data.{name}, --{name})")
+    data = DataConfig(topics=source.topics, passages=source.passages, retrieval=source.retrieval)
+    config = config.model_copy(update={"program": (), "data": data})
+    check_build_folder(config, PROGRAM, (f"{ANSWERS}/", STATISTICS, DATASHEET))
+    return config
+
+
+def load_contexts(config: Config, problems: Problems) -> Contexts:
+    """The first passages of each retrieval run for each topic, up to the limit of topics.
+
+    A passage without a text in the data is left out, and none moves up in its place.
+
+    Raises: InputError with all that is wrong with the files, for settings that the layout of the
+        answers does not allow, or a run id that cannot name a file.
+    """
+    settings = config.generate
+    collection = load_collection(config.data, config.run.limit, CoverageConfig(k=settings.k))
+    _check_limits(settings, collection.topics)
+    contexts: dict[str, dict[str, list[str]]] = {}
+    lost: dict[tuple[str, str], Reason] = {}
+    inputs = inputs_of(collection)
+    rankings = inputs.rankings
+    for retrieval_run, ranking in rankings.items():
+        run_id = _run_id(settings.run_id, retrieval_run, is_one=len(rankings) == 1)
+        of_topics = contexts[run_id] = {}
+        for topic_id in collection.topics:
+            of_topics[topic_id] = []
+            for name in ranking.get(topic_id, ())[: settings.k]:
+                if name in collection.passages:
+                    of_topics[topic_id].append(name)
+                else:
+                    what = f"{name!r}, which {retrieval_run} has for topic {topic_id}, has no text"
+                    collection.problems.skip(config.data.passages[0], 0, "no_passage", what)
+            if (why := inputs.not_made.get((retrieval_run, topic_id))) is not None:
+                lost[run_id, topic_id] = why
+            elif ranking.get(topic_id) and not of_topics[topic_id]:
+                lost[run_id, topic_id] = Reason.NO_PASSAGE
+    problems.take(collection.problems)
+    return Contexts(collection.topics, collection.passages, contexts, lost)
+
+
+def _check_limits(settings: GenerateConfig, topic_ids: Iterable[str]) -> None:
+    """Raise InputError for answers that would be read back as too long for their track."""
+    form = RAG_2024 if settings.layout == "rag24" else RAG_2025
+    if form is RAG_2025 and any(map(is_of_2026, topic_ids)):
+        form = RAG_2026
+    for name, most in (
+        ("k", form.max_references),
+        ("words", form.max_words),
+        ("citations", form.max_citations),
+    ):
+        if most is not None and (got := getattr(settings, name)) > most:
+            raise InputError(f"generate.{name}: {got}, wanted {most} at most ({form.name})")
+
+
+def _run_id(wanted: str | None, retrieval_run: str, *, is_one: bool) -> str:
+    """What the run of the answers is called: as was given, with several runs as a prefix."""
+    run_id = retrieval_run if wanted is None else wanted if is_one else f"{wanted}-{retrieval_run}"
+    if run_id.split() != [run_id]:
+        raise InputError(f"generate.run_id: {run_id!r}, wanted an id without white space")
+    n_bytes = len(os.fsencode(f"{run_id}.jsonl.part"))
+    if "/" in run_id or "\0" in run_id or run_id.startswith(".") or n_bytes > NAME_BYTES:
+        raise InputError(f"run {run_id!r} cannot name a file; name another one (generate.run_id)")
+    return run_id
+
+
+TEAM = "nuggetjudge"  # the layout of 2025 wants one
+COUNTED = (  # of a run; a passage counts once for each context that has it
+    *("topics", "answers", "words", "sentences", "cited_sentences", "citations"),
+    *("passages", "cited_passages"),
+)
+_MADE = {"answer_writer": "the answers, from the question and the passages"}
+_LIMITS = (
+    "- No person has read the answers. That a passage is cited does not say that it supports the",
+    "  sentence: `judge run support` asks that.",
+    "- The references of an answer are all passages that its writer was given, cited or not.",
+    "- The writer saw the texts of the passages, not their titles.",
+)
+
+
+def answer_row(
+    run_id: str,
+    topic: Topic,
+    references: Sequence[str],
+    answer: Sequence[Mapping[str, Any]],
+    layout: str,
+) -> dict[str, Any]:
+    """One line of a run in the layout of TREC RAG 2024 (`rag24`) or 2025 (`rag25`).
+
+    Args:
+        answer: `text` and `citations` of each sentence, 0-based positions in the references.
+    """
+    if layout == "rag25":
+        whose = {"team_id": TEAM, "run_id": run_id, "type": "automatic"}
+        metadata = {**whose, "narrative_id": topic.id, "narrative": topic.text}
+        return {"metadata": metadata, "references": references, "answer": answer}
+    return {
+        "run_id": run_id,
+        "topic_id": topic.id,
+        "topic": topic.text,
+        "references": references,
+        "response_length": _n_words(answer),
+        "answer": answer,
+    }
+
+
+def not_made_row(
+    run_id: str, topic: Topic, references: Sequence[str], reason: Reason, layout: str
+) -> dict[str, Any]:
+    """The line in the place of an answer that could not be made: for other tools an empty one."""
+    return {**answer_row(run_id, topic, references, [], layout), NOT_MADE: reason}
+
+
+def answer_counts(references: Sequence[str], answer: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """What one answer adds to the counts of its run."""
+    cited = [index for sentence in answer for index in sentence["citations"]]
+    return {
+        "answers": 1,
+        "words": _n_words(answer),
+        "sentences": len(answer),
+        "cited_sentences": sum(bool(sentence["citations"]) for sentence in answer),
+        "citations": len(cited),
+        "passages": len(references),
+        "cited_passages": len(set(cited)),
+    }
+
+
+def statistics_table(stats: Mapping[str, Any]) -> list[list[str]]:
+    """The counts of each run as rows of a table, the header first; - where nothing was made."""
+    rows = [["run", "answers", "words each", "sentences each", "with citation", "passages cited"]]
+    for run_id, n in stats["runs"].items():
+        each = [_mean(n["words"], n["answers"]), _mean(n["sentences"], n["answers"])]
+        answers = _share(n["answers"], n["topics"])
+        cited = _share(n["cited_sentences"], n["sentences"])
+        rows.append([run_id, answers, *each, cited, _share(n["cited_passages"], n["passages"])])
+    return rows
+
+
+def answers_datasheet(manifest: Mapping[str, Any]) -> str:
+    """That of `judge generate`."""
+    data = manifest["data"]
+    header, *rows = statistics_table(manifest["statistics"])
+    reasons = manifest["unjudged_by_reason"].items()
+    missing = [f"- {n:,} answers were not made ({reason})" for reason, n in reasons]
+    return datasheet(
+        f"Datasheet of answers: runs {data['runs']:,}, topics {data['topics']:,}",
+        "Written by `judge generate` of nuggetjudge from what retrieval runs found.",
+        {
+            "What they were written from": sources(manifest["inputs"]),
+            "What was generated, and by what": generated(manifest, _MADE),
+            "Numbers it was made with": _numbers(manifest["config"]["generate"]),
+            "What is in it": table([header, *([plain(run), *cells] for run, *cells in rows)]),
+            "What was left out, and why": [*missing, *left_out(manifest)] or ["Nothing."],
+            "Known limits": _LIMITS,
+        },
+    )
+
+
+def _numbers(numbers: Mapping[str, Any]) -> Iterator[str]:
+    yield f"- passages given: the first {numbers['k']} of a topic's ranking"
+    yield f"- words of an answer, at most: {numbers['words']}"
+    yield f"- citations of a sentence, at most: {numbers['citations']}"
+    own = "the writer's" if numbers["instructions"] is None else "of one's own"
+    yield f"- instructions: {own}, named by the hash of the prompts above"
+
+
+def _n_words(answer: Sequence[Mapping[str, Any]]) -> int:
+    return count_words(" ".join(sentence["text"] for sentence in answer))
+
+
+def _mean(total: int, n: int) -> str:
+    return f"{total / n:.1f}" if n else "-"
+
+
+def _share(part: int, n: int) -> str:
+    return f"{part:,} of {n:,}" if n else "-"
+
 
 MADE = list_of(object_of({"text": StrictStr, "citations": list[Count]}))  # an answer, by sentence
 

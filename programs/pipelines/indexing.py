@@ -1,4 +1,4 @@
-"""`judge index`: the indexes that first stages search, made from passages once and opened again."""
+"""`judge index`: build and open the indexes of passages, and the encoders that pipelines share."""
 
 from __future__ import annotations
 
@@ -16,12 +16,65 @@ from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage
 from ...records.writing import write_file
 from ...retrieval.corpus import stream_passages
-from ...retrieval.scored import Retriever
-from ...retrieval.splade import Splade
-from ..config.steps import Bm25Step, DenseStep, FirstStage, ImpactStep, LuceneStep, SpladeStep
+from ...retrieval.encoders import CachedEncoder, SentenceEncoder
+from ...retrieval.scored import Encoder, Retriever
+from ...retrieval.splade import Splade, SpladeEncoder
+from ..config.pipelines import Bm25Step, DenseStep, FirstStage, ImpactStep, LuceneStep, SpladeStep
 from ..engine.folders import check_writable_folder
-from ..engine.progress import ProgressBar
-from .encoders import Encoders
+from ..engine.session import ProgressBar
+
+
+class Encoders:
+    """Opens each encoder once; vectors are kept on disk, so that nothing is encoded twice.
+
+    Args:
+        cache: `run.cache` of a config: a folder for the vectors; True: that of the user; False:
+            none are kept.
+    """
+
+    def __init__(self, cache: bool | Path) -> None:
+        self._cache = cache
+        self._dense: dict[tuple[str, str, str, bool], Encoder] = {}
+        self._sparse: dict[str, SpladeEncoder] = {}
+
+    def dense(
+        self,
+        model: str,
+        query_prefix: str = "",
+        passage_prefix: str = "",
+        normalise: bool = True,
+    ) -> Encoder:
+        """A sentence-transformers model. Raises: InputError if it cannot be opened."""
+        key = (model, query_prefix, passage_prefix, normalise)
+        if key not in self._dense:
+            encoder: Encoder = SentenceEncoder(
+                model,
+                query_prefix=query_prefix,
+                passage_prefix=passage_prefix,
+                normalise=normalise,
+            )
+            if self._cache is not False:
+                folder = self._cache if isinstance(self._cache, Path) else None
+                encoder = CachedEncoder(encoder, folder)
+            self._dense[key] = encoder
+        return self._dense[key]
+
+    def of(self, step: DenseStep) -> Encoder:
+        """That of a dense step."""
+        return self.dense(step.model, step.query_prefix, step.passage_prefix, step.normalise)
+
+    def sparse(self, model: str) -> SpladeEncoder:
+        """A sparse encoder of sentence-transformers. Raises: InputError as `dense`."""
+        if model not in self._sparse:
+            self._sparse[model] = SpladeEncoder(model)
+        return self._sparse[model]
+
+    def close(self) -> None:
+        """Let go of the kept vectors."""
+        for encoder in self._dense.values():
+            if isinstance(encoder, CachedEncoder):
+                encoder.close()
+
 
 COLLECTION = "collection.json"  # which passages the indexes of a folder were made from
 Indexed = Bm25Step | DenseStep | SpladeStep | LuceneStep | ImpactStep
@@ -174,11 +227,11 @@ def _build(step: Indexed, passages: Iterable[Passage], folder: Path, encoders: E
     elif isinstance(step, SpladeStep):
         Splade.build(passages, encoders.sparse(step.model), folder)
     elif isinstance(step, LuceneStep):
-        from ...retrieval.lucene.lucene import build_lucene
+        from ...retrieval.lucene import build_lucene
 
         build_lucene(passages, folder)
     else:
-        from ...retrieval.lucene.lucene_impact import build_impact
+        from ...retrieval.lucene import build_impact
 
         build_impact(passages, encoders.sparse(step.model), folder)
 
@@ -200,10 +253,10 @@ def _open(step: Indexed, folder: Path, encoders: Encoders) -> Retriever:
 def _open_lucene(step: LuceneStep | ImpactStep, index: Path | str, encoders: Encoders) -> Retriever:
     """An index of ours by its path; a text is the path or the name of a prebuilt one."""
     if isinstance(step, LuceneStep):
-        from ...retrieval.lucene.lucene import Lucene
+        from ...retrieval.lucene import Lucene
 
         return Lucene(index, k1=step.k1, b=step.b, rm3=step.rm3)
-    from ...retrieval.lucene.lucene_impact import LuceneImpact
+    from ...retrieval.lucene import LuceneImpact
 
     return LuceneImpact(index, encoders.sparse(step.model))
 

@@ -15,10 +15,10 @@ from ...judges.makers.questions import QuestionDecomposer
 from ...records.judgements import Unjudged
 from ...records.questions import NOT_JUDGED, Ratings
 from ...records.rows import QuestionSet, Topic
-from ...retrieval.rerank.coverage_greedy import greedy_coverage
+from ...retrieval.rerank.diversity import greedy_coverage
 from ...retrieval.rerank.windows import setwise_top, slide
 from ...retrieval.scored import Ranked, Scored, by_rank
-from ..config.steps import CoverageStep, ListwiseStep, SetwiseStep
+from ..config.pipelines import CoverageStep, ListwiseStep, SetwiseStep
 from ..engine.panel import Panel
 from ..protocols.coverage.judging import question_set
 

@@ -18,14 +18,12 @@ from ...records.reading.problems import InputError, Problems
 from ...records.relevance import read_trec_run
 from ...records.rows import Passage, Topic
 from ...records.topics import read_passages
-from ...retrieval.context import within_tokens
 from ...retrieval.corpus import passage_text
 from ...retrieval.encoders import HashingEncoder
-from ...retrieval.fusion import check_ranked, reciprocal_rank, weighted
-from ...retrieval.rerank.mmr import Mmr
+from ...retrieval.fusion import check_ranked, reciprocal_rank, weighted, within_tokens
+from ...retrieval.rerank.diversity import Mmr
 from ...retrieval.scored import Counted, Ranked, Reranker, Scored, by_rank
-from ..config.sections import Config
-from ..config.steps import (
+from ..config.pipelines import (
     CrossEncoderStep,
     CutStep,
     FirstStage,
@@ -38,7 +36,8 @@ from ..config.steps import (
     Step,
     WeightedStep,
 )
-from ..engine.progress import ProgressBar
+from ..config.sections import Config
+from ..engine.session import ProgressBar
 from .indexing import Indexed, Indexes
 from .judged_steps import JudgedStep, JudgedSteps
 
@@ -274,11 +273,11 @@ class RankingSteps:
             encoder = HashingEncoder() if words else self._indexes.encoders.dense(step.encoder)
             return Mmr(encoder, weight=step.weight, hits=step.hits, relevance=step.relevance)
         if isinstance(step, CrossEncoderStep):
-            from ...retrieval.rerank.cross_encoder import CrossEncoderReranker
+            from ...retrieval.rerank.pointwise import CrossEncoderReranker
 
             return CrossEncoderReranker(step.model)
         if isinstance(step, MonoT5Step):
-            from ...retrieval.rerank.monot5 import MonoT5
+            from ...retrieval.rerank.pointwise import MonoT5
 
             return MonoT5(step.model)
         assert isinstance(step, RankLlmStep)

@@ -1,27 +1,30 @@
-"""`judge retrieve`: contexts for topics, found in passages by pipelines, as TREC runs."""
+"""`judge retrieve`: run pipelines over passages and write TREC runs."""
 
 from __future__ import annotations
 
 import importlib.metadata
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import closing
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
+
+import orjson
 
 from ...backends.budget import Budget
 from ...records.judgements import Reason
 from ...records.questions import Ratings, read_question_sets, read_ratings
 from ...records.reading.lines import hash_of
-from ...records.reading.problems import InputError, Problems
-from ...records.rows import QuestionSet, Topic
+from ...records.reading.problems import InputError, Problems, refused
+from ...records.relevance import write_trec_run
+from ...records.rows import QuestionSet, Ranking, Topic
 from ...records.topics import read_topics
-from ..config.names import JudgeName
-from ..config.pipeline import deep_enough, name_of, too_shallow
-from ..config.sections import Config
-from ..config.steps import (
+from ...records.writing import remove, rename, write_file
+from ...retrieval.scored import Ranked
+from ..config.base import JudgeName
+from ..config.pipelines import (
     CoverageStep,
     CutStep,
     ListwiseStep,
@@ -29,20 +32,136 @@ from ..config.steps import (
     RunStep,
     SetwiseStep,
     Step,
+    deep_enough,
+    name_of,
+    too_shallow,
 )
+from ..config.sections import Config
+from ..engine.folders import check_writable_file, check_writable_folder
 from ..engine.manifest import fingerprint_of, input_hashes, this_time
 from ..engine.panel import Panel, budget_of
 from ..engine.rehearsal import rehearse
+from ..engine.results import MANIFEST
 from ..engine.session import Session, run_session
 from ..engine.spending import Estimate
 from ..inputs import Collection, read_coverage_inputs
 from ..protocols.coverage.judging import add_pools
 from ..protocols.coverage.topic import CoverageData, TopicView
-from .encoders import Encoders
-from .indexing import Indexes
+from .indexing import Encoders, Indexes
 from .judged_steps import JudgedSteps
 from .ranking_steps import Rankings, RankingSteps
-from .run_files import PROGRAM, run_files
+
+PROGRAM = "retrieve"  # what the manifest calls it
+RUN_FILES = (".run", ".trec", ".txt")  # names that are a file; others are a folder
+MANIFEST_END = ".manifest.json"  # behind the name of a run that is written alone
+
+
+@dataclass(frozen=True)
+class RunFiles:
+    """Where each run goes, by its name, and the manifest; `gone`: runs of before that it removes.
+
+    They are replaced when all of them are written, and not before.
+    """
+
+    runs: Mapping[str, Path]
+    manifest: Path
+    gone: tuple[Path, ...] = ()
+
+    def publish(
+        self,
+        rankings: Mapping[str, Mapping[str, Ranked]],
+        lost: Mapping[str, Mapping[str, Reason]],
+        manifest: Any,
+    ) -> None:
+        """Write the rankings of each run, by topic, and the manifest; remove what is gone.
+
+        Args:
+            lost: of each run the topics whose ranking could not be made, and why.
+
+        Raises: InputError for a path that cannot be written, ids and scores that no run can hold.
+        """
+        text = orjson.dumps(manifest, option=orjson.OPT_INDENT_2)
+        parts = {
+            path: path.with_name(path.name + ".part")
+            for path in (*self.runs.values(), self.manifest)
+        }
+        try:
+            for name, path in self.runs.items():
+                _write_run(parts[path], name, rankings[name], lost[name])
+            write_file(parts[self.manifest], text)
+            for path in (self.manifest, *self.gone):  # the manifest is of the runs before
+                remove(path)
+            for path, part in parts.items():
+                rename(part, path)
+        finally:
+            for part in parts.values():
+                with suppress(OSError):
+                    part.unlink()
+
+
+def run_files(out: Path, names: Iterable[str], inputs: Iterable[Path]) -> RunFiles:
+    """The files of runs: `out` itself (.run, .trec, .txt) for one, or a folder of all.
+
+    Raises: InputError for several runs and one file, a path that cannot be written, a file there
+        that is one of the inputs, and a manifest there that is of another program.
+    """
+    names = list(names)
+    if out.name.endswith(".gz"):
+        raise InputError(f"{out}: runs are not compressed, wanted {', '.join(RUN_FILES)}")
+    if is_file := out.name.endswith(RUN_FILES):
+        if len(names) > 1:
+            what = f"{len(names)} pipelines, wanted a folder to write their runs to"
+            raise InputError(f"{out}: {what}")
+        runs, manifest = {names[0]: out}, out.with_name(out.name + MANIFEST_END)
+    else:
+        check_writable_folder(out)
+        runs, manifest = {name: out / f"{name}.run" for name in names}, out / MANIFEST
+    for path in (*runs.values(), manifest):
+        check_writable_file(path)
+    before = _listed(manifest)
+    gone = () if is_file else tuple(out / f"{name}.run" for name in before if name not in names)
+    changed = {path.resolve() for path in (*runs.values(), manifest, *gone)}
+    for path in inputs:
+        if path.resolve() in changed:
+            what = "is read by this run, which would replace or remove it"
+            raise InputError(f"{path}: {what}; name another --out")
+    return RunFiles(runs, manifest, gone)
+
+
+def _listed(path: Path) -> list[str]:
+    """The names of the runs that a manifest lists; none where there is no manifest.
+
+    Raises: InputError for a manifest that is not of `judge retrieve`.
+    """
+    if not path.exists():
+        return []
+    try:
+        manifest = orjson.loads(path.read_bytes())
+    except (OSError, ValueError):
+        manifest = None
+    if not isinstance(manifest, dict) or manifest.get("program") != PROGRAM:
+        what = "is not of judge retrieve, which would replace it"
+        raise InputError(f"{path}: {what}; name another --out")
+    runs = manifest.get("runs")
+    return [name for name in runs if Path(name).name == name] if isinstance(runs, dict) else []
+
+
+def _write_run(
+    path: Path, name: str, rankings: Mapping[str, Ranked], lost: Mapping[str, Reason]
+) -> None:
+    rows = (
+        Ranking(
+            run_id=name,
+            topic_id=topic,
+            passage_ids=tuple(each.passage_id for each in ranked),
+            scores=tuple(each.score for each in ranked),
+            not_made=lost.get(topic),
+        )
+        for topic, ranked in rankings.items()
+    )
+    with refused(name):
+        write_trec_run(path, rows)
+
 
 NOT_COUNTED = "Not counted: the calls of rankllm, which asks by itself.\n"
 

@@ -21,11 +21,9 @@ from ...records.rows import Passage, Topic
 from ...records.topics import PASSAGE_ID_FIELDS, passage_of
 from ...retrieval.english import ANALYSIS
 from ...retrieval.scored import Ranked
-from ..config.pipeline import deep_enough
+from ..config.pipelines import AnyStep, deep_enough
 from ..config.sections import Config
-from ..config.steps import AnyStep
-from .encoders import Encoders
-from .indexing import Indexed, Indexes
+from .indexing import Encoders, Indexed, Indexes
 from .ranking_steps import RankingSteps
 
 _QUERY = "query"  # the one topic of a search

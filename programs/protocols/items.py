@@ -21,7 +21,7 @@ from ...records.reading.lines import first_line
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.settings import plain_error
 from ...records.rows import Topic
-from ..config.names import JudgeName
+from ..config.base import JudgeName
 from ..config.sections import Config
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST

@@ -19,7 +19,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from ...records.labels.cells import Cell
 from ...records.reading.problems import InputError
 from ...records.rows import Answer
-from ..config.names import JudgeName
+from ..config.base import JudgeName
 from ..engine.stage import Item, Stage, labels, rows_of
 from ..inputs import Collection as Data
 from ..inputs import against, nearest

@@ -17,7 +17,7 @@ from ...records.labels.kinds import FileKind
 from ...records.reading.fields import Where, read_lines
 from ...records.reading.problems import InputError, Problems
 from ...views.table import Table
-from ..config.names import JudgeName
+from ..config.base import JudgeName
 from ..config.sections import Config
 from ..engine.manifest import data_of, read_manifest
 from ..engine.results import Results
@@ -31,7 +31,7 @@ from .tool_files import ToolFiles
 
 if TYPE_CHECKING:
     from ...agents import Corpus
-    from ..config.steps import AnyStep
+    from ..config.pipelines import AnyStep
     from ..engine.panel import Panel
     from ..engine.session import Session
 

@@ -10,7 +10,7 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from ...records.reading.problems import InputError
-from ..config.names import BUILT_IN, GROUP, program_names
+from ..config.base import BUILT_IN, PROGRAMS, program_names
 from .program import Program
 
 
@@ -26,7 +26,7 @@ def program(name: str) -> Program:
         module, _, attribute = BUILT_IN[name].partition(":")
         made: Program = getattr(import_module(module), attribute)()
         return made
-    for entry in entry_points(group=GROUP, name=name):
+    for entry in entry_points(group=PROGRAMS, name=name):
         try:
             loaded: Any = entry.load()
             loaded = loaded if isinstance(loaded, Program) else loaded()

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from nuggetjudge.programs.config.names import BUILT_IN
+from nuggetjudge.programs.config.base import BUILT_IN
 from nuggetjudge.programs.protocols import table
 
 

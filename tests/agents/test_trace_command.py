@@ -42,7 +42,7 @@ def results(tmp_path_factory):
     """Results of two models, and the server of the second is gone."""
     folder = tmp_path_factory.mktemp("results")
     with pytest.MonkeyPatch.context() as patch, MockServer(brain=brain) as server:
-        from nuggetjudge.programs.config.names import BUILT_IN
+        from nuggetjudge.programs.config.base import BUILT_IN
         from nuggetjudge.programs.protocols import table
 
         patch.setitem(BUILT_IN, "seek", "seeking:Seek")

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nuggetjudge.retrieval.embeddings import CachedEncoder
+from nuggetjudge.retrieval.encoders import CachedEncoder
 
 
 class Lengths:

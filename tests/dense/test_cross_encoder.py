@@ -9,7 +9,7 @@ import torch
 import transformers
 
 from nuggetjudge.records.reading.problems import InputError
-from nuggetjudge.retrieval.rerank.cross_encoder import CrossEncoderReranker
+from nuggetjudge.retrieval.rerank.pointwise import CrossEncoderReranker
 from nuggetjudge.retrieval.scored import Scored, by_rank
 
 WORDS = [*("why", "do", "bridges", "sway", "in", "wind"), *("the", "dam", "broke", "rain", "fell")]

@@ -6,7 +6,8 @@ pytest.importorskip("faiss", reason="the dense extra")
 
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.rows import Passage
-from nuggetjudge.retrieval import best_rows, dense
+from nuggetjudge.retrieval import dense
+from nuggetjudge.retrieval import dense as best_rows
 from nuggetjudge.retrieval.dense import VECTORS, Dense
 from nuggetjudge.retrieval.encoders import HashingEncoder
 

@@ -5,7 +5,7 @@ pytest.importorskip("sentence_transformers", reason="the dense extra")
 
 from nuggetjudge.records.rows import Passage
 from nuggetjudge.retrieval.dense import Dense
-from nuggetjudge.retrieval.rerank.mmr import Mmr
+from nuggetjudge.retrieval.rerank.diversity import Mmr
 
 TEXTS = {
     "purr": "Cats purr when they are content.",

@@ -9,7 +9,7 @@ import transformers
 from tokenizers.pre_tokenizers import Metaspace
 
 from nuggetjudge.records.reading.problems import InputError
-from nuggetjudge.retrieval.rerank.monot5 import MonoT5
+from nuggetjudge.retrieval.rerank.pointwise import MonoT5
 from nuggetjudge.retrieval.scored import by_rank
 
 WORDS = [*("why", "do", "bridges", "sway", "in", "wind"), *("the", "dam", "broke", "rain", "fell")]

@@ -6,9 +6,7 @@ import pytest
 pytest.importorskip("sentence_transformers", reason="the dense extra")
 
 from nuggetjudge.records.reading.problems import InputError
-from nuggetjudge.retrieval.embeddings import CachedEncoder
-from nuggetjudge.retrieval.encoders import SentenceEncoder
-from nuggetjudge.retrieval.local_models import load_model
+from nuggetjudge.retrieval.encoders import CachedEncoder, SentenceEncoder, load_model
 
 TEXTS = ["ebb and flood", "the moon", "spring tide at the harbour bar"]
 

@@ -21,7 +21,7 @@ def passages():
 def index(passages, tmp_path_factory):
     """The folder of their index."""
     pytest.importorskip("pyserini", reason="pyserini is not installed; it comes with lucene")
-    from nuggetjudge.retrieval.lucene.lucene import build_lucene
+    from nuggetjudge.retrieval.lucene import build_lucene
 
     folder = tmp_path_factory.mktemp("lucene") / "index"
     build_lucene(passages, folder)

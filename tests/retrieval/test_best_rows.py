@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.retrieval.best_rows import BestRows
+from nuggetjudge.retrieval.dense import BestRows
 
 SCORES = [[1, 3, 3, 0, 2], [0, 0, 5, 0, 0]]
 

@@ -1,7 +1,7 @@
 import pytest
 
 from nuggetjudge.metrics.length import token_counter
-from nuggetjudge.retrieval.context import within_tokens
+from nuggetjudge.retrieval.fusion import within_tokens
 from nuggetjudge.retrieval.scored import by_rank
 
 RANKED = by_rank("abc")

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from nuggetjudge.records.reading.problems import InputError
-from nuggetjudge.retrieval import embeddings
-from nuggetjudge.retrieval.embeddings import FILE, CachedEncoder, clear_vectors, stored_vectors
+from nuggetjudge.retrieval import encoders as embeddings
+from nuggetjudge.retrieval.encoders import FILE, CachedEncoder, clear_vectors, stored_vectors
 
 TEXTS = ["ebb", "flood", "slack", "neap"]
 
@@ -88,7 +88,7 @@ def test_a_killed_process_leaves_all_but_its_last_batch(tmp_path):
 import os, signal
 import numpy as np
 from pathlib import Path
-from nuggetjudge.retrieval import embeddings
+from nuggetjudge.retrieval import encoders
 
 class Dies:
     name = "letters"
@@ -100,8 +100,8 @@ class Dies:
             os.kill(os.getpid(), signal.SIGKILL)
         return np.full((len(texts), 6), self.n, np.float32)
 
-embeddings.BATCH = 1
-embeddings.CachedEncoder(Dies(), Path({str(tmp_path)!r})).passages({TEXTS!r})
+encoders.BATCH = 1
+encoders.CachedEncoder(Dies(), Path({str(tmp_path)!r})).passages({TEXTS!r})
 """
     died = subprocess.run([sys.executable, "-c", code], capture_output=True)
     assert died.returncode == -signal.SIGKILL, died.stderr

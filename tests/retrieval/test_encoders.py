@@ -9,8 +9,7 @@ from sklearn.utils import murmurhash3_32
 
 from nuggetjudge.records.reading.problems import InputError, pip_install
 from nuggetjudge.retrieval.encoders import HashingEncoder, SentenceEncoder
-from nuggetjudge.retrieval.english import terms
-from nuggetjudge.retrieval.word_hash import word_hash
+from nuggetjudge.retrieval.english import terms, word_hash
 
 TEXTS = ["The cats sat, and a cat purred.", "Dogs bark.", "the of and"]
 

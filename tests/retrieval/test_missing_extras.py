@@ -5,10 +5,8 @@ import sys
 import pytest
 
 from nuggetjudge.records.reading.problems import InputError, pip_install
-from nuggetjudge.retrieval.rerank.cross_encoder import CrossEncoderReranker
-from nuggetjudge.retrieval.rerank.monot5 import MonoT5
-from nuggetjudge.retrieval.rerank.rankllm import RankLlm
-from nuggetjudge.retrieval.rerank.rankllm_library import rank_llm
+from nuggetjudge.retrieval.rerank.pointwise import CrossEncoderReranker, MonoT5
+from nuggetjudge.retrieval.rerank.rankllm import RankLlm, rank_llm
 
 MISSING = {
     "cross-encoder": (CrossEncoderReranker, {}, "sentence_transformers", "dense"),

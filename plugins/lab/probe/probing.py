@@ -20,7 +20,7 @@ from ....judges import ItemJudge
 from ....judges.calls import answers, judge_items
 from ....judges.table import item_judges
 from ....judges.verdicts import Verdict
-from ....programs.config.names import JudgeName
+from ....programs.config.base import JudgeName
 from ....programs.config.sections import Config
 from ....programs.engine.panel import Panel, check_prices
 from ....programs.engine.rehearsal import rehearse

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import StrictInt, StrictStr
 
-from ....programs.config.names import JudgeName
+from ....programs.config.base import JudgeName
 from ....programs.engine.stage import Item, makes
 from ....programs.protocols.points import Look, looked_for
 from ....programs.protocols.program import Run

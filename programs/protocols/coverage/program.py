@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 from ....records.labels.cells import Cell
 from ....records.questions import passages_of, question_sets, ratings_with_lines, topics_of
 from ....records.reading.problems import InputError, Problems
-from ...config.names import JudgeName
+from ...config.base import JudgeName
 from ...config.sections import Config
 from ...inputs import Collection, load_collection
 from ..pieces import SUB_QUESTION, FileLines, Piece

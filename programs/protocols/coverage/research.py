@@ -10,7 +10,7 @@ from pydantic import Strict, StrictStr
 
 from ....records.reading.problems import InputError
 from ....records.rows import QuestionSet
-from ...config.names import JudgeName
+from ...config.base import JudgeName
 from ...config.sections import Config
 from ...engine.journal import list_of, object_of
 from ...engine.stage import Item, acts

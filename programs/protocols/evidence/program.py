@@ -17,7 +17,7 @@ from ....records.support import (
     read_sentence_evidence,
     sentence_evidence,
 )
-from ...config.names import JudgeName
+from ...config.base import JudgeName
 from ...config.sections import Config
 from ...engine.journal import object_of
 from ...engine.stage import Item, acts

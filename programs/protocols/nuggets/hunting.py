@@ -12,7 +12,7 @@ from ....records.judgements import Judged, Outcome, Provenance, Unjudged
 from ....records.nuggets import read_nugget_banks
 from ....records.reading.problems import InputError
 from ....records.rows import Importance, Nugget, NuggetBank, NuggetSource, nugget_ids
-from ...config.names import JudgeName
+from ...config.base import JudgeName
 from ...config.sections import Config
 from ...engine.journal import Count, list_of, object_of
 from ...engine.stage import Item, acts, makes

@@ -25,7 +25,7 @@ from ....records.nuggets import (
 )
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget_ids
-from ...config.names import JudgeName
+from ...config.base import JudgeName
 from ...config.sections import Config
 from ...engine.journal import Count, object_of
 from ...engine.stage import Item, makes

@@ -114,7 +114,7 @@ def test_labels_of_another_question_are_not_taken_for_errors(judge, voted):
 
 
 def test_the_page_names_every_setting_of_a_cascade():
-    from nuggetjudge.programs.config.judge_section import CascadeConfig
+    from nuggetjudge.programs.config.judge_sections import CascadeConfig
 
     text = PAGE.read_text(encoding="utf-8")
     for name in CascadeConfig.model_fields:

@@ -84,7 +84,7 @@ def test_what_cannot_be_is_refused(judge, voted, options, what):
 
 
 def test_the_page_names_every_setting_of_a_jury():
-    from nuggetjudge.programs.config.judge_section import JuryConfig, MemberConfig
+    from nuggetjudge.programs.config.judge_sections import JuryConfig, MemberConfig
 
     text = PAGE.read_text(encoding="utf-8")
     for name in (*JuryConfig.model_fields, "name", "replicates", "temperature"):

@@ -15,11 +15,13 @@ class Tides(base.Section):
 
 def test_a_section_is_found_by_its_entry_point_and_a_broken_one_is_left_out(monkeypatch):
     entries = [
-        EntryPoint("tides", f"{__name__}:Tides", base.GROUP),
-        EntryPoint("broken", "no_such_package:Section", base.GROUP),
+        EntryPoint("tides", f"{__name__}:Tides", base.SECTIONS),
+        EntryPoint("broken", "no_such_package:Section", base.SECTIONS),
     ]
     monkeypatch.setattr(EntryPoint, "load", lambda self: Tides if self.name == "tides" else 1 / 0)
-    monkeypatch.setattr(base, "entry_points", lambda group: entries if group == base.GROUP else [])
+    monkeypatch.setattr(
+        base, "entry_points", lambda group: entries if group == base.SECTIONS else []
+    )
     assert base.installed_sections() == {"tides": Tides}
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from nuggetjudge.programs.config.judge_section import JudgeConfig
+from nuggetjudge.programs.config.judge_sections import JudgeConfig
 from nuggetjudge.programs.config.sections import Config
 
 PAGE = Path(__file__).parents[3] / "docs" / "config.md"

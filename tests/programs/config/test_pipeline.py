@@ -3,14 +3,16 @@
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from nuggetjudge.programs.config.pipeline import Pipeline, cut_to, name_of
-from nuggetjudge.programs.config.steps import (
+from nuggetjudge.programs.config.pipelines import (
     Bm25Step,
     CutStep,
     DenseStep,
     MmrStep,
     MonoT5Step,
+    Pipeline,
     RrfStep,
+    cut_to,
+    name_of,
 )
 
 read = TypeAdapter(Pipeline).validate_python

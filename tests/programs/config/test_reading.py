@@ -9,10 +9,10 @@ import yaml
 from pydantic import BaseModel
 
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.programs.config.judge_section import JudgeConfig
+from nuggetjudge.programs.config.judge_sections import JudgeConfig
+from nuggetjudge.programs.config.pipelines import AnyStep
 from nuggetjudge.programs.config.reading import config_before, load_config
 from nuggetjudge.programs.config.sections import Config
-from nuggetjudge.programs.config.steps import AnyStep
 from nuggetjudge.programs.inputs import expand_runs
 from nuggetjudge.records.reading.problems import InputError
 

@@ -10,8 +10,7 @@ from models_by_name import DEMO, demo_of, models_that_say
 import nuggetjudge as nj
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.judges import Jury, RelevanceJudge
-from nuggetjudge.programs.config.judge_section import JudgeConfig
-from nuggetjudge.programs.config.juries import seats
+from nuggetjudge.programs.config.judge_sections import JudgeConfig, seats
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.panel import Panel
 from nuggetjudge.programs.run import plan

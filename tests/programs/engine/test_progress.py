@@ -9,7 +9,7 @@ from mock_server import MockServer, Status
 
 import nuggetjudge as nj
 from nuggetjudge.backends.budget import Usage
-from nuggetjudge.programs.engine import progress
+from nuggetjudge.programs.engine import session as progress
 
 SAMPLES = [
     {"question": f"q{i}", "answer": "Tides turn [1].", "contexts": [f"Tides turn {i}."]}

@@ -8,8 +8,7 @@ import pytest
 from mock_server import MockServer, Refusal, input_of
 
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.pipelines.generate import generate
-from nuggetjudge.programs.pipelines.generate_files import answer_counts
+from nuggetjudge.programs.pipelines.generate import answer_counts, generate
 from nuggetjudge.programs.run import judge_collection
 from nuggetjudge.records.answers import read_answers
 from nuggetjudge.records.reading.problems import InputError, Problems

@@ -10,10 +10,10 @@ import pytest
 from mock_server import MockServer, Status
 
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
+from nuggetjudge.programs.config.pipelines import Bm25Step, CoverageStep, DenseStep
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.config.steps import Bm25Step, CoverageStep, DenseStep
-from nuggetjudge.programs.pipelines import encoders as encoders_of
 from nuggetjudge.programs.pipelines import indexing, ranking_steps
+from nuggetjudge.programs.pipelines import indexing as encoders_of
 from nuggetjudge.programs.pipelines.judged_steps import MENDED, JudgedSteps
 from nuggetjudge.programs.pipelines.retrieve import asks_by_itself, plan_retrieve, retrieve
 from nuggetjudge.programs.protocols.coverage.judging import question_set
@@ -234,7 +234,7 @@ def test_what_a_library_counts_is_counted_and_its_failure_leaves_the_order(
 
 
 def test_a_step_tells_how_many_topics_it_has_done(folder, monkeypatch, capsys):
-    monkeypatch.setattr("nuggetjudge.programs.engine.progress.LOG_S", 0.0)
+    monkeypatch.setattr("nuggetjudge.programs.engine.session.LOG_S", 0.0)
     (folder / "topics.tsv").write_text("t\tdam\nu\tclay\n", encoding="utf-8")
     retrieve(config_of(folder, "bm25, mmr"), folder / "a.run", quiet=False)
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mmr  ")]
@@ -432,7 +432,7 @@ def test_an_endpoint_that_no_rating_can_come_from_is_told_as_such(folder):
 
 def test_rankllm_takes_the_model_of_its_entry_over_an_endpoint_or_by_vllm(folder, monkeypatch):
     """What the library is opened with; tests/rerank asks a real one."""
-    from nuggetjudge.programs.config.steps import RankLlmStep
+    from nuggetjudge.programs.config.pipelines import RankLlmStep
     from nuggetjudge.retrieval.rerank.rankllm import RankLlm
 
     opened = {}

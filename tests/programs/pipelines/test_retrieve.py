@@ -6,8 +6,8 @@ import pytest
 from mock_server import MockServer, Status, input_of
 
 from nuggetjudge.backends.errors import EndpointUnusable
+from nuggetjudge.programs.config.pipelines import Bm25Step
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.config.steps import Bm25Step
 from nuggetjudge.programs.pipelines.indexing import make_indexes, name_of_index
 from nuggetjudge.programs.pipelines.retrieve import plan_retrieve, retrieve
 from nuggetjudge.records.reading.problems import InputError, Problems

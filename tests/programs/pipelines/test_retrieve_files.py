@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from mock_server import MockServer
 
+from nuggetjudge.programs.config.pipelines import Bm25Step
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.config.steps import Bm25Step
 from nuggetjudge.programs.pipelines.indexing import make_indexes, name_of_index
 from nuggetjudge.programs.pipelines.retrieve import retrieve
 from nuggetjudge.records.reading.problems import InputError
@@ -155,7 +155,7 @@ def test_ids_and_scores_that_no_run_can_hold_leave_no_part_and_what_was_there(fo
 
     retrieve(config_of(folder), folder / "out")
     before = {path: path.read_bytes() for path in (folder / "out").iterdir()}
-    monkeypatch.setattr("nuggetjudge.programs.pipelines.run_files.write_trec_run", refuses)
+    monkeypatch.setattr("nuggetjudge.programs.pipelines.retrieve.write_trec_run", refuses)
     with pytest.raises(InputError, match="bm25: topic 't', rank 1"):
         retrieve(config_of(folder), folder / "out")
     assert {path: path.read_bytes() for path in (folder / "out").iterdir()} == before

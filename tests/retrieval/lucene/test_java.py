@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 
 from nuggetjudge.records.reading.problems import InputError, pip_install
-from nuggetjudge.retrieval.lucene.java import java_home, start_java
+from nuggetjudge.retrieval.lucene_index import java_home, start_java
 
 
 @pytest.fixture
@@ -92,7 +92,7 @@ def test_a_missing_extra_is_named(module, monkeypatch):
     config.vm_running = False
     monkeypatch.setitem(sys.modules, "jnius_config", config)
     monkeypatch.setitem(sys.modules, module, None)
-    monkeypatch.setattr("nuggetjudge.retrieval.lucene.java.java_home", lambda: None)
+    monkeypatch.setattr("nuggetjudge.retrieval.lucene_index.java_home", lambda: None)
     with pytest.raises(InputError) as caught:
         start_java.__wrapped__()
     assert str(caught.value) == f"{module} is not installed: {pip_install('lucene')}"

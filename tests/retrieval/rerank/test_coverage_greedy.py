@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.metrics.coverage import required_subset
-from nuggetjudge.retrieval.rerank.coverage_greedy import greedy_coverage
+from nuggetjudge.retrieval.rerank.diversity import greedy_coverage
 from nuggetjudge.retrieval.scored import Scored, by_rank
 
 rating = st.none() | st.integers(0, 5)

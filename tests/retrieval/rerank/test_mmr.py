@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.retrieval.encoders import HashingEncoder
-from nuggetjudge.retrieval.rerank.mmr import Mmr
+from nuggetjudge.retrieval.rerank.diversity import Mmr
 from nuggetjudge.retrieval.scored import Scored
 
 

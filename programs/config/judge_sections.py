@@ -1,8 +1,9 @@
-"""The section of a judge in a config, its jury or cascade, and who may have which settings."""
+"""The section of a judge in a config, with its jury, cascade and verifier."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from collections.abc import Collection, Iterable
+from typing import Annotated, Any, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -282,3 +283,139 @@ class MemberConfig(StageConfig):
 JuryConfig.model_rebuild()
 StageConfig.model_rebuild()
 CascadeConfig.model_rebuild()
+
+
+ADJUDICATOR = "adjudicator"
+
+
+class Seat(NamedTuple):
+    """A member: its name, what it is as a judge, which replicate, and its own temperature."""
+
+    name: str
+    settings: JudgeConfig
+    replicate: int = 0
+    temperature: float | None = None
+
+
+def seats(judge: JudgeConfig) -> list[Seat]:
+    """The members of a judge's jury, and then its adjudicator, if there is one.
+
+    A member has the settings of the judge where it says nothing else, but not its fit, which is
+    that of the whole jury. Replicates are members of their own, `NAME-1`, `NAME-2`.
+
+    Raises: ValueError for a jury of one, or a name that is there twice.
+    """
+    jury = judge.jury
+    assert jury is not None
+    own = {"jury": None, "state": None, "verify": None}
+    members: list[Seat] = []
+    for member in jury.members:
+        given = member.judge.model_fields_set
+        changes = own | {name: getattr(member.judge, name) for name in given}
+        settings = judge.model_copy(update=changes)
+        name = member.name or settings.model
+        several = member.replicates > 1
+        members += [
+            Seat(f"{name}-{i + 1}" if several else name, settings, i, member.temperature)
+            for i in range(member.replicates)
+        ]
+    names = [seat.name for seat in members]
+    if len(members) < 2:
+        raise ValueError(f"wanted 2 or more members, got {', '.join(names) or 'none'}")
+    for name in names:
+        if names.count(name) > 1 or name == ADJUDICATOR:
+            what = "the adjudicator is" if name == ADJUDICATOR else "two members are"
+            raise ValueError(f"{what} called {name!r}; give the member a `name`")
+    if jury.quorum is not None and jury.quorum > len(members):
+        raise ValueError(f"quorum: it is {jury.quorum}, there are {len(members)} members")
+    if jury.adjudicator is not None:
+        settings = judge.model_copy(update=own | {"model": jury.adjudicator})
+        members.append(Seat(ADJUDICATOR, settings))
+    return members
+
+
+def without_verifier(judge: JudgeConfig) -> JudgeConfig:
+    """The judge whose labels are verified, or a jury of judges."""
+    return judge.model_copy(update={"verify": None})
+
+
+def verifier_of(judge: JudgeConfig) -> JudgeConfig:
+    """The judge that verifies: as the first, but for its model, without its fit."""
+    assert judge.verify is not None
+    own = {"jury": None, "cascade": None, "verify": None, "state": None, "evidence": True}
+    return judge.model_copy(update=own | {"model": judge.verify.model})
+
+
+def check_jury(name: str, judge: JudgeConfig, models: Iterable[str], *, labels_items: bool) -> None:
+    """Raise ValueError for a jury that cannot sit.
+
+    Args:
+        name: of the judge. models: the names under `models:`.
+        labels_items: whether the judge does, which is what a jury decides on.
+    """
+    at = f"judges.{name}.jury"
+    if not labels_items:
+        raise ValueError(f"{at}: only {', '.join((*item_judges(), 'item'))} can be a jury")
+    try:
+        members = seats(judge)
+    except ValueError as error:
+        raise ValueError(f"{at}: {error}") from None
+    names = list(dict.fromkeys(["default", *models]))
+    for seat in members:
+        if (model := seat.settings.model) not in names:
+            raise ValueError(f"{at}: {seat.name}: no model {model!r}; there is {', '.join(names)}")
+
+
+def stages(judge: JudgeConfig) -> list[JudgeConfig]:
+    """The settings of the stages of a judge's cascade, people left out.
+
+    A stage has the settings of the judge where it says nothing else, but no fit or jury of it.
+    """
+    cascade = judge.cascade
+    assert cascade is not None
+    own = {"jury": None, "state": None, "cascade": None, "verify": None}
+    settings = []
+    for stage in cascade.stages:
+        if stage != PEOPLE:
+            assert not isinstance(stage, str)
+            changes = own | {
+                name: getattr(stage.judge, name) for name in stage.judge.model_fields_set
+            }
+            settings.append(judge.model_copy(update=changes))
+    return settings
+
+
+def answering(judge: JudgeConfig) -> list[JudgeConfig]:
+    """The settings of all who are asked: of each stage, each seat of a jury, and a verifier."""
+    settings = []
+    for one in [judge] if judge.cascade is None else stages(judge):
+        settings += [one] if one.jury is None else [seat.settings for seat in seats(one)]
+    return settings if judge.verify is None else [*settings, verifier_of(judge)]
+
+
+def check_cascade(
+    name: str, judge: JudgeConfig, models: Collection[str], *, labels_items: bool
+) -> None:
+    """Raise ValueError for a cascade that cannot be asked.
+
+    Args:
+        name: of the judge. models: the names under `models:`.
+        labels_items: whether the judge does, which is what a cascade decides on.
+    """
+    at = f"judges.{name}.cascade"
+    cascade = judge.cascade
+    assert cascade is not None
+    if not labels_items:
+        raise ValueError(f"{at}: only {', '.join((*item_judges(), 'item'))} can be a cascade")
+    for setting in ("jury", "state"):
+        if getattr(judge, setting) is not None:
+            raise ValueError(f"judges.{name}.{setting}: wanted of a stage of the cascade, not here")
+    if judge.verify is not None or any(stage.verify is not None for stage in stages(judge)):
+        raise ValueError(f"judges.{name}.verify: not with a cascade, which asks again by itself")
+    names = list(dict.fromkeys(["default", *models]))
+    for number, settings in enumerate(stages(judge), 1):
+        if settings.jury is not None:
+            check_jury(name, settings, models, labels_items=True)
+        elif settings.model not in names:
+            what = f"no model {settings.model!r}; there is {', '.join(names)}"
+            raise ValueError(f"{at}: stage {number}: {what}")

@@ -1,2 +1,0 @@
-"""Lucene indexes, searched by Anserini's Java classes, which start on use. Imports `retrieval`
-and records; `programs.pipelines` may import it."""
