@@ -1,4 +1,4 @@
-"""Finds the installed function that writes the report of a result."""
+"""Finds the installed functions that write a report or a figure of a result."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 GROUP = "nuggetjudge.results"  # of entry points: report = "module:function"
 
 
-def page_writer() -> Callable[..., Any]:
-    """The function that writes a page: folder, path, problems, `labels=`, `named=`.
+def find_writer(name: str) -> Callable[..., Any]:
+    """The installed function `report` or `figure`; docs/extending.md has their arguments.
 
     Raises: ModuleNotFoundError if no package brings one.
     """
-    for entry in entry_points(group=GROUP, name="report"):
+    for entry in entry_points(group=GROUP, name=name):
         return entry.load()  # type: ignore[no-any-return]
-    raise ModuleNotFoundError("no installed package writes a report")
+    raise ModuleNotFoundError(f"no installed package writes a {name}")

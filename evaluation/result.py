@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from ..programs.analysis.answers.showing import show_answer, show_summary
-from ..programs.analysis.figures.paper import Kind, Width, write_figure
 from ..programs.analysis.leaderboards import leaderboards
 from ..programs.analysis.tables.leaderboards import leader_sentence, leaderboard_table, name_judges
 from ..programs.scoring.result import Result as StoredResult
@@ -24,7 +23,7 @@ from ..views.rows import Rows
 from ..views.table import Table, View
 from .agreement import Agreement, agree
 from .comparing import Comparison, compare
-from .pages import page_writer
+from .pages import find_writer
 from .questions import QuestionScore, chosen, question_frame, question_scores
 from .sources import InOneLine, Source, chosen_rows, opened, warn_of
 from .tables import InTables, Text
@@ -141,7 +140,7 @@ class Result(InTables, StoredResult):
         path = Path(out)
         files = [labels] if isinstance(labels, str | Path) else labels
         people = [Path(each) for each in files]
-        page_writer()(self.folder, path, problems, labels=people, named=self._named)
+        find_writer("report")(self.folder, path, problems, labels=people, named=self._named)
         warn_of(problems)
         if open:
             _open(path)
@@ -149,13 +148,13 @@ class Result(InTables, StoredResult):
 
     def figure(
         self,
-        kind: Kind,
+        kind: str,
         out: str | Path,
         *,
         other: Source | None = None,
         measure: str | None = None,
         labels: str | Path | None = None,
-        width: Width = "column",
+        width: str = "column",
     ) -> str:
         """Write the figure that `judge figure` writes, and return its caption.
 
@@ -163,7 +162,10 @@ class Result(InTables, StoredResult):
             kind: "leaderboard", "tau", "topics" or "length".
             out: the file, .pdf, .svg or .png.
             other: the second results of "tau".
-            measure, labels, width: see `write_figure`.
+            measure: what to draw; None: the first main measure.
+            labels: people's labels: the other side of "tau"; a "leaderboard" gets the scores
+                corrected with them.
+            width: "column" (3.3 inches) or "page" (6.9 inches).
 
         Raises: InputError for what cannot be drawn, or if matplotlib is not installed.
         Warns: UserWarning of rows that were left out.
@@ -172,7 +174,8 @@ class Result(InTables, StoredResult):
         people = None if labels is None else Path(labels)
         with InOneLine(), ExitStack() as stack:
             results = [self.folder, *([opened(stack, other)] if other is not None else [])]
-            caption = write_figure(
+            write = find_writer("figure")
+            caption: str = write(
                 kind, results, Path(out), problems, measure=measure, labels=people, width=width
             )
         warn_of(problems)

@@ -40,6 +40,7 @@ FOLDERS = (
     "cli",
     "plugins.annotate",
     "plugins.exports",
+    "plugins.figures",
     "plugins.lab",
     "plugins.report",
 )

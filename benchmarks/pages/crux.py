@@ -1,9 +1,9 @@
 """Coverage on CRUX-DUC with recorded ratings: the tables of docs/protocols/coverage.md.
 
-    python -m benchmarks.pages.crux DATA [--topic TOPIC --map FILE]
+    python -m benchmarks.pages.crux DATA
 
 DATA holds the folder crux_duc, laid out as docs/protocols/coverage.md says. No model is asked: the
-ratings are those of an LLM that others ran. --map draws the ratings of one topic.
+ratings are those of an LLM that others ran.
 """
 
 # ruff: noqa: T201  a script that prints
@@ -23,7 +23,6 @@ from nuggetjudge.judges import AnswerabilityGrader
 from nuggetjudge.metrics import Reliability, reliability, spearman
 from nuggetjudge.metrics.coverage import coverage
 from nuggetjudge.programs.analysis.coverage_tables import by_eta, by_k, measure_taus
-from nuggetjudge.programs.analysis.figures.coverage_map import write_map
 from nuggetjudge.programs.config.sections import CoverageConfig
 from nuggetjudge.programs.inputs import ORACLE_CONTEXT
 from nuggetjudge.programs.protocols.coverage.scores import coverage_rows
@@ -220,8 +219,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables as Markdown."""
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("data", type=Path, help="the folder that holds the folder crux_duc")
-    parser.add_argument("--topic", default="duc04-testb-18", help="the topic to draw")
-    parser.add_argument("--map", type=Path, help="where to draw it: .png, .svg or .pdf")
     options = parser.parse_args(arguments)
     folder = options.data / "crux_duc"
     if not folder.is_dir():
@@ -234,9 +231,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
     _print_variants(duc)
     _print_people(duc)
     _print_labelled(duc)
-    if options.map is not None:
-        write_map(TopicView(duc.data, options.topic, SETTINGS), options.map)
-        print(f"\nMap of {options.topic}: {options.map}")
 
 
 if __name__ == "__main__":

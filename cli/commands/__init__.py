@@ -64,7 +64,7 @@ CORE: Mapping[str, Command] = {
     ),
     **_ours(
         "look",
-        figure=("commands.figure", "Draw a figure for a paper: PDF, SVG or PNG."),
+        20,
         coverage=("commands.coverage", "Show context measures by eta and context size."),
         trace=("commands.trace", "Show what agents did, and check it by replies."),
     ),

@@ -8,9 +8,8 @@ import typer
 
 from ...records.reading.problems import InputError, Problems
 from ..options import Level, OutputOfMuch, Resamples, Where, where_of
-from ..signatures import NewFolder, There
+from ..signatures import There
 from ..stopping import list_problems
-from ..tables import write_note
 
 
 def agree(
@@ -24,7 +23,6 @@ def agree(
     measure: list[str] | None = None,
     resamples: Resamples = 1000,
     level: Level = 0.95,
-    plots: NewFolder | None = None,
     output: OutputOfMuch,
 ) -> None:
     """Compare two files of labels cell by cell, two files of scores by rank, or annotators.
@@ -41,12 +39,8 @@ def agree(
             one for each file.
         measure (HUMAN=JUDGED): Of scores: compare these two measures; may be repeated; default:
             those that both have.
-
-    Output:
-        plots: Draw a confusion matrix, or scores, into this folder, as SVG.
     """
     from ...programs.analysis.agree import agree as compare
-    from ...programs.analysis.figures.agreement import write_plots
     from ...programs.analysis.tables.agreement import agreement_view
     from ..views.partial import opened
 
@@ -64,10 +58,7 @@ def agree(
         resamples=resamples,
         level=level,
     )
-    written = [] if plots is None else write_plots(comparison, plots)
     output.print([comparison], lambda has_all: agreement_view(comparison, has_all=has_all))
-    for path in written:
-        write_note(f"{path}\n")
     list_problems(problems)
 
 

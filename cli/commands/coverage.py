@@ -1,24 +1,21 @@
-"""`judge coverage`: the tables of the CRUX paper from a results folder, and a map of a topic."""
+"""`judge coverage`: the tables of the CRUX paper from a results folder."""
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from ...records.reading.problems import InputError, Problems
 from ..options import Output
-from ..signatures import Folder, NewFile, Takes
+from ..signatures import Folder
 from ..stopping import list_problems
-from ..tables import write_note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from ...programs.analysis.coverage_tables import RunTau, Variant
     from ...programs.config.sections import CoverageConfig
-    from ...programs.protocols.coverage.topic import CoverageData
 
 
 def coverage(
@@ -27,23 +24,16 @@ def coverage(
     *,
     eta: str = "1-5",
     k: str | None = None,
-    topic: str | None = None,
-    map_file: Annotated[NewFile | None, Takes("--map")] = None,
     output: Output,
 ) -> None:
     """Show which measures of contexts order runs as their reports do, by eta and context size.
 
-    Examples: judge coverage results/demo --k 1,3,10
-    / judge coverage results/demo --topic 12 --map topic12.svg
+    Example: judge coverage results/demo --k 1,3,10
 
     Args:
         results: A folder of `judge run coverage`.
         eta: Ratings from which a text answers, as 1-5 or 2,3,4.
         k: Passages in a context; else 5, 10, 20 and that of the run.
-        topic: The topic to draw with --map.
-
-    Output:
-        map_file: Draw the ratings of --topic: .png, .svg, .pdf.
     """
     from ...programs.analysis.coverage_tables import by_eta, by_k, measure_taus
     from ...programs.analysis.tables.coverage import coverage_view
@@ -51,18 +41,13 @@ def coverage(
     from ...programs.protocols.program import Folder
     from ..views.partial import opened
 
-    if (topic is None) != (map_file is None):
-        raise InputError("--topic and --map are used together: which topic, drawn where")
     etas, problems = numbers_of("eta", eta, most=5), Problems()
     data, settings = read_coverage(Folder(opened(context, [results])[0], problems))
     ks = _sizes(k, settings.k)
-    if map_file is not None and topic is not None:
-        _draw(data, settings, topic, map_file)
-    else:
-        taus = measure_taus(data, settings)
-        of_eta, of_k = by_eta(data, settings, etas), by_k(data, settings, ks)
-        results_by = (settings, taus, of_eta, of_k)
-        output.print([_as_object(*results_by)], lambda _: coverage_view(*results_by))
+    taus = measure_taus(data, settings)
+    of_eta, of_k = by_eta(data, settings, etas), by_k(data, settings, ks)
+    results_by = (settings, taus, of_eta, of_k)
+    output.print([_as_object(*results_by)], lambda _: coverage_view(*results_by))
     list_problems(problems)
 
 
@@ -85,17 +70,6 @@ def numbers_of(name: str, text: str, most: int = 1000) -> list[int]:
             raise InputError(f"--{name} {text}: {wanted}")
         numbers += range(ends[0], ends[1] + 1)
     return list(dict.fromkeys(numbers))
-
-
-def _draw(data: CoverageData, settings: CoverageConfig, topic: str, path: Path) -> None:
-    from ...programs.analysis.figures.coverage_map import write_map
-    from ...programs.protocols.coverage.topic import TopicView
-
-    if topic not in data.questions:
-        topics = ", ".join(list(data.questions)[:5])
-        raise InputError(f"--topic {topic}: no questions of it here, wanted one such as {topics}")
-    write_map(TopicView(data, topic, settings), path)
-    write_note(f"{path}\n")
 
 
 def _as_object(

@@ -106,24 +106,12 @@ def test_with_two_reports_it_says_that_there_is_no_tau(judge, run_coverage):
     assert "tau-b to eta 3" in out  # the contexts are three
 
 
-def test_a_topic_is_drawn(judge, run_coverage, tmp_path):
-    pytest.importorskip("matplotlib")
-    run_coverage()
-    ran = judge("coverage", "out", "--topic", "t", "--map", "maps/t.svg")
-    assert (ran.code, ran.out, ran.err) == (0, "", "maps/t.svg\n")
-    assert "required 4" in (tmp_path / "maps" / "t.svg").read_text(encoding="utf-8")
-
-
 REFUSED = {
     ("--eta", "0-3"): "--eta 0-3: wanted numbers from 1 to 5, as 1-3 or 1,2,3",
     ("--eta", "2,6"): "--eta 2,6: wanted numbers from 1 to 5",
     ("--k", "5,"): "--k 5,: wanted numbers from 1 to 1,000",
     ("--k", "3-1"): "--k 3-1: wanted numbers from 1 to 1,000",
     ("--k", "9999999999999"): "--k 9999999999999: wanted numbers",
-    ("--topic", "t"): "--topic and --map are used together",
-    ("--map", "t.svg"): "--topic and --map are used together",
-    ("--topic", "u", "--map", "t.svg"): "--topic u: no questions of it here, wanted one",
-    ("--topic", "t", "--map", "t.gif"): "t.gif: pictures are written as svg, png, pdf",
 }
 
 

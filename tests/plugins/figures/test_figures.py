@@ -12,16 +12,16 @@ import pytest
 from scipy.stats import kendalltau
 
 import nuggetjudge as nj
+from nuggetjudge.plugins.figures.drawing import write_figure
+from nuggetjudge.plugins.figures.panels import CorrectedMean, draw_forest, draw_heat_map
 from nuggetjudge.programs.analysis.compare_runs import compare_scores, leading_runs
-from nuggetjudge.programs.analysis.figures.panels import CorrectedMean, draw_forest, draw_heat_map
-from nuggetjudge.programs.analysis.figures.paper import write_figure
 from nuggetjudge.programs.analysis.leaderboards import leaderboards
 from nuggetjudge.programs.scoring.topic_scores import topic_scores
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 pytest.importorskip("matplotlib")
 
-COLLECTION = Path(__file__).resolve().parents[3] / "collection"
+COLLECTION = Path(__file__).resolve().parents[2] / "collection"
 LABELS = COLLECTION / "labels" / "nuggets.jsonl"
 
 

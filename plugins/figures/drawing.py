@@ -1,4 +1,4 @@
-"""`judge figure`: the figures of a paper, of the numbers that commands print."""
+"""Figures for a paper: what `judge figure` and `Result.figure` draw, and their captions."""
 
 from __future__ import annotations
 
@@ -9,22 +9,27 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from ....metrics.bootstrap import LEVEL
-from ....records.labels.kinds import file_kind
-from ....records.reading.problems import InputError, Problems, did_you_mean
-from ....views.numbers import format_p, format_short_share
-from ...protocols.glossary import meaning
-from ...protocols.scoreboard import LENGTH
-from ...scoring.corrected import corrected_scores
-from ...scoring.result import Result
-from ...scoring.topic_scores import TopicScores, merged, note_other_instruments, topic_scores
-from ..agree import SCORES, agree
-from ..compare_judges import compare_judges
-from ..compare_runs import PRIMARY, compare_scores, leading_runs, score_table
-from ..lengths import score_by_length
-from ..tables.leaderboards import name_judges
+from ...metrics.bootstrap import LEVEL
+from ...programs.analysis.agree import SCORES, agree
+from ...programs.analysis.compare_judges import compare_judges
+from ...programs.analysis.compare_runs import PRIMARY, compare_scores, leading_runs, score_table
+from ...programs.analysis.lengths import score_by_length
+from ...programs.analysis.tables.leaderboards import name_judges
+from ...programs.protocols.glossary import meaning
+from ...programs.protocols.scoreboard import LENGTH
+from ...programs.scoring.corrected import corrected_scores
+from ...programs.scoring.result import Result
+from ...programs.scoring.topic_scores import (
+    TopicScores,
+    merged,
+    note_other_instruments,
+    topic_scores,
+)
+from ...records.labels.kinds import file_kind
+from ...records.reading.problems import InputError, Problems, did_you_mean
+from ...views.numbers import format_p, format_short_share
 from . import panels
-from .drawing import PAPER, drawing, format_of, save
+from .panels import find_format, save, use_matplotlib
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -32,7 +37,6 @@ if TYPE_CHECKING:
 Kind = Literal["leaderboard", "tau", "topics", "length"]
 Width = Literal["column", "page"]
 INCHES = {"column": 3.3, "page": 6.9}  # of one column, and of both
-_DPI = 300
 
 
 def write_figure(
@@ -63,17 +67,17 @@ def write_figure(
     if kind not in (kinds := get_args(Kind)):
         wanted = f"wanted {', '.join(kinds)}{did_you_mean(kind, kinds)}"
         raise InputError(f"figure {kind!r}: {wanted}")
-    form = format_of(out)
+    form = find_format(out)
     if labels is not None and kind not in ("leaderboard", "tau"):
         raise InputError(f"--labels {labels}: judge figure {kind} takes none")
-    with drawing(PAPER):
+    with use_matplotlib():
         if kind == "tau":
             figure, caption = _tau(results, problems, measure, labels, INCHES[width])
         else:
             scores = _read(results, problems, measure)
             draw = {"leaderboard": _leaderboard, "topics": _topics, "length": _length}[kind]
             figure, caption = draw(scores, labels, INCHES[width])
-        save(figure, out, form, _DPI)
+        save(figure, out, form)
     return caption
 
 

@@ -1,17 +1,21 @@
-"""What `judge figure` draws: for one or two columns, readable without colours."""
+"""Draws the figures of a paper, readable without colours, and writes them as files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from io import BytesIO
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ....views.numbers import format_share, format_short_share
-from ....views.terminal import cut_names
-from .drawing import printable
+from ...records.reading.problems import InputError, pip_install
+from ...records.writing import write_file
+from ...views.numbers import format_share, format_short_share
+from ...views.terminal import cut_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +27,62 @@ _BLUE, _RED, _GREY = "#0072B2", "#D55E00", "#767676"
 _PER_INCH = 8.0  # characters of a name
 _NAMED = 16  # points of a scatter that get a name
 _CELL = 0.4  # inches a topic, from which a heat map has numbers
+# Small type and thin lines; the same bytes each time, and no text that could steer them.
+_SETTINGS: Any = {
+    "svg.hashsalt": "nuggetjudge",
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,  # text that stays text
+    "text.parse_math": False,
+    "font.size": 8,
+    "axes.labelsize": 8,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "legend.fontsize": 7,
+    "legend.frameon": False,
+    "axes.linewidth": 0.6,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "hatch.linewidth": 0.5,
+}
+_METADATA: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None},
+    "png": {"Software": None},
+    "pdf": {"CreationDate": None},
+}
+_DPI = 300
+
+
+def find_format(path: Path) -> str:
+    """The format that a file's name asks for. Raises: InputError for an unknown one."""
+    form = path.suffix.lower().removeprefix(".")
+    if form not in _METADATA:
+        raise InputError(f"{path}: pictures are written as {', '.join(_METADATA)}, by the ending")
+    return form
+
+
+@contextmanager
+def use_matplotlib() -> Iterator[None]:
+    """Draw and save within this block. Raises: InputError if matplotlib is not installed."""
+    try:
+        import matplotlib
+    except ImportError:
+        raise InputError(f"figures need matplotlib: {pip_install('plots')}") from None
+    with matplotlib.rc_context(cast(Any, _SETTINGS)):
+        yield
+
+
+def save(figure: Figure, path: Path, form: str) -> None:
+    """Write a figure and make its folder. Raises: InputError."""
+    picture = BytesIO()
+    figure.savefig(picture, format=form, metadata=_METADATA[form], dpi=_DPI)
+    write_file(path, picture.getvalue())
+
+
+def _printable(text: str) -> str:
+    """Without characters that XML cannot hold."""
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 class CorrectedMean(NamedTuple):
@@ -78,7 +138,7 @@ def draw_forest(
         axes.set_xticks([0, 0.25, 0.5, 0.75, 1])
     _short_ticks(axes.xaxis)
     axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlabel(printable(measure))
+    axes.set_xlabel(_printable(measure))
     axes.grid(axis="x", color="0.9", linewidth=0.5)
     axes.set_axisbelow(True)
     return figure
@@ -99,8 +159,8 @@ def draw_ranks(
     axes.set_xlim(*ends)
     axes.set_ylim(*ends)
     axes.set_aspect("equal")
-    axes.set_xlabel(printable(names[0]))
-    axes.set_ylabel(printable(names[1]))
+    axes.set_xlabel(_printable(names[0]))
+    axes.set_ylabel(_printable(names[1]))
     axes.text(0.03, 0.98, text, transform=axes.transAxes, va="top", fontsize=7)
     _short_ticks(axes.xaxis, axes.yaxis)
     if len(points) <= _NAMED:
@@ -137,7 +197,7 @@ def draw_heat_map(
     axes.invert_yaxis()
     _name_rows(axes, runs, width, size, shift=0.5)
     shown = [topics[i] for i in order] if len(topics) <= 40 else []
-    axes.set_xticks(np.arange(len(shown)) + 0.5, map(printable, cut_names(shown, 16, "…")))
+    axes.set_xticks(np.arange(len(shown)) + 0.5, map(_printable, cut_names(shown, 16, "…")))
     turn = 0 if width / len(topics) >= 2 * _CELL else 90
     axes.tick_params(axis="x", labelrotation=turn, labelsize=6)
     axes.tick_params(length=0)
@@ -146,7 +206,7 @@ def draw_heat_map(
         axes.set_xlabel(f"{len(topics):,} topics")
     bar = figure.colorbar(image, ax=axes, aspect=30, pad=0.02, fraction=0.05)
     bar.outline.set_visible(False)
-    bar.set_label(printable(measure))
+    bar.set_label(_printable(measure))
     bar.ax.tick_params(length=2, labelsize=6)
     _short_ticks(bar.ax.yaxis)
     has_values = is_share and width / len(topics) >= _CELL and len(runs) <= _NAMED
@@ -177,7 +237,7 @@ def draw_lengths(
     axes.set_xlim(0, 1.06 * float(values[:, 0].max()))
     axes.set_ylim(min(0.0, 1.1 * float(values[:, 1].min())), 1.1 * float(values[:, 1].max()) or 1.0)
     axes.set_xlabel("words of an answer (mean)")
-    axes.set_ylabel(printable(measure))
+    axes.set_ylabel(_printable(measure))
     _short_ticks(axes.yaxis)
     first = [*front, *(i for i in range(len(points)) if i not in set(front))]
     names = [points[i]["run"] for i in first[:_NAMED]]
@@ -212,7 +272,7 @@ def _name_rows(
     axes: Axes, names: Sequence[str], width: float, size: float, shift: float = 0.0
 ) -> None:
     cut = cut_names(list(names), int(width * _PER_INCH * 7 / size), "…")
-    axes.set_yticks(np.arange(len(names)) + shift, [printable(name) for name in cut])
+    axes.set_yticks(np.arange(len(names)) + shift, [_printable(name) for name in cut])
     axes.tick_params(axis="y", length=0, labelsize=size)
 
 
@@ -233,7 +293,7 @@ def _name_points(
     for name, at in zip(cut_names(list(names), 24, "…"), values, strict=False):
         for side, offset in sides:
             how: Any = {"xytext": offset, "textcoords": "offset points", "fontsize": 6}
-            text = axes.annotate(printable(name), at, ha=side, va="center_baseline", **how)
+            text = axes.annotate(_printable(name), at, ha=side, va="center_baseline", **how)
             box = text.get_window_extent()
             is_within = frame.x0 <= box.x0 and box.x1 <= frame.x1
             is_within = is_within and frame.y0 <= box.y0 and box.y1 <= frame.y1

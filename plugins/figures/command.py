@@ -7,9 +7,9 @@ from typing import Literal
 
 import typer
 
-from ..signatures import There
-from ..stopping import list_problems
-from ..tables import write_text
+from ...cli.signatures import There
+from ...cli.stopping import list_problems
+from ...cli.tables import write_text
 
 
 def figure(
@@ -39,9 +39,9 @@ def figure(
         out: The file to write, .pdf, .svg or .png.
         width: One column (3.3 inches), or the page (6.9 inches).
     """
-    from ...programs.analysis.figures.paper import write_figure
+    from ...cli.views.partial import opened
     from ...records.reading.problems import Problems
-    from ..views.partial import opened
+    from .drawing import write_figure
 
     problems = Problems()
     folders = opened(context, results)
