@@ -24,10 +24,10 @@ from . import (
     crux,
     evidence,
     faults,
-    hunt,
     juries,
     lexical,
     looks,
+    nugget_search,
     retrieval,
     topic,
 )
@@ -36,7 +36,7 @@ from .shown import with_commands, with_tables
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 TABLES = {  # page: what prints its tables
-    "agents.md": (evidence.main, hunt.main),
+    "agents.md": (evidence.main, nugget_search.main),
     "agreement.md": (agreement.main,),
     "bm25.md": (bm25.main,),
     "calibration.md": (calibration.main, topic.main),

@@ -144,11 +144,11 @@ def _note_uncounted(config: Any) -> None:
 def _report(result: Any, *, is_verbose: bool) -> None:
     """Say how the run ended; `is_verbose`: and what was counted, with samples of quotes."""
     from ...programs.engine.manifest import constant_judges
-    from ...programs.scoring.hunts import hunt_lines
+    from ...programs.protocols.nuggets.search import summarize_searches
 
     manifest, details = result.manifest, []
     if is_verbose:
-        details = [*_quotes(result.folder), *hunt_lines(result.folder)]
+        details = [*_quotes(result.folder), *summarize_searches(result.folder)]
         details += [*worked_lines(manifest), *detail_lines(manifest)]
     notes = [f"No topic has {what}, so they are not scored" for what in result.missing_points]
     notes += [*constant_judges(manifest), *_other_topics(result)]

@@ -16,7 +16,7 @@ from ...backends.prompt import Twin
 from ...backends.replies.schema import AtMost
 from ...records.judgements import Provenance
 from ..base import Judge
-from ..lexical import hunting as lexical_hunting
+from ..lexical import nugget_search as lexical_search
 from ..lexical import nuggets_and_citations as lexical
 from ..lexical.filling import filled
 from ..lexical.grounds import find_quote
@@ -207,7 +207,7 @@ class NuggetProposer(Judge):
 
     name = "nugget_proposer"
     version = "3"
-    twins: Mapping[str, Twin] = {"find": lexical_hunting.propose_nuggets}
+    twins: Mapping[str, Twin] = {"find": lexical_search.propose_nuggets}
 
     def __init__(self, *args: Any, limit: int = LIMIT, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -14,7 +14,7 @@ from ...backends.prompt import Twin
 from ...backends.replies.schema import AtMost, KeyedBy
 from ...records.judgements import Provenance
 from ..base import Judge
-from ..lexical import hunting as lexical_hunting
+from ..lexical import nugget_search as lexical_search
 from ..lexical.contradiction import write_queries
 from ..lexical.filling import filled
 
@@ -99,7 +99,7 @@ class GapWriter(Judge):
 
     name = "gap_writer"
     version = "3"
-    twins: Mapping[str, Twin] = {"write": lexical_hunting.write_gap_queries}
+    twins: Mapping[str, Twin] = {"write": lexical_search.write_gap_queries}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

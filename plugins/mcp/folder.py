@@ -152,7 +152,7 @@ def _fixed_part(pattern: str) -> str:
 
 
 def _steps(config: Config) -> Iterator[str]:
-    for section in (config.hunt, config.questions, config.evidence):
+    for section in (config.nugget_search, config.questions, config.evidence):
         for step in section.pipeline:
             yield _model_of(step)
 

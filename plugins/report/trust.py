@@ -15,7 +15,7 @@ from ...programs.analysis.answers.wording import command
 from ...programs.analysis.cell_texts import TEXTS
 from ...programs.analysis.traces.reading import traces_of
 from ...programs.protocols.evidence.program import FILE as EVIDENCE
-from ...programs.protocols.nuggets.hunting import HUNT
+from ...programs.protocols.nuggets.search import find_searches
 from ...records.reading.lines import json_lines
 from ...records.reading.problems import Problems
 from ...records.support import NOT_SOUGHT, OUTCOMES, read_sentence_evidence
@@ -333,9 +333,9 @@ def make_agents(source: Source) -> Mapping[str, Any] | None:
             for trace in traces_of(path):
                 rows.append(_row(source, path, trace))
                 packed.append(_packed(trace))
-    hunts = [hunt for path in source.paths for hunt in _hunts(path)]
+    searches = [search for path in source.paths for search in _searches(path)]
     evidence = [row for path in source.paths for row in _evidence(source, path)]
-    if not (rows or hunts or evidence):
+    if not (rows or searches or evidence):
         return None
     ends = Counter((row["stage"], row["outcome"], row["reason"]) for row in rows)
     is_shown = _shown(rows, packed)
@@ -348,7 +348,7 @@ def make_agents(source: Source) -> Mapping[str, Any] | None:
         "columns": {name: Column(r[name] for r in rows).packed() for name in (*_SHORT, "results")},
         "steps": [text if is_in else None for text, is_in in zip(packed, is_shown, strict=True)],
         "n_left": len(is_shown) - sum(is_shown),
-        "hunts": hunts,
+        "searches": searches,
         "evidence": {"outcomes": [*OUTCOMES, NOT_SOUGHT, "unjudged"], "runs": evidence},
     }
 
@@ -388,11 +388,11 @@ def _shown(
     return fits
 
 
-def _hunts(path: Path) -> Iterator[dict[str, Any]]:
-    if not (path / HUNT).is_file():
+def _searches(path: Path) -> Iterator[dict[str, Any]]:
+    file, problems = find_searches(path), Problems()
+    if file is None:
         return
-    problems = Problems()
-    for _, row in json_lines(path / HUNT, problems):
+    for _, row in json_lines(file, problems):
         names = ("topic_id", "stop", "new", "nuggets", "calls")
         yield {**{name: row.get(name) for name in names}, "folder": path.name}
     problems.raise_errors()

@@ -17,7 +17,8 @@ from ...records.reading.settings import Keys
 from .sections import Config
 
 # New names, by the old ones; a finished folder's config is read with them.
-RENAMED_SETTINGS: Mapping[str, str] = {}
+RENAMED_SETTINGS: Mapping[str, str] = {"hunt": "nugget_search"}
+RENAMED_VALUES: Mapping[str, Mapping[str, str]] = {"nuggets.how": {"hunt": "search"}}
 # What to do instead, by the old names; a finished folder's config is read without them.
 REMOVED_SETTINGS: Mapping[str, str] = {
     "judges.*.jury.weights": "cuts fitted to the mean (judges.NAME.state) say whom to trust",
@@ -27,10 +28,10 @@ REMOVED_SETTINGS: Mapping[str, str] = {
     "evidence.how": "evidence is looked for in fixed steps",
     "evidence.steps": "evidence is looked for in fixed steps",
     "evidence.claims": "a sentence that is supported in part is always split",
-    "hunt.facets": "8 sub-questions of a topic are searched for",
-    "hunt.stop": "a hunt ends after 2 rounds without a new nugget",
-    "hunt.dedupe": "the entailment judge compares two nuggets",
-    "hunt.most": "a hunt keeps 60 nuggets, and nuggets.keep cuts them",
+    "nugget_search.facets": "8 sub-questions of a topic are searched for",
+    "nugget_search.stop": "a search ends after 2 rounds without a new nugget",
+    "nugget_search.dedupe": "the entailment judge compares two nuggets",
+    "nugget_search.most": "a search keeps 60 nuggets, and nuggets.keep cuts them",
     "retrieve.*.rocchio": "rm3: true, or Lucene(index, rocchio=Rocchio()) in Python",
     "pipelines.*.*.rocchio": "rm3: true, or Lucene(index, rocchio=Rocchio()) in Python",
     "retrieve.*.faiss_search": "Dense.open(..., faiss_search=) in Python",
@@ -118,6 +119,10 @@ def outdated_settings(data: Mapping[str, Any]) -> Iterator[tuple[Keys, str]]:
         yield from ((at, f"is now {'.'.join(_at(new, old, at))}") for at in _find(data, old))
     for old, instead in REMOVED_SETTINGS.items():
         yield from ((at, f"was removed: {instead}") for at in _find(data, old))
+    for name, values in RENAMED_VALUES.items():
+        for at in _find(data, name):
+            if (old := _inner(data, at)) in values:
+                yield at, f"{old} is now {values[old]}"
 
 
 def in_new_words(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -129,6 +134,10 @@ def in_new_words(data: Mapping[str, Any]) -> dict[str, Any]:
             if old in RENAMED_SETTINGS:
                 to = _at(RENAMED_SETTINGS[old], old, at)
                 _inner(new, to[:-1])[to[-1]] = value
+    for name, values in RENAMED_VALUES.items():
+        for at in _find(new, name):
+            section = _inner(new, at[:-1])
+            section[at[-1]] = values.get(section[at[-1]], section[at[-1]])
     return new
 
 

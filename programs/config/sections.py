@@ -26,8 +26,8 @@ from .judge_sections import JudgeConfig, answering, check_cascade, check_jury
 from .pipelines import AnyStep, Bm25Step, Pipeline, SearchPipeline, as_step
 
 
-class HuntConfig(Section):
-    """How `nuggets.how: hunt` goes, for each topic."""
+class NuggetSearchConfig(Section):
+    """How `nuggets.how: search` goes, for each topic."""
 
     pipeline: SearchPipeline = Field(
         default=(as_step("bm25 50"), as_step("mmr 10")),
@@ -177,11 +177,11 @@ __all__ = [
     "EvidenceConfig",
     "Flag",
     "GenerateConfig",
-    "HuntConfig",
     "ItemsConfig",
     "JudgeConfig",
     "KeyPointsConfig",
     "Long2RagConfig",
+    "NuggetSearchConfig",
     "NuggetsConfig",
     "QuestionsConfig",
     "RunSection",
@@ -313,12 +313,12 @@ def _start(value: Any) -> Any:
 class NuggetsConfig(Section):
     """How nuggets are made, and the numbers of arXiv:2411.09607."""
 
-    how: Literal["window", "hunt"] = Field(
+    how: Literal["window", "search"] = Field(
         default="window",
-        description="from the relevant candidates, in windows; or by a hunt in the passages",
+        description="from the relevant candidates, in windows; or by a search of all passages",
     )
     start: Annotated[Literal["none", "window"] | Path, BeforeValidator(_start)] = Field(
-        default="none", description="what a hunt starts from: none, window, or a nugget bank"
+        default="none", description="what a search starts from: none, window, or a nugget bank"
     )
 
     min_grade: Whole = Field(default=1, ge=0, description="relevance a candidate needs")
@@ -440,7 +440,7 @@ class _Config(Section):
         default_factory=dict, description="what of a judge differs from its defaults"
     )
     nuggets: NuggetsConfig = NuggetsConfig()
-    hunt: HuntConfig = HuntConfig()
+    nugget_search: NuggetSearchConfig = NuggetSearchConfig()
     questions: QuestionsConfig = QuestionsConfig()
     support: SupportConfig = SupportConfig()
     evidence: EvidenceConfig = EvidenceConfig()

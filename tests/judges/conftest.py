@@ -47,9 +47,9 @@ from nuggetjudge.judges.lexical import answers as lexical_answers
 from nuggetjudge.judges.lexical import contradiction as lexical_contradiction
 from nuggetjudge.judges.lexical import criteria as lexical_criteria
 from nuggetjudge.judges.lexical import entailment as lexical_entailment
-from nuggetjudge.judges.lexical import hunting as lexical_hunting
 from nuggetjudge.judges.lexical import keypoints as lexical_keypoints
 from nuggetjudge.judges.lexical import narratives as lexical_narratives
+from nuggetjudge.judges.lexical import nugget_search as lexical_search
 from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
 from nuggetjudge.judges.lexical import questions as lexical_questions
 from nuggetjudge.judges.lexical import ranking as lexical_ranking
@@ -360,9 +360,9 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
     if '"subquestions"' in system:
         return lexical_questions.split_question(asked)
     if "facet" in asked:
-        return lexical_hunting.propose_nuggets(asked)
+        return lexical_search.propose_nuggets(asked)
     if "facets" in asked:
-        return lexical_hunting.write_gap_queries(asked)
+        return lexical_search.write_gap_queries(asked)
     if '"queries"' in system:
         return lexical_contradiction.write_queries(asked)
     if "sentence" in asked and "contradicts" in system:

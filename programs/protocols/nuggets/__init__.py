@@ -1,2 +1,4 @@
-"""The nuggets program: banks made or hunted for, looked for in answers, and scored. Imports
-`protocols`, engine and inputs, a hunt agents too; all that may import protocols may import it."""
+"""The nuggets program: banks are made, looked for in answers, and scored.
+
+It imports `protocols`, engine, inputs and, to search for nuggets, agents.
+"""

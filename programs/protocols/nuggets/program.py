@@ -54,9 +54,9 @@ from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_a
 from ..relevance import candidate_grades, check_candidates, makes_bank
 from ..scoreboard import LENGTH, Scoreboard, length_value, nugget_values
 from ..tool_files import ToolFiles
-from .hunting import HUNT, POOL, check_hunt, hunted_banks
-from .hunting import JUDGES as HUNTING_JUDGES
 from .items import nugget_items
+from .search import JUDGES as SEARCH_JUDGES
+from .search import POOL, SEARCHES, check_search, search_banks
 
 BANKS, ASSIGNMENTS = "nuggets.jsonl", "assignments.jsonl"
 # Keys of the manifest: topics without nuggets; those whose nuggets could not be made, and (run,
@@ -91,8 +91,8 @@ class Nuggets(Program):
             "not_support": (*MISSED, "not stated"),
         },
     )
-    derived = (HUNT, POOL)
-    stages = ("assignments", "nuggets", "hunt", "start")
+    derived = (SEARCHES, POOL)
+    stages = ("assignments", "nuggets", "search", "start", "hunt")  # hunt: of earlier versions
     makes: ClassVar[Mapping[str, str]] = {"nuggets": BANKS}
     notes: ClassVar[Mapping[str, Any]] = {
         WITHOUT_BANK: [], LEFT_OUT: [], UNMADE: [], UNGRADED: {},
@@ -123,8 +123,8 @@ class Nuggets(Program):
 
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
         """See Program."""
-        is_hunt = config.nuggets.how == "hunt"
-        return (*self.judges, *HUNTING_JUDGES) if is_hunt else self.judges
+        is_searched = config.nuggets.how == "search"
+        return (*self.judges, *SEARCH_JUDGES) if is_searched else self.judges
 
     def measures(self, config: Config) -> Names[str]:
         """See Program."""
@@ -132,13 +132,13 @@ class Nuggets(Program):
 
     def has_agents(self, config: Config) -> bool:
         """See Program."""
-        return config.nuggets.how == "hunt" and config.data.nuggets is None
+        return config.nuggets.how == "search" and config.data.nuggets is None
 
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
         need_answers(collection)
-        if config.nuggets.how == "hunt":
-            check_hunt(config, collection)
+        if config.nuggets.how == "search":
+            check_search(config, collection)
             if config.nuggets.start != "window":
                 return
         if not makes_bank(config, collection):
@@ -266,17 +266,17 @@ async def _banks(run: Run) -> Banks:
         results.write(BANKS, map(bank_row, banks.values()))
         return {**banks}
     grades: Mapping[str, Mapping[str, int | None]] = collection.qrels
-    is_hunt, reads_candidates = run.config.nuggets.how == "hunt", True
-    if is_hunt:
+    is_searched, reads_candidates = run.config.nuggets.how == "search", True
+    if is_searched:
         reads_candidates = run.config.nuggets.start == "window"
     if reads_candidates and not grades:  # nobody graded the candidates
         grades = await candidate_grades(run)
-    if not is_hunt:
+    if not is_searched:
         return await _made_banks(run, grades, banks)
     relevant = {topic: _relevant(run, topic, grades) for topic in topics}
-    hunted = await hunted_banks(run, {topic: texts for topic, texts in relevant.items() if texts})
-    results.write(BANKS, map(bank_row, filter(None, hunted.values())))
-    return hunted
+    found = await search_banks(run, {topic: texts for topic, texts in relevant.items() if texts})
+    results.write(BANKS, map(bank_row, filter(None, found.values())))
+    return found
 
 
 def _relevant(run: Run, topic_id: str, grades: Mapping[str, Mapping[str, int | None]]) -> list[str]:

@@ -36,7 +36,9 @@ def root(tmp_path):
 
 def checked(root, **changes):
     """A config of the folder with other data, or other sections, as it is checked."""
-    sections = {name: value for name, value in changes.items() if name in ("hunt", "items")}
+    sections = {
+        name: value for name, value in changes.items() if name in ("nugget_search", "items")
+    }
     data = {name: value for name, value in changes.items() if name not in sections}
     path = root / "judge.yaml"
     path.write_text(json.dumps(CONFIG | {"data": CONFIG["data"] | data} | sections))
@@ -80,7 +82,7 @@ def test_a_link_that_leads_out_is_refused_wherever_it_stands(root, link):
 def test_a_search_that_loads_a_model_by_itself_is_refused(root):
     for steps in ("bm25 20 | mmr 5 encoder=some/model", "bm25 20 | rankllm some/model"):
         with pytest.raises(InputError, match=r"loads a model by itself|some/model"):
-            checked(root, hunt={"pipeline": steps})
+            checked(root, nugget_search={"pipeline": steps})
 
 
 def test_results_that_name_files_outside_are_not_shown(root):

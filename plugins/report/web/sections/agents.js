@@ -1,4 +1,4 @@
-// What agents did: how items ended, each step of one of them, and whether hunts found everything they could.
+// What agents did: how items ended, each step of one of them, and whether searches found everything they could.
 
 import { bindKeys, browser, linked } from "../browser.js";
 import { columns as unpacked, inflated } from "../data.js";
@@ -10,17 +10,17 @@ const ENDED = {
   calls: "the calls were used up", most: "the list was full",
 };
 
-/** What is drawn of the hunts. */
-export function hunts(id, rows) {
+/** What is drawn of the searches. */
+export function searches(id, rows) {
   const known = rows.filter(({ new: by }) => Array.isArray(by));
   const n = known.filter(({ stop }) => stop === "nothing_new").length;
   return [
-    el("h3", {}, "Hunts"),
+    el("h3", {}, "Searches"),
     el("p", { class: "lead" },
       `${count(n)} of ${count(known.length, "topic")} ended because nothing new was found. Where the last round still `
         + `found some, facts are likely missing.`),
     table({
-      id: `${id}.hunts`, of: id, caption: "Hunts by topic", rows: known,
+      id: `${id}.searches`, of: id, caption: "Searches by topic", rows: known,
       columns: [
         { key: "topic", label: "topic", isText: true, value: (row) => row.topic_id },
         { key: "new", label: "new by round", isText: true, value: (row) => row.new.join(" + ") },
@@ -105,7 +105,7 @@ export function draw(view) {
         + `Choose an item to see its steps: what was asked, what came back, why it stopped.`
       : "What agents found; their steps were not kept."),
     data.evidence.runs.length ? evidence(id, data.evidence) : null,
-    data.hunts.length ? hunts(id, data.hunts) : null,
+    data.searches.length ? searches(id, data.searches) : null,
     data.count ? [el("h3", {}, "Item by item"), ends(id, data), view.browser.root] : null,
   ].flat(2).filter(Boolean);
 }

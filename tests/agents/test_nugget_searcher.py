@@ -1,11 +1,11 @@
-"""A hunted nugget stands in a passage, which carries it; and a hunt says why it ended."""
+"""A found nugget stands in a passage, which carries it; and a search says why it ended."""
 
 from typing import Any
 
 import pytest
 
 from nuggetjudge.agents import Limits, PassageCorpus
-from nuggetjudge.agents.hunting.hunter import Hunter, HuntSettings
+from nuggetjudge.agents.nugget_searcher import NuggetSearcher, SearchSettings
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import SupportJudge
@@ -40,13 +40,13 @@ class Says:
         return nuggets, []
 
 
-def hunted(
+def found(
     *proposed: tuple[str, str, str], limits: Limits | None = None, start: Any = (), **settings: Any
 ) -> Judged | Unjudged:
     judges = {"nugget_proposer": Says(*proposed)} if proposed else {}
-    chosen = HuntSettings(**settings)
-    hunter = Hunter(CORPUS, limits, model="lexical", judges=judges, settings=chosen)
-    return run_sync(hunter.outcome(topic_id="t", question=QUESTION, start=start))
+    chosen = SearchSettings(**settings)
+    searcher = NuggetSearcher(CORPUS, limits, model="lexical", judges=judges, settings=chosen)
+    return run_sync(searcher.outcome(topic_id="t", question=QUESTION, start=start))
 
 
 def made(outcome: Judged | Unjudged) -> dict[str, Any]:
@@ -55,7 +55,7 @@ def made(outcome: Judged | Unjudged) -> dict[str, Any]:
 
 
 def test_each_nugget_has_a_passage_and_the_words_of_it_that_state_it() -> None:
-    outcome = hunted()
+    outcome = found()
     nuggets = made(outcome)["nuggets"]
     assert len(nuggets) >= 3
     for nugget in nuggets:
@@ -65,33 +65,33 @@ def test_each_nugget_has_a_passage_and_the_words_of_it_that_state_it() -> None:
             assert (source["round"], source["query"]) == (1, "Why do bridges sway?")
     assert made(outcome)["stop"] == "nothing_new"
     assert made(outcome)["new"] == [len(nuggets), 0, 0]
-    assert hunted() == outcome  # the same trace too
+    assert found() == outcome  # the same trace too
     end = outcome.steps[-1]
     assert (end["kind"], end["name"]) == ("end", "nothing_new")
     assert {step["name"] for step in outcome.steps if step["path"] in end["because"]} == {"support"}
 
 
 def test_what_no_passage_states_or_carries_is_counted_and_is_no_nugget() -> None:
-    hunt = made(
-        hunted(
+    search = made(
+        found(
             ("Gusts of wind make bridges sway", "deck", "Gusts of wind make bridges sway"),
             ("Bridges sway", "deck", "Bridges never sway"),  # a quote that stands nowhere
             ("Trams and lorries shake old piers", "deck", "Gusts of wind"),  # not carried
         )
     )
-    assert [nugget["text"] for nugget in hunt["nuggets"]] == ["Gusts of wind make bridges sway"]
-    assert hunt["ungrounded"] == 2
+    assert [nugget["text"] for nugget in search["nuggets"]] == ["Gusts of wind make bridges sway"]
+    assert search["ungrounded"] == 2
 
 
 @pytest.mark.parametrize("dedupe", ["entailment", "words"])
 def test_two_that_say_the_same_are_one_with_both_sources(dedupe: str) -> None:
     one = "Gusts of wind make bridges sway"
     proposed = [(one, "deck", one), ("Wind gusts make bridges sway", "damp", one)]
-    outcome = hunted(*proposed, dedupe=dedupe)
-    hunt = made(outcome)
-    assert [nugget["text"] for nugget in hunt["nuggets"]] == [one]
-    assert [source["docid"] for source in hunt["nuggets"][0]["sources"]] == ["deck", "damp"]
-    assert (hunt["merged"], hunt["new"][0]) == (1, 1)
+    outcome = found(*proposed, dedupe=dedupe)
+    search = made(outcome)
+    assert [nugget["text"] for nugget in search["nuggets"]] == [one]
+    assert [source["docid"] for source in search["nuggets"][0]["sources"]] == ["deck", "damp"]
+    assert (search["merged"], search["new"][0]) == (1, 1)
     asked = [step["name"] for step in outcome.steps].count("entailment")
     assert asked == (2 if dedupe == "entailment" else 0)  # both ways
 
@@ -99,13 +99,13 @@ def test_two_that_say_the_same_are_one_with_both_sources(dedupe: str) -> None:
 def test_one_that_only_follows_from_another_stays_a_nugget_of_its_own() -> None:
     whole = "Gusts of wind make bridges sway. Long bridges bend more than short ones"
     proposed = [(whole, "deck", whole), ("Long bridges bend", "deck", "Long bridges bend")]
-    assert len(made(hunted(*proposed))["nuggets"]) == 2
+    assert len(made(found(*proposed))["nuggets"]) == 2
 
 
 def test_a_span_that_two_nuggets_rest_on_is_one_source_of_the_one_that_they_are() -> None:
     one = "Gusts of wind make bridges sway"
-    hunt = made(hunted((one, "deck", one), ("Wind gusts make bridges sway", "deck", one)))
-    assert [len(nugget["sources"]) for nugget in hunt["nuggets"]] == [1]
+    search = made(found((one, "deck", one), ("Wind gusts make bridges sway", "deck", one)))
+    assert [len(nugget["sources"]) for nugget in search["nuggets"]] == [1]
 
 
 def test_the_next_round_looks_into_what_has_no_nugget_and_what_has_fewest() -> None:
@@ -116,8 +116,8 @@ def test_the_next_round_looks_into_what_has_no_nugget_and_what_has_fewest() -> N
         "A ship lies in the harbour": "ship",
     }
     says = Says(*((words, docid, words) for words, docid in stated.items()))
-    hunter = Hunter(CORPUS, model="lexical", judges={"nugget_proposer": says})
-    outcome = run_sync(hunter.outcome(topic_id="t", question=" ".join(facets), start=[]))
+    searcher = NuggetSearcher(CORPUS, model="lexical", judges={"nugget_proposer": says})
+    outcome = run_sync(searcher.outcome(topic_id="t", question=" ".join(facets), start=[]))
     assert [facet["nuggets"] for facet in made(outcome)["facets"]] == [2, 0, 1]
     written = next(step for step in outcome.steps if step["name"] == "gap_writer")
     assert written["in"]["facets"] == facets[1:]
@@ -125,21 +125,21 @@ def test_the_next_round_looks_into_what_has_no_nugget_and_what_has_fewest() -> N
 
 def test_a_passage_is_read_once() -> None:
     says = Says(("Heavy dampers calm the bridges", "damp", "Heavy dampers calm the bridges"))
-    hunter = Hunter(CORPUS, model="lexical", judges={"nugget_proposer": says})
-    hunter(topic_id="t", question=QUESTION, start=[])
+    searcher = NuggetSearcher(CORPUS, model="lexical", judges={"nugget_proposer": says})
+    searcher(topic_id="t", question=QUESTION, start=[])
     assert len(says.asked) == 1
     assert sorted(says.asked[0]) == sorted([PASSAGES["deck"], PASSAGES["damp"]])
 
 
-def test_used_up_calls_end_the_hunt_and_what_was_verified_stands() -> None:
-    hunt = made(hunted(limits=Limits(calls=3)))
-    assert hunt["stop"] == "calls"
-    assert hunt["calls"] == 3
-    assert len(hunt["nuggets"]) == 1
-    assert made(hunted(limits=Limits(calls=3), rounds=1))["stop"] == "calls"  # not by its rounds
-    assert made(hunted(most=2))["stop"] == "most"
-    assert len(made(hunted(most=2))["nuggets"]) == 2
-    assert made(hunted(rounds=1))["stop"] == "rounds"
+def test_used_up_calls_end_the_search_and_what_was_verified_stands() -> None:
+    search = made(found(limits=Limits(calls=3)))
+    assert search["stop"] == "calls"
+    assert search["calls"] == 3
+    assert len(search["nuggets"]) == 1
+    assert made(found(limits=Limits(calls=3), rounds=1))["stop"] == "calls"  # not by its rounds
+    assert made(found(most=2))["stop"] == "most"
+    assert len(made(found(most=2))["nuggets"]) == 2
+    assert made(found(rounds=1))["stop"] == "rounds"
 
 
 def test_a_judgement_that_fails_ends_the_item_and_is_no_missing_nugget() -> None:
@@ -149,8 +149,8 @@ def test_a_judgement_that_fails_ends_the_item_and_is_no_missing_nugget() -> None
                 raise JudgeError(Reason.REFUSED, "no")
             return await super().judged(items, topic_id)
 
-    hunter = Hunter(CORPUS, model="lexical", judges={"support": Refuses("lexical")})
-    outcome = run_sync(hunter.outcome(topic_id="t", question=QUESTION, start=[]))
+    searcher = NuggetSearcher(CORPUS, model="lexical", judges={"support": Refuses("lexical")})
+    outcome = run_sync(searcher.outcome(topic_id="t", question=QUESTION, start=[]))
     assert isinstance(outcome, Unjudged)
     assert outcome.reason is Reason.REFUSED
     assert outcome.steps[-1]["name"] == "unjudged"
@@ -158,17 +158,19 @@ def test_a_judgement_that_fails_ends_the_item_and_is_no_missing_nugget() -> None
 
 def test_nuggets_to_start_with_are_kept_where_a_passage_carries_them() -> None:
     start = ["Dampers calm the bridges", "Trams shake old piers"]
-    hunt = made(hunted(start=start, rounds=1))
-    first = hunt["nuggets"][0]
+    search = made(found(start=start, rounds=1))
+    first = search["nuggets"][0]
     assert first["text"] == start[0]
     [source] = [each for each in first["sources"] if each["round"] == 0]
     assert "dampers calm" in PASSAGES["damp"][source["start"] : source["end"]]
-    assert (hunt["started"], hunt["ungrounded"]) == (1, 1)
+    assert (search["started"], search["ungrounded"]) == (1, 1)
 
 
-def test_what_changes_a_hunt_is_in_its_identity() -> None:
-    one = Hunter(CORPUS, model="lexical").identity()
-    assert Hunter(CORPUS, model="lexical", settings=HuntSettings(facets=2)).identity() != one
-    assert Hunter(CORPUS, Limits(calls=9), model="lexical").identity() != one
+def test_what_changes_a_search_is_in_its_identity() -> None:
+    one = NuggetSearcher(CORPUS, model="lexical").identity()
+    assert (
+        NuggetSearcher(CORPUS, model="lexical", settings=SearchSettings(facets=2)).identity() != one
+    )
+    assert NuggetSearcher(CORPUS, Limits(calls=9), model="lexical").identity() != one
     with pytest.raises(ValueError, match="writer"):
-        Hunter(CORPUS, judges={"writer": None})
+        NuggetSearcher(CORPUS, judges={"writer": None})

@@ -1,6 +1,6 @@
-"""The rule-based twins of the judges that hunt for nuggets; no model.
+"""The rule-based twins of the judges that search for nuggets; no model.
 
-They let a hunt run and stand in for a model in tests. What they read is English.
+They let a search run and stand in for a model in tests. What they read is English.
 """
 
 from __future__ import annotations

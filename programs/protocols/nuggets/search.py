@@ -1,8 +1,10 @@
-"""Nugget banks that an agent hunts for in the passages of a run (`nuggets.how: hunt`)."""
+"""Nugget banks that an agent searches for in the passages of a run (`nuggets.how: search`)."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -10,7 +12,8 @@ from pydantic import StrictStr
 
 from ....records.judgements import Judged, Outcome, Provenance, Unjudged
 from ....records.nuggets import read_nugget_banks
-from ....records.reading.problems import InputError
+from ....records.reading.fields import as_int, read_lines
+from ....records.reading.problems import InputError, Problems
 from ....records.rows import Importance, Nugget, NuggetBank, NuggetSource, nugget_ids
 from ...config.base import JudgeName
 from ...config.sections import Config
@@ -20,9 +23,9 @@ from ...inputs import Collection
 from ..program import Run
 
 if TYPE_CHECKING:
-    from ....agents.hunting.hunter import Hunter
+    from ....agents.nugget_searcher import NuggetSearcher
 
-HUNT, POOL = "hunt.jsonl", "pool.jsonl"
+SEARCHES, POOL = "nugget_search.jsonl", "pool.jsonl"
 JUDGES: tuple[JudgeName, ...] = (
     "question_decomposer",
     "nugget_proposer",
@@ -46,24 +49,29 @@ MADE = object_of(
         "calls": int,  # a jury may go beyond the limit, which is looked at before each question
     }
 )
+_ENDED = {
+    "rounds": "the last round still brought something",
+    "calls": "the calls were used up",
+    "most": "the list was full",
+}
 Passages = Mapping[str, Sequence[str]]  # texts by topic
 Start = Mapping[str, Outcome | Sequence[str]]  # nuggets by topic; or why there are none
 
 
-def check_hunt(config: Config, collection: Collection) -> None:
+def check_search(config: Config, collection: Collection) -> None:
     """Raise InputError where there is nothing to search, or to start from."""
     if config.data.nuggets is not None:
         what = "makes nuggets, and data.nuggets gives them; take one"
-        raise InputError(f"nuggets.how: hunt {what} (nuggets.start takes a bank)")
+        raise InputError(f"nuggets.how: search {what} (nuggets.start takes a bank)")
     if not config.data.passages:
         what = "searches passages: name files of them (data.passages, --passages)"
-        raise InputError(f"nuggets.how: hunt {what}")
+        raise InputError(f"nuggets.how: search {what}")
     if config.nuggets.start == "window" and not collection.candidates:
         what = "makes nuggets of candidates: name a file of them (data.candidates, --candidates)"
         raise InputError(f"nuggets.start: window {what}")
 
 
-async def hunted_banks(run: Run, passages: Passages) -> dict[str, NuggetBank | None]:
+async def search_banks(run: Run, passages: Passages) -> dict[str, NuggetBank | None]:
     """A bank for each topic; None where a judgement or search is missing.
 
     Args:
@@ -80,29 +88,29 @@ async def hunted_banks(run: Run, passages: Passages) -> dict[str, NuggetBank | N
             else:
                 yield Item(ids, (topic.id, topic.question, starting))
 
-    stage = acts("hunt", JUDGES, _hunter(run), items, made=MADE, total=len(topics))
+    stage = acts("search", JUDGES, _searcher(run), items, made=MADE, total=len(topics))
     made_items = await run.session.made(stage, results)
-    hunted = {ids["topic_id"]: made for ids, made in made_items if made is not None}
-    with results.open(HUNT) as rows, results.open(POOL) as pool:
-        for topic_id, made in hunted.items():
+    found = {ids["topic_id"]: made for ids, made in made_items if made is not None}
+    with results.open(SEARCHES) as rows, results.open(POOL) as pool:
+        for topic_id, made in found.items():
             if made["ungrounded"]:
                 results.count("nuggets that no passage carries", made["ungrounded"])
             fields = {name: made[name] for name in made if name not in ("nuggets", "read")}
             row = {"topic_id": topic_id, **fields}
             rows.write({**row, "nuggets": len(made["nuggets"]), "read": len(made["read"])})
             pool.write({"topic_id": topic_id, "docids": _relevant(made)})
-    return await _rated(run, hunted)
+    return await _rated(run, found)
 
 
-def _hunter(run: Run) -> Hunter:
+def _searcher(run: Run) -> NuggetSearcher:
     from ....agents import Limits
-    from ....agents.hunting.hunter import Hunter, HuntSettings
+    from ....agents.nugget_searcher import NuggetSearcher, SearchSettings
 
-    hunt = run.config.hunt
-    settings = HuntSettings(rounds=hunt.rounds)
+    search = run.config.nugget_search
+    settings = SearchSettings(rounds=search.rounds)
     judges = {name: run.panel[name] for name in JUDGES}
-    corpus = run.corpus(hunt.pipeline)
-    return Hunter(corpus, Limits(calls=hunt.calls), judges=judges, settings=settings)
+    corpus = run.corpus(search.pipeline)
+    return NuggetSearcher(corpus, Limits(calls=search.calls), judges=judges, settings=settings)
 
 
 def _relevant(made: Mapping[str, Any]) -> list[str]:
@@ -112,7 +120,7 @@ def _relevant(made: Mapping[str, Any]) -> list[str]:
 
 
 async def _start(run: Run, passages: Passages) -> Start:
-    """The nuggets that hunts start from, by topic."""
+    """The nuggets that searches start from, by topic."""
     setting = run.config.nuggets.start
     if isinstance(setting, Path):
         banks = read_nugget_banks(setting, run.collection.problems)
@@ -139,7 +147,7 @@ async def _start(run: Run, passages: Passages) -> Start:
     return by_topic
 
 
-async def _rated(run: Run, hunted: Mapping[str, Any]) -> dict[str, NuggetBank | None]:
+async def _rated(run: Run, found: Mapping[str, Any]) -> dict[str, NuggetBank | None]:
     """Rate, sort, keep, as of any nuggets."""
     topics, importance = run.collection.topics, run.panel["importance"]
     keep = run.config.nuggets.keep
@@ -149,7 +157,7 @@ async def _rated(run: Run, hunted: Mapping[str, Any]) -> dict[str, NuggetBank | 
         return [label.value for label in labels], calls
 
     def items() -> Iterator[Item]:
-        for topic_id, made in hunted.items():
+        for topic_id, made in found.items():
             texts = [nugget["text"] for nugget in made["nuggets"]]
             yield Item({"topic_id": topic_id}, (topics[topic_id].question, texts))
 
@@ -159,7 +167,7 @@ async def _rated(run: Run, hunted: Mapping[str, Any]) -> dict[str, NuggetBank | 
     for ids, rated in await run.session.made(stage, run.results):
         if rated is not None:
             topic = topics[ids["topic_id"]]
-            both = zip(hunted[topic.id]["nuggets"], rated, strict=True)
+            both = zip(found[topic.id]["nuggets"], rated, strict=True)
             kept = sorted(both, key=lambda pair: pair[1] != "vital")[:keep]
             nuggets = tuple(_nuggets(kept))
             banks[topic.id] = NuggetBank(topic_id=topic.id, query=topic.text, nuggets=nuggets)
@@ -176,3 +184,32 @@ def _nuggets(kept: Sequence[tuple[Mapping[str, Any], str]]) -> Iterator[Nugget]:
     for name, (nugget, label) in zip(ids, kept, strict=True):
         sources = tuple(NuggetSource(**source) for source in nugget["sources"])
         yield Nugget(id=name, text=nugget["text"], importance=Importance(label), sources=sources)
+
+
+def find_searches(folder: Path) -> Path | None:
+    """The file that says how the searches of a results folder ended; None: it has none."""
+    paths = (folder / SEARCHES, folder / "hunt.jsonl")  # its name in earlier versions
+    return next((path for path in paths if path.is_file()), None)
+
+
+def summarize_searches(folder: Path) -> list[str]:
+    """What a results folder says of its searches: who was done, and new nuggets by round.
+
+    [] where nothing was searched for.
+    """
+    path, problems = find_searches(folder), Problems()
+    if path is None:
+        return []
+    ended: Counter[str] = Counter()
+    new: list[Sequence[int]] = []
+    for line in read_lines(path, problems):
+        ended[str(line.row.get("stop"))] += 1
+        new.append([as_int(n) or 0 for n in line.array("new") or ()])
+    problems.raise_errors()
+    if not ended:
+        return []
+    summary = f"{ended['nothing_new']:,} of {ended.total():,} topics saturated"
+    others = (f"{n:,}: {_ENDED.get(why, why)}" for why, n in ended.items() if why != "nothing_new")
+    by_round = " + ".join(f"{sum(of_round):,}" for of_round in zip_longest(*new, fillvalue=0))
+    summary = "; ".join([summary, *others])
+    return [summary, f"New verified nuggets by round: {by_round or 'none'}"]

@@ -1,6 +1,6 @@
-"""Hunted nuggets beside windows, and researched questions beside people: tables of docs/agents.md.
+"""Found nuggets beside windows, and researched questions beside people: tables of docs/agents.md.
 
-    python -m benchmarks.pages.hunt DATA
+    python -m benchmarks.pages.nugget_search DATA
 
 DATA holds rag24_e2e (topics.tsv, passages.jsonl, candidates.jsonl, qrels_nist.txt and
 nuggets_nist.jsonl, the lists that people edited) and crux_duc (queries.jsonl, passages.jsonl,
@@ -23,7 +23,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from nuggetjudge.agents import Limits
-from nuggetjudge.agents.hunting.hunter import Hunter
+from nuggetjudge.agents.nugget_searcher import NuggetSearcher
 from nuggetjudge.agents.researcher import Researcher
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import NuggetImportance, Nuggetizer
@@ -67,14 +67,14 @@ async def kept_nuggets(question: str, texts: Sequence[str]) -> list[str]:
 
 
 async def windows(question: str, texts: Sequence[str], ids: list[str], window: int = 10) -> Made:
-    """A list as it is made without a hunt."""
+    """A list as it is made without a search."""
     nuggets, _, calls = await Nuggetizer("lexical", window=window).create(question, texts)
     return Made(await kept_nuggets(question, nuggets), len(calls), ids)
 
 
-async def hunted(hunter: Hunter, question: str, start: Sequence[str] = ()) -> Made:
-    """A list that was hunted for."""
-    outcome = await hunter.outcome(topic_id="", question=question, start=start)
+async def found(searcher: NuggetSearcher, question: str, start: Sequence[str] = ()) -> Made:
+    """A list that was searched for."""
+    outcome = await searcher.outcome(topic_id="", question=question, start=start)
     assert isinstance(outcome, Judged)  # the lexical judges fail on nothing
     made = outcome.values["made"]
     texts = await kept_nuggets(question, [nugget["text"] for nugget in made["nuggets"]])
@@ -89,7 +89,7 @@ async def lists(folder: Path) -> dict[str, dict[str, Made]]:
     grades = read_qrels(folder / "qrels_nist.txt", problems)
     steps = "bm25 50, mmr 10"
     searched, deep = corpus(folder, steps), corpus(folder, "bm25 200")
-    hunter = Hunter(searched, model="lexical")
+    searcher = NuggetSearcher(searched, model="lexical")
     by_way: dict[str, dict[str, Made]] = {}
     for name, topic in topics.items():
 
@@ -106,19 +106,19 @@ async def lists(folder: Path) -> dict[str, dict[str, Made]]:
         question = topic.question
         today = await windows(question, texts(relevant), relevant)
         seeds, _, _ = await Nuggetizer("lexical").create(question, texts(relevant))
-        hunt = await hunted(hunter, question)
-        started = await hunted(hunter, question, seeds)
-        best = [i for i, _ in (await deep.search(question))[: hunt.calls]]
+        search = await found(searcher, question)
+        started = await found(searcher, question, seeds)
+        best = [i for i, _ in (await deep.search(question))[: search.calls]]
         rows = {
             "windows, candidates that people graded relevant": today,
-            "hunt": hunt,
-            "windows, the passages that the hunt read": await windows(
-                question, texts(hunt.passages), hunt.passages
+            "search": search,
+            "windows, the passages that the search read": await windows(
+                question, texts(search.passages), search.passages
             ),
-            "windows of one passage, as many calls as the hunt": await windows(
+            "windows of one passage, as many calls as the search": await windows(
                 question, texts(best), best, window=1
             ),
-            "hunt, start: window": started,
+            "search, start: window": started,
         }
         for way, made in rows.items():
             by_way.setdefault(way, {})[name] = made
@@ -138,7 +138,7 @@ def shares(made: Sequence[str], wanted: Sequence[str], vital: Sequence[str]) -> 
     return [fmean(each) if each else 0.0 for each in (stated_in_one, both, right)]
 
 
-def hunt_table(folder: Path) -> None:
+def search_table(folder: Path) -> None:
     """Print what each way finds of the lists of people."""
     banks = read_nugget_banks(folder / "nuggets_nist.jsonl", Problems())
     print("| nuggets made by | calls | passages | nuggets | vital found | both ways | precision |")
@@ -155,9 +155,9 @@ def hunt_table(folder: Path) -> None:
         shown = " | ".join(f"{value:.3f}" for value in figures)
         print(f"| {way} | {calls:.1f} | {read:.1f} | {n:.1f} | {shown} |")
         ends[way] = [of_topic.stop for of_topic in made.values()]
-    print("\n| hunts that started from | topics | saturated | rounds | calls |")
+    print("\n| searches that started from | topics | saturated | rounds | calls |")
     print("|---|---:|---:|---:|---:|")
-    for start, way in (("nothing", "hunt"), ("windows", "hunt, start: window")):
+    for start, way in (("nothing", "search"), ("windows", "search, start: window")):
         counts = [ends[way].count(why) for why in ("nothing_new", "rounds", "calls")]
         print(f"| {start} | {len(ends[way])} | {' | '.join(map(str, counts))} |")
 
@@ -214,7 +214,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("data", type=Path, help="the folder that holds the folders of data")
     data = parser.parse_args(arguments).data
-    for name, table in (("rag24_e2e", hunt_table), ("crux_duc", research_table)):
+    for name, table in (("rag24_e2e", search_table), ("crux_duc", research_table)):
         if (data / name).is_dir():
             table(data / name)
         else:

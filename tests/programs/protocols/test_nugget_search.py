@@ -1,4 +1,4 @@
-"""Banks that were hunted for: in the run's files, with their sources, and never by a failure."""
+"""Banks that were searched for: in the run's files, with their sources, and never by a failure."""
 
 import json
 from collections import Counter
@@ -12,11 +12,11 @@ from mock_server import MockServer, input_of
 import nuggetjudge as nj
 from nuggetjudge.judges.lexical import (
     entailment,
-    hunting,
+    nugget_search,
     nuggets_and_citations,
     questions,
 )
-from nuggetjudge.programs.scoring.hunts import hunt_lines
+from nuggetjudge.programs.protocols.nuggets.search import summarize_searches
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records import NuggetSource, read_nugget_banks
 from nuggetjudge.records.reading.problems import InputError, Problems
@@ -26,7 +26,7 @@ DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection"
 
 def run(out: Path, **settings: Any) -> nj.Result:
     fixed = {"out": out, "cache": False, "limit": 2}
-    return nj.run(DEMO / "hunt.yaml", **(fixed | settings))
+    return nj.run(DEMO / "nugget_search.yaml", **(fixed | settings))
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -34,16 +34,16 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def hunted(tmp_path_factory: pytest.TempPathFactory) -> nj.Result:
-    return run(tmp_path_factory.mktemp("hunt") / "out")
+def found(tmp_path_factory: pytest.TempPathFactory) -> nj.Result:
+    return run(tmp_path_factory.mktemp("search") / "out")
 
 
 def texts() -> dict[str, str]:
     return {row["docid"]: row["text"] for row in rows(DEMO / "passages.jsonl")}
 
 
-def test_the_bank_says_where_each_nugget_stands_and_is_read_again(hunted: nj.Result) -> None:
-    banks = read_nugget_banks(hunted.folder / "nuggets.jsonl", Problems())
+def test_the_bank_says_where_each_nugget_stands_and_is_read_again(found: nj.Result) -> None:
+    banks = read_nugget_banks(found.folder / "nuggets.jsonl", Problems())
     assert len(banks) == 2
     passages = texts()
     for bank in banks.values():
@@ -53,32 +53,34 @@ def test_the_bank_says_where_each_nugget_stands_and_is_read_again(hunted: nj.Res
             for source in nugget.sources:
                 assert isinstance(source, NuggetSource)
                 assert nugget.text in passages[source.docid][source.start : source.end]
-    assert hunted.is_complete
-    assert score_path(hunted.folder, Problems()) == hunted.scores
+    assert found.is_complete
+    assert score_path(found.folder, Problems()) == found.scores
 
 
-def test_the_folder_says_why_each_hunt_ended_and_what_each_round_brought(hunted: nj.Result) -> None:
-    hunts = rows(hunted.folder / "hunt.jsonl")
-    assert [row["topic_id"] for row in hunts] == ["demo-bridges", "demo-sourdough"]
-    assert {row["stop"] for row in hunts} <= {"nothing_new", "rounds"}
-    n_saturated = sum(row["stop"] == "nothing_new" for row in hunts)
-    first, second = hunt_lines(hunted.folder)
+def test_the_folder_says_why_each_search_ended_and_what_each_round_brought(
+    found: nj.Result,
+) -> None:
+    searches = rows(found.folder / "nugget_search.jsonl")
+    assert [row["topic_id"] for row in searches] == ["demo-bridges", "demo-sourdough"]
+    assert {row["stop"] for row in searches} <= {"nothing_new", "rounds"}
+    n_saturated = sum(row["stop"] == "nothing_new" for row in searches)
+    first, second = summarize_searches(found.folder)
     assert first.startswith(f"{n_saturated} of 2 topics saturated")
-    n_first = sum(row["new"][0] for row in hunts)
+    n_first = sum(row["new"][0] for row in searches)
     assert f": {n_first} + " in second
-    bank = {row["qid"]: row["nuggets"] for row in rows(hunted.folder / "nuggets.jsonl")}
-    for row in rows(hunted.folder / "pool.jsonl"):
+    bank = {row["qid"]: row["nuggets"] for row in rows(found.folder / "nuggets.jsonl")}
+    for row in rows(found.folder / "pool.jsonl"):
         carry = {s["docid"] for n in bank[row["topic_id"]] for s in n["sources"]}
         assert carry <= set(row["docids"])
-    assert {row["stage"] for row in rows(hunted.folder / "trace.jsonl")} == {"hunt"}
+    assert {row["stage"] for row in rows(found.folder / "trace.jsonl")} == {"search"}
 
 
 def answer_as_twins(body: dict[str, Any]) -> dict[str, Any]:
     asked = input_of(body)
     if "facet" in asked:
-        return hunting.propose_nuggets(asked)
+        return nugget_search.propose_nuggets(asked)
     if "facets" in asked:
-        return hunting.write_gap_queries(asked)
+        return nugget_search.write_gap_queries(asked)
     if "response" in asked:
         return entailment.judge_point(asked)
     if "sentence" in asked:
@@ -90,20 +92,20 @@ def answer_as_twins(body: dict[str, Any]) -> dict[str, Any]:
     return questions.split_question(asked)
 
 
-def test_a_model_hunts_as_the_lexical_judges_do_where_it_answers_as_they_do(
-    hunted: nj.Result, tmp_path: Path
+def test_a_model_searches_as_the_lexical_judges_do_where_it_answers_as_they_do(
+    found: nj.Result, tmp_path: Path
 ) -> None:
     with MockServer(answer_as_twins) as server:
         model = {"model": "openai/mock", "api_base": server.base_url}
         result = run(tmp_path / "out", model=model)
-    for name in ("nuggets.jsonl", "hunt.jsonl", "pool.jsonl"):
-        assert (result.folder / name).read_bytes() == (hunted.folder / name).read_bytes()
+    for name in ("nuggets.jsonl", "nugget_search.jsonl", "pool.jsonl"):
+        assert (result.folder / name).read_bytes() == (found.folder / name).read_bytes()
     counts = Counter(step["name"] for step in rows(result.folder / "trace.jsonl"))
     assert counts["support"] == sum("sentence" in input_of(r.body) for r in server.requests)
-    assert max(row["calls"] for row in rows(result.folder / "hunt.jsonl")) <= 80
+    assert max(row["calls"] for row in rows(result.folder / "nugget_search.jsonl")) <= 80
 
 
-def test_a_topic_whose_hunt_failed_is_unjudged_and_scores_nothing(tmp_path: Path) -> None:
+def test_a_topic_whose_search_failed_is_unjudged_and_scores_nothing(tmp_path: Path) -> None:
     def refuse(index: int, body: dict[str, Any]) -> Any:
         return Refusal() if "sourdough" in str(input_of(body).get("sentence")) else None
 
@@ -118,15 +120,16 @@ def test_a_topic_whose_hunt_failed_is_unjudged_and_scores_nothing(tmp_path: Path
     assert all(row.value is None for row in lost)
 
 
-def test_a_hunt_starts_from_a_bank_or_from_windows(tmp_path: Path) -> None:
+def test_a_search_starts_from_a_bank_or_from_windows(tmp_path: Path) -> None:
     of_file = run(
-        tmp_path / "file", **{"nuggets.start": str(DEMO / "nuggets.jsonl"), "hunt.rounds": 1}
+        tmp_path / "file",
+        **{"nuggets.start": str(DEMO / "nuggets.jsonl"), "nugget_search.rounds": 1},
     )
-    assert all(row["started"] > 5 for row in rows(of_file.folder / "hunt.jsonl"))
+    assert all(row["started"] > 5 for row in rows(of_file.folder / "nugget_search.jsonl"))
     assert str(DEMO / "nuggets.jsonl") in of_file.manifest["inputs"]
     data = {"candidates": DEMO / "candidates.jsonl", "qrels": DEMO / "qrels.txt"}
     window = run(tmp_path / "window", **data, **{"nuggets.start": "window"})
-    assert all(row["started"] > 5 for row in rows(window.folder / "hunt.jsonl"))
+    assert all(row["started"] > 5 for row in rows(window.folder / "nugget_search.jsonl"))
     rounds = {s["round"] for r in rows(window.folder / "nuggets.jsonl") for n in r["nuggets"]
               for s in n["sources"]}  # fmt: skip
     assert 0 in rounds
@@ -138,10 +141,10 @@ def test_a_hunt_starts_from_a_bank_or_from_windows(tmp_path: Path) -> None:
         ({"nuggets": DEMO / "nuggets.jsonl"}, "take one"),
         ({"passages": ()}, "name files of them"),
         ({"nuggets.start": "window"}, "--candidates"),
-        ({"hunt.pipeline": ["listwise 5"]}, "hunt.pipeline"),
+        ({"nugget_search.pipeline": ["listwise 5"]}, "nugget_search.pipeline"),
     ],
 )
-def test_a_hunt_that_cannot_go_says_what_is_wanted(
+def test_a_search_that_cannot_go_says_what_is_wanted(
     settings: dict[str, Any], wanted: str, tmp_path: Path
 ) -> None:
     with pytest.raises(InputError, match=wanted):
@@ -149,10 +152,10 @@ def test_a_hunt_that_cannot_go_says_what_is_wanted(
 
 
 @pytest.mark.slow
-def test_a_hunt_finds_more_vital_nuggets_than_windows_over_the_same_passages(
+def test_a_search_finds_more_vital_nuggets_than_windows_over_the_same_passages(
     shared_data: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from benchmarks.pages.hunt import main
+    from benchmarks.pages.nugget_search import main
 
     main([str(shared_data)])
     lines = capsys.readouterr().out.splitlines()
@@ -160,20 +163,20 @@ def test_a_hunt_finds_more_vital_nuggets_than_windows_over_the_same_passages(
     by_way = {
         name: [*map(float, row)] for name, row in cells.items() if len(row) == 6 and "." in row[-1]
     }
-    hunt, n_passages = by_way["hunt"], 1
-    same = by_way["windows, the passages that the hunt read"]
-    as_many = by_way["windows of one passage, as many calls as the hunt"]
+    search, n_passages = by_way["search"], 1
+    same = by_way["windows, the passages that the search read"]
+    as_many = by_way["windows of one passage, as many calls as the search"]
     vital, precision = 3, 5
-    assert hunt[n_passages] == same[n_passages]
-    assert hunt[0] == as_many[0]  # calls
-    assert hunt[vital] > max(same[vital], as_many[vital])
-    assert hunt[precision] > max(same[precision], as_many[precision])
+    assert search[n_passages] == same[n_passages]
+    assert search[0] == as_many[0]  # calls
+    assert search[vital] > max(same[vital], as_many[vital])
+    assert search[precision] > max(same[precision], as_many[precision])
     n_same = int(cells["a report answers it (T1, majority of 3)"][3])
     assert n_same >= 60  # of 88
 
 
 @pytest.mark.slow
-def test_a_model_hunts_as_the_lexical_judges_do_on_topics_of_trec_2024(
+def test_a_model_searches_as_the_lexical_judges_do_on_topics_of_trec_2024(
     shared_data: Path, tmp_path: Path
 ) -> None:
     folder = shared_data / "rag24_e2e"
@@ -183,13 +186,13 @@ def test_a_model_hunts_as_the_lexical_judges_do_on_topics_of_trec_2024(
     with MockServer(answer_as_twins) as server:
         model = {"model": "openai/mock", "api_base": server.base_url}
         asked = run(tmp_path / "model", model=model, **given)
-    assert len(rows(asked.folder / "hunt.jsonl")) == 12
-    for name in ("nuggets.jsonl", "hunt.jsonl", "pool.jsonl"):
+    assert len(rows(asked.folder / "nugget_search.jsonl")) == 12
+    for name in ("nuggets.jsonl", "nugget_search.jsonl", "pool.jsonl"):
         assert (asked.folder / name).read_bytes() == (lexical.folder / name).read_bytes()
-    assert 0 < max(row["calls"] for row in rows(asked.folder / "hunt.jsonl")) <= 80
+    assert 0 < max(row["calls"] for row in rows(asked.folder / "nugget_search.jsonl")) <= 80
 
 
-def test_a_hunt_that_finds_no_nugget_for_any_topic_is_not_complete(tmp_path: Path) -> None:
+def test_a_search_that_finds_no_nugget_for_any_topic_is_not_complete(tmp_path: Path) -> None:
     passages = tmp_path / "passages.jsonl"
     passages.write_text('{"docid": "a", "text": "Nothing to the point."}\n', encoding="utf-8")
     result = run(tmp_path / "out", passages=passages)

@@ -1,31 +1,34 @@
-"""An agent that hunts for nuggets: it searches, reads, proposes, verifies, and looks for gaps."""
+"""An agent that makes a nugget list: it searches, reads, proposes, verifies and looks for gaps."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal, NamedTuple
 
-from ...backends.config import ModelConfig
-from ...judges import (
+from ..backends.config import ModelConfig
+from ..judges import (
     EntailmentJudge,
     GapWriter,
     NuggetProposer,
     QuestionDecomposer,
     SupportJudge,
 )
-from ...judges.base import Judge
-from ...judges.items import judged as verdict_of
-from ...judges.lexical.grounds import spans
-from ...judges.lexical.nuggets_and_citations import content_words
-from ...judges.makers.nuggets import ProposedNugget
-from ...judges.verdicts import Verdict
-from ...records.rows import Passage
-from ..agent import Agent
-from ..corpus import Corpus
-from ..limits import Limits
-from ..tools import Question, Tools
-from .nugget_list import Dedupe, NuggetList, VerifiedNugget, best_label
+from ..judges.base import Judge
+from ..judges.items import ItemJudge
+from ..judges.items import judged as verdict_of
+from ..judges.lexical.entailment import STATED, stated
+from ..judges.lexical.grounds import spans
+from ..judges.lexical.nuggets_and_citations import content_words
+from ..judges.makers.nuggets import ProposedNugget
+from ..judges.verdicts import Verdict
+from ..records.rows import Passage
+from .agent import Agent
+from .corpus import Corpus
+from .limits import Limits
+from .tools import Question, Tools
 
+Dedupe = Literal["entailment", "words"]
 JUDGES = {
     "question_decomposer": QuestionDecomposer,
     "nugget_proposer": NuggetProposer,
@@ -36,8 +39,8 @@ JUDGES = {
 STARTING_HITS = 3  # passages that a nugget to start with is checked against
 
 
-class HuntSettings(NamedTuple):
-    """How a hunt goes.
+class SearchSettings(NamedTuple):
+    """How a search goes.
 
     Attributes:
         facets: sub-questions that are searched for, at most.
@@ -54,8 +57,8 @@ class HuntSettings(NamedTuple):
     most: int = 60
 
 
-class Hunter(Agent):
-    """Makes a nugget list from a corpus: `hunter(question=...)` has `nuggets` and `stop`.
+class NuggetSearcher(Agent):
+    """Makes a nugget list from a corpus: `searcher(question=...)` has `nuggets` and `stop`.
 
     The question is split into facets. A round searches for some of them, reads passages that were
     not read before, has nuggets proposed, and keeps one whose quote stands in its passage if
@@ -70,7 +73,7 @@ class Hunter(Agent):
     the passages read, in their order. `facets`: question and number of nuggets of each.
 
     A judgement or search that fails ends the item: a list that lacks what could not be judged
-    would look like a whole one. Used-up calls end the hunt, and what was verified stands.
+    would look like a whole one. Used-up calls end the search, and what was verified stands.
 
     Args:
         model: of all judges that are not given.
@@ -78,7 +81,7 @@ class Hunter(Agent):
             entailment, gap_writer.
     """
 
-    name = "hunt"
+    name = "search"
     inputs = ("topic_id", "question", "start")
     default_limits = Limits(calls=80)
     JUDGES: ClassVar[Mapping[str, type[Judge]]] = JUDGES
@@ -90,7 +93,7 @@ class Hunter(Agent):
         *,
         model: str | ModelConfig | None = None,
         judges: Mapping[str, Any] | None = None,
-        settings: HuntSettings = HuntSettings(),  # noqa: B008  a tuple, which nothing can change
+        settings: SearchSettings = SearchSettings(),  # noqa: B008  a tuple, which nothing can change
     ) -> None:
         super().__init__(corpus, limits)
         own_judges = dict(judges or {})
@@ -107,34 +110,34 @@ class Hunter(Agent):
 
     async def act(self, tools: Tools, **item: Any) -> dict[str, Any]:
         """See Agent."""
-        hunt = _Hunt(self, tools, item["question"])
-        stop = await hunt.run(item.get("start") or ())
-        nuggets = hunt.nugget_list.nuggets
+        search = _Search(self, tools, item["question"])
+        stop = await search.run(item.get("start") or ())
+        nuggets = search.nugget_list.nuggets
         tools.end(stop, [path for nugget in nuggets for path in nugget.because])
         return {
             "nuggets": [{"text": n.text, "sources": n.sources} for n in nuggets],
             "stop": stop,
-            "new": hunt.new,
-            "started": hunt.n_started,
-            "ungrounded": hunt.n_ungrounded,
-            "merged": hunt.nugget_list.n_merged,
+            "new": search.new,
+            "started": search.n_started,
+            "ungrounded": search.n_ungrounded,
+            "merged": search.nugget_list.n_merged,
             "facets": [
-                {"question": text, "nuggets": hunt.nugget_list.of_facet(index)}
-                for index, text in enumerate(hunt.facets)
+                {"question": text, "nuggets": search.nugget_list.of_facet(index)}
+                for index, text in enumerate(search.facets)
             ],
-            "read": list(hunt.read),
+            "read": list(search.read),
             "calls": self.limits.calls - tools.n_calls_left,
         }
 
 
 class _Enough(Exception):
-    """A limit that ends the hunt, and is no error; its text says which."""
+    """A limit that ends the search, and is no error; its text says which."""
 
 
-class _Hunt:
-    """What is known of one topic while it is hunted for."""
+class _Search:
+    """The search for the nuggets of one topic."""
 
-    def __init__(self, agent: Hunter, tools: Tools, question: str) -> None:
+    def __init__(self, agent: NuggetSearcher, tools: Tools, question: str) -> None:
         self.agent: Any = agent
         self.tools = tools
         self.question = question
@@ -146,7 +149,7 @@ class _Hunt:
         self.n_started = self.n_ungrounded = 0
 
     async def run(self, start: Sequence[str]) -> str:
-        """Hunt until something ends it, and say what did."""
+        """Search until something ends it, and say what did."""
         settings, n_without = self.agent.settings, 0
         try:
             await self._begin(start)
@@ -296,7 +299,7 @@ class _Hunt:
         return await self.nugget_list.add(new, part)
 
     def _need(self, n: int) -> None:
-        """End the hunt unless so many calls are left."""
+        """End the search unless so many calls are left."""
         if self.tools.n_calls_left < n:
             raise _Enough("calls")
 
@@ -321,3 +324,111 @@ def _span_of(text: str, passage: Passage, verdict: Verdict) -> tuple[int, int] |
         key=lambda span: len(wanted & content_words(passage.text[span[0] : span[1]])),
         default=None,
     )
+
+
+@dataclass
+class VerifiedNugget:
+    """A nugget whose sources were verified.
+
+    Attributes:
+        sources: where it stands: docid, start, end, query, round; at least one.
+        facets: indices of the facets whose search found it. because: paths of what verified it.
+    """
+
+    text: str
+    sources: list[dict[str, Any]]
+    facets: set[int] = field(default_factory=set)
+    because: list[str] = field(default_factory=list)
+
+    def join(self, other: VerifiedNugget) -> None:
+        """Take over what another nugget that says the same rests on."""
+        spans = {(source["docid"], source["start"], source["end"]) for source in self.sources}
+        for source in other.sources:
+            if (source["docid"], source["start"], source["end"]) not in spans:
+                self.sources.append(source)
+        self.facets |= other.facets
+        self.because += other.because
+
+
+class NuggetList:
+    """Nuggets in the order in which they were found, none of them twice.
+
+    Two are one where each states the other: as the entailment judge says, which is asked of the
+    known one that shares most words with a new one, or by their words alone.
+
+    Args:
+        judge: who says whether one nugget states another.
+        dedupe: words: by the lexical rule of that judge, of all known ones, without a call.
+    """
+
+    def __init__(self, judge: ItemJudge, dedupe: Dedupe) -> None:
+        self.nuggets: list[VerifiedNugget] = []
+        self.n_merged = 0
+        self._judge = judge
+        self._dedupe = dedupe
+
+    @property
+    def texts(self) -> list[str]:
+        """Of all nuggets, in their order."""
+        return [nugget.text for nugget in self.nuggets]
+
+    def of_facet(self, facet: int) -> int:
+        """How many nuggets a facet's searches found."""
+        return sum(facet in nugget.facets for nugget in self.nuggets)
+
+    def least_calls(self, text: str) -> int:
+        """How many calls `add` makes at most."""
+        same_words = any(_plain(text) == _plain(other) for other in self.texts)
+        by_words = self._dedupe == "words" or same_words
+        return 0 if by_words or self._nearest(text) is None else 2
+
+    async def add(self, new: VerifiedNugget, tools: Tools) -> bool:
+        """Add a nugget, or join it to the one that says the same; whether it was added.
+
+        Raises: JudgeError where a call gave no judgement.
+        """
+        same = await self._same(new.text, tools)
+        if same is None:
+            self.nuggets.append(new)
+            return True
+        self.n_merged += 1
+        same.join(new)
+        return False
+
+    async def _same(self, text: str, tools: Tools) -> VerifiedNugget | None:
+        for nugget in self.nuggets:
+            if _plain(nugget.text) == _plain(text):
+                return nugget
+        if self._dedupe == "words":
+            both = ((nugget, min(_shares(text, nugget.text))) for nugget in self.nuggets)
+            best = max(both, key=lambda pair: pair[1], default=None)
+            return best[0] if best is not None and best[1] >= STATED else None
+        near = self._nearest(text)
+        if near is None or not await self._states(near.text, text, tools):
+            return None
+        return near if await self._states(text, near.text, tools) else None
+
+    def _nearest(self, text: str) -> VerifiedNugget | None:
+        """The known nugget that shares most with a text; None: none shares anything."""
+        shares = ((max(_shares(text, nugget.text)), nugget) for nugget in self.nuggets)
+        share, nugget = max(shares, key=lambda pair: pair[0], default=(0.0, None))
+        return nugget if share > 0 else None
+
+    async def _states(self, text: str, point: str, tools: Tools) -> bool:
+        inputs = {"key_point": point, "response": text}
+        verdict, _ = await tools.judge(self._judge, inputs, {"nugget": point, "in": text})
+        return verdict.label == best_label(self._judge)
+
+
+def best_label(judge: ItemJudge) -> str:
+    """The label of a judge that means yes, whole, full."""
+    fitted = judge.correction.labels if judge.correction is not None else None
+    return (fitted or judge.scale)[-1]
+
+
+def _shares(one: str, other: str) -> tuple[float, float]:
+    return stated(one, other), stated(other, one)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().split()).rstrip(". ")

@@ -1,4 +1,0 @@
-"""The agent that hunts for nuggets, and its list.
-
-Imports `agents` and `judges`; programs import it.
-"""
