@@ -235,6 +235,28 @@ def jackknife_interval(
     return student_interval(value, math.sqrt(variance), n, ends, level=level, df=df)
 
 
+def mean_by_topic(
+    values: ArrayLike, topics: Sequence[str] | None, *, level: float = LEVEL
+) -> Interval:
+    """The mean of n values in [-1, 1], with the interval by leaving out one topic at a time.
+
+    Args:
+        values: (n,) differences of shares or gains; the mean of none is None.
+        topics: (n,) of each value; None: not known, there are no bounds.
+
+    >>> interval = mean_by_topic([0.0, 0.5, 1.0], ["a", "b", "c"])
+    >>> round(interval.low, 3), interval.value, interval.high
+    (-0.742, 0.5, 1.0)
+    """
+    of_item = np.asarray(values, float)
+    if not len(of_item):
+        return Interval(None, None, None, 0, level)
+    _, topic_of = np.unique([""] * len(of_item) if topics is None else topics, return_inverse=True)
+    sums, counts = np.bincount(topic_of, of_item), np.bincount(topic_of)
+    without = ratio(sums.sum() - sums, len(of_item) - counts)
+    return jackknife_interval(float(sums.sum() / len(of_item)), without, SIGNED, level=level)
+
+
 def student_interval(
     value: float,
     error: float,

@@ -21,8 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from nuggetjudge.metrics.confidence_sequence import Order, confidence_sequence
 from nuggetjudge.metrics.ppi import estimate, interval_of_these, moments, sample
+from nuggetjudge.plugins.annotate.live.confidence_sequence import Order, confidence_sequence
 
 from .corrected import SCALE, read_graded
 

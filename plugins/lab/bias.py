@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from ...evaluation.sources import InOneLine, Source, chosen_rows, opened, warn_of
 from ...evaluation.tables import InTables
-from ...metrics.bootstrap import LEVEL
-from ...metrics.drift import Fit, least_squares, mean_by_topic
+from ...metrics.bootstrap import LEVEL, mean_by_topic
 from ...programs.analysis.slices import Covariate, covariates
 from ...programs.analysis.tables.words import (
     compare_with_zero,
@@ -28,6 +27,7 @@ from ...programs.scoring.human_labels import human_labels
 from ...records.reading.problems import InputError, Problems
 from ...views.numbers import format_given
 from ...views.table import Column, Kind, View
+from .changes import Fit, least_squares
 from .columns import Fields, estimate, make_table, show
 
 Floats = NDArray[np.float64]

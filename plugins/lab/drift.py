@@ -10,18 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...metrics.bootstrap import LEVEL
-from ...metrics.drift import (
-    HELD,
-    MOVED,
-    UNKNOWN,
-    Anchors,
-    Drift,
-    Side,
-    drift,
-    mean_by_topic,
-    status,
-)
+from ...metrics.bootstrap import LEVEL, mean_by_topic
 from ...programs.analysis.cell_texts import REMARKS, cell_texts
 from ...programs.analysis.influence import MEASURES
 from ...programs.analysis.tables.words import (
@@ -42,6 +31,7 @@ from ...records.printed import cell
 from ...records.reading.problems import InputError, Problems
 from ...views.numbers import format_given
 from ...views.table import Column, Kind, Table, View
+from .changes import HELD, MOVED, UNKNOWN, Anchors, Drift, Side, drift, status
 from .columns import Fields, estimate, make_table, show
 
 Floats = NDArray[np.float64]

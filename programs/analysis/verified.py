@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...metrics.bootstrap import LEVEL, Draws
-from ...metrics.drift import mean_by_topic
+from ...metrics.bootstrap import LEVEL, Draws, mean_by_topic
 from ...records.labels.cells import FIRST, VERIFIER, Cell
 
 Votes = Mapping[str, str | None]

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from ....metrics.confidence_sequence import Floats, Ints
 from ....programs.protocols.judged_files import are_ordered, judged_file
 from ....programs.protocols.judged_items import ALL, JudgedItems, Measure
 from ....programs.scoring.judged_items import read_items
@@ -19,6 +18,7 @@ from ....records.labels.declared import kinds_of_labels
 from ....records.labels.kinds import file_kind
 from ....records.reading.problems import Problems
 from ..store.kinds import Kind
+from .confidence_sequence import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

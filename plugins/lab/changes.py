@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .bootstrap import (
+from ...metrics.bootstrap import (
     LEVEL,
     RESAMPLES,
     SHARE,
@@ -38,8 +38,8 @@ from .bootstrap import (
     resampling,
     student_interval,
 )
-from .label_agreement import pairwise_intervals, pairwise_kappa
-from .rank_correlation import kendall_tau
+from ...metrics.label_agreement import pairwise_intervals, pairwise_kappa
+from ...metrics.rank_correlation import kendall_tau
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -256,27 +256,6 @@ def least_squares(y: ArrayLike, columns: ArrayLike, topics: Sequence[str]) -> Fi
         return None
     without = _solved(squares.sum(axis=0) - squares, products.sum(axis=0) - products)
     return Fit(solution / size, without / size, len(x))
-
-
-def mean_by_topic(
-    values: ArrayLike, topics: Sequence[str] | None, *, level: float = LEVEL
-) -> Interval:
-    """The mean of n values in [-1, 1], with the interval by leaving out a topic at a time.
-
-    Args:
-        values: (n,) differences of shares or gains; of none the mean is None.
-        topics: (n,) of each value; None: not known, there are no bounds.
-
-    >>> interval = mean_by_topic([0.0, 0.5, 1.0], ["a", "b", "c"])
-    >>> round(interval.low, 3), interval.value, interval.high
-    (-0.742, 0.5, 1.0)
-    """
-    y = np.asarray(values, np.float64)
-    of_value = [""] * len(y) if topics is None else topics
-    fit = least_squares(y, np.ones((len(y), 1)), of_value) if len(y) else None
-    if fit is None:
-        return Interval(None, None, None, 0, level)
-    return jackknife_interval(float(fit.values[0]), fit.without[:, 0], SIGNED, level=level)
 
 
 def _solved(squares: Floats, products: Floats) -> Floats:

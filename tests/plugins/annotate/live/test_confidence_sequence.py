@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.optimize import brentq, linprog
 from scipy.special import logsumexp
 
-from nuggetjudge.metrics.confidence_sequence import (
+from nuggetjudge.plugins.annotate.live.confidence_sequence import (
     Order,
     Predictions,
     confidence_sequence,

@@ -9,8 +9,8 @@ from truescore.bias import judge_error_regression, length_bias
 from truescore.compare import mcnemar
 from truescore.drift import judge_drift
 
-from nuggetjudge.metrics.bootstrap import Interval
-from nuggetjudge.metrics.drift import (
+from nuggetjudge.metrics.bootstrap import Interval, mean_by_topic
+from nuggetjudge.plugins.lab.changes import (
     HELD,
     MOVED,
     UNKNOWN,
@@ -19,7 +19,6 @@ from nuggetjudge.metrics.drift import (
     drift,
     label_shift,
     least_squares,
-    mean_by_topic,
     status,
 )
 
