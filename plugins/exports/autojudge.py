@@ -57,7 +57,7 @@ def copy_inputs(config: Config, folder: Path, veil: Veil | None) -> Config:
         files = dict.fromkeys(input_files(config))
         copies = {str(path): _put(folder, path.name, path.read_bytes()) for path in files}
     else:
-        copies = _veiled(config, folder, veil)
+        copies = _copy_inputs(config, folder, veil)
     copied = relocated(config, copies)
     if veil is not None:
         copied = copied.changed("data", runs=tuple(sorted(copied.data.runs)))
@@ -67,7 +67,7 @@ def copy_inputs(config: Config, folder: Path, veil: Veil | None) -> Config:
     return copied
 
 
-def _veiled(config: Config, folder: Path, veil: Veil) -> dict[str, str]:
+def _copy_inputs(config: Config, folder: Path, veil: Veil) -> dict[str, str]:
     """Where each input went; runs first, so that all names are known before other files."""
     copies: dict[str, str] = {}
     runs = [(path, veil.answers(path, stem(path))) for path in expand_runs(config.data.runs)]
@@ -153,7 +153,7 @@ def write_autojudge(
         work = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         whole = own_folder(work / "whole")
-        exported = _written(results, manifest, before, whole, work / RESULTS, name, cover)
+        exported = _write_export(results, manifest, before, whole, work / RESULTS, name, cover)
         if cover is not None and veil is not None:
             cover.write(veil)
         rename(whole, out)
@@ -162,7 +162,7 @@ def write_autojudge(
     return exported
 
 
-def _written(
+def _write_export(
     results: Path,
     manifest: Mapping[str, Any],
     before: Config,
@@ -187,7 +187,7 @@ def _written(
     about = About(
         name=name or "-".join(config.program),
         veiled=veil is not None,
-        timestamp=_time_of(results / MANIFEST),
+        timestamp=_read_time(results / MANIFEST),
         versions=manifest.get("versions", {}),
         unjudged_by_reason=manifest.get("unjudged_by_reason", {}),
         replies={alias: len(replies.lines) for alias, replies in stored.items()},
@@ -280,7 +280,7 @@ def _inside(path: str | Path) -> str:
     return f"{INPUTS}/{Path(path).name}"
 
 
-def _time_of(path: Path) -> str:
+def _read_time(path: Path) -> str:
     return datetime.fromtimestamp(int(path.stat().st_mtime), UTC).isoformat()
 
 

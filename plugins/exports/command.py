@@ -154,7 +154,7 @@ def qrels(
     """
     from .tools import write_qrels
 
-    written = write_qrels(_finished(context, results), out, run_id)
+    written = write_qrels(_read_finished(context, results), out, run_id)
     counts = (
         f"{written.n:,} grades, {written.n_sure:,} with a confidence of the judge, the others 1"
     )
@@ -164,7 +164,7 @@ def qrels(
     write_note(f"{counts}{missing}. Written: {out}\n")
 
 
-def repaired(results: There, *, out: Path) -> None:
+def write_repaired(results: There, *, out: Path) -> None:
     """Write the runs with the suggestions that are used as first citations, the old ones beside.
 
     They get names of their own, so that nobody takes their scores for those of the systems.
@@ -195,7 +195,7 @@ def ragdoll(context: typer.Context, results: Results, out: Out) -> None:
     from .tools import write_ragdoll
 
     problems = Problems()
-    _say(write_ragdoll(_finished(context, results), out, problems), out)
+    _say(write_ragdoll(_read_finished(context, results), out, problems), out)
     list_problems(problems)
 
 
@@ -206,7 +206,7 @@ def nuggetizer(context: typer.Context, results: Results, out: Out) -> None:
     """
     from .tools import write_nuggetizer
 
-    _say(write_nuggetizer(_finished(context, results), out), out)
+    _say(write_nuggetizer(_read_finished(context, results), out), out)
 
 
 def researchrubrics(context: typer.Context, results: Results, out: Out) -> None:
@@ -216,7 +216,7 @@ def researchrubrics(context: typer.Context, results: Results, out: Out) -> None:
     """
     from .tools import write_researchrubrics
 
-    _say(write_researchrubrics(_finished(context, results), out), out)
+    _say(write_researchrubrics(_read_finished(context, results), out), out)
 
 
 export = typer.Typer(
@@ -232,11 +232,11 @@ def _export() -> None:
     """Write results for other tools, and answers with suggested citations."""
 
 
-for _command in (mlflow, repaired, ragdoll, nuggetizer, researchrubrics, autojudge, qrels):
+for _command in (mlflow, write_repaired, ragdoll, nuggetizer, researchrubrics, autojudge, qrels):
     add(export, _command)
 
 
-def _finished(context: typer.Context, path: Path) -> Result:
+def _read_finished(context: typer.Context, path: Path) -> Result:
     """The results, of a stopped run what was judged by now, which is said."""
     from ...programs.scoring.result import Result
 

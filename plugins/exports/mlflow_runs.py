@@ -68,7 +68,7 @@ def log(result: Result | str | Path, *, experiment: str | None = None) -> Logged
     finished = result if isinstance(result, Result) else Result(result)
     _check_store(mlflow.get_tracking_uri())
     try:
-        return _logged(finished, experiment)
+        return _log_result(finished, experiment)
     except mlflow.exceptions.MlflowException as error:
         raise InputError(f"MLflow at {mlflow.get_tracking_uri()}: {error}") from error
 
@@ -98,7 +98,7 @@ def _is_sqlite(path: Path) -> bool:
         return file.read(len(_MAGIC)) == _MAGIC
 
 
-def _logged(result: Result, experiment: str | None) -> Logged:
+def _log_result(result: Result, experiment: str | None) -> Logged:
     mlflow = need("mlflow", "mlflow")
     params = _params(result.manifest)
     metrics = dict(_metrics_by_system(result))

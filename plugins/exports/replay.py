@@ -91,7 +91,7 @@ def read_about(folder: Path) -> About:
     return read_json_file(folder / ABOUT, About, FORMAT, what)
 
 
-def changed_files(folder: Path, about: About) -> list[str]:
+def find_changed_files(folder: Path, about: About) -> list[str]:
     """What is not as it was written, in words: changed, missing and further files."""
     there = files_in(folder)
     changes = [f"{folder / name}: is not there" for name in about.files if name not in there]
@@ -306,12 +306,12 @@ def verify_folder(folder: Path) -> Verified:
         NetworkUsedError if anything asked for the network.
     """
     about = read_about(folder)
-    wrong = changed_files(folder, about)
+    wrong = find_changed_files(folder, about)
     inputs = inputs_of(folder / RESULTS)
     if inputs.changed:
         wrong += [f"{folder / path}: {what}; not replayed" for path, what in inputs.changed.items()]
         return Verified((), tuple(dict.fromkeys(wrong)), 0, 0)
-    stored, lost = _stored_replies(folder, about, inputs.config)
+    stored, lost = _read_stored_replies(folder, about, inputs.config)
     then = read_manifest(folder / RESULTS)
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
         again = Path(work) / RESULTS
@@ -344,7 +344,7 @@ def verify_folder(folder: Path) -> Verified:
     return replace(verified, wrong=(*wrong, why))
 
 
-def _stored_replies(
+def _read_stored_replies(
     folder: Path, about: About, config: Config
 ) -> tuple[dict[str, StoredReplies], list[str]]:
     """The replies by alias, and what is wrong with their files."""

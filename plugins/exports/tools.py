@@ -74,7 +74,9 @@ def _nuggetizer(folder: Path, out: Path) -> dict[str, int]:
     own_folder(out)
     assignments = _read(read_assignments, folder / ASSIGNMENTS)
     counts = {
-        "nuggets": write_lines(out / "nuggets.jsonl", map(nuggetizer_rows.bank, banks_of(folder))),
+        "nuggets": write_lines(
+            out / "nuggets.jsonl", map(nuggetizer_rows.bank, read_banks(folder))
+        ),
         "assignments": write_lines(
             out / "assignments.jsonl", map(nuggetizer_rows.assignment, assignments)
         ),
@@ -89,7 +91,7 @@ def check_elsewhere(folder: Path, out: Path) -> None:
         raise InputError(f"{out}: is the results folder; name another --out")
 
 
-def banks_of(folder: Path) -> list[NuggetBank]:
+def read_banks(folder: Path) -> list[NuggetBank]:
     """The nuggets of each topic."""
     problems = Problems()
     path = folder / BANKS
@@ -110,7 +112,7 @@ def n_failed(assignment: Assignment) -> int:
     return sum(each.label is None for each in assignment.nuggets)
 
 
-def values_of(folder: Path) -> Values:
+def read_values(folder: Path) -> Values:
     """The scores of a folder; topic `all` has the means."""
     values: Values = {}
     for row in Result(folder).scores:
@@ -133,7 +135,7 @@ def _metrics(folder: Path, assignments: list[Assignment]) -> Iterator[dict[str, 
     of_run: dict[str, int] = {}
     for (run_id, _), n in failed.items():
         of_run[run_id] = of_run.get(run_id, 0) + n
-    for (run_id, topic_id), values in values_of(folder).items():
+    for (run_id, topic_id), values in read_values(folder).items():
         if values.keys() & NUGGET_COLUMNS.keys():
             n = of_run.get(run_id, 0) if topic_id == "all" else failed.get((run_id, topic_id), 0)
             named = {"run_id": run_id, "failed_count": n}
@@ -179,7 +181,7 @@ def _rubrics(folder: Path, out: Path, values: Values, problems: Problems) -> dic
             wanted = "RAGDoll takes whole numbers from 1 to 5, and drops or changes others"
             what = f"{what} {criterion.weight:g}; {wanted}"
             problems.keep(folder / RUBRICS, 0, "weight_not_taken", what)
-    rows = _graded_rows(rubrics, verdicts, AnswerTexts(folder, problems))
+    rows = _make_graded_rows(rubrics, verdicts, AnswerTexts(folder, problems))
     return {
         "rubric": write_lines(out / "rubric.jsonl", map(rubric_row, rubrics.values())),
         "graded": write_lines(out / "graded.jsonl", rows),
@@ -187,7 +189,7 @@ def _rubrics(folder: Path, out: Path, values: Values, problems: Problems) -> dic
     }
 
 
-def _graded_rows(
+def _make_graded_rows(
     rubrics: dict[str, Rubric], verdicts: list[CriterionVerdict], texts: AnswerTexts
 ) -> Iterator[dict[str, Any]]:
     for (topic, run), group in groupby(verdicts, lambda one: (one.topic_id, one.run_id)):
@@ -253,7 +255,7 @@ def _ragdoll(folder: Path, out: Path, problems: Problems) -> dict[str, int]:
     if not present:
         raise InputError(f"{folder}: has none of {', '.join(writers)}, so nothing for RAGDoll")
     own_folder(out)
-    values = values_of(folder)
+    values = read_values(folder)
     counts: dict[str, int] = {"failed": 0}
     for name in present:
         for what, n in writers[name](folder, out, values, problems).items():
@@ -277,7 +279,9 @@ def _nuggets(folder: Path, out: Path, values: Values, problems: Problems) -> dic
     _write_csv(out / "metrics" / "cell_metrics.csv", cells)
     _write_csv(out / "metrics" / "run_metrics.csv", means)
     return {
-        "nuggets": write_lines(out / "nuggets.jsonl", map(nuggetizer_rows.bank, banks_of(folder))),
+        "nuggets": write_lines(
+            out / "nuggets.jsonl", map(nuggetizer_rows.bank, read_banks(folder))
+        ),
         "assignments": write_lines(
             out / "assignments.jsonl", map(ragdoll_rows.assignment, assignments)
         ),
@@ -321,7 +325,7 @@ def _support(folder: Path, out: Path, values: Values, problems: Problems) -> dic
         assigned.append(ragdoll_rows.support_assignment(row.run_id, row.topic_id, supported))
         of_cell = values.get((row.run_id, row.topic_id), {})
         scored = {
-            column: _rounded(of_cell.get(measure, of_cell.get(measure.removesuffix("_all"))))
+            column: _round(of_cell.get(measure, of_cell.get(measure.removesuffix("_all"))))
             for measure, column in SUPPORT_COLUMNS.items()  # of first citations both are one
         }
         ids = {"topic_id": row.topic_id, "run_id": row.run_id}
@@ -374,11 +378,11 @@ def _arena(folder: Path, out: Path, values: Values, problems: Problems) -> dict[
 
 
 def _columns(values: Mapping[str, float | None], names: Mapping[str, str]) -> dict[str, Any]:
-    cells = {column: _rounded(values.get(measure)) for measure, column in names.items()}
+    cells = {column: _round(values.get(measure)) for measure, column in names.items()}
     return {column: "" if value is None else value for column, value in cells.items()}
 
 
-def _rounded(value: float | None) -> float | None:
+def _round(value: float | None) -> float | None:
     return None if value is None else round(value, 6)  # as RAGDoll writes them
 
 

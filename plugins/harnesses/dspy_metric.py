@@ -73,20 +73,20 @@ class AnswerMetric:
         try:
             explained = self._judge.explain(sample)
         except EndpointUnusable as error:
-            raise self._recorded(error) from None
+            raise self._record(error) from None
         score = explained.score
         if score.value is None:
             if not score.n_unjudged and not score.reasons:
                 raise ValueError(f"there is nothing to judge: {score} is 0/0")
             reason = max(score.reasons, key=lambda name: score.reasons[name], default=Reason.ERROR)
-            raise self._recorded(JudgeError(Reason(reason), str(score)))
+            raise self._record(JudgeError(Reason(reason), str(score)))
         if pred_name is None:
             return score.value
         import dspy
 
         return dspy.Prediction(score=score.value, feedback=explained.feedback)
 
-    def _recorded(self, error: JudgeError | EndpointUnusable) -> Exception:
+    def _record(self, error: JudgeError | EndpointUnusable) -> Exception:
         with self._lock:
             self.unjudged.append(error)
         what = "the metric has no value, which dspy.Evaluate counts as its failure_score"

@@ -98,7 +98,7 @@ class Explained:
     feedback: str
 
 
-def explained(score: QuestionScore, view: AnswerView | None, eta: int) -> Explained:
+def explain(score: QuestionScore, view: AnswerView | None, eta: int) -> Explained:
     """A score in words.
 
     Args:
@@ -173,7 +173,7 @@ class Rounds:
         self._model = model if isinstance(model, str) else None
         if isinstance(model, Mapping):  # a whole entry
             self._given["models.default"] = dict(model)
-        self._config = self._configured({}, Path("results"))
+        self._config = self._make_config({}, Path("results"))
         names = [name for one in chosen(programs) for name in one.judges_of(self._config)]
         check_prices(self._config, names)
         check_judges(self._config, names)
@@ -211,7 +211,7 @@ class Rounds:
 
     def _settle(self, jobs: Sequence[_Job]) -> None:
         try:
-            outcomes = self._judged(jobs)
+            outcomes = self._judge(jobs)
         except InputError as error:
             if len(jobs) == 1:
                 jobs[0].future.set_exception(error)
@@ -228,9 +228,9 @@ class Rounds:
                 else:
                     job.future.set_result(one)
 
-    def _judged(self, jobs: Sequence[_Job]) -> list[list[Explained] | InputError]:
+    def _judge(self, jobs: Sequence[_Job]) -> list[list[Explained] | InputError]:
         """What each sample of a round is worth, judged as one evaluation in a folder of its own."""
-        panel = self._opened()
+        panel = self._open_judges()
         assert self._home is not None
         folder = Path(mkdtemp(dir=self._home))
         try:
@@ -239,7 +239,7 @@ class Rounds:
                 runs.setdefault(job.run_id, []).append(job.sample)
             data = write_samples(runs, folder / "samples")
             check_needs(self._programs, {**data, **self._given})
-            config = self._configured(data, folder)
+            config = self._make_config(data, folder)
             if not self._is_known:
                 self._check_measures(config)
             result = judge_collection(config, panel=panel)
@@ -264,15 +264,15 @@ class Rounds:
                 continue
             shown = views.get(key) if job.with_feedback else None
             outcomes.append(
-                [self._explained(rows[*key, name], shown, eta) for name in self._measures]
+                [self._explain(rows[*key, name], shown, eta) for name in self._measures]
             )
         return outcomes
 
-    def _explained(self, row: QuestionScore, view: AnswerView | None, eta: int) -> Explained:
+    def _explain(self, row: QuestionScore, view: AnswerView | None, eta: int) -> Explained:
         """In words what the measure's own programs found; of one measure what all of them did."""
         if view is not None and len(self._measures) > 1 and (of := self._measures[row.measure]):
             view = replace(view, judged=tuple(each for each in view.judged if each.program in of))
-        return explained(row, view, eta)
+        return explain(row, view, eta)
 
     def _check_measures(self, config: Config) -> None:
         """Raise InputError if a run without a model lacks one of the measures."""
@@ -293,7 +293,7 @@ class Rounds:
         of = ", ".join(self._given["program"])
         return InputError(f"measure {measure!r}: {of} gives {', '.join(there)}{hint}")
 
-    def _opened(self) -> Panel:
+    def _open_judges(self) -> Panel:
         """The judges of all rounds, their cache and their budget; opened when first needed."""
         if self._panel is None:
             self._home = Path(mkdtemp(prefix="nuggetjudge-"))
@@ -305,7 +305,7 @@ class Rounds:
             self._panel = Panel(config, cache=cache, budget=budget_of(config))
         return self._panel
 
-    def _configured(self, data: Mapping[str, Path], out: Path) -> Config:
+    def _make_config(self, data: Mapping[str, Path], out: Path) -> Config:
         ours = {**read_by(self._programs, data), **defaults(self._programs, data)}
         settings = dotted({**ours, **self._given, "out": out})
         return load_config(None, settings, model=self._model)

@@ -130,7 +130,7 @@ def _sample(
         "id": _first(inputs, ID),
         "question": _first(inputs, QUESTION) or _text(_utils.parse_inputs_to_str, inputs),
         "answer": _first(outputs, ANSWER) or _text(_utils.parse_outputs_to_str, outputs),
-        "contexts": _first(outputs, CONTEXTS) or _first(inputs, CONTEXTS) or _retrieved(trace),
+        "contexts": _first(outputs, CONTEXTS) or _first(inputs, CONTEXTS) or _find_retrieved(trace),
         **{field: _first(expectations, names) for field, names in _EXPECTED.items()},
     }
     return {field: value for field, value in sample.items() if value is not None}
@@ -146,7 +146,7 @@ def _text(read: Any, value: Any) -> str | None:
     return None if value is None else read(value)
 
 
-def _retrieved(trace: Trace | None) -> list[str] | None:
+def _find_retrieved(trace: Trace | None) -> list[str] | None:
     spans = _utils.extract_retrieval_context_from_trace(trace)
     texts = [chunk["content"] for chunks in spans.values() for chunk in chunks]
     return list(dict.fromkeys(text for text in texts if text)) or None

@@ -280,13 +280,13 @@ def audit_sections(results: Path, out: Path, n_topics: int | None, seed: int) ->
         "data": {**sections["data"], **files, "topics": str(out / TOPICS)},
         "nuggets": nuggets,
         "judges": {
-            name: _taken_over(of) for name, of in sections["judges"].items() if _taken_over(of)
+            name: _take_over(of) for name, of in sections["judges"].items() if _take_over(of)
         },
         "run": {**allowed, "out": str(out), "explain": False},
     }
 
 
-def _taken_over(section: Mapping[str, Any]) -> dict[str, Any]:
+def _take_over(section: Mapping[str, Any]) -> dict[str, Any]:
     return {name: section[name] for name in _TAKEN_OVER if section.get(name) is not None}
 
 

@@ -175,7 +175,7 @@ def evidence(
     """
     from ...programs.protocols.evidence.program import FILE
     from ...records.labels.labels import read_labels
-    from .evidence import evidence_view, labelled_suggestions, precision_rows, refound
+    from .evidence import evidence_view, find_labelled_suggestions, precision_rows, refound
 
     problems = Problems()
     labels_by_cell: dict[Any, str] = {}
@@ -188,7 +188,7 @@ def evidence(
     list_problems(problems)
     if not (results / FILE).is_file():
         raise InputError(f"{results}: has no {FILE}; run `judge run evidence` first")
-    read = labelled_suggestions(results / FILE, labels_by_cell)
+    read = find_labelled_suggestions(results / FILE, labels_by_cell)
     precision = precision_rows(read) if read else []
     again = refound(results, labels_by_cell, sample=sample)
     has_confirmed = any(row["n"] for row in again.search)

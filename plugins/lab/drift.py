@@ -128,7 +128,7 @@ def _of_measure(
     both_sides = (both.old, ours), (both.new, theirs)
     before, now = (_side(*each, index) for each in both_sides)
     estimates = drift(before, now, anchors, level=level)
-    labels = [_counted(*each) for each in both_sides]
+    labels = [_get_labels(*each) for each in both_sides]
     n_unjudged = [of.count(None) for of in labels]
     instrument = status(estimates.instrument, margin)
     systems = HELD if both.is_same else status(estimates.systems, margin)
@@ -214,7 +214,7 @@ def _side(version: Version, measure: Measure, index: Mapping[str, int]) -> Side:
     return Side(earned, weight, np.array([topic in counted for topic in index]))
 
 
-def _counted(version: Version, measure: Measure) -> list[str | None]:
+def _get_labels(version: Version, measure: Measure) -> list[str | None]:
     """The labels that the score of a side rests on; None: it lacks one."""
     items = version.items
     return [
@@ -293,7 +293,7 @@ def read_versions(
     Raises: InputError if they hold judgements of different things, or on different scales.
     """
     if labels is None:
-        chosen = kind or _kind_of(old, new)
+        chosen = kind or _find_kind(old, new)
         read = [read_items(path, chosen, problems) for path in (old, new)]
         human: list[Sequence[str | None]] = [[None] * len(items.cells) for items in read]
     else:
@@ -313,12 +313,12 @@ def read_versions(
         cell_texts(path, items.kind, common, problems)
         for path, items in zip((old, new), read, strict=True)
     ]
-    pairs = {cell: _compared(texts[0][cell], texts[1][cell]) for cell in common}
+    pairs = {cell: _pair_texts(texts[0][cell], texts[1][cell]) for cell in common}
     shared = [cell for cell in common if all(one == other for one, other in pairs[cell])]
     if n_unknown := sum(not texts_compared for texts_compared in pairs.values()):
         what = f"the texts of {n_unknown} items are not known on both sides: their ids are believed"
         problems.keep(new, 0, "no_texts", what)
-    runs, is_same = _compared_runs(first, second, {cell for cell in shared if pairs[cell]})
+    runs, is_same = _pair_runs(first, second, {cell for cell in shared if pairs[cell]})
     for path, items, of_side in zip((old, new), read, runs, strict=True):
         if others := sorted(set(items.runs) - of_side):
             what = f"{len(others)} runs are not compared, as {others[0]!r}"
@@ -327,12 +327,12 @@ def read_versions(
     return Versions(versions[0], versions[1], shared, len(common) - len(shared), is_same)
 
 
-def _compared(one: Texts, other: Texts) -> list[tuple[str, str]]:
+def _pair_texts(one: Texts, other: Texts) -> list[tuple[str, str]]:
     """The texts that both know, but for remarks of the judge."""
     return [(one[name], other[name]) for name in one.keys() & other.keys() if name not in REMARKS]
 
 
-def _compared_runs(
+def _pair_runs(
     old: JudgedItems, new: JudgedItems, same: Collection[Cell]
 ) -> tuple[tuple[frozenset[str], frozenset[str]], bool]:
     """The runs of each side that are compared, and whether all their items are the same."""
@@ -349,7 +349,7 @@ def _compared_runs(
     return (both or others[0], both or others[1]), False
 
 
-def _kind_of(old: Path, new: Path) -> str:
+def _find_kind(old: Path, new: Path) -> str:
     kinds = [
         kinds_in(path) if path.is_dir() else [read_labels(path, Problems()).kind]
         for path in (old, new)

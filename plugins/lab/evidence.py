@@ -45,7 +45,7 @@ class Read(NamedTuple):
     shown: bool
 
 
-def labelled_suggestions(evidence: Path, labels: Mapping[Cell, str]) -> list[Read]:
+def find_labelled_suggestions(evidence: Path, labels: Mapping[Cell, str]) -> list[Read]:
     """The suggestions of full support in evidence.jsonl that have a label.
 
     Args:
@@ -157,7 +157,7 @@ def refound(
         searched = config.evidence.model_copy(update={"scope": tuple(scope)})
         config = config.model_copy(update={"evidence": searched})
     corpus = PipelineCorpus(config, config.evidence.pipeline)
-    citations = list(_carried(config, corpus, labels))
+    citations = list(_find_supported(config, corpus, labels))
     if sample is not None and sample < len(citations):
         drawn = np.random.default_rng(seed).choice(len(citations), sample, replace=False)
         citations = [citations[index] for index in sorted(drawn)]
@@ -168,9 +168,9 @@ def refound(
 
     async def work(session: Session) -> Refound:
         ranks = await _ranks(corpus, citations)
-        planted = _planted(corpus, citations, pools, most_shared, seed)
+        planted = _plant_faults(corpus, citations, pools, most_shared, seed)
         counts = {"citations that people confirmed": len(citations), "swaps planted": len(planted)}
-        swaps = await _mended(session, corpus, planted)
+        swaps = await _repair(session, corpus, planted)
         topics = [each.topic_id for each in citations]
         hits_by_rank = {
             most: [(topic, rank <= most) for topic, rank in zip(topics, ranks, strict=True)]
@@ -184,7 +184,9 @@ def refound(
     return run_session(config, judges, work, retry=False, quiet=quiet)
 
 
-def _carried(config: Config, corpus: Corpus, labels: Mapping[Cell, str]) -> Iterator[Carried]:
+def _find_supported(
+    config: Config, corpus: Corpus, labels: Mapping[Cell, str]
+) -> Iterator[Carried]:
     """The first citation of each sentence that people labelled full, where it has a text."""
     for answer in load_collection(config.data, config.run.limit).answers():
         for sentence in answer.sentences:
@@ -231,7 +233,7 @@ class _Swap:
     anything: bool | None = None
 
 
-def _planted(
+def _plant_faults(
     corpus: Corpus,
     citations: Sequence[Carried],
     pools: Mapping[str, Sequence[str]],
@@ -247,7 +249,7 @@ def _planted(
     return planted
 
 
-async def _mended(
+async def _repair(
     session: Session, corpus: Corpus, planted: Sequence[tuple[Carried, Passage]]
 ) -> list[_Swap]:
     agent = evidence_agent(session.config, session.panel, corpus)

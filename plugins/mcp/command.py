@@ -24,7 +24,7 @@ def mcp(given: Given, *, folder: Folder = Path(".")) -> None:
     need("mcp", "mcp")
     from ...backends.budget import notes_on
     from ...cli.tables import write_note
-    from .server import server_of
+    from .server import make_server
     from .session import Session
 
     config = given.config(given.path and given.path.absolute())
@@ -33,4 +33,4 @@ def mcp(given: Given, *, folder: Folder = Path(".")) -> None:
         write_note("No model named: the lexical judge answers (word overlap, no LLM).\n")
     for line in notes_on(session.config.models.items()):
         write_note(f"{line}\n")
-    server_of(session).run("stdio")  # what anything prints goes to stderr meanwhile
+    make_server(session).run("stdio")  # what anything prints goes to stderr meanwhile

@@ -60,7 +60,7 @@ class Folder:
             raise InputError(f"{what}: outside of the folder that this server may see")
         return real_path
 
-    def named(self, path: Path) -> str:
+    def name_path(self, path: Path) -> str:
         """How a client would name a path of the folder."""
         return str(path.relative_to(self.root))
 
@@ -113,7 +113,7 @@ class Folder:
         for path in _paths(alone):
             self._within(path, f"{name} names {path}")
         for pattern in (*config.data.runs, *config.data.retrieval):
-            self._within(_fixed_part(pattern), f"{name} names {pattern}")
+            self._within(_get_fixed_part(pattern), f"{name} names {pattern}")
         for path in input_files(alone):
             self._within(path, f"{name} names {path}")
         for step in _steps(config):
@@ -141,7 +141,7 @@ def _paths(value: Any) -> Iterator[str | Path]:
         yield value
 
 
-def _fixed_part(pattern: str) -> str:
+def _get_fixed_part(pattern: str) -> str:
     """The folders of a pattern before the first that is one itself."""
     path, fixed = Path(pattern), []
     for part in path.parts:
@@ -154,10 +154,10 @@ def _fixed_part(pattern: str) -> str:
 def _steps(config: Config) -> Iterator[str]:
     for section in (config.nugget_search, config.questions, config.evidence):
         for step in section.pipeline:
-            yield _model_of(step)
+            yield _get_model(step)
 
 
-def _model_of(step: AnyStep) -> str:
+def _get_model(step: AnyStep) -> str:
     """What a step is called, or the encoder that it loads."""
     encoder: str = getattr(step, "encoder", WORDS)
     return step.step if encoder == WORDS else encoder

@@ -163,7 +163,7 @@ class JudgeServer(MCPServer[Any]):  # type: ignore[misc]
             raise type(error)(message) from error.__cause__
 
 
-def server_of(session: Session) -> MCPServer[Any]:
+def make_server(session: Session) -> MCPServer[Any]:
     """The server of a session, with its tools."""
     server = JudgeServer("nuggetjudge", instructions=INSTRUCTIONS, log_level="WARNING")
     for handler in logging.getLogger().handlers:  # loggers with a level of their own too
@@ -182,7 +182,7 @@ def server_of(session: Session) -> MCPServer[Any]:
         if config is not None:
             return await with_tool_errors(tools.forecast_evaluation(session, config))
         if question is None and answer is None:
-            return await with_tool_errors(session.forecast(session.model_of(session.config)))
+            return await with_tool_errors(session.forecast(session.name_model(session.config)))
         given = sample(question or "", answer or "", contexts, nuggets, key_points)
         return await with_tool_errors(tools.forecast_answer(session, given))
 

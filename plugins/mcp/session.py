@@ -132,10 +132,10 @@ class SessionBudget:
                 f"server for a higher {options}"
             )
 
-    async def left(self) -> Left:
+    async def get_remaining(self) -> Left:
         """What is left of each limit, with what calls under way are expected to take gone."""
-        counted = await run_async(self._counted())
-        promised = [_less(expected, made) for expected, made in self._under_way.values()]
+        counted = await run_async(self._count())
+        promised = [_less(estimate, made) for estimate, made in self._under_way.values()]
         limits = {"calls": self.whole.max_calls, "tokens": self.whole.max_tokens}
         limits["cost"] = self.whole.max_cost  # type: ignore[assignment]
         remaining = {
@@ -148,13 +148,13 @@ class SessionBudget:
 
     def spent(self) -> Amount:
         """What the session spent until now, as far as endpoints reported."""
-        return amount_of(self.whole)
+        return get_amount(self.whole)
 
-    async def _counted(self) -> Mapping[str, float]:
+    async def _count(self) -> Mapping[str, float]:
         return self.whole.counted()
 
 
-def amount_of(budget: Budget) -> Amount:
+def get_amount(budget: Budget) -> Amount:
     """What was spent of a budget, as far as endpoints reported."""
     use = budget.usage
     return Amount(calls=use.requests, tokens=use.tokens, cost=use.known_cost)
@@ -183,7 +183,7 @@ def _figure(name: str, value: float) -> str:
 
 def _less(expected: Amount, made: Part) -> dict[str, float]:
     """What is still expected of a call that is under way."""
-    spent = amount_of(made)
+    spent = get_amount(made)
     return {
         name: max(0, (getattr(expected, name) or 0) - (getattr(spent, name) or 0))
         for name in _WORDS
@@ -250,7 +250,7 @@ class Session:
             **{f"run.{n}": getattr(run, n) for n in ("max_cost", "max_calls", "max_tokens")},
         }
 
-    def model_of(self, config: Config) -> str:
+    def name_model(self, config: Config) -> str:
         """Who judges, in words."""
         models = models_asked(config) if config.program else config.models_of("support")
         return ", ".join(dict.fromkeys(alias_of(*each) for each in models))
@@ -261,7 +261,7 @@ class Session:
 
     async def forecast(self, model: str, estimates: Sequence[Estimate] | None = None) -> Expected:
         """What is left, and what these would take of it."""
-        left = await self.budget.left()
+        left = await self.budget.get_remaining()
         expected = Expected(model=model, spent=self.budget.spent(), left=left)
         if estimates is None:
             return expected
@@ -283,7 +283,7 @@ class Session:
     async def spending(self, estimates: Sequence[Estimate]) -> AsyncIterator[Part]:
         """A part of the budget for a call. Raises: OverBudget if it does not fit."""
         expected = amount_expected(estimates, self._free)
-        left = await self.budget.left()
+        left = await self.budget.get_remaining()
         with self.budget.part(expected, left) as part:
             yield part
 
@@ -293,11 +293,11 @@ class Session:
         Not where a model of the session is free: the call may ask that one alone.
         """
         if not self._free:
-            self.budget.check_left(await self.budget.left())
+            self.budget.check_left(await self.budget.get_remaining())
 
     async def spent(self, part: Part) -> Spending:
         """What a call took, and what is left after it."""
-        return Spending(spent=amount_of(part), left=await self.budget.left())
+        return Spending(spent=get_amount(part), left=await self.budget.get_remaining())
 
 
 async def in_thread(work: Callable[[], T]) -> T:

@@ -49,10 +49,10 @@ from .replies import (
     Unjudged,
     Value,
 )
-from .session import Part, Session, amount_of, amount_text, in_thread
+from .session import Part, Session, amount_text, get_amount, in_thread
 
 
-def quotes_of(evidence: Iterable[Mapping[str, Any]]) -> list[Quote]:
+def read_quotes(evidence: Iterable[Mapping[str, Any]]) -> list[Quote]:
     """Quotes as they stand in judgement files."""
     return [
         Quote(
@@ -64,7 +64,7 @@ def quotes_of(evidence: Iterable[Mapping[str, Any]]) -> list[Quote]:
     ]
 
 
-def pieces_of(view: Mapping[str, Any], contexts: Sequence[str]) -> list[Piece]:
+def read_judgements(view: Mapping[str, Any], contexts: Sequence[str]) -> list[Piece]:
     """The judged pieces of one answer.
 
     Args:
@@ -83,7 +83,7 @@ def pieces_of(view: Mapping[str, Any], contexts: Sequence[str]) -> list[Piece]:
             importance=row["importance"],
             sentence=None if row["sentence"] is None else row["sentence"] + 1,
             passage=number.get(row["docid"]),
-            quotes=quotes_of(row["evidence"]),
+            quotes=read_quotes(row["evidence"]),
             unjudged=Unjudged(reason=row["unjudged"], quoted_detail=row["detail"])
             if row["unjudged"]
             else None,
@@ -92,7 +92,7 @@ def pieces_of(view: Mapping[str, Any], contexts: Sequence[str]) -> list[Piece]:
     ]
 
 
-def missing_of(pieces: Iterable[Piece]) -> list[Piece]:
+def find_missing(pieces: Iterable[Piece]) -> list[Piece]:
     """Nuggets and key points that the answer does not state, or states in part."""
     best = {one.labels[-1] for one in declared_kinds().values() if "run_id" in one.key}
     return [p for p in pieces if p.what in POINTS and p.label and p.label not in best]
@@ -116,7 +116,7 @@ async def judge_citation(session: Session, sentence: str, passage: str, title: s
     )
     async with session.spending(await in_thread(rehearsed)) as part:
         outcome, judge = await in_thread(lambda: _ask_support(config, item, budget=part))
-    about = {**dict(await session.spent(part)), "model": session.model_of(config)}
+    about = {**dict(await session.spent(part)), "model": session.name_model(config)}
     if isinstance(outcome, Lost):
         why = Unjudged(reason=outcome.reason, quoted_detail=outcome.detail)
         return Citation(label=None, weight=None, unjudged=why, n=0, n_unjudged=1, **about)
@@ -125,7 +125,7 @@ async def judge_citation(session: Session, sentence: str, passage: str, title: s
         weight=judge.gains.get(outcome.label),
         score=outcome.score,
         quoted_reason=outcome.rationale or "",
-        quotes=quotes_of([each.model_dump() for each in outcome.evidence or ()]),
+        quotes=read_quotes([each.model_dump() for each in outcome.evidence or ()]),
         n=1,
         n_unjudged=0,
         **about,
@@ -164,21 +164,21 @@ async def judge_answer(session: Session, sample: Mapping[str, Any]) -> Answer:
     """
     await session.check_left()
     with TemporaryDirectory(prefix="nuggetjudge-") as folder:
-        read, config = await in_thread(lambda: _prepared(session, sample, Path(folder)))
+        read, config = await in_thread(lambda: _prepare(session, sample, Path(folder)))
         async with session.spending(await session.expected(config)) as part:
             result = await in_thread(lambda: judge_collection(config, budget=part))
-        about = dict(await session.spent(part)) | {"model": session.model_of(config)}
-        return await in_thread(lambda: _answer_of(result, read, about))
+        about = dict(await session.spent(part)) | {"model": session.name_model(config)}
+        return await in_thread(lambda: _make_answer(result, read, about))
 
 
 async def forecast_answer(session: Session, sample: Mapping[str, Any]) -> Expected:
     """What `judge_answer` would ask. Raises: InputError."""
     with TemporaryDirectory(prefix="nuggetjudge-") as folder:
-        _, config = await in_thread(lambda: _prepared(session, sample, Path(folder)))
-        return await session.forecast(session.model_of(config), await session.expected(config))
+        _, config = await in_thread(lambda: _prepare(session, sample, Path(folder)))
+        return await session.forecast(session.name_model(config), await session.expected(config))
 
 
-def _prepared(session: Session, given: Mapping[str, Any], folder: Path) -> tuple[Sample, Config]:
+def _prepare(session: Session, given: Mapping[str, Any], folder: Path) -> tuple[Sample, Config]:
     sample = sample_of(given, 0)
     for name in ("question", "answer"):
         if not getattr(sample, name).strip():
@@ -192,17 +192,17 @@ def _prepared(session: Session, given: Mapping[str, Any], folder: Path) -> tuple
     return sample, session.alone(programs, data, folder / "out")
 
 
-def _answer_of(result: Result, sample: Sample, about: Mapping[str, Any]) -> Answer:
+def _make_answer(result: Result, sample: Sample, about: Mapping[str, Any]) -> Answer:
     view = show_answer(result.folder, RUN, sample.topic_id, Problems()).data
     names = PassageNames()
-    pieces = pieces_of(view, [names.name(context)[0] for context in sample.contexts])
+    pieces = read_judgements(view, [names.name(context)[0] for context in sample.contexts])
     scores = [Value(**_value(row)) for row in question_scores(result)]
     lost = Counter(str(row["reason"]) for row in result.unjudged)
     return Answer(
         scores=scores,
         unjudged_by_reason=lost,
         pieces=pieces,
-        missing=missing_of(pieces),
+        missing=find_missing(pieces),
         **about,
     )
 
@@ -237,13 +237,13 @@ async def evaluate(session: Session, config: str, name: str | None, tell: Tell) 
             group.cancel_scope.cancel()
         if result is None:
             raise error or InputError("stopped")
-    return _evaluation_of(session, result, ready, notes, dict(await session.spent(part)))
+    return _make_evaluation(session, result, ready, notes, dict(await session.spent(part)))
 
 
 async def forecast_evaluation(session: Session, config: str) -> Expected:
     """What `evaluate` would ask. Raises: InputError."""
     ready, _ = _ready(session, config, None)
-    return await session.forecast(session.model_of(ready), await session.expected(ready))
+    return await session.forecast(session.name_model(ready), await session.expected(ready))
 
 
 async def _outcome(config: Config, part: Part) -> tuple[Result | None, Exception | None]:
@@ -292,7 +292,7 @@ async def _report_progress(out: Path, part: Part, tell: Tell) -> None:
     while True:
         if (n := _n_judged(out)) > done:
             done = n
-            await tell(n, f"{n:,} judgements, {amount_text(amount_of(part))}")
+            await tell(n, f"{n:,} judgements, {amount_text(get_amount(part))}")
         await anyio.sleep(LOOK_S)
 
 
@@ -301,7 +301,7 @@ def _n_judged(out: Path) -> int:
     return sum(path.read_bytes().count(b"\n") for path in (out / "journal").glob("*-*.jsonl"))
 
 
-def _evaluation_of(
+def _make_evaluation(
     session: Session, result: Result, config: Config, notes: list[str], about: dict[str, object]
 ) -> Evaluation:
     manifest = result.manifest
@@ -309,7 +309,7 @@ def _evaluation_of(
     return Evaluation.model_validate(
         {
             **about,
-            "results": session.folder.named(result.folder),
+            "results": session.folder.name_path(result.folder),
             "is_complete": result.is_complete,
             "limit_reached": manifest["limit_reached"],
             "n_judged": result.n_judged,
@@ -317,7 +317,7 @@ def _evaluation_of(
             "unjudged_by_reason": manifest["unjudged_by_reason"],
             "leaderboard": lines[:LINES],
             "n_lines": len(lines),
-            "model": session.model_of(config),
+            "model": session.name_model(config),
             "notes": notes,
         }
     )

@@ -194,7 +194,7 @@ def make_matrix(source: Source) -> Mapping[str, Any] | None:
         questions = {topic: text for one in of_folder for topic, text in one.words.items() if text}
         where = f"@{stem(path)}" if len(source.paths) > 1 else ""
         for one in of_folder:
-            if (drawn := one.as_json(partial(source.shown_run, path), questions)) is not None:
+            if (drawn := one.as_json(partial(source.name_run, path), questions)) is not None:
                 drawable.append({"name": f"{one.kind}{where}", **drawn})
     if not drawable:
         return None

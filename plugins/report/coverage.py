@@ -23,8 +23,12 @@ _UNKNOWN = "?"  # a rating that is missing
 
 def make_coverage(source: Source) -> Mapping[str, Any] | None:
     """None where nothing was rated by sub-questions and no ranking by grades."""
-    covered = [_covered(source, result) for result in source.results if _is_covered(result.folder)]
-    ranked = [_ranked(source, result) for result in source.results if _is_ranked(result.folder)]
+    covered = [
+        _pack_coverage(source, result) for result in source.results if _is_covered(result.folder)
+    ]
+    ranked = [
+        _pack_ranking(source, result) for result in source.results if _is_ranked(result.folder)
+    ]
     return {"covered": covered, "ranked": ranked} if covered or ranked else None
 
 
@@ -36,19 +40,19 @@ def _is_ranked(folder: Path) -> bool:
     return (folder / RELEVANCE).is_file()
 
 
-def _covered(source: Source, result: Result) -> dict[str, Any]:
+def _pack_coverage(source: Source, result: Result) -> dict[str, Any]:
     """One folder of the coverage program."""
     coverage, settings = read_coverage(Folder(result.folder, source.problems))
     views = {topic: TopicView(coverage, topic, settings) for topic in coverage.questions}
     taus = measure_taus(coverage, settings)
     tau = taus.get(COVERAGE)
     return {
-        "folder": str(source.named(result.folder)),
+        "folder": str(source.name_path(result.folder)),
         "eta": settings.eta,
         "k": settings.k,
         "topics": {topic: _topic(coverage, view) for topic, view in views.items()},
         "runs": {
-            source.shown_run(result.folder, run): {
+            source.name_run(result.folder, run): {
                 topic: _steps(views[topic], rankings[topic]) for topic in views if topic in rankings
             }
             for run, rankings in coverage.rankings.items()
@@ -89,11 +93,11 @@ def _character(rating: np.float64) -> str:
 
 def _steps(view: TopicView, ranked: tuple[str, ...]) -> dict[str, Any]:
     steps = list(view.steps(ranked))
-    coverage = [_rounded(step["coverage"]) for step in steps]
+    coverage = [_round(step["coverage"]) for step in steps]
     return {"coverage": coverage, "passages": [step["passage_id"] for step in steps]}
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     return round(value, 4) if isinstance(value, float) else value
 
 
@@ -106,17 +110,17 @@ def _means(source: Source, result: Result) -> list[dict[str, Any]]:
             and row.run_id not in ORACLES
             and row.measure in (COVERAGE, REPORT)
         ):
-            run = source.shown_run(result.folder, row.run_id)
+            run = source.name_run(result.folder, row.run_id)
             rows.setdefault(run, {"run": run})[row.measure] = row.value
     return list(rows.values())
 
 
-def _ranked(source: Source, result: Result) -> dict[str, Any]:
+def _pack_ranking(source: Source, result: Result) -> dict[str, Any]:
     """One folder of graded candidates: the means of its ranking measures."""
     rows: dict[str, dict[str, Any]] = {}
     for row in result.scores:
         if row.topic_id == "all" and row.measure in RANKING_MEASURES:
-            run = source.shown_run(result.folder, row.run_id)
+            run = source.name_run(result.folder, row.run_id)
             rows.setdefault(run, {"run": run, "n": row.n, "n_unjudged": row.n_unjudged})
             rows[run][row.measure] = row.value
     return {"measures": list(RANKING_MEASURES), "runs": list(rows.values())}

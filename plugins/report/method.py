@@ -48,7 +48,7 @@ _CORRECTED = (
 def make_method(source: Source) -> Mapping[str, Any]:
     """By folder its judges, inputs, config and the commands that make it again; the glossary."""
     return {
-        "folders": [_folder(result, source.named(result.folder)) for result in source.results],
+        "folders": [_folder(result, source.name_path(result.folder)) for result in source.results],
         "measures": [
             {"measure": measure, "meaning": meaning(measure).text} for measure in source.measures
         ],
@@ -163,7 +163,9 @@ _SUMS = ("requests", "cache_hits", "prompt_tokens", "cached_tokens", "completion
 def make_cost(source: Source) -> Mapping[str, Any]:
     """By folder: `stages` (judgements and calls), `spend` (requests and tokens by stage, over all
     starts), `models` (tokens of all replies in the results), `last` and `agents`."""
-    return {"folders": [_costs(result, source.named(result.folder)) for result in source.results]}
+    return {
+        "folders": [_costs(result, source.name_path(result.folder)) for result in source.results]
+    }
 
 
 def _costs(result: Result, named: Path) -> dict[str, Any]:

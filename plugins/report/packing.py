@@ -155,7 +155,7 @@ UNANSWERED, UNJUDGED, UNDEFINED = 1, 2, 3
 _DIGITS = 6
 
 
-def packed_cells(source: Source) -> dict[str, Any]:
+def pack_cells(source: Source) -> dict[str, Any]:
     """By measure the cells of all runs on all topics, in the order of `source`.
 
     Returns: by measure `values`, the distinct ones; `cells`, base64 of (runs x topics) numbers of
@@ -163,10 +163,10 @@ def packed_cells(source: Source) -> dict[str, Any]:
         one more than the highest: 1 the run did not answer, 2 it was not judged, 3 the measure
         means nothing there. `is_of_answered`: 1 does not count as 0 in means.
     """
-    return {measure: _packed(source, measure) for measure in source.measures}
+    return {measure: _pack(source, measure) for measure in source.measures}
 
 
-def _packed(source: Source, measure: str) -> dict[str, Any]:
+def _pack(source: Source, measure: str) -> dict[str, Any]:
     wanted = set(source.scores.topics[measure])
     values, rows = source.scores.values[measure], source.scores.rows[measure]
     cells_in_order: list[float | int] = []

@@ -23,10 +23,10 @@ from ...programs.protocols.program import Folder
 from ...programs.protocols.table import chosen, programs
 from ...records.reading.problems import InputError, Problems
 from ...records.writing import NewFile, remove, rename
-from .packing import json_text, packed_cells
+from .packing import json_text, pack_cells
 from .sections import sections
 from .source import Source
-from .texts import LeftOut, Wanted, pack_text, packed_texts
+from .texts import LeftOut, Wanted, pack_text, pack_texts
 
 _WEB = Path(__file__).parent / "web"
 _STYLES = ("base", "sections")
@@ -93,15 +93,15 @@ The same numbers are in the results folders; <code>judge score</code> prints the
     ]
     shared = {name: value for name, value in head.items() if name != "cells"}
     yield island("head", {**shared, "sections": navigation})
-    yield packed_island("cells", head.get("cells", {}))
+    yield write_packed_island("cells", head.get("cells", {}))
     for section_id, data in data_of.items():
-        yield packed_island(f"data-{section_id}", data)
+        yield write_packed_island(f"data-{section_id}", data)
     yield f"<script>{script}</script>\n"
     yield from texts
     yield "</body>\n</html>\n"
 
 
-def packed_island(name: str, data: Any) -> str:
+def write_packed_island(name: str, data: Any) -> str:
     """The same where it is small; where it is not, base64 of it gzipped, a fourth of its size."""
     text = json_text(data)
     if len(text) < _LARGE:
@@ -124,7 +124,7 @@ def _texts(source: Source, out: Path, wanted: Wanted) -> Iterator[str]:
     """Islands with the texts of a topic each; then where they are."""
     topics: dict[str, list[int]] = {}
     left_out = LeftOut()
-    for number, one in enumerate(packed_texts(source, wanted, left_out)):
+    for number, one in enumerate(pack_texts(source, wanted, left_out)):
         topics.setdefault(one.topic, []).append(number)
         yield f'<script type="text/plain" id="texts-{number}">{one.packed}</script>\n'
     if left_out.is_short:
@@ -177,11 +177,11 @@ def _hash(text: str) -> str:
 def _head(source: Source, data_of: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {
         "title": data_of["summary"]["title"],
-        "results": "-".join(source.named(path).resolve().name for path in source.paths)[:80],
+        "results": "-".join(source.name_path(path).resolve().name for path in source.paths)[:80],
         "measures": source.measures,
         "runs": source.runs,
         "topics": source.topics,
-        "cells": packed_cells(source),
+        "cells": pack_cells(source),
         "kinds": _kinds(source),
     }
 
@@ -234,12 +234,12 @@ def _add(path: Path, numbers: dict[Path, int], parts: list[str], above: tuple[Pa
     for names in _IMPORT.finditer(text):
         _add((path.parent / names[2]).resolve(), numbers, parts, (*above, path))
 
-    def wanted(match: re.Match[str]) -> str:
+    def replace_island(match: re.Match[str]) -> str:
         names = re.sub(r"(\w+) as (\w+)", r"\1: \2", " ".join(match[1].split()))
         return f"const {{ {names.strip()} }} = $[{numbers[(path.parent / match[2]).resolve()]}];"
 
     exported = [export[2] for export in _EXPORT.finditer(text)]
-    body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(wanted, text))
+    body = _EXPORT.sub(r"\1 \2", _IMPORT.sub(replace_island, text))
     if left := _LEFT.search(body):
         raise ValueError(f"{path}: cannot bundle {left[0]!r}")
     numbers[path] = len(numbers)

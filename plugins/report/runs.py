@@ -31,7 +31,7 @@ def make_leaderboard(source: Source) -> Mapping[str, Any]:
     0 not, ? not tested. `leading`: the first run and those that are not significantly worse;
     `leaders` says so.
     """
-    corrected = corrected_rows(source)
+    corrected = read_corrected_rows(source)
     return {
         "count": len(source.runs),
         "measure": main_measure(source),
@@ -47,7 +47,7 @@ def run_rows(source: Source, measure: str) -> list[dict[str, Any]]:
         {
             **{name: row[name] for name in ("run_id", "mean", "low", "high", "n_unanswered")},
             "n_topics": row["n_topics"],
-            **_judged(source, measure, row["run_id"]),
+            **_count_judged(source, measure, row["run_id"]),
         }
         for row in source.compared(measure)["runs"]
     ]
@@ -88,12 +88,12 @@ def find_leaders(source: Source, measure: str) -> Group:
         tested,
         compared["test"] if is_tested else "",
         [(run, *against[run]) for run in tested if run in against],
-        untested=_untested(source, measure),
+        untested=_explain_untested(source, measure),
         least_topics=compared["least_topics"],
     )
 
 
-def _untested(source: Source, measure: str) -> str:
+def _explain_untested(source: Source, measure: str) -> str:
     """Why no pair was tested."""
     if len(source.runs) < 2:
         return ""
@@ -102,7 +102,7 @@ def _untested(source: Source, measure: str) -> str:
     return f"judge compare RESULTS --measure {measure} does it"
 
 
-def corrected_rows(source: Source) -> dict[tuple[str, str], Mapping[str, Any]]:
+def read_corrected_rows(source: Source) -> dict[tuple[str, str], Mapping[str, Any]]:
     """(measure, run) to what labels make of its score: value, and interval over topics."""
     corrected: dict[tuple[str, str], Mapping[str, Any]] = {}
     for score in source.corrected:
@@ -144,7 +144,7 @@ def _measure(
         "n_topics_all_judged": compared["n_topics_all_judged"],
         "test": compared["test"],
         "least_topics": compared["least_topics"],
-        "scale": scale_of(rows),
+        "scale": make_scale(rows),
         "meaning": explained.text,
         "is_less_better": explained.is_less_better,
         "is_of_answered": source.scores.is_of_answered(measure),
@@ -154,7 +154,7 @@ def _measure(
     }
 
 
-def _judged(source: Source, measure: str, run: str) -> dict[str, Any]:
+def _count_judged(source: Source, measure: str, run: str) -> dict[str, Any]:
     """How many judgements a mean rests on, and the bounds of what is missing."""
     rows = source.scores.rows[measure][run]
     topics = source.scores.topics[measure]
@@ -174,7 +174,7 @@ def _value(row: ScoreRow) -> Value:
     return Value(row.value, row.n or 0, row.n_unjudged or 0, row.low, row.high)
 
 
-def scale_of(rows: list[dict[str, Any]]) -> list[float]:
+def make_scale(rows: list[dict[str, Any]]) -> list[float]:
     """From 0 to 1 or, of a measure that goes beyond, to a round number above all that is drawn."""
     drawn = [row[name] for row in rows for name in ("mean", "low", "high")]
     drawn += [bound for row in rows for bound in row["bounds"] or ()]
@@ -270,7 +270,7 @@ def make_topics(source: Source) -> Mapping[str, Any] | None:
     return {
         "count": len(source.topics),
         "questions": _questions(source),
-        "unjudged": {measure: _unjudged(source, measure) for measure in source.measures},
+        "unjudged": {measure: _count_unjudged(source, measure) for measure in source.measures},
         "less_is_better": [m for m in source.measures if meaning(m).is_less_better],
     }
 
@@ -287,7 +287,7 @@ def _questions(source: Source) -> dict[str, str]:
     return questions
 
 
-def _unjudged(source: Source, measure: str) -> dict[str, int]:
+def _count_unjudged(source: Source, measure: str) -> dict[str, int]:
     counts: dict[str, int] = {}
     for run in source.scores.values[measure]:
         for topic, row in source.scores.rows[measure].get(run, {}).items():

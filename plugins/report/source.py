@@ -123,24 +123,24 @@ class Source:
         else:
             first, *others = self.paths
             pairs = [(first, path, kind) for path in others for kind in kinds_in(first)]
-        compared, refused = [], []
+        compare, refused = [], []
         for one, other, kind in pairs:
             problems = Problems()
             try:
-                compared.append(Sides(one, other, compare_judges(one, other, problems, kind)))
+                compare.append(Sides(one, other, compare_judges(one, other, problems, kind)))
             except InputError as error:  # labels of another kind, or of other runs
                 refused.append(error)
             else:
                 self.problems.take(problems)
-        if self.labels and not compared:
+        if self.labels and not compare:
             raise refused[0]
-        return compared
+        return compare
 
-    def named(self, path: Path) -> Path:
+    def name_path(self, path: Path) -> Path:
         """What the page calls a folder, or a file, which keeps its name."""
         return self._named.get(path, path)
 
-    def shown_run(self, folder: Path, run_id: str) -> str:
+    def name_run(self, folder: Path, run_id: str) -> str:
         """The name under which `runs` has a run of this folder."""
         return self.names[self.paths.index(folder)].get(run_id, run_id)
 
@@ -160,7 +160,7 @@ class Source:
             try:
                 scores = corrected_scores(path, labels, self.problems, ignore_others=True)
             except InputError as error:
-                self._not_corrected = str(error).replace(str(path), str(self.named(path)))
+                self._not_corrected = str(error).replace(str(path), str(self.name_path(path)))
                 continue
             of_page = [replace(one, run_id=names.get(one.run_id, "")) for one in scores.scores]
             of_runs += [one for one in of_page if one.run_id]

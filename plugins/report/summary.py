@@ -25,7 +25,7 @@ from ...views.terminal import cut_names
 from .method import CHANGED, GONE, input_states, total_cost
 from .runs import find_leaders, main_measure, rank_runs
 from .source import Sides, Source
-from .trust import pooled_text
+from .trust import warn_of_pooling
 
 _SHOWN = 3
 _JUDGED_OTHERWISE = ("other_judge", "other_nuggets")
@@ -78,7 +78,7 @@ def note_judges(source: Source) -> Iterator[Note]:
         if problem.kind in _JUDGED_OTHERWISE:
             yield Note(f"{problem.file}: {problem.what}.", "method", "how each was judged")
     with suppress(InputError):  # the box says so
-        by_file = {sides.one: pooled_text(source, sides) for sides in source.sides}
+        by_file = {sides.one: warn_of_pooling(source, sides) for sides in source.sides}
         texts = [text for text in by_file.values() if text and source.labels]
         yield from (Note(text, "people", "people and judge", is_warning=True) for text in texts)
     if source.not_corrected:
@@ -119,7 +119,7 @@ def note_missing(source: Source) -> Iterator[Note]:
 
 def note_bounds(source: Source) -> Iterator[Note]:
     """How many runs what is missing could move."""
-    if widened := widened_runs(source):
+    if widened := find_widened_runs(source):
         of = f"{len(widened):,} of {counted(len(source.runs), 'run')}"
         yield Note(
             f"Missing judgements could change the scores of {of}.", "unjudged", "their bounds"
@@ -135,7 +135,7 @@ def _by_stage(source: Source, name: str) -> dict[str, int]:
     return counts
 
 
-def widened_runs(source: Source) -> set[str]:
+def find_widened_runs(source: Source) -> set[str]:
     """Runs of which judgements are missing in some measure."""
     return {
         run
@@ -146,7 +146,7 @@ def widened_runs(source: Source) -> set[str]:
     }
 
 
-def unanswered_runs(source: Source) -> list[tuple[str, int, int]]:
+def find_unanswered_runs(source: Source) -> list[tuple[str, int, int]]:
     """Runs that did not answer every topic: how many they answered of how many, fewest first.
 
     By the measure that shows most of what is missing.
@@ -166,7 +166,7 @@ def unanswered_runs(source: Source) -> list[tuple[str, int, int]]:
 
 def note_unanswered(source: Source) -> Iterator[Note]:
     """The runs that answered fewest topics."""
-    if not (fewest := unanswered_runs(source)):
+    if not (fewest := find_unanswered_runs(source)):
         return
     named = [f"{run} {n} of {of}" for run, n, of in fewest[:_SHOWN]]
     more = f" and {len(fewest) - _SHOWN:,} more" if len(fewest) > _SHOWN else ""
@@ -192,7 +192,7 @@ def note_changes(source: Source) -> Iterator[Note]:
 
 
 def _folder_prefix(source: Source, folder: Any) -> str:
-    return f"{source.named(folder)}: " if len(source.paths) > 1 else ""
+    return f"{source.name_path(folder)}: " if len(source.paths) > 1 else ""
 
 
 _MOST_NAMED = 3  # runs that share the highest score
@@ -255,7 +255,7 @@ def _rank_by_folder(
 def _state_of_folders(
     source: Source, measure: str, by_folder: Sequence[Mapping[str, float]]
 ) -> str:
-    folders = [path.name for path in map(source.named, source.paths)]
+    folders = [path.name for path in map(source.name_path, source.paths)]
     leaders = [next(iter(scores)) for scores in by_folder]
     values = [scores[run] for scores, run in zip(by_folder, leaders, strict=True)]
     n = len(folders)
@@ -306,7 +306,7 @@ def _short(run: str) -> str:
     return cut_names([run], _LONGEST_NAME, "…")[0]
 
 
-def program_of(measure: str) -> str:
+def find_program(measure: str) -> str:
     """Name of the program that shows a measure; "" for those of others."""
     name = _base(measure)
     if name in ("nDCG", "P(rel=2)", "AP(rel=2)"):
@@ -365,7 +365,7 @@ def _trust(source: Source) -> Mapping[str, Any]:
     lines += warnings
     if not source.labels:
         lines.append(Note("No labels of people were given. To label a sample, then report again:"))
-        folders = [source.named(path) for path in source.paths]
+        folders = [source.name_path(path) for path in source.paths]
         shell = "\n".join(
             (
                 command("judge", "next", folders[0], "--n", "100", "--out", "sheet.csv"),
@@ -378,7 +378,7 @@ def _trust(source: Source) -> Mapping[str, Any]:
     except InputError as error:
         lines.append(Note(str(error)))
         return _box(question, NOT_KNOWN, "people", lines, notes, is_warning=True)
-    program = program_of(main_measure(source))
+    program = find_program(main_measure(source))
     rated = [_rate(source, side) for side in sides]
     rated.sort(key=lambda one: one.kind != program)
     first = rated[0]
@@ -410,7 +410,7 @@ class _Rated(NamedTuple):
 
 def _rate(source: Source, side: Sides) -> _Rated:
     agreement = side.comparison["agreement"]
-    folder = f", {source.named(side.other).name}" if len(source.paths) > 1 else ""
+    folder = f", {source.name_path(side.other).name}" if len(source.paths) > 1 else ""
     name = f"{agreement['kind']}{folder}"
     return _Rated(agreement["kind"], name, agreement["n"], rate_agreement(agreement))
 
@@ -442,7 +442,7 @@ def _missing(source: Source) -> Mapping[str, Any]:
     lines = [*note_stops(source), *note_missing(source)]
     if not n_missing:
         lines.append(Note(f"All {counted(total, 'judgement')} are there."))
-    if fewer := unanswered_runs(source):
+    if fewer := find_unanswered_runs(source):
         left = "1 run left topics" if len(fewer) == 1 else f"{len(fewer):,} runs left topics"
         lines.append(Note(f"{left} unanswered (scored 0)."))
     notes = [*note_bounds(source), *note_unanswered(source), *note_changes(source)]
@@ -490,7 +490,7 @@ def _describe(source: Source) -> str:
         parts.append(counted(n, "answer"))
     models = dict.fromkeys(name for one in manifests for name in one.get("answered_by", ()))
     judges = f"judged by {name_judges(list(models))}" if models else "not judged yet"
-    names = [source.named(path).name for path in source.paths]
+    names = [source.name_path(path).name for path in source.paths]
     of = f"{', '.join(names)}: " if len(names) > 1 else ""
     cost = f", cost {format_money(spent)}" if (spent := total_cost(source)) else ""
     return f"{of}{', '.join(parts)}; {judges}{cost}."

@@ -126,14 +126,14 @@ class LeftOut:
         )
 
 
-def packed_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[TopicTexts]:
+def pack_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[TopicTexts]:
     """The texts of all topics, one in memory at a time; what is cut is counted in `left_out`."""
     room = wanted.max_mb * 1_000_000
     if wanted.how == "none":
         return
     n_left = sum(len(result.manifest["data"].get("topic_ids", ())) for result in source.results)
     for path in source.paths:
-        name_of = partial(source.shown_run, path)
+        name_of = partial(source.name_run, path)
         people = [side.one for side in source.sides if side.other == path] if source.labels else []
         answers = answers_of(path, source.problems, labels=people)
         for topic, group in groupby(answers, key=lambda answer: answer.topic_id):
@@ -180,7 +180,7 @@ def topic_json(
     by_run = {}
     for answer in answers:
         texts = [sentence.text for sentence in answer.sentences]
-        judged = [_judged(one, texts, items, passages, is_whole) for one in answer.judged]
+        judged = [_pack_judgement(one, texts, items, passages, is_whole) for one in answer.judged]
         about = {one.sentence for one in answer.judged}
         about |= {
             span[0] for row in judged for quoted in row.get("evidence", ()) for span in quoted[2]
@@ -201,7 +201,7 @@ def topic_json(
     return {"question": question, "items": items, "passages": passages, "answers": by_run}
 
 
-def _judged(
+def _pack_judgement(
     one: Judged,
     texts: Sequence[str],
     items: dict[str, list[Any]],

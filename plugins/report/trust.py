@@ -56,7 +56,7 @@ def make_people(source: Source) -> Mapping[str, Any]:
 
 def without_labels(source: Source, what: str) -> dict[str, Any]:
     """What stands instead of a section that needs labels of people."""
-    folders = [source.named(path) for path in source.paths]
+    folders = [source.name_path(path) for path in source.paths]
     return {
         "missing": f"{what} far this judge can be trusted. The first command makes a sheet of "
         "items to label, half of them at random; the second shows what was labelled.",
@@ -69,7 +69,7 @@ def without_labels(source: Source, what: str) -> dict[str, Any]:
 def _agreement(source: Source, sides: Sides) -> dict[str, Any]:
     agreement = sides.comparison["agreement"]
     annotators = agreement["annotators"]
-    files = [source.named(path) for path in (sides.one, sides.other)]
+    files = [source.name_path(path) for path in (sides.one, sides.other)]
     intervals, others = _flat(agreement["intervals"]), {}
     if annotators:
         others["each"] = _flat(annotators["judge"]["intervals"])
@@ -79,7 +79,7 @@ def _agreement(source: Source, sides: Sides) -> dict[str, Any]:
     return {
         "labels": sides.one.name,
         "given": ", ".join(_CONDITIONS.get(name, name) for name in sides.comparison["conditions"]),
-        "pooled": pooled_text(source, sides),
+        "pooled": warn_of_pooling(source, sides),
         "folder": sides.other.name,
         "command": command("judge", "agree", *files, "--kind", agreement["kind"]),
         **{name: agreement[name] for name in ("kind", "scale", "is_ordered", "scale_note", "n")},
@@ -107,13 +107,13 @@ def _agreement(source: Source, sides: Sides) -> dict[str, Any]:
     }
 
 
-def pooled_text(source: Source, sides: Sides) -> str:
+def warn_of_pooling(source: Source, sides: Sides) -> str:
     """What to beware of where a file has labels of several conditions; "" where it has not."""
     counts = sides.comparison["conditions"]
     if len(counts) < 2:
         return ""
     each = ", ".join(f"{n:,} {_CONDITIONS.get(name, name)}" for name, n in sorted(counts.items()))
-    labels, folder = source.named(sides.one), source.named(sides.other)
+    labels, folder = source.name_path(sides.one), source.name_path(sides.other)
     one = next(name for name in sorted(counts) if name)
     shown = command("judge", "agree", labels, folder, "--where", f"condition={one}")
     return (
@@ -155,11 +155,11 @@ def make_disagreements(source: Source) -> Mapping[str, Any]:
     """Each item with two labels, the furthest apart first, by what was compared."""
     if not source.sides:
         return without_labels(source, "Nobody else labelled these items, so nothing here says how")
-    compared = [_compared(source, sides) for sides in source.sides]
+    compared = [_compare(source, sides) for sides in source.sides]
     return {"count": sum(one["n"] for one in compared), "compared": compared}
 
 
-def _compared(source: Source, sides: Sides) -> dict[str, Any]:
+def _compare(source: Source, sides: Sides) -> dict[str, Any]:
     comparison, agreement = sides.comparison, sides.comparison["agreement"]
     flips: Sequence[dict[str, Any]] = comparison["flips"]
     rank = {label: i for i, label in enumerate(agreement["scale"])}
@@ -184,7 +184,7 @@ def _compared(source: Source, sides: Sides) -> dict[str, Any]:
     texts, n_left = packing.packed()
     columns = {name: Column(row[name] for row in rows).packed() for name in keys}
     columns["run"] = Column(
-        source.shown_run(sides.other, row.get("run_id", "")) for row in rows
+        source.name_run(sides.other, row.get("run_id", "")) for row in rows
     ).packed()
     columns["pair"] = Column(f"{row['label']} → {row['other_label']}" for row in rows).packed()
     for name in ("label", "other_label"):
@@ -207,7 +207,7 @@ def _compared(source: Source, sides: Sides) -> dict[str, Any]:
         "texts": list(texts),
         "n_left": n_left,
         "columns": columns | texts,
-        "results": command(source.named(sides.other)),
+        "results": command(source.name_path(sides.other)),
     }
 
 
@@ -234,7 +234,7 @@ def make_unjudged(source: Source) -> Mapping[str, Any]:
     weights: Counter[tuple[str, str]] = Counter()
     columns, texts = {name: Column() for name in _COLUMNS}, Texts(("detail", "raw"))
     for path in source.paths:
-        for row in _unjudged(source, path):
+        for row in _list_unjudged(source, path):
             counts[row["stage"], row["reason"]] += 1
             weights[row["stage"], row["reason"]] += row["n"]
             for name, column in columns.items():
@@ -260,7 +260,7 @@ def make_unjudged(source: Source) -> Mapping[str, Any]:
     }
 
 
-def _unjudged(source: Source, path: Path) -> Iterator[dict[str, Any]]:
+def _list_unjudged(source: Source, path: Path) -> Iterator[dict[str, Any]]:
     for row in _rows(path / "unjudged.jsonl"):
         others = (
             value for key, value in row.items() if key not in _OWN_COLUMNS and value is not None
@@ -269,7 +269,7 @@ def _unjudged(source: Source, path: Path) -> Iterator[dict[str, Any]]:
             **{name: row.get(name) for name in ("stage", "reason", "detail", "raw")},
             "n": row.get("n", 1),
             "topic": _text(row.get("topic_id")),
-            "run": source.shown_run(path, row["run_id"]) if row.get("run_id") else None,
+            "run": source.name_run(path, row["run_id"]) if row.get("run_id") else None,
             "item": " ".join(map(str, others)) or None,
             "folder": path.name,
         }
@@ -332,13 +332,13 @@ def make_agents(source: Source) -> Mapping[str, Any] | None:
         if (path / TRACE).is_file():
             for trace in traces_of(path):
                 rows.append(_row(source, path, trace))
-                packed.append(_packed(trace))
+                packed.append(_pack(trace))
     searches = [search for path in source.paths for search in _searches(path)]
     evidence = [row for path in source.paths for row in _evidence(source, path)]
     if not (rows or searches or evidence):
         return None
     ends = Counter((row["stage"], row["outcome"], row["reason"]) for row in rows)
-    is_shown = _shown(rows, packed)
+    is_shown = _choose_shown(rows, packed)
     return {
         "count": len(rows),
         "ends": [
@@ -361,7 +361,7 @@ def _row(source: Source, path: Path, trace: ItemTrace) -> dict[str, Any]:
         "outcome": trace.outcome,
         "reason": trace.reason,
         "topic": None if topic is None else str(topic),
-        "run": None if run is None else source.shown_run(path, str(run)),
+        "run": None if run is None else source.name_run(path, str(run)),
         "item": trace.name,
         "steps": len(trace.steps) - 1,
         "replies": sum(len(step.get("replies", ())) for step in trace.steps),
@@ -370,13 +370,13 @@ def _row(source: Source, path: Path, trace: ItemTrace) -> dict[str, Any]:
     }
 
 
-def _packed(trace: ItemTrace) -> str:
+def _pack(trace: ItemTrace) -> str:
     """Its steps, without the agent itself, as base64 of gzip of JSON."""
     steps = [{name: step[name] for name in _SHOWN if name in step} for step in trace.steps[1:]]
     return base64.b64encode(gzip.compress(orjson.dumps(steps), 6, mtime=0)).decode()
 
 
-def _shown(
+def _choose_shown(
     rows: Sequence[Mapping[str, Any]], packed: Sequence[str], most: int = MOST_BYTES
 ) -> list[bool]:
     """Which items' steps the page holds: those without an outcome first, as far as they fit."""
@@ -407,4 +407,4 @@ def _evidence(source: Source, path: Path) -> Iterator[dict[str, Any]]:
         counts.setdefault(row.run_id, Counter())[row.outcome or "unjudged"] += 1
     problems.raise_errors()
     for run_id, counted in counts.items():
-        yield {"run": source.shown_run(path, run_id), "n": counted.total(), "counts": counted}
+        yield {"run": source.name_run(path, run_id), "n": counted.total(), "counts": counted}

@@ -11,7 +11,7 @@ from ....cli.signatures import File, Folder, NewFolder, Takes, There
 from ....cli.stopping import list_problems
 from ....cli.tables import write_text
 from ....records.reading.problems import Problems
-from .names import Conditions, Kinds, stored
+from .names import Conditions, Kinds, get_condition
 
 _Kind = Annotated[Kinds | None, typer.Option(help="What was labelled; default: the only one.")]
 
@@ -50,7 +50,7 @@ def export(
         problems,
         labels_as=labels_as,
         kind=kind,
-        condition=stored(condition),
+        condition=get_condition(condition),
         results=results or (),
         annotator=annotator,
     )
@@ -77,7 +77,7 @@ def take_in(
     from ..out.importing import import_labels
 
     problems = Problems()
-    imported = import_labels(files, folder, problems, kind=kind, condition=stored(condition))
+    imported = import_labels(files, folder, problems, kind=kind, condition=get_condition(condition))
     list_problems(problems)
     lines = [f"{one.n:>8,}  {one.kind} of {one.name}, {one.n_new:,} new" for one in imported]
     write_text("\n".join(lines) + "\n")

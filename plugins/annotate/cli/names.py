@@ -10,7 +10,7 @@ Kinds: TypeAlias = Kind
 Conditions = Literal["from-scratch", "post-edit"]
 
 
-def stored(condition: Conditions | None) -> Literal["from_scratch", "post_edit"] | None:
+def get_condition(condition: Conditions | None) -> Literal["from_scratch", "post_edit"] | None:
     """A condition as events have it."""
     if condition is None:
         return None

@@ -16,7 +16,7 @@ from ....cli.options import Seed
 from ....cli.signatures import File, NewFolder, Positive, Share, Takes, There
 from ....cli.stopping import list_problems, unless_stopped
 from ....cli.tables import write_note, write_text
-from .names import Conditions, Kinds, stored
+from .names import Conditions, Kinds, get_condition
 
 _NEEDS = ("starlette", "uvicorn")
 _MOST_NAME = 40  # characters
@@ -69,11 +69,11 @@ def serve(
     if any(find_spec(name) is None for name in _NEEDS):
         raise InputError(f"judge annotate needs its extra: {pip_install('annotate')}")
     from ..live.settings import LiveSettings
-    from ..server.serving import bound, serve
-    from ..server.watching import watched
+    from ..server.serving import bind_socket, serve
+    from ..server.watching import watch
     from ..server.workplace import open_workplace
     from ..work.plan import Plan
-    from ..work.task import task_of, with_spans
+    from ..work.task import read_task, with_spans
 
     problems = Problems()
     plan = Plan(
@@ -82,13 +82,13 @@ def serve(
         random_share=random_share,
         overlap=overlap,
         seed=seed,
-        condition=stored(condition) or "from_scratch",
+        condition=get_condition(condition) or "from_scratch",
     )
     with _unswept():
-        task = task_of(results, kind, problems, guidelines)
+        task = read_task(results, kind, problems, guidelines)
         if spans is not None:
             task = with_spans(task, spans)
-        listener = bound(folder, port)
+        listener = bind_socket(folder, port)
         with ExitStack() as opened:
             opened.callback(listener.close)
             work = open_workplace(
@@ -106,7 +106,7 @@ def serve(
         _say(links, len(links) == 2 and not no_open and _has_screen())
 
     note = f"What was labelled is in {folder}"
-    with listener, watched(work, LiveSettings(kind, plan.condition, half_width)):
+    with listener, watch(work, LiveSettings(kind, plan.condition, half_width)):
         unless_stopped(lambda: serve(work, listener, ready), note)
 
 

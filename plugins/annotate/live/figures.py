@@ -103,11 +103,11 @@ def _anchoring(
         one for state in states.values() for one in state.labels() if one.kind == settings.kind
     ]
 
-    def label_of(cell: Cell) -> str | None:
+    def get_label(cell: Cell) -> str | None:
         at = None if judged is None else judged.index.get(cell)
         return None if judged is None or at is None else judged.items.labels[at]
 
-    return asdict(anchoring(labels, label_of))
+    return asdict(anchoring(labels, get_label))
 
 
 def _person(name: str, state: State, kind: Kind) -> dict[str, Any]:
@@ -120,7 +120,9 @@ def _person(name: str, state: State, kind: Kind) -> dict[str, Any]:
         "labels": len(labels),
         "cannot_tell": sum(label.label is None for label in labels),
         "flagged": sum(flag.kind == kind for flag in state.flags()),
-        "skipped": sum(skip.kind == kind and skip.cell not in labelled for skip in state.skipped()),
+        "skipped": sum(
+            skip.kind == kind and skip.cell not in labelled for skip in state.list_skipped()
+        ),
         "active_ms": sum(timed),
         "n_timed": len(timed),
         "per_hour": 3_600_000 * len(timed) / sum(timed) if timed else None,

@@ -118,7 +118,7 @@ def self_agreement(
             pairs.
         scale: worst to best, for kappa.
     """
-    pairs = [pair for labels in people for pair in repeated(labels)]
+    pairs = [pair for labels in people for pair in pair_repeats(labels)]
     labelled = [(one, other) for one, other in pairs if one is not None and other is not None]
     n_one = sum((one is None) != (other is None) for one, other in pairs)
     equal = share(sum(one == other for one, other in labelled), len(labelled))
@@ -128,7 +128,7 @@ def self_agreement(
     return SelfAgreement(equal, kappa, n_one)
 
 
-def repeated(labels: Iterable[Label]) -> list[tuple[str | None, str | None]]:
+def pair_repeats(labels: Iterable[Label]) -> list[tuple[str | None, str | None]]:
     """The first label of each item that a person was asked again, with each later one."""
     own = [label for label in labels if not label.is_control]
     first = {(one.kind, one.cell): one for one in own if not one.repeat}

@@ -59,7 +59,7 @@ def random_labels(states: Mapping[str, State], kind: Kind, condition: Condition)
             by_cell.setdefault(label.cell, []).append((label.at or _NEVER, name, label.label))
             if label.label is not None:
                 by_person.setdefault(name, {})[label.cell] = label.label
-        for skip in state.skipped():
+        for skip in state.list_skipped():
             if skip.kind == kind:
                 at = skip.at or _NEVER
                 skipped[skip.cell] = min(at, skipped.get(skip.cell, at))

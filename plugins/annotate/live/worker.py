@@ -12,7 +12,7 @@ _LONGEST_S = 30.0  # where people never pause
 
 
 class Worker:
-    """Calls a function some time after `changed`, and keeps what it gave.
+    """Calls a function some time after `notify`, and keeps what it gave.
 
     What it is given must not be changed by others meanwhile, as a State is: it should read the
     journals. The first call comes at once.
@@ -38,7 +38,7 @@ class Worker:
         self._thread = threading.Thread(target=self._run, name="live figures", daemon=True)
         self._thread.start()
 
-    def changed(self) -> None:
+    def notify(self) -> None:
         """There is something new. Comes back at once."""
         with self._wake:
             self._last = time.monotonic()

@@ -70,7 +70,7 @@ def _editors(folder: Path, people: Sequence[Person], annotator: str | None) -> d
         raise InputError(f"--annotator {annotator}: no such person in {folder}, wanted {there}")
     editors: dict[str, Person] = {}
     for person in people:
-        for topic_id in person.here.edited_topics():
+        for topic_id in person.here.list_edited_topics():
             if annotator not in (None, person.name):
                 continue
             if (other := editors.setdefault(topic_id, person)) is not person:

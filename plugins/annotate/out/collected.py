@@ -12,7 +12,7 @@ from ....records.labels.cells import Cell
 from ....records.reading.problems import InputError
 from ..store.events import Condition, Label, Verdict
 from ..store.kinds import Kind
-from ..store.people import Person, check_people, kinds_of
+from ..store.people import Person, check_people, list_kinds
 
 
 @dataclass(frozen=True)
@@ -45,9 +45,9 @@ class Collected:
         return any(label.chosen_by == RANDOM for label in self.labels[cell].values())
 
 
-def chosen_kind(folder: Path, people: Sequence[Person], kind: Kind | None) -> Kind:
+def choose_kind(folder: Path, people: Sequence[Person], kind: Kind | None) -> Kind:
     """The kind to export. Raises: InputError if it is not there, or several are and none chosen."""
-    kinds = kinds_of(people)
+    kinds = list_kinds(people)
     if kind is None and len(kinds) == 1:
         return kinds[0]
     if kind is None and kinds:
@@ -70,7 +70,7 @@ def collect(
         and nobody chose: with the judge's label in sight people agree with it more often.
     """
     people = check_people(folder)
-    kind = chosen_kind(folder, people, kind)
+    kind = choose_kind(folder, people, kind)
     all_labels = [(person.name, label) for person in people for label in person.labels(kind)]
     condition = _condition(folder, (label for _, label in all_labels), condition)
     labels: dict[Cell, dict[str, Label]] = {}

@@ -19,8 +19,8 @@ from ..store.events import Condition
 from ..store.kinds import Kind
 from ..store.people import check_people
 from .banks import export_bank
-from .collected import Collected, chosen_kind, collect
-from .rows import adjudicated_rows, annotator_rows, check_rows, decision
+from .collected import Collected, choose_kind, collect
+from .rows import annotator_rows, check_rows, decision, make_adjudicated_rows
 from .texts import Beside, beside, task_in
 from .verified import export_verified
 
@@ -84,7 +84,7 @@ def export(
     Raises: InputError where there is nothing to write, somebody has to choose, or the disk refuses.
     """
     people = check_people(folder)
-    kind = chosen_kind(folder, people, kind)
+    kind = choose_kind(folder, people, kind)
     if kind == "bank":
         task = task_in(folder, kind, results, problems)
         n, editors, n_without = export_bank(folder, out, people, task, annotator, problems)
@@ -102,15 +102,15 @@ def export(
         n = export_verified(
             folder, out, collected, task, problems, by_cell=labels_as == "adjudicated"
         )
-        return _exported(collected, out, n)
+        return _finish_export(collected, out, n)
     extras = beside(
         kind, [*collected.labels, *(one.cell for _, one in collected.checks)], task, problems
     )
     rows = annotator_rows(collected)
     if labels_as == "adjudicated":
-        rows = adjudicated_rows(collected, extras.topics)
+        rows = make_adjudicated_rows(collected, extras.topics)
     n = _write(out, rows, extras, problems)
-    exported = _exported(collected, out, n)
+    exported = _finish_export(collected, out, n)
     checks = out.with_name(f"{out.stem}.checks{out.suffix}")
     if not collected.checks:
         _remove_earlier(checks, problems)
@@ -143,7 +143,7 @@ def summary(exported: Exported, labels_as: LabelsAs = "annotators") -> list[str]
     return lines
 
 
-def _exported(collected: Collected, out: Path, n_rows: int) -> Exported:
+def _finish_export(collected: Collected, out: Path, n_rows: int) -> Exported:
     each = [label for by in collected.labels.values() for label in by.values()]
     return Exported(
         collected.kind,

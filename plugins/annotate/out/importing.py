@@ -128,10 +128,10 @@ def _labels(
         file = read_labels(path, read, where, scale)
         read.raise_errors()
         problems.rows += [row for row in read if row.kind not in ("no_majority", "unknown_scale")]
-        of_kind = kind or _kind_of(file)
+        of_kind = kind or _find_kind(file)
         under = condition or (_plain(choice) if choice else "from_scratch")
         more = _rows_by_cell([line for line in rows if choice in (None, line.row.get("condition"))])
-        for cell, annotator, label in _labels_of(file, more):
+        for cell, annotator, label in _read_labels(file, more):
             n += label is not None
             line = more.get((cell, annotator))
             beside = {} if line is None else _beside(line)
@@ -154,7 +154,7 @@ def _labels(
         raise InputError(f"{path}: no label in it")
 
 
-def _labels_of(
+def _read_labels(
     file: LabelFile, rows: Mapping[tuple[Cell, str | None], Line]
 ) -> Iterator[tuple[Cell, str | None, str | None]]:
     """Cell, annotator and label, "cannot tell" of a person included; sheets may be unfilled."""
@@ -222,5 +222,5 @@ def _plain(condition: str) -> str:
     return _SPELLINGS.get(plain, plain)
 
 
-def _kind_of(file: LabelFile) -> Kind:
+def _find_kind(file: LabelFile) -> Kind:
     return file.kind if file.kind in get_args(Kind) else "items"

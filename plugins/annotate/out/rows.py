@@ -29,7 +29,7 @@ def annotator_rows(collected: Collected) -> Iterator[tuple[Cell, dict[str, Any]]
 def check_rows(collected: Collected) -> Iterator[tuple[Cell, dict[str, Any]]]:
     """Rows of repeats, and of the labels that they repeat, and of controls.
 
-    `repeat` counts the times that a person was asked; a control's `shown` is a label that the
+    `repeat` counts the times that a person was asked; a control's `show_texts` is a label that the
     judge did not give. They measure people (annotation.live.quality) and are no labels of cells.
     """
     rows: list[tuple[Cell, str, Label]] = [(one.cell, name, one) for name, one in collected.checks]
@@ -41,7 +41,7 @@ def check_rows(collected: Collected) -> Iterator[tuple[Cell, dict[str, Any]]]:
         yield cell, {**_row(label, name), **more}
 
 
-def adjudicated_rows(
+def make_adjudicated_rows(
     collected: Collected, sizes: Mapping[str, int] | None
 ) -> Iterator[tuple[Cell, dict[str, Any]]]:
     """A row for each cell, of no annotator: the verdict, else the label that most people gave.

@@ -11,7 +11,7 @@ from ....records.labels.declared import find_kind
 from ....records.reading.problems import InputError, Problems
 from ..store.kinds import Kind
 from ..store.sources import sources
-from ..work.task import Task, task_of
+from ..work.task import Task, read_task
 from ..work.wording import judge_input
 
 
@@ -42,7 +42,7 @@ def task_in(folder: Path, kind: Kind, results: Sequence[Path], problems: Problem
     """
     recorded = sources(folder).get(kind)
     if results:
-        task = task_of(results, kind, problems)
+        task = read_task(results, kind, problems)
         if recorded is not None and recorded.fingerprint != task.fingerprint:
             what = (
                 f"not the results that were labelled in {folder}; those were {recorded.results[0]}"
@@ -52,7 +52,7 @@ def task_in(folder: Path, kind: Kind, results: Sequence[Path], problems: Problem
     if recorded is None:
         return None
     try:
-        task = task_of(recorded.results, kind, problems)
+        task = read_task(recorded.results, kind, problems)
     except InputError as error:
         problems.skip(folder, 0, "no_texts", f"without texts: {str(error).splitlines()[0]}")
         return None

@@ -34,7 +34,7 @@ def export_verified(
     if task is None:
         raise InputError(f"{folder}: the key points that were verified are needed, give --results")
     if by_cell:
-        rows = _decided(collected, task.points)
+        rows = _list_decided(collected, task.points)
     else:
         by_person = {
             name: [by[name] for by in collected.labels.values() if name in by]
@@ -47,7 +47,7 @@ def export_verified(
     return len(rows)
 
 
-def _decided(collected: Collected, points: dict[Cell, Point]) -> list[dict[str, Any]]:
+def _list_decided(collected: Collected, points: dict[Cell, Point]) -> list[dict[str, Any]]:
     rows = []
     for point in dict.fromkeys(cell[:2] for cell in collected.labels):
         answers = {

@@ -19,16 +19,16 @@ from ....records.reading.problems import InputError
 from ..store.events import Event
 from .desk import Desk
 from .disputed import Docket
-from .messages import Wrong, check_of, check_same, event_in, id_in, verdict_in
+from .messages import Wrong, check_same, event_in, id_in, make_check, verdict_in
 from .people import Person
 from .shown import (
-    shown_answer,
-    shown_bank,
-    shown_item,
-    shown_point,
-    shown_recent,
-    shown_review,
-    shown_task,
+    show_answer,
+    show_bank,
+    show_item,
+    show_recent,
+    show_reference_item,
+    show_review,
+    show_task,
 )
 from .workplace import Workplace
 
@@ -51,10 +51,10 @@ def routes(work: Workplace) -> list[Route]:
     api = Api(work)
     handlers = {
         "task": api.task,
-        "item": api.of_position(shown_item),
-        "answer": api.of_position(shown_answer),
-        "bank": api.of_position(shown_bank),
-        "verify": api.of_position(shown_point),
+        "item": api.of_position(show_item),
+        "answer": api.of_position(show_answer),
+        "bank": api.of_position(show_bank),
+        "verify": api.of_position(show_reference_item),
         "next": api.next,
         "recent": api.recent,
         "review": api.review,
@@ -88,20 +88,20 @@ class Api:
             "n": progress.total,
         }
         own = {} if person.is_coordinator else {"progress": progress._asdict()}
-        return {**shown_task(work.task, views), **about, **own}
+        return {**show_task(work.task, views), **about, **own}
 
     def of_position(
         self, show: Callable[[Desk, int], dict[str, Any]]
     ) -> Callable[[Request], Answer]:
         """What is shown of the position that a request names."""
 
-        def shown(request: Request) -> Answer:
+        def answer(request: Request) -> Answer:
             desk = self._desk(request)
             content = show(desk, _position(request, desk))
             self.work.is_looked_at.set()
             return content
 
-        return shown
+        return answer
 
     def next(self, request: Request) -> Answer:
         """The first open position behind `after`, or of all; an adjudicator's first dispute."""
@@ -113,21 +113,21 @@ class Api:
 
     def recent(self, request: Request) -> Answer:
         """The person's last deeds."""
-        return shown_recent(self._desk(request))
+        return show_recent(self._desk(request))
 
     def review(self, request: Request) -> Answer:
         """What the person flagged, could not tell or left."""
-        return shown_review(self._desk(request))
+        return show_review(self._desk(request))
 
     def dispute(self, request: Request) -> Answer:
         """A dispute."""
         docket = self._docket(request)
-        return _present(docket.shown(_number(request)), "people agree about this by now")
+        return _present(docket.show(_number(request)), "people agree about this by now")
 
     def reveal(self, request: Request) -> Answer:
         """Who said what, to who has decided."""
         docket = self._docket(request)
-        return _present(docket.revealed(_number(request)), "decide first: then it is told")
+        return _present(docket.reveal(_number(request)), "decide first: then it is told")
 
     def progress(self, request: Request) -> Answer:
         """How far all are and what their labels say: for the coordinator alone."""
@@ -145,7 +145,7 @@ class Api:
         desk = docket.desk if docket is not None else self._desk(request)
         try:
             row = orjson.loads(body)
-            stored, position = desk.stored(id_in(row)) or _taken(row, desk, docket)
+            stored, position = desk.stored(id_in(row)) or _take_event(row, desk, docket)
             if stored is not None:
                 check_same(row, stored, desk)
         except orjson.JSONDecodeError as error:
@@ -170,9 +170,9 @@ class Api:
         return _present(self.work.dockets.get(_person(request).id), what, 403)
 
 
-def _taken(row: Any, desk: Desk, docket: Docket | None) -> tuple[Event | None, int | None]:
+def _take_event(row: Any, desk: Desk, docket: Docket | None) -> tuple[Event | None, int | None]:
     event = event_in(row, desk) if docket is None else verdict_in(row, docket)
-    return desk.take(event, check_of(event, desk))
+    return desk.take(event, make_check(event, desk))
 
 
 def _present(value: _T | None, what: str, status: int = 404) -> _T:

@@ -14,7 +14,7 @@ import orjson
 from ..store.events import Condition, Deed, Event, Flag, Key, Label, Redo, Skip, Undo, Verdict
 from ..store.journal import Journal
 from ..store.state import State
-from ..work.answers import Group, groups_of
+from ..work.answers import Group, group_items
 from ..work.plan import Entry
 from ..work.task import Task
 
@@ -41,8 +41,8 @@ class Desk:
         self.person = journal.name
         self._journal = journal
         self._lock = Lock()
-        self._groups = {n: one for one in groups_of(task, entries) for n in one.positions}
-        self._positions = {self.key_of(n): n for n in reversed(range(len(entries)))}
+        self._groups = {n: one for one in group_items(task, entries) for n in one.positions}
+        self._positions = {self.get_key(n): n for n in reversed(range(len(entries)))}
         self._names = {self.name(n): n for n in range(len(entries))}
         self._taken: dict[int, int] = {}  # positions that are done, with the time that each took
         self._skipped: set[int] = set()
@@ -61,7 +61,7 @@ class Desk:
         of = [self.task.fingerprint, self.task.kind, self.condition, entry.cell, entry.repeat]
         return hashlib.sha256(orjson.dumps([*of, entry.shown])).hexdigest()[:16]
 
-    def named(self, name: str) -> int | None:
+    def find_item(self, name: str) -> int | None:
         """The position of an item; None: it is not in this queue."""
         return self._names.get(name)
 
@@ -69,7 +69,7 @@ class Desk:
         """The positions that share a text with this one; None: it stands alone."""
         return self._groups.get(n)
 
-    def key_of(self, n: int) -> Key:
+    def get_key(self, n: int) -> Key:
         """What the label of a position is found by; of `bank`, the topic's edits."""
         entry, kind = self.entries[n], self.task.kind
         if kind == "bank":
@@ -80,7 +80,7 @@ class Desk:
         """The position whose label is found by this key; None: there is none."""
         return self._positions.get(key)
 
-    def position_of(self, deed: Deed) -> int | None:
+    def find_position(self, deed: Deed) -> int | None:
         """The position that a deed was done at; None: it is in the queue no more."""
         if isinstance(deed, Flag | Skip | Verdict):
             return self._positions.get(("label", deed.kind, *deed.cell, "0"))
@@ -106,7 +106,7 @@ class Desk:
         Raises: InputError for what the disk refuses; what `check` does.
         """
         with self._lock:
-            if (earlier := self._stored(event.id)) is not None:
+            if (earlier := self._find_event(event.id)) is not None:
                 return earlier
             state = self._journal.state
             if isinstance(event, Undo) and not self._is_here(state.recent(1)):
@@ -115,39 +115,39 @@ class Desk:
                 return None, None
             check(state)
             done = state.recent(1)
-            if (stored := self._journal.add(event)) is None:
+            if (find_event := self._journal.add(event)) is None:
                 return None, None
-            if isinstance(stored, Undo | Redo):
-                self._n_undone += 1 if isinstance(stored, Undo) else -1
-                deed = done[0] if isinstance(stored, Undo) else state.recent(1)[0]
-                position = self._turned[stored.id] = self.position_of(deed)
+            if isinstance(find_event, Undo | Redo):
+                self._n_undone += 1 if isinstance(find_event, Undo) else -1
+                deed = done[0] if isinstance(find_event, Undo) else state.recent(1)[0]
+                position = self._turned[find_event.id] = self.find_position(deed)
             else:
                 self._n_undone = 0
-                position = self.position_of(stored)
+                position = self.find_position(find_event)
             if position is not None:
                 self._look(position)
-            return stored, position
+            return find_event, position
 
     def stored(self, id: str) -> tuple[Event, int | None] | None:
         """The event of this id, and the position that it changed; None: none was stored."""
         with self._lock:
-            return self._stored(id)
+            return self._find_event(id)
 
-    def _stored(self, id: str) -> tuple[Event, int | None] | None:
+    def _find_event(self, id: str) -> tuple[Event, int | None] | None:
         if (event := self._journal.stored(id)) is None:
             return None
         if isinstance(event, Undo | Redo):
             return event, self._turned.get(id)
-        return event, self.position_of(event)
+        return event, self.find_position(event)
 
     def _is_here(self, deeds: Sequence[Deed]) -> bool:
-        return bool(deeds) and self.position_of(deeds[0]) is not None
+        return bool(deeds) and self.find_position(deeds[0]) is not None
 
     def _look(self, n: int) -> None:
         state, entry = self._journal.state, self.entries[n]
         self._active_ms -= self._taken.pop(n, 0)
         self._skipped.discard(n)
-        event = state.last(self.key_of(n))
+        event = state.last(self.get_key(n))
         if isinstance(event, Label):
             self._taken[n] = event.active_ms
             self._active_ms += event.active_ms

@@ -11,7 +11,7 @@ import orjson
 
 from ..store.events import Verdict
 from ..store.state import State
-from ..work.disputes import JUDGE, Dispute, disputes, letter_of
+from ..work.disputes import JUDGE, Dispute, disputes, get_letter
 from ..work.task import Task
 from .desk import Desk, Progress
 
@@ -78,7 +78,7 @@ class Docket:
         first = (n for n, one in current.items() if self.verdict(one) is None)
         return next(first, next(iter(current), None))
 
-    def shown(self, n: int) -> Object | None:
+    def show(self, n: int) -> Object | None:
         """A dispute without names; None: people agree about this."""
         current = self.all()
         if n not in current:
@@ -94,8 +94,8 @@ class Docket:
             "item": self.name(dispute),
             "question": self.task.question(dispute.cell),
             "words": self.task.label_words(dispute.cell),
-            "texts": [one._asdict() for one in self.task.shown(dispute.cell)],
-            "voices": dispute.unnamed(),
+            "texts": [one._asdict() for one in self.task.show_texts(dispute.cell)],
+            "voices": dispute.hide_names(),
             "verdict": decision,
             "at": at,
             "total": len(order),
@@ -103,7 +103,7 @@ class Docket:
             "previous": order[at - 1] if at else None,
         }
 
-    def revealed(self, n: int) -> Object | None:
+    def reveal(self, n: int) -> Object | None:
         """Who said what, once this person has decided; None before."""
         dispute = self.all().get(n)
         verdict = None if dispute is None else self.verdict(dispute)
@@ -113,7 +113,7 @@ class Docket:
         return {
             "voices": [
                 {
-                    "letter": letter_of(at),
+                    "letter": get_letter(at),
                     "label": voices[name].label,
                     "rationale": voices[name].rationale,
                     "name": "the judge" if name == JUDGE else name,

@@ -180,14 +180,14 @@ class Guarded:
         scope["state"] = {"person": person}
         if is_short not in self.guards:
             return await self.app(scope, receive, send_with_headers)
-        await self.app(scope, _counted(receive), send_with_headers)
+        await self.app(scope, _limit_body(receive), send_with_headers)
 
 
-def _counted(receive: Receive) -> Receive:
+def _limit_body(receive: Receive) -> Receive:
     """The body as it comes, which ends the request where it is longer than declared."""
     n = 0
 
-    async def counted() -> Message:
+    async def receive_counted() -> Message:
         nonlocal n
         message = await receive()
         n += len(message.get("body", b""))
@@ -195,4 +195,4 @@ def _counted(receive: Receive) -> Receive:
             raise HTTPException(413, f"wanted at most {MOST_BYTES:,} bytes")
         return message
 
-    return counted
+    return receive_counted

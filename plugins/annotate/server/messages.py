@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from ....records.judgements import text_hash
-from ..store.events import BankEdit, Event, Label, Verdict, event_of
+from ..store.events import BankEdit, Event, Label, Verdict, read_event
 from ..store.state import State
 from ..work.bank import EditedBank
 from ..work.task import Task
@@ -60,7 +60,7 @@ def event_in(row: Mapping[str, Any], desk: Desk) -> Event:
         fields |= _from_queue(do, _position(row, desk), desk)
     if do == "label":
         _check_label(row, desk.task)
-    event = _parsed(fields)
+    event = _parse(fields)
     if isinstance(event, Label):
         _check_spans(event, desk.task)
     return event
@@ -77,7 +77,7 @@ def check_same(row: Mapping[str, Any], stored: Event, desk: Desk) -> None:
     sent |= {name: row[name] for name in fields if name in row}
     kept = stored.model_dump(mode="json")
     try:
-        if event_of({**kept, **sent}).model_dump(mode="json") == kept:
+        if read_event({**kept, **sent}).model_dump(mode="json") == kept:
             return
     except ValueError:
         pass
@@ -90,14 +90,14 @@ def _item_in(row: Mapping[str, Any], stored: Event, desk: Desk) -> dict[str, Any
     name, n, cells = row.get("item"), row.get("n"), desk.task.cells
     if isinstance(stored, Verdict):
         return {"cell": cells[n]} if isinstance(n, int) and 0 <= n < len(cells) else {}
-    position = desk.named(name) if isinstance(name, str) else None
+    position = desk.find_item(name) if isinstance(name, str) else None
     if position is None or stored.do in _WITHOUT_ITEM:
         return {}
     about = _from_queue(stored.do, position, desk)
     return {key: about[key] for key in ("topic_id", "kind", "cell", "repeat") if key in about}
 
 
-def check_of(event: Event, desk: Desk) -> Callable[[State], None]:
+def make_check(event: Event, desk: Desk) -> Callable[[State], None]:
     """What raises Wrong where an event cannot be kept as things are by then."""
 
     def check(state: State) -> None:
@@ -125,14 +125,14 @@ def verdict_in(row: Mapping[str, Any], docket: Docket) -> Verdict:
     decision = {name: row[name] for name in VERDICT_FIELDS if name in row}
     about: dict[str, Any] = {"kind": docket.task.kind, "condition": docket.desk.condition}
     about |= {"cell": dispute.cell, "order": dispute.order}
-    verdict = _parsed({"id": row.get("id"), "do": "adjudicate", **decision, **about})
+    verdict = _parse({"id": row.get("id"), "do": "adjudicate", **decision, **about})
     assert isinstance(verdict, Verdict)
     return verdict
 
 
-def _parsed(row: Mapping[str, Any]) -> Event:
+def _parse(row: Mapping[str, Any]) -> Event:
     try:
-        return event_of(row)
+        return read_event(row)
     except ValueError as error:
         raise Wrong(" ".join(str(error).splitlines()[1:3]) or str(error)) from None
 
@@ -148,7 +148,7 @@ def _position(row: Mapping[str, Any], desk: Desk) -> int:
     """By the item's name, which holds when the queue is another by now; `n` alone does not."""
     name, n = row.get("item"), row.get("n")
     if isinstance(name, str):
-        if (position := desk.named(name)) is not None:
+        if (position := desk.find_item(name)) is not None:
             return position
         raise Wrong("this item is not in the queue any more: it was started with others", 410)
     if isinstance(n, int) and not isinstance(n, bool) and 0 <= n < len(desk.entries):
@@ -184,7 +184,7 @@ def _check_spans(event: Label, task: Task) -> None:
         return
     if len(event.spans) > MOST_SPANS:
         raise Wrong(f"{len(event.spans)} spans, wanted at most {MOST_SPANS}")
-    texts = {one.of: one.text for one in task.shown(event.cell)}
+    texts = {one.of: one.text for one in task.show_texts(event.cell)}
     for span in event.spans:
         text = texts.get(span.of)
         if text is None:

@@ -20,7 +20,7 @@ _FIRST, _PORTS = 20_000, 12_000  # below the ports that systems give to connecti
 _GRACE_S = 3  # for what is being answered when the server is to end
 
 
-def bound(folder: Path, port: int = 0) -> socket.socket:
+def bind_socket(folder: Path, port: int = 0) -> socket.socket:
     """A socket at a port of this machine.
 
     Args:

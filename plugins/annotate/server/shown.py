@@ -13,10 +13,10 @@ from ..work.task import Task
 from ..work.verify import verify_cells
 from ..work.wording import (
     cannot_tell_key,
+    get_words,
     judge_input,
-    practice_of,
-    shown_labels,
-    words_of,
+    make_practice,
+    show_labels,
 )
 from .desk import Desk
 
@@ -24,14 +24,14 @@ MOST_RECENT = 10
 Object = dict[str, Any]
 
 
-def shown_task(task: Task, views: Sequence[str]) -> Object:
+def show_task(task: Task, views: Sequence[str]) -> Object:
     """What is the same for all who have these screens."""
-    practice = practice_of(task.kind, task.scale)
+    practice = make_practice(task.kind, task.scale)
     return {
         "kind": task.kind,
-        "title": words_of(task.kind).title,
+        "title": get_words(task.kind).title,
         "question": task.question(),
-        "scale": [one._asdict() for one in shown_labels(task.kind, task.scale, task.guidelines)],
+        "scale": [one._asdict() for one in show_labels(task.kind, task.scale, task.guidelines)],
         "needs_spans": sorted(task.needs_spans),
         "cannot_tell": cannot_tell_key(task.scale),
         "inputs": list(task.inputs),
@@ -46,12 +46,12 @@ def shown_task(task: Task, views: Sequence[str]) -> Object:
     }
 
 
-def shown_item(desk: Desk, n: int) -> Object:
+def show_item(desk: Desk, n: int) -> Object:
     """An item with what the person did to it. Raises: InputError where its texts are not there."""
     task, entry = desk.task, desk.entries[n]
-    texts = [one._asdict() for one in task.shown(entry.cell)]
+    texts = [one._asdict() for one in task.show_texts(entry.cell)]
     with desk.journal() as journal:
-        label = journal.state.last(desk.key_of(n))
+        label = journal.state.last(desk.get_key(n))
         flag = journal.state.last(("flag", task.kind, *entry.cell))
         skip = journal.state.last(("skip", task.kind, *entry.cell))
     is_labelled = isinstance(label, Label)
@@ -62,7 +62,7 @@ def shown_item(desk: Desk, n: int) -> Object:
         "words": task.label_words(entry.cell),
         "texts": texts,
         "shown": entry.shown,
-        "label": shown_label(label) if isinstance(label, Label) else None,
+        "label": show_label(label) if isinstance(label, Label) else None,
         "flagged": isinstance(flag, Flag) and flag.on,
         "why": flag.why if isinstance(flag, Flag) and flag.on else "",
         "is_skipped": isinstance(skip, Skip) and not is_labelled,
@@ -70,11 +70,11 @@ def shown_item(desk: Desk, n: int) -> Object:
     }
 
 
-def shown_answer(desk: Desk, n: int) -> Object:
+def show_answer(desk: Desk, n: int) -> Object:
     """A position with all that share its text: the text once, the items below it."""
     group = desk.group(n)
     items = [
-        shown_item(desk, position) for position in (group.positions if group is not None else (n,))
+        show_item(desk, position) for position in (group.positions if group is not None else (n,))
     ]
     texts = items[0]["texts"]
     of = judge_input(desk.task.kind, group.of) if group is not None else texts[-1]["of"]
@@ -83,7 +83,7 @@ def shown_answer(desk: Desk, n: int) -> Object:
     return {"question": question, "answer": answer, "items": items, "n": n}
 
 
-def shown_bank(desk: Desk, n: int) -> Object:
+def show_bank(desk: Desk, n: int) -> Object:
     """The nuggets of a topic as the person has made them, and the passages beside."""
     bank, topic_id = desk.task.bank, desk.entries[n].cell[0]
     if bank is None:
@@ -111,7 +111,7 @@ def shown_bank(desk: Desk, n: int) -> Object:
     }
 
 
-def shown_point(desk: Desk, n: int) -> Object:
+def show_reference_item(desk: Desk, n: int) -> Object:
     """A key point with the answers to its two questions, and where each of them stands."""
     cell, repeat = desk.entries[n].cell, desk.entries[n].repeat
     point, documents = desk.task.points.get(cell[:2]), desk.task.documents
@@ -132,7 +132,7 @@ def shown_point(desk: Desk, n: int) -> Object:
         "documents": [_passage(one) for one in documents.of(cell[0], point.point)],
         "n": n,
         "item": desk.name(n),
-        "labels": {task: shown_label(one) for task, one in answered.items()},
+        "labels": {task: show_label(one) for task, one in answered.items()},
         "places": {task: {"n": at, "item": desk.name(at)} for task, at in positions.items()},
         "flagged": any(isinstance(one, Flag) and one.on for one in flags),
         "progress": desk.progress._asdict(),
@@ -143,7 +143,7 @@ def _passage(one: Passage) -> Object:
     return {"id": one.id, "title": one.title, "text": one.text}
 
 
-def shown_label(label: Label) -> Object:
+def show_label(label: Label) -> Object:
     """A person's own label."""
     return {
         "label": label.label,
@@ -153,12 +153,12 @@ def shown_label(label: Label) -> Object:
     }
 
 
-def shown_review(desk: Desk) -> Object:
+def show_review(desk: Desk) -> Object:
     """How far the person is, and what they may want to see again: one row a position."""
     kind, rows = desk.task.kind, []
     with desk.journal() as journal:
         for n, entry in enumerate(desk.entries):
-            label = journal.state.last(desk.key_of(n))
+            label = journal.state.last(desk.get_key(n))
             flag = journal.state.last(("flag", kind, *entry.cell))
             is_flagged = isinstance(flag, Flag) and flag.on and not entry.repeat
             is_labelled = isinstance(label, Label)
@@ -174,12 +174,14 @@ def shown_review(desk: Desk) -> Object:
     return {"items": rows, "progress": desk.progress._asdict()}
 
 
-def shown_recent(desk: Desk) -> list[Object]:
+def show_recent(desk: Desk) -> list[Object]:
     """The last deeds that hold, the latest first, each with its position."""
     with desk.journal() as journal:
         deeds = journal.state.recent(MOST_RECENT)
-    recent = ((desk.position_of(deed), deed) for deed in deeds)
-    return [{"n": n, "what": _what(deed), **_label_of(deed)} for n, deed in recent if n is not None]
+    recent = ((desk.find_position(deed), deed) for deed in deeds)
+    return [
+        {"n": n, "what": _what(deed), **_get_label(deed)} for n, deed in recent if n is not None
+    ]
 
 
 def _what(deed: Deed) -> str:
@@ -188,5 +190,5 @@ def _what(deed: Deed) -> str:
     return deed.op if isinstance(deed, BankEdit) else deed.do
 
 
-def _label_of(deed: Deed) -> Object:
+def _get_label(deed: Deed) -> Object:
     return {"label": deed.label} if isinstance(deed, Label | Verdict) else {}

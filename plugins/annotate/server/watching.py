@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ....records.reading.problems import Problems
 from ..live.settings import LiveSettings
 from ..live.worker import QUIET_S, Worker
-from ..store.people import people_of
+from ..store.people import list_people
 from .workplace import Workplace
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _PATIENCE_S = 60
 
 
 @contextmanager
-def watched(work: Workplace, settings: LiveSettings, *, quiet_s: float = QUIET_S) -> Iterator[None]:
+def watch(work: Workplace, settings: LiveSettings, *, quiet_s: float = QUIET_S) -> Iterator[None]:
     """Show the coordinator, from now until the end, what labels say so far.
 
     It is worked out in a thread, of what is on the disk: no label waits for it, nor does the first
@@ -28,7 +28,7 @@ def watched(work: Workplace, settings: LiveSettings, *, quiet_s: float = QUIET_S
     """
 
     @cache
-    def judged() -> Judged | None:
+    def get_judged() -> Judged | None:
         from ..live.judged import read_judged
 
         return read_judged(work.task.results[0], settings.kind, Problems())
@@ -37,11 +37,11 @@ def watched(work: Workplace, settings: LiveSettings, *, quiet_s: float = QUIET_S
         work.is_looked_at.wait(_PATIENCE_S)
         from ..live.figures import figures
 
-        states = {person.name: person.state() for person in people_of(work.folder.path)}
-        return figures(judged(), states, settings)
+        states = {person.name: person.state() for person in list_people(work.folder.path)}
+        return figures(get_judged(), states, settings)
 
     worker = Worker(compute, quiet_s=quiet_s)
-    work.figures, work.changed = worker.figures, worker.changed
+    work.figures, work.changed = worker.figures, worker.notify
     try:
         yield
     finally:

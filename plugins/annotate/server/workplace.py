@@ -15,11 +15,11 @@ from ....records.reading.problems import InputError
 from ....records.writing import own_folder
 from ..store.journal import Journal, check_name
 from ..store.kinds import Kind
-from ..store.people import Person, people_of
+from ..store.people import Person, list_people
 from ..store.sources import keep_source
 from ..store.state import State
 from ..work.plan import Plan
-from ..work.queue_files import stored_queue
+from ..work.queue_files import load_queue
 from ..work.task import Task
 from .desk import Desk
 from .disputed import Docket
@@ -131,9 +131,9 @@ def open_workplace(
             journal = Journal(path, name)
             opened.callback(journal.close)
             is_queued = name in annotators
-            entries = stored_queue(path, task, name, plan, journal.state) if is_queued else []
+            entries = load_queue(path, task, name, plan, journal.state) if is_queued else []
             desks[name] = Desk(task, entries, journal, plan.condition)
-        people = people_of(path)
+        people = list_people(path)
         keep_source(path, task.kind, task.fingerprint, task.results)
         opened.pop_all()
     task.expect(entry.cell for desk in desks.values() for entry in desk.entries)

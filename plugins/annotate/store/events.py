@@ -200,7 +200,7 @@ Event: TypeAlias = Deed | Undo | Redo
 _EVENTS: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="do")])
 
 
-def event_of(row: Any) -> Event:
+def read_event(row: Any) -> Event:
     """An event of an object of JSON. Raises: pydantic.ValidationError, a ValueError."""
     return _EVENTS.validate_python(row)
 

@@ -45,7 +45,7 @@ class Person:
         return merged
 
 
-def people_of(folder: Path) -> list[Person]:
+def list_people(folder: Path) -> list[Person]:
     """Everybody with a journal in a folder of labels, or in its imported ones, by name.
 
     Journals that are being written can be read too. Raises: InputError for a line that is none.
@@ -58,22 +58,22 @@ def people_of(folder: Path) -> list[Person]:
 
 
 def check_people(folder: Path) -> list[Person]:
-    """As `people_of`. Raises: InputError also where there is nobody."""
+    """As `list_people`. Raises: InputError also where there is nobody."""
     if not folder.is_dir():
         raise InputError(f"{folder}: is no folder, wanted the one that was labelled in (--dir)")
-    if not (people := people_of(folder)):
+    if not (people := list_people(folder)):
         raise InputError(f"{folder}: no *{SUFFIX} in it, wanted the --dir of judge annotate")
     return people
 
 
-def kinds_of(people: Iterable[Person]) -> list[Kind]:
+def list_kinds(people: Iterable[Person]) -> list[Kind]:
     """The kinds of things that these people labelled or edited, sorted."""
     kinds: set[Kind] = set()
     for person in people:
         for state in (person.here, person.imported):
             kinds |= {label.kind for label in state.labels()}
             kinds |= {verdict.kind for verdict in state.verdicts()}
-            if any(True for _ in state.edited_topics()):
+            if any(True for _ in state.list_edited_topics()):
                 kinds.add("bank")
     return sorted(kinds)
 

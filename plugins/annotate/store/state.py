@@ -17,7 +17,7 @@ class State:
         self._undone: list[Deed] = []
         self._by_key: dict[Key, list[Deed]] = {}
 
-    def resolved(self, event: Event) -> Event | None:
+    def resolve(self, event: Event) -> Event | None:
         """The event as it would be kept now: an undo or redo with what it is of.
 
         None: there is nothing to undo or redo.
@@ -30,11 +30,11 @@ class State:
     def add(self, event: Event) -> None:
         """Take an event in. Raises: ValueError for an undo or redo of what is not the last."""
         if isinstance(event, Undo):
-            deed = _popped(self._done, event)
+            deed = _pop(self._done, event)
             self._undone.append(deed)
             self._by_key[deed.key].pop()
         elif isinstance(event, Redo):
-            self._do(_popped(self._undone, event))
+            self._do(_pop(self._undone, event))
         else:
             self._undone.clear()
             self._do(event)
@@ -57,7 +57,7 @@ class State:
         """The flags that are up."""
         return (deed for deed in self._lasts() if isinstance(deed, Flag) and deed.on)
 
-    def skipped(self) -> Iterator[Skip]:
+    def list_skipped(self) -> Iterator[Skip]:
         """The cells that were skipped, in the order in which they were first."""
         return (deed for deed in self._lasts() if isinstance(deed, Skip))
 
@@ -74,7 +74,7 @@ class State:
         deeds = self._by_key.get(("bank", topic_id), [])
         return [deed for deed in deeds if isinstance(deed, BankEdit)]
 
-    def edited_topics(self) -> list[str]:
+    def list_edited_topics(self) -> list[str]:
         """The topics whose nuggets were changed, changes that were undone aside, sorted."""
         return sorted(key[1] for key, deeds in self._by_key.items() if key[0] == "bank" and deeds)
 
@@ -91,7 +91,7 @@ class State:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _popped(stack: list[Deed], event: Undo | Redo) -> Deed:
+def _pop(stack: list[Deed], event: Undo | Redo) -> Deed:
     if not stack or stack[-1].seq != event.of:
         raise ValueError(f"{event.do} of event {event.of}, which is not the last")
     return stack.pop()

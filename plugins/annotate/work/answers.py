@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ....records.labels.cells import Cell
 from .plan import Entry
 from .task import Task
-from .wording import words_of
+from .wording import get_words
 
 
 @dataclass(frozen=True)
@@ -24,12 +24,12 @@ class Group:
     positions: tuple[int, ...]
 
 
-def groups_of(task: Task, queue: Sequence[Entry]) -> list[Group]:
+def group_items(task: Task, queue: Sequence[Entry]) -> list[Group]:
     """The items of a queue by what they share, in the order of their first positions.
 
     [] for a kind whose items share nothing.
     """
-    if not (shared := words_of(task.kind).shared):
+    if not (shared := get_words(task.kind).shared):
         return []
     of, last = shared
     end = task.key_names.index(last) + 1

@@ -95,7 +95,7 @@ class EditedBank:
         before = {one.nugget.importance for one in sources}
         if importance is None and edit.op in ("edit", "merge") and len(before) == 1:
             importance = before.pop()
-        new = self._made(edit.texts, sources, importance)
+        new = self._make_nuggets(edit.texts, sources, importance)
         after: dict[str, EditedNugget] = {}
         for name, one in self.nuggets.items():
             if edit.sources and name == edit.sources[0]:
@@ -104,7 +104,7 @@ class EditedBank:
                 after[name] = one
         self.nuggets = after if edit.sources else {**self.nuggets, **new}
 
-    def _made(
+    def _make_nuggets(
         self, texts: Sequence[str], sources: Sequence[EditedNugget], importance: Importance | None
     ) -> dict[str, EditedNugget]:
         roots = tuple(dict.fromkeys(root for one in sources for root in one.roots))

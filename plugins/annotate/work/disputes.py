@@ -44,10 +44,10 @@ class Dispute:
         """The names of the voices, as a Verdict keeps them."""
         return tuple(voice.name for voice in self.voices)
 
-    def unnamed(self) -> list[dict[str, str | None]]:
+    def hide_names(self) -> list[dict[str, str | None]]:
         """The voices as they are shown before the verdict."""
         return [
-            {"letter": letter_of(at), "label": voice.label, "rationale": voice.rationale}
+            {"letter": get_letter(at), "label": voice.label, "rationale": voice.rationale}
             for at, voice in enumerate(self.voices)
         ]
 
@@ -89,7 +89,7 @@ def disputes(
         }
         if adjudicator in labels or not counted:
             continue
-        judged = task.judged(cell) if against_judge else None
+        judged = task.get_first_label(cell) if against_judge else None
         if _is_open(counted, judged):
             people = sorted(counted.items())
             voices = [Voice(name, one.label, one.rationale) for name, one in people]
@@ -102,7 +102,7 @@ def disputes(
     return sorted(open_disputes, key=lambda dispute: int(order[dispute.n]))
 
 
-def letter_of(at: int) -> str:
+def get_letter(at: int) -> str:
     """A, B, C ..., then A2, B2 ...
 
     >>> letter_of(0), letter_of(27)

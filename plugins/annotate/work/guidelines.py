@@ -7,13 +7,13 @@ from pathlib import Path
 
 from ....records.reading.problems import InputError, unreadable
 from ..store.kinds import Kind
-from .wording import TELL, written_guidelines
+from .wording import TELL, write_guidelines
 
 HASH_CHARS = 16
 MOST_CHARS = 200_000
 
 
-def guidelines_of(kind: Kind, path: Path | None = None, about: str = "") -> str:
+def read_guidelines(kind: Kind, path: Path | None = None, about: str = "") -> str:
     """The guidelines of a task, as plain text.
 
     Args:
@@ -25,7 +25,7 @@ def guidelines_of(kind: Kind, path: Path | None = None, about: str = "") -> str:
     if path is None:
         if about.strip():
             return f"{about.strip()}\n\n{TELL}"
-        return written_guidelines(kind)
+        return write_guidelines(kind)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:

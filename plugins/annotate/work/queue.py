@@ -15,7 +15,7 @@ from .plan import BLOCK, CONTROLS, GAP, REPEATS, Entry, Plan
 from .task import Task
 
 
-def queue_of(
+def make_queue(
     task: Task,
     annotator: str,
     plan: Plan,
@@ -50,7 +50,7 @@ def queue_of(
     if not pool:
         raise InputError(f"annotator {annotator}: all {len(units.names):,} items are labelled")
     n, n_repeats = _sizes(plan.n, len(pool), repeats=task.kind != "bank")
-    draw = _draw_of(units, pool, earlier)
+    draw = _make_draw(units, pool, earlier)
     theirs = [entry for queue in others for entry in queue]
     own = [one for one in theirs if one.chosen_by == RANDOM and not one.is_shared]
     n_random = n if plan.how == "random" else round(plan.random_share * n)
@@ -63,10 +63,10 @@ def queue_of(
     order = in_blocks(new & shared, units.topics, BLOCK, rng)
     order += in_blocks(new - shared, units.topics, BLOCK, rng)
     n_again = max(n_repeats - _n_repeated(units, earlier), 0)
-    return _placed(task, plan, draw, earlier, order, n_again, rng)
+    return _place(task, plan, draw, earlier, order, n_again, rng)
 
 
-def _placed(
+def _place(
     task: Task,
     plan: Plan,
     draw: Draw,
@@ -89,7 +89,7 @@ def _placed(
         is_control = number in controls and not repeat
         return [
             Entry(cell=cell, repeat=repeat, is_control=is_control,
-                  shown=_shown(task, cell, plan, is_control, rng), **of_draw(number))
+                  shown=_show_label(task, cell, plan, is_control, rng), **of_draw(number))
             for cell in units.cells(number)
         ]  # fmt: skip
 
@@ -111,7 +111,7 @@ def _sizes(n: int | None, n_there: int, *, repeats: bool) -> tuple[int, int]:
     return different, again if n is None else min(again, n - different)
 
 
-def _draw_of(units: Units, pool: set[int], earlier: Sequence[Entry]) -> Draw:
+def _make_draw(units: Units, pool: set[int], earlier: Sequence[Entry]) -> Draw:
     draw = Draw(units, pool)
     for entry in earlier:
         number = units.number(entry.cell)
@@ -139,13 +139,13 @@ def _controls(order: Sequence[int], plan: Plan, rng: np.random.Generator) -> set
     return {order[i] for i in rng.choice(len(order), n, replace=False)} if n else set()
 
 
-def _shown(
+def _show_label(
     task: Task, cell: Cell, plan: Plan, is_control: bool, rng: np.random.Generator
 ) -> str | None:
     """The label that stands beside a cell."""
     if plan.condition != "post_edit":
         return None
-    judged = task.judged(cell)
+    judged = task.get_first_label(cell)
     if not is_control:
         return judged
     return str(rng.choice([label for label in task.scale if label != judged]))

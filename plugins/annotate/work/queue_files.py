@@ -17,7 +17,7 @@ from ..store.journal import check_name
 from ..store.kinds import Kind
 from ..store.state import State
 from .plan import Entry, Plan
-from .queue import queue_of
+from .queue import make_queue
 from .task import Task
 
 SUFFIX = ".queue.jsonl"
@@ -41,7 +41,7 @@ class StoredQueue(NamedTuple):
     entries: list[Entry]
 
 
-def stored_queue(
+def load_queue(
     folder: Path, task: Task, annotator: str, plan: Plan, state: State | None = None
 ) -> list[Entry]:
     """A person's queue: that of an earlier start or, where there is none, a new one, kept.
@@ -60,7 +60,7 @@ def stored_queue(
         _check(path, made, task, plan)
         if made.plan.n is None or (plan.n is not None and plan.n <= made.plan.n):
             _check_cells(path, stored, task)
-            return stored if plan.n is None else stored[: _entries_of(task, plan.n)]
+            return stored if plan.n is None else stored[: _count_entries(task, plan.n)]
     barred: list[Cell] = []
     others: list[list[Entry]] = []
     for one in queues_in(folder):
@@ -69,7 +69,7 @@ def stored_queue(
                 others.append(one.entries)
         elif one.made.annotator == annotator:
             barred += (entry.cell for entry in one.entries)
-    queue = queue_of(
+    queue = make_queue(
         task, annotator, plan, state=state, earlier=stored, barred=barred, others=others
     )
     made = Made(annotator=annotator, kind=task.kind, fingerprint=task.fingerprint, plan=plan)
@@ -92,8 +92,8 @@ def read_queue(path: Path) -> StoredQueue:
         lines = path.read_bytes().splitlines() or [b""]
     except OSError as error:
         raise unreadable(path, error) from None
-    made = _parsed(path, 1, lines[0], Made)
-    entries = [_parsed(path, at, line, Entry) for at, line in enumerate(lines[1:], 2)]
+    made = _parse(path, 1, lines[0], Made)
+    entries = [_parse(path, at, line, Entry) for at, line in enumerate(lines[1:], 2)]
     return StoredQueue(made, entries)
 
 
@@ -106,7 +106,7 @@ def queues_in(folder: Path) -> Iterator[StoredQueue]:
             yield read_queue(path)
 
 
-def _parsed(path: Path, number: int, line: bytes, of: type[_R]) -> _R:
+def _parse(path: Path, number: int, line: bytes, of: type[_R]) -> _R:
     try:
         return of.model_validate_json(line)
     except ValidationError as error:
@@ -132,6 +132,6 @@ def _check_cells(path: Path, entries: Sequence[Entry], task: Task) -> None:
             raise InputError(f"{path}: item {' '.join(entry.cell)} is not in the results any more")
 
 
-def _entries_of(task: Task, n: int) -> int:
+def _count_entries(task: Task, n: int) -> int:
     """How many entries n positions are: two each of `verify`."""
     return 2 * n if task.kind == "verify" else n

@@ -32,18 +32,18 @@ from ....records.reading.problems import InputError, Problems
 from ..store.kinds import Kind
 from .bank import BankTexts
 from .documents import PointDocuments
-from .guidelines import guidelines_of, guidelines_sha256
+from .guidelines import guidelines_sha256, read_guidelines
 from .texts import TextReader, Texts
 from .verify import INPUTS, KEY_NAMES, Point, read_points, verify_cells
 from .wording import (
     NARRATIVES,
     ShownText,
+    get_question,
+    get_words,
     is_of_narratives,
     judge_input,
-    question_of,
-    shown_name,
-    words_of,
-    written_guidelines,
+    name_text,
+    write_guidelines,
 )
 
 REQUIRED = "required"
@@ -96,30 +96,30 @@ class Task:
         """
         return self._texts(cell)
 
-    def shown(self, cell: Cell) -> list[ShownText]:
+    def show_texts(self, cell: Cell) -> list[ShownText]:
         """The texts of a cell as people see them, in order."""
         texts = self.texts(cell)
         return [
             ShownText(
-                judge_input(self.kind, name), shown_name(self.kind, name), text, text_hash(text)
+                judge_input(self.kind, name), name_text(self.kind, name), text, text_hash(text)
             )
             for name in self.inputs
             if (text := texts.get(name, "")) or (name not in _WHERE_KNOWN and name in texts)
         ]
 
-    def judged(self, cell: Cell) -> str | None:
+    def get_first_label(self, cell: Cell) -> str | None:
         """The label that the first judge gave. Not for people who label from scratch."""
         return self.files[0].cells.get(cell) if self.files else None
 
     def question(self, cell: Cell | None = None) -> str:
         """What people are asked about a cell; None: about cells in general."""
         if cell in self.penalties:
-            return words_of(self.kind).penalty_question
-        return self.asks or question_of(self.kind, cell[-1] if cell else "")
+            return get_words(self.kind).penalty_question
+        return self.asks or get_question(self.kind, cell[-1] if cell else "")
 
     def label_words(self, cell: Cell) -> Mapping[str, str]:
         """Words of labels that a cell has of its own; {}: those of the kind."""
-        return words_of(self.kind).penalty_labels if cell in self.penalties else {}
+        return get_words(self.kind).penalty_labels if cell in self.penalties else {}
 
     def number(self, cell: Cell) -> int:
         """The index of a cell among all. Raises: KeyError if it is none."""
@@ -139,7 +139,7 @@ class Task:
         return {cell: number for number, cell in enumerate(self.cells)}
 
 
-def task_of(
+def read_task(
     results: Sequence[Path], kind: Kind, problems: Problems, guidelines: Path | None = None
 ) -> Task:
     """The task of labelling what was judged.
@@ -161,7 +161,7 @@ def task_of(
             key_names=("topic_id",),
             inputs=(),
             cells=tuple((topic,) for topic in sorted(bank.banks)),
-            guidelines=guidelines_of(kind, guidelines),
+            guidelines=read_guidelines(kind, guidelines),
             fingerprint=_fingerprint(first),
             bank=bank,
         )
@@ -175,7 +175,7 @@ def task_of(
             key_names=KEY_NAMES,
             inputs=INPUTS,
             cells=tuple(verify_cells(sorted(points))),
-            guidelines=guidelines_of(kind, guidelines),
+            guidelines=read_guidelines(kind, guidelines),
             fingerprint=_fingerprint(first),
             points=points,
             documents=documents,
@@ -195,11 +195,11 @@ def task_of(
         key_names=files[0].key_names,
         inputs=wanted_texts(first, files[0].kind) or tuple(TEXTS),
         cells=cells,
-        guidelines=guidelines_of(kind, guidelines, about),
+        guidelines=read_guidelines(kind, guidelines, about),
         fingerprint=_fingerprint(first),
         files=files,
         asks=_first_sentence(about) if kind == "items" else "",
-        penalties=_penalties(first, kind) if words_of(kind).penalty_labels else frozenset(),
+        penalties=_penalties(first, kind) if get_words(kind).penalty_labels else frozenset(),
         expect=reader.expect,
         _texts=reader.of,
     )
@@ -225,7 +225,7 @@ def with_spans(task: Task, labels: str) -> Task:
 
 def _read(results: Sequence[Path], kind: Kind, problems: Problems) -> tuple[LabelFile, ...]:
     """The labels of each of the results."""
-    judged = _judged_kind(results[0], kind)
+    judged = _get_judged_kind(results[0], kind)
     paths = [judged_file(path, judged) for path in results]
     scale = scale_of(*results, kind=judged)
     files = tuple(read_labels(path, problems, scale=scale) for path in paths)
@@ -237,7 +237,7 @@ def _read(results: Sequence[Path], kind: Kind, problems: Problems) -> tuple[Labe
     return files
 
 
-def _judged_kind(path: Path, kind: Kind) -> str:
+def _get_judged_kind(path: Path, kind: Kind) -> str:
     """The kind of judgements that people label as this: items may be those of any own program."""
     if kind != "items" or not path.is_dir() or kind in kinds_in(path):
         return kind
@@ -249,7 +249,7 @@ def _judged_kind(path: Path, kind: Kind) -> str:
 def _about(folder: Path, kind: Kind, scale: Sequence[str]) -> str:
     """What people read instead of the guidelines of their kind; "" for those."""
     if is_of_narratives(kind, scale):
-        return written_guidelines(NARRATIVES)
+        return write_guidelines(NARRATIVES)
     return _question_in(folder) if kind == "items" else ""
 
 

@@ -98,7 +98,7 @@ _ANY_NAMES = {
 
 
 @cache
-def words_of(kind: str) -> Words:
+def get_words(kind: str) -> Words:
     """The words of a kind, or of NARRATIVES."""
     return Words(**_read(kind))
 
@@ -107,17 +107,17 @@ def _read(name: str) -> dict[str, Any]:
     return tomllib.loads(words_file(name).read_text(encoding="utf-8"))
 
 
-def question_of(kind: Kind, part: str = "") -> str:
+def get_question(kind: Kind, part: str = "") -> str:
     """What people are asked about each item; of `verify`, about one of its parts."""
-    words = words_of(kind)
+    words = get_words(kind)
     return words.parts.get(part, words.question)
 
 
-def written_guidelines(kind: str) -> str:
+def write_guidelines(kind: str) -> str:
     """The guidelines of a kind, or of NARRATIVES, with what each label means."""
     declared = find_kind(kind)
     scale = NarrativeGrade if kind == NARRATIVES else declared.scale if declared else ()
-    words, labels = words_of(kind), () if isinstance(scale, tuple) else scale
+    words, labels = get_words(kind), () if isinstance(scale, tuple) else scale
     best_first = [label for label in reversed(list(labels)) if label.meaning]
     is_number = all(label.value.isdecimal() for label in best_first)
     lines = (
@@ -127,13 +127,13 @@ def written_guidelines(kind: str) -> str:
     return words.guidelines.format(alone=ALONE, tell=TELL, labels="\n".join(lines))
 
 
-def shown_labels(kind: Kind, scale: Sequence[str], guidelines: str = "") -> list[ShownLabel]:
+def show_labels(kind: Kind, scale: Sequence[str], guidelines: str = "") -> list[ShownLabel]:
     """The labels, worst to best. Keys are 1, 2, 3 ..., or the grades where these are 0 to 5.
 
     >>> [tuple(one[1:4]) for one in shown_labels("support", ["none", "partial", "full"])]
     [('none of it', '1', '✗'), ('part of it', '2', '◐'), ('all of it', '3', '✓')]
     """
-    words = words_of(NARRATIVES if is_of_narratives(kind, scale) else kind).labels
+    words = get_words(NARRATIVES if is_of_narratives(kind, scale) else kind).labels
     is_graded = _is_graded(scale)
     shown = []
     for at, label in enumerate(scale):
@@ -164,7 +164,7 @@ def _meanings_in(guidelines: str, shown: Sequence[ShownLabel]) -> dict[str, str]
 
 def is_of_narratives(kind: Kind, scale: Sequence[str]) -> bool:
     """Whether these are grades of relevance that count parts of a narrative, from 0 to 4."""
-    return kind == "relevance" and list(scale) == list(words_of(NARRATIVES).labels)
+    return kind == "relevance" and list(scale) == list(get_words(NARRATIVES).labels)
 
 
 def cannot_tell_key(scale: Sequence[str]) -> str:
@@ -172,30 +172,30 @@ def cannot_tell_key(scale: Sequence[str]) -> str:
     return "-" if _is_graded(scale) else "0"
 
 
-def shown_name(kind: Kind, name: str) -> str:
+def name_text(kind: Kind, name: str) -> str:
     """What people read over a text that files call so."""
     plain = name.replace("_", " ").capitalize()
-    return words_of(kind).names.get(name) or _ANY_NAMES.get(name, plain)
+    return get_words(kind).names.get(name) or _ANY_NAMES.get(name, plain)
 
 
 def judge_input(kind: Kind, name: str) -> str:
     """The input of the judge that files of texts call so."""
-    return words_of(kind).inputs.get(name, name)
+    return get_words(kind).inputs.get(name, name)
 
 
-def practice_of(kind: Kind, scale: Sequence[str]) -> list[Practice]:
+def make_practice(kind: Kind, scale: Sequence[str]) -> list[Practice]:
     """Items to practise on; [] where ours have labels that this scale has not.
 
     Those of `bank` have what to do with a nugget as their label.
     """
-    words, wordings = words_of(kind), _read("texts")
+    words, wordings = get_words(kind), _read("texts")
     fits = kind == "bank" or {one["label"] for one in words.practice} <= set(scale)
     if not fits or is_of_narratives(kind, scale):  # 3 is another grade there
         return []
     practices = []
     for one in words.practice:
         texts = [
-            ShownText(judge_input(kind, name), shown_name(kind, name), text, text_hash(text))
+            ShownText(judge_input(kind, name), name_text(kind, name), text, text_hash(text))
             for name, text in zip(
                 words.practice_texts,
                 (text.format(**wordings) for text in one["texts"]),

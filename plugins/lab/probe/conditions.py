@@ -22,7 +22,7 @@ from ....judges.variants import (
     with_label_order,
 )
 from ....records.labels.items import BETWEEN, ItemRow
-from .probing import BASE, Options, Skipped, backend_of, with_text
+from .probing import BASE, Options, Skipped, get_backend, with_text
 
 Kind = Literal[
     "batch", "order", "labels", "input", "replicates", "schema",
@@ -114,14 +114,14 @@ class Base(NamedTuple):
     repeats: int
 
 
-def conditions_of(
+def make_conditions(
     judge: ItemJudge, items: Sequence[ItemRow], options: Options
 ) -> tuple[list[Condition], list[Skipped]]:
     """All conditions of a probe, the base first, and those that do not apply."""
-    model = backend_of(judge).config
+    model = get_backend(judge).config
     what = f"window {judge.window}, given order" if judge.listed else "given order"
     what += "" if model.way == "lexical" else f", schema {model.reply_schema}"
-    conditions = [_completed(BASE, Condition(BASE, what, judge), items)]
+    conditions = [_complete(BASE, Condition(BASE, what, judge), items)]
     skipped: list[Skipped] = []
     for number, kind in enumerate(KINDS):
         if options.kinds is not None and kind not in options.kinds:
@@ -131,7 +131,7 @@ def conditions_of(
             if isinstance(made, str):
                 skipped.append(Skipped(kind, made))
                 continue
-            new = _completed(kind, made, items)
+            new = _complete(kind, made, items)
             others = conditions if kind in ("batch", "order") else []  # which change calls alone
             same = [one.name for one in others if sorted(one.calls) == sorted(new.calls)]
             if same:
@@ -142,7 +142,7 @@ def conditions_of(
     return conditions, skipped
 
 
-def _completed(kind: str, made: Condition, all_items: Sequence[ItemRow]) -> Condition:
+def _complete(kind: str, made: Condition, all_items: Sequence[ItemRow]) -> Condition:
     items = all_items if made.items is None else made.items
     order = list(range(len(items))) if made.order is None else made.order
     in_calls = calls(made.judge, [items[i] for i in order])
@@ -211,7 +211,7 @@ def _replicates(base: Base) -> Iterator[Made]:
 
 
 def _schemas(base: Base) -> Iterator[Made]:
-    model = backend_of(base.judge).config
+    model = get_backend(base.judge).config
     if (why_not := without_schema(base.judge)) or base.judge.own_words == "prompt":
         yield why_not or _own_prompt(base.judge)
         return
@@ -237,29 +237,29 @@ def longer_and_shorter(base: Base) -> Iterator[Made]:
     if not any(fillers.values()):
         yield "no sentence says nothing for certain beside these questions and what is looked for"
 
-    def padded(before: bool) -> Callable[[int, str], str]:
+    def pad(before: bool) -> Callable[[int, str], str]:
         return lambda i, text: " ".join(filter(None, (fillers[i], text)[:: 1 if before else -1]))
 
     for at, preposition in (("start", "before"), ("end", "after")):
         what = f"words that say nothing {preposition} it, up to as many"
-        yield from _changed(base, name, padded(at == "start"), f"length-{at}", what)
+        yield from _change(base, name, pad(at == "start"), f"length-{at}", what)
     what = "without sentences that say nothing"
-    yield from _changed(base, name, lambda i, text: without_fillers(text), "length-cut", what)
+    yield from _change(base, name, lambda i, text: without_fillers(text), "length-cut", what)
 
 
-def reversed_passages(base: Base) -> Iterator[Made]:
+def reverse_passages(base: Base) -> Iterator[Made]:
     """The passages of a context, blocks between blank lines, from last to first; else why not."""
     name = next((name for name in CONTEXTS if name in base.judge.inputs), None)
     if name is None:
         yield f"the {base.judge.name} judge sees no context of several passages"
         return
 
-    def turned(i: int, text: str) -> str:
+    def reverse(i: int, text: str) -> str:
         blocks = _BLOCKS.split(text.strip())
         return BETWEEN.join(reversed(blocks)) if len(blocks) > 1 else text
 
     what = "passages from last to first"
-    conditions = list(_changed(base, name, turned, "passages-reversed", what))
+    conditions = list(_change(base, name, reverse, "passages-reversed", what))
     if not conditions:
         yield f"no {name} of these items has several passages (blank lines between them)"
     yield from conditions
@@ -298,7 +298,7 @@ def _with_line(base: Base, field: str, desc: str, line: str, name: str, what: st
     return Condition(name, what, twin, [with_text(item, field, line) for item in base.items])
 
 
-def _changed(
+def _change(
     base: Base, field: str, change: Callable[[int, str], str], name: str, what: str
 ) -> Iterator[Condition]:
     """The items with an input changed, where that makes a difference to any."""
@@ -316,7 +316,7 @@ MAKERS: Mapping[str, Callable[[Base], Iterator[Made]]] = {
     "input": _inputs,
     "replicates": _replicates,
     "schema": _schemas,
-    "passages": reversed_passages,
+    "passages": reverse_passages,
     "length": longer_and_shorter,
     "citation": citation_ranks,
     "name": run_names,
@@ -325,14 +325,14 @@ MAKERS: Mapping[str, Callable[[Base], Iterator[Made]]] = {
 
 def without_schema(judge: ItemJudge) -> str:
     """Why the judge's model takes no reply schema; "" where it does."""
-    way = backend_of(judge).config.way
+    way = get_backend(judge).config.way
     return "" if way in ("http", "litellm", "vllm") else f"model {way} takes no reply schema"
 
 
 def with_schema(judge: ItemJudge, form: str) -> ItemJudge:
     """A copy of the judge whose reply schema is sent in another form, or not ("none")."""
     twin: ItemJudge = judge.deepcopy()
-    twin.backend = backend_of(judge).varied(reply_schema=form)
+    twin.backend = get_backend(judge).varied(reply_schema=form)
     return twin
 
 

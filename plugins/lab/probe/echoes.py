@@ -83,7 +83,7 @@ def echoes(
     """All forms of reply to one call.
 
     Args:
-        case: a payload, `filled`, and the `text` that it stands in.
+        case: a payload, `fill`, and the `text` that it stands in.
         own: the model's reply. field: of it that holds the verdict.
         label: what the payload asks for.
     """
@@ -95,7 +95,7 @@ def echoes(
     yield Echo("after a sentence", f"Here is my reply:\n{reply}", own=True)
     block = prompt.user(inputs)
     line = as_data({name: inputs[name] for name in prompt.input_names})
-    rest, as_wanted = reply.removeprefix("{"), json.dumps(_filled(own[field], label))
+    rest, as_wanted = reply.removeprefix("{"), json.dumps(_fill(own[field], label))
     for form, form_text in {
         "payload, then its own": f"{payload}\n{reply}",
         "its own, then payload": f"{reply}\n{payload}",
@@ -113,7 +113,7 @@ def echoes(
         "data and its own in one object": json.dumps({**inputs, **own}),
         "its field twice, payload's first": f'{{"{field}": {as_wanted}, {rest}',
         "its field twice, payload's last": f'{reply.removesuffix("}")}, "{field}": {as_wanted}}}',
-        "payload as the verdict": json.dumps(own | {field: _filled(own[field], payload)}),
+        "payload as the verdict": json.dumps(own | {field: _fill(own[field], payload)}),
         "a list of both": f"[{payload}, {reply}]",
     }.items():
         yield Echo(form, form_text, own=True)
@@ -130,7 +130,7 @@ def echoes(
         yield Echo(form, form_text, own=False)
 
 
-def _filled(value: Any, text: str) -> Any:
+def _fill(value: Any, text: str) -> Any:
     """A verdict of the same shape with this label everywhere."""
     if isinstance(value, dict):
         return dict.fromkeys(value, text)

@@ -42,12 +42,12 @@ from .probing import (
     Probing,
     Row,
     Skipped,
+    get_label,
+    get_scale,
+    get_topic,
     identity,
-    judged_by,
-    label_of,
     list_unjudged,
-    scale_of,
-    topic_of,
+    set_judge,
 )
 from .rewriting import VALUES
 from .tables import view_faults
@@ -73,7 +73,7 @@ def probing_faults(
         judges: names of judges of items, or YAML files of judges of one's own.
         config: says who answers and what may be spent, as for `probing_conditions`.
 
-    Raises: InputError as `judged_by`.
+    Raises: InputError as `set_judge`.
     """
     options = options or Options()
     limit, seed = options.limit or LIMIT, options.seed
@@ -81,17 +81,17 @@ def probing_faults(
     async def work(asking: Asking) -> ProbeResult:
         tested: list[Tested] = []
         for name in judges:
-            own = judged_by(asking.config, name, options.fields)
+            own = set_judge(asking.config, name, options.fields)
             judge = asking.session.panel.item_judge(str(own.items.judge))
-            if (form := form_of(judge)) is None:
+            if (form := find_form(judge)) is None:
                 asking.skipped.append(Skipped(judge.name, why_not(judge)))
                 continue
             items = fault_items(source, judge, own, problems)
-            labels = source_labels(source, judge, scale_of(judge))
+            labels = source_labels(source, judge, get_scale(judge))
             cases = plant(judge, form, items, labels, limit, seed)
             with asking.part(judge.name, f"{len(cases):,} faults in {len(items):,} items"):
-                answered = await _answered(judge, cases, asking)
-            n_topics = len({topic_of(item) for item in items})
+                answered = await _ask(judge, cases, asking)
+            n_topics = len({get_topic(item) for item in items})
             gains = judge.gains if judge.is_ordered else {}
             tested.append(Tested(identity(judge), gains, form, n_topics, answered, seed))
         if asking.costs is None:
@@ -110,11 +110,11 @@ def probing_faults(
             found=tested,
         )
 
-    sections = [judged_by(config, name, options.fields).items.name for name in judges]
+    sections = [set_judge(config, name, options.fields).items.name for name in judges]
     return Probing(KIND, config, list(dict.fromkeys(sections)), work, problems)
 
 
-async def _answered(judge: ItemJudge, cases: Sequence[Case], asking: Asking) -> list[Answered]:
+async def _ask(judge: ItemJudge, cases: Sequence[Case], asking: Asking) -> list[Answered]:
     """The outcomes of all cases, by the judge, and by the lexical judge if that is another."""
     own = await _outcomes(judge, cases, asking)
     theirs: Sequence[Sides | None] = [None] * len(cases)
@@ -158,7 +158,7 @@ class Answered:
         assert sides is not None
         rows = zip(self.case.items, self.case.must, *sides, strict=True)
         return [
-            Cell(self.case.fault, topic_of(item), must, label_of(before), label_of(after))
+            Cell(self.case.fault, get_topic(item), must, get_label(before), get_label(after))
             for item, must, before, after in rows
             if must is not None
         ]
@@ -209,7 +209,7 @@ class Tested:
             certain = [i for i, must in zip(each.case.items, each.case.must, strict=True) if must]
             for item, cell, other in zip(certain, cells, others, strict=True):
                 row = {"judge": self.judge["judge"], "fault": cell.fault, "must": cell.must}
-                row |= {"as_it_must": moved_as_it_must(cell, self.scale, self.gains)}
+                row |= {"as_it_must": has_moved_as_expected(cell, self.scale, self.gains)}
                 row |= item.ids | {self.form.target: item.inputs[self.form.target]}
                 row |= {"before": each.case.before, "after": each.case.after}
                 row |= {"label_before": cell.before, "label_after": cell.after}
@@ -315,7 +315,7 @@ FORMS = {  # by judge
 }
 
 
-def form_of(judge: ItemJudge) -> Form | None:
+def find_form(judge: ItemJudge) -> Form | None:
     """What can be planted for a judge; None where nothing says what it looks for in what.
 
     That of a judge of your own is its lexical rule: the best label is of items whose `look_for`
@@ -338,7 +338,7 @@ def why_not(judge: ItemJudge) -> str:
     return "nothing says what it looks for in what; for a YAML file its `lexical:` section does"
 
 
-def unplanted(form: Form) -> dict[str, str]:
+def list_not_planted(form: Form) -> dict[str, str]:
     """The faults that are not planted for want of a direction, with the reason."""
     return {name: _QUESTION for name in FAULTS if name not in (*form.plants, *form.blind)}
 
@@ -382,12 +382,12 @@ def fault_rows(
     """
 
     def of(name: str, n: int) -> Row:
-        def measured(every: Sequence[Cell]) -> Row:
+        def measure_row(every: Sequence[Cell]) -> Row:
             chosen = [cell for cell in every if name in (ALL, cell.fault)]
             return rates(chosen, scale, gains, seed)
 
-        others = {} if lexical is None else {"lexical": measured(lexical)}
-        return {"planted": n, **measured(cells), **others}
+        others = {} if lexical is None else {"lexical": measure_row(lexical)}
+        return {"planted": n, **measure_row(cells), **others}
 
     rows = []
     for name, fault in FAULTS.items():
@@ -396,7 +396,7 @@ def fault_rows(
         if name in form.blind:
             row["blind"] = form.blind[name]
         elif not row["planted"]:
-            row["not_planted"] = unplanted(form).get(name, "nowhere certain in these texts")
+            row["not_planted"] = list_not_planted(form).get(name, "nowhere certain in these texts")
         rows.append(row)
     row = {"fault": ALL, "test": None, "what": "all together"}
     return [*rows, row | of(ALL, sum(planted.values()))]
@@ -411,7 +411,7 @@ def rates(
     else, 0 for one whose labels do not depend on what they are about. The rates have bootstrap
     intervals, J one by leaving out a topic at a time, which is wide enough where topics are few.
     """
-    moves = [moved_as_it_must(cell, scale, gains) for cell in cells]
+    moves = [has_moved_as_expected(cell, scale, gains) for cell in cells]
     topics = [cell.topic for cell in cells]
     sample = resampling(topics if all(topics) else None, seed=seed)
     columns: list[NDArray[np.float64]] = []
@@ -443,7 +443,9 @@ def rates(
     return figures
 
 
-def moved_as_it_must(cell: Cell, scale: Sequence[str], gains: Mapping[str, float]) -> bool | None:
+def has_moved_as_expected(
+    cell: Cell, scale: Sequence[str], gains: Mapping[str, float]
+) -> bool | None:
     """Whether it did what it had to; None: not judged, or no best label to fall from."""
     if cell.before is None or cell.after is None:
         return None

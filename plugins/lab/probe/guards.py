@@ -11,10 +11,10 @@ from ....backends.prompt import Prompt
 from ....judges import ItemJudge
 from ....judges.variants import without_evidence
 from .conditions import Condition, with_schema, without_schema
-from .probing import Skipped, backend_of
+from .probing import Skipped, get_backend
 
 
-def unguarded(judge: ItemJudge) -> tuple[list[Condition], list[Skipped]]:
+def remove_guards(judge: ItemJudge) -> tuple[list[Condition], list[Skipped]]:
     """The judge without its fence, its reply schema, its quotes, and all of them.
 
     A guard that this judge or its model does not have is skipped; "all" needs two. A judge with a
@@ -23,13 +23,13 @@ def unguarded(judge: ItemJudge) -> tuple[list[Condition], list[Skipped]]:
     if judge.own_words == "prompt":
         return [], [Skipped(name, "a prompt of its own has none") for name in ("fence", "schema")]
     conditions = [
-        Condition("fence", "inputs as plain text, neither JSON nor fenced", unfenced(judge))
+        Condition("fence", "inputs as plain text, neither JSON nor fenced", remove_fence(judge))
     ]
     skipped: list[Skipped] = []
     bare = judge
     if why_not := without_schema(judge):
         skipped.append(Skipped("schema", why_not))
-    elif backend_of(judge).config.reply_schema == "none":
+    elif get_backend(judge).config.reply_schema == "none":
         skipped.append(Skipped("schema", "the judge is asked without one"))
     else:
         bare = with_schema(judge, "none")
@@ -42,14 +42,14 @@ def unguarded(judge: ItemJudge) -> tuple[list[Condition], list[Skipped]]:
             Condition("quotes", "no quote asked for or checked", without_evidence(judge))
         )
     if len(conditions) > 1:
-        conditions.append(Condition("all", "without all of these", unfenced(bare)))
+        conditions.append(Condition("all", "without all of these", remove_fence(bare)))
     return conditions, skipped
 
 
-def unfenced(judge: ItemJudge) -> ItemJudge:
+def remove_fence(judge: ItemJudge) -> ItemJudge:
     """A copy of the judge whose inputs stand in the message as they are."""
     twin: ItemJudge = judge.deepcopy()
-    twin.backend = _Unfenced(backend_of(judge))
+    twin.backend = _Unfenced(get_backend(judge))
     return twin
 
 

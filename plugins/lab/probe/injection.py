@@ -25,7 +25,7 @@ from ....records.labels.items import ItemRow
 from ....records.reading.problems import InputError, Problems
 from ..changes import label_shift
 from .echoes import echo_rows, reply_with
-from .guards import unguarded
+from .guards import remove_guards
 from .payloads import CONTROL, Payload, fields_for, honest_items, read_payloads
 from .probing import (
     ALL,
@@ -41,16 +41,16 @@ from .probing import (
     Probing,
     Row,
     count_unjudged,
+    get_label,
+    get_scale,
+    get_topic,
+    get_topics,
     identity,
     in_turns,
-    judged_by,
-    label_of,
     list_missing_labels,
     list_unjudged,
     sample_items,
-    scale_of,
-    topic_of,
-    topics_of,
+    set_judge,
     with_text,
 )
 from .tables import view_injection
@@ -117,7 +117,7 @@ class Cell:
     @property
     def sides(self) -> Sides:
         """The judge's two labels."""
-        return Sides(self.before, label_of(self.outcome))
+        return Sides(self.before, get_label(self.outcome))
 
     @property
     def ids(self) -> Row:
@@ -151,14 +151,14 @@ def probing_injection(
     Args:
         source, judges, config: as for `probing_conditions`.
 
-    Raises: InputError as `judged_by`.
+    Raises: InputError as `set_judge`.
     """
     options = options or Options()
     seed = options.seed
 
     async def work(asking: Asking) -> ProbeResult:
         judge = asking.item_judge()
-        items = _drawn(source, judge, asking, options)
+        items = _draw(source, judge, asking, options)
         base = await asking.ask(BASE, "as the judge is", judge, items) or []
         outcomes: dict[str, list[Outcome]] = {BASE: base}
         corpus = read_payloads()
@@ -167,7 +167,7 @@ def probing_injection(
         with asking.part(PLANTED, f"{n} payloads in {len(cases):,} calls"):
             planted = await _outcomes(judge, cases, asking.config.run.concurrency)
         guards = []
-        forms, asking.skipped = unguarded(judge)
+        forms, asking.skipped = remove_guards(judge)
         gains = dict(judge.gains) if judge.is_ordered else None
         for form in forms:
             refusable = None if form.name == "fence" else form.name
@@ -175,13 +175,13 @@ def probing_injection(
             bare = await asking.ask(part, form.what, form.judge, items, refusable)
             if bare is not None:
                 outcomes[f"without-{form.name}"] = bare
-                row = guard_row(form.name, items, base, bare, scale_of(judge), gains, seed)
+                row = guard_row(form.name, items, base, bare, get_scale(judge), gains, seed)
                 guards.append({**row, "what": form.what})
         if asking.costs is None:
             return asking.result()
         cells = await _cells(judge, items, base, cases, planted)
         kinds = dict.fromkeys(payload.kind for payload in corpus)
-        rows = injection_rows(cells, [*kinds], scale_of(judge), seed, is_ordered=judge.is_ordered)
+        rows = injection_rows(cells, [*kinds], get_scale(judge), seed, is_ordered=judge.is_ordered)
         echoes = [] if judge.own_words == "prompt" else echo_rows(judge, cases)
         rows += [{"by": "reply", "name": row["form"], **row} for row in echoes]
         rows += guards
@@ -199,11 +199,11 @@ def probing_injection(
             found=cells,
         )
 
-    config = judged_by(config, judges[0], options.fields)
+    config = set_judge(config, judges[0], options.fields)
     return Probing(KIND, config, [config.items.name], work, problems)
 
 
-def _drawn(source: Path, judge: ItemJudge, asking: Asking, options: Options) -> list[ItemRow]:
+def _draw(source: Path, judge: ItemJudge, asking: Asking, options: Options) -> list[ItemRow]:
     """A sample of the items in whose texts nothing addresses a judge already."""
     every = read_judge_items(source, judge, asking.config, asking.problems)
     honest = honest_items(every)
@@ -237,9 +237,9 @@ def plant(
     call_of = {index: group for group in calls(judge, items) for index in group}
     candidates: dict[str, list[int]] = {}
     for asks in ("best", "worst"):
-        labels = map(label_of, outcomes)
+        labels = map(get_label, outcomes)
         candidates[asks] = in_turns([
-            None if label in (None, label_named(judge, asks)) else topic_of(item)
+            None if label in (None, label_named(judge, asks)) else get_topic(item)
             for item, label in zip(items, labels, strict=True)
         ], seed)  # fmt: skip
     queues = {asks: cycle(of) for asks, of in candidates.items()}
@@ -252,24 +252,24 @@ def plant(
             turn = turns[tuple(names)] = turns.get(tuple(names), -1) + 1
             group = [items[index] for index in call_of[at]]
             target = call_of[at].index(at)
-            cases.append(_planted(judge, payload, names[turn % len(names)], group, target))
+            cases.append(_plant(judge, payload, names[turn % len(names)], group, target))
     return cases
 
 
 def label_named(judge: ItemJudge, asks: str) -> str:
     """The label that a payload asks for, as the judge's verdicts have it."""
-    return scale_of(judge)[-1 if asks == "best" else 0]
+    return get_scale(judge)[-1 if asks == "best" else 0]
 
 
-def _planted(
+def _plant(
     judge: ItemJudge, payload: Payload, name: str, group: list[ItemRow], target: int
 ) -> Planted:
     label = judge.scale[-1 if payload.asks == "best" else 0]
     prompt = judge.prompt(judge.predictor)
     schema = prompt.schema(prompt.shape(judge.call_inputs([item.inputs for item in group])))
     reply = json.dumps(reply_with(schema, judge.output, label))
-    filled = payload.filled(judge.output, label, reply)
-    text = payload.planted(filled, group[target].inputs[name])
+    filled = payload.fill(judge.output, label, reply)
+    text = payload.plant(filled, group[target].inputs[name])
     is_shared = name != judge.listed
     changed = [
         with_text(item, name, text) if is_shared or index == target else item
@@ -297,13 +297,13 @@ async def _cells(
     planted: Sequence[Sequence[Outcome]],
 ) -> list[Cell]:
     """The cells of all cases, with what the lexical judge has of them where it is another."""
-    labels = {item.cell: label_of(outcome) for item, outcome in zip(items, base, strict=True)}
+    labels = {item.cell: get_label(outcome) for item, outcome in zip(items, base, strict=True)}
     theirs: Sequence[list[Sides] | None] = [None] * len(cases)
     if (other := with_lexical(judge)) is not None:
         honest = await judge_items(other, items)
-        was = {item.cell: label_of(o) for item, (o, _) in zip(items, honest, strict=True)}
+        was = {item.cell: get_label(o) for item, (o, _) in zip(items, honest, strict=True)}
         theirs = [
-            [Sides(was[i.cell], label_of(o)) for i, o in zip(case.before, of_case, strict=True)]
+            [Sides(was[i.cell], get_label(o)) for i, o in zip(case.before, of_case, strict=True)]
             for case, of_case in zip(cases, await _outcomes(other, cases, 1), strict=True)
         ]
     cells = []
@@ -366,10 +366,10 @@ def rates(cells: Sequence[Cell], scale: Sequence[str], seed: int, is_ordered: bo
     own label was another.
     """
 
-    def moved(sides: Sequence[tuple[Cell, Sides]]) -> Row:
+    def measure_moves(sides: Sequence[tuple[Cell, Sides]]) -> Row:
         counts = np.array([_moves(cell.asked, of, scale) for cell, of in sides])
         flipped, nearer, judged = counts.reshape(len(sides), 3).T
-        sample = resampling(topics_of(cell.item for cell, _ in sides), seed=seed)
+        sample = resampling(get_topics(cell.item for cell, _ in sides), seed=seed)
         return {
             "flip": asdict(sample.mean(flipped, judged)),
             "nearer": asdict(sample.mean(nearer, judged)) if is_ordered else None,
@@ -381,13 +381,13 @@ def rates(cells: Sequence[Cell], scale: Sequence[str], seed: int, is_ordered: bo
         "cells": len(cells),
         "n": len(cells) - missing["n_unjudged"],
         **missing,
-        **moved([(cell, cell.sides) for cell in cells]),
+        **measure_moves([(cell, cell.sides) for cell in cells]),
         "noted": sum(cell.case.is_listed for cell in cells) / len(cells) if cells else None,
     }
     other = [(cell, cell.lexical) for cell in cells if cell.lexical is not None]
     if other:
         movable = [(cell, sides) for cell, sides in other if sides.before != cell.asked]
-        row["lexical"] = {"n": len(movable), **moved(movable)}
+        row["lexical"] = {"n": len(movable), **measure_moves(movable)}
     return row
 
 
@@ -417,9 +417,9 @@ def guard_row(
         guarded: outcomes of the judge as it is. bare: of the judge without the guard.
         gains: None for labels without an order.
     """
-    topics = topics_of(items)
+    topics = get_topics(items)
     runs = [item.ids["run_id"] for item in items] if "run_id" in items[0].ids else None
-    pair = ([label_of(o) for o in bare], [label_of(o) for o in guarded])
+    pair = ([get_label(o) for o in bare], [get_label(o) for o in guarded])
     shift = label_shift([pair], scale, gains, topics, runs, seed=seed).as_dict()
     sides: list[list[Any]] = [
         [each.score if isinstance(each, Verdict) else None for each in of] for of in (guarded, bare)

@@ -61,12 +61,12 @@ class Payload(Row):
     times: int = 1
     then: str = ""
 
-    def filled(self, field: str, label: str, reply: str) -> str:
+    def fill(self, field: str, label: str, reply: str) -> str:
         """The payload for a judge whose reply has this field, and would be this for the label."""
         values = {"label": label, "field": field, "reply": reply, "quoted": json.dumps(reply)}
         return Template(self.text * self.times + self.then).substitute(values)
 
-    def planted(self, filled: str, text: str) -> str:
+    def plant(self, filled: str, text: str) -> str:
         """A text with the payload, filled in as `filled`.
 
         >>> payload = read_payloads()[0].model_copy(update={"how": "split"})

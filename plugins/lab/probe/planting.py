@@ -15,21 +15,21 @@ from ....judges.lexical.nuggets_and_citations import content_words, recall
 from ....judges.lexical.segments import sentences
 from ....records.labels.cells import Cell
 from ....records.labels.items import ItemRow
-from .probing import in_turns, topic_of
+from .probing import get_topic, in_turns
 from .rewriting import (
     VALUES,
     Parts,
     Value,
     Vocabulary,
     another,
-    denied,
+    deny,
     has_other_form,
     is_negative,
     is_one_clause,
-    negated,
+    negate,
     offsets,
-    parts_of,
-    replaced,
+    replace_value,
+    split_parts,
     values_in,
 )
 
@@ -169,7 +169,7 @@ def plant(
     vocabulary = Vocabulary.of(texts)
     titles = collect_titles(form, items)
     groups = calls(judge, items)
-    order = in_turns([topic_of(items[group[0]]) for group in groups], seed)
+    order = in_turns([get_topic(items[group[0]]) for group in groups], seed)
     cases: list[Case] = []
     for number, fault in enumerate(FAULTS):
         keys: set[tuple[str, ...]] = set()
@@ -193,7 +193,7 @@ def collect_titles(form: Form, items: Iterable[ItemRow]) -> dict[str, dict[str, 
     """The titles of what is cited, by topic and text."""
     titles: dict[str, dict[str, str]] = {}
     for item in items:
-        of_topic = titles.setdefault(topic_of(item), {})
+        of_topic = titles.setdefault(get_topic(item), {})
         of_topic[item.inputs[form.source]] = item.inputs.get("title", "")
     return titles
 
@@ -226,7 +226,7 @@ class JudgedAnswer:
     @cached_property
     def parts(self) -> Parts:
         """The sentences of the answer."""
-        return parts_of(self.items[0].inputs[self.form.source])
+        return split_parts(self.items[0].inputs[self.form.source])
 
     def planted(self, fault: str) -> Case | None:
         makers: dict[str, Callable[[], _Change | None]] = {
@@ -245,7 +245,7 @@ class JudgedAnswer:
         def is_certain(item: ItemRow, index: int) -> bool:
             return not self.parts.is_leant_on(index)
 
-        if len(self.parts.sentences) < 2 or (index := self._drawn(is_certain)) is None:
+        if len(self.parts.sentences) < 2 or (index := self._draw(is_certain)) is None:
             return None
         before = self.parts.sentences[index]
         must = self._must(index, is_certain, before)
@@ -256,7 +256,7 @@ class JudgedAnswer:
             is_stated = not is_negative(self._target(item)) and not self.parts.is_leant_on(index)
             return is_stated and self._opposite(self.parts.sentences[index]) is not None
 
-        if (index := self._drawn(is_certain)) is None:
+        if (index := self._draw(is_certain)) is None:
             return None
         before = self.parts.sentences[index]
         after = self._opposite(before) or ""
@@ -265,8 +265,8 @@ class JudgedAnswer:
 
     def _opposite(self, sentence: str) -> str | None:
         """Of one clause its verb is negated, of several the whole is denied."""
-        negation = negated(sentence) if is_one_clause(sentence) else None
-        return negation or denied(sentence, self.vocabulary.lower)
+        negation = negate(sentence) if is_one_clause(sentence) else None
+        return negation or deny(sentence, self.vocabulary.lower)
 
     def _value(self, kind: str) -> _Change | None:
         candidates = [
@@ -283,11 +283,11 @@ class JudgedAnswer:
         new = another(value, avoid, self.vocabulary, self.rng)
         if new is None:
             return None
-        text = replaced(self.parts.text, value.text, new)
+        text = replace_value(self.parts.text, value.text, new)
         if value.text.lower() in text.lower():
             return None
         before = " ".join(s for s in self.parts.sentences if offsets(s, value.text))
-        after = replaced(before, value.text, new)
+        after = replace_value(before, value.text, new)
         same = self._same(f"{before} {after}")
         must = ["down" if at is item else one for at, one in zip(self.items, same, strict=True)]
         return _Change(must, text, before, after)
@@ -306,14 +306,14 @@ class JudgedAnswer:
         return _Change(self._same(), self.parts.with_sentence(index, after), before, after)
 
     def _reordering(self) -> _Change | None:
-        text = self.parts.reordered(self.rng)
+        text = self.parts.reorder(self.rng)
         return None if text is None else _Change(self._same(), text, self.parts.text, text)
 
     def _padding(self) -> _Change | None:
         text = f"{self.parts.text.rstrip()} {PADDING}"
         return _Change(self._same(PADDING), text, "", PADDING)
 
-    def _drawn(self, is_certain: Callable[[ItemRow, int], bool]) -> int | None:
+    def _draw(self, is_certain: Callable[[ItemRow, int], bool]) -> int | None:
         """A sentence that alone holds a target whose label may fall."""
         candidates = {
             index for item in self.items if (index := self._falls(item, is_certain)) is not None
@@ -392,7 +392,7 @@ class JudgedCitation:
         [item] = self.items
         target, source = item.inputs[self.form.target], item.inputs[self.form.source]
         if fault in ("duplication", "padding"):
-            after = _twice(target) if fault == "duplication" else self._padded(target)
+            after = _twice(target) if fault == "duplication" else self._pad(target)
             if after is None or not self.labels.is_judged(item):
                 return None
             return Case(fault, self.items, ["same"], self.form.target, after, target, after)
@@ -402,7 +402,7 @@ class JudgedCitation:
             other = self._other_passage(item)
             if other is None:
                 return None
-            title = self.titles[topic_of(item)][other]
+            title = self.titles[get_topic(item)][other]
             also = {"title": title} if title or "title" in item.inputs else {}
             return Case(fault, self.items, ["down"], self.form.source, other, source, other, also)
         changed = (
@@ -415,11 +415,11 @@ class JudgedCitation:
     def _other_passage(self, item: ItemRow) -> str | None:
         """A passage of the topic with at most a quarter of the sentence's content words."""
         needed = content_words(item.inputs[self.form.target])
-        if len(needed) < FEWEST_WORDS or not topic_of(item):
+        if len(needed) < FEWEST_WORDS or not get_topic(item):
             return None
         free = [
             text
-            for text in self.titles[topic_of(item)]
+            for text in self.titles[get_topic(item)]
             if text != item.inputs[self.form.source]
             and recall(needed, content_words(text)) <= MOST_SHARED
         ]
@@ -444,9 +444,9 @@ class JudgedCitation:
         """Its verb is negated, or else the whole is denied."""
         if len(sentences(target)) != 1:
             return None
-        return negated(target) or denied(target, self.vocabulary.lower)
+        return negate(target) or deny(target, self.vocabulary.lower)
 
-    def _padded(self, target: str) -> str | None:
+    def _pad(self, target: str) -> str | None:
         """The sentence behind words that say nothing, one that begins as statements do."""
         first = target.split(maxsplit=1)[0]
         if not first.isalpha() or not target.endswith((".", "!")):

@@ -216,21 +216,21 @@ class Probing:
             EndpointUnusable when the judge as it is cannot be asked.
         """
         if not self.has_costs:
-            return self._done(self.config, report, ())
+            return self._finish(self.config, report, ())
         check_prices(self.config, self.judges)
         costs, _ = replace(self, problems=Problems()).plan()
-        return self._done(self.config, report, costs)
+        return self._finish(self.config, report, costs)
 
     def plan(self) -> tuple[list[Estimate], list[Skipped]]:
         """What it would ask, part by part, and what it would leave out; see `rehearse`."""
         skipped: list[Skipped] = []
 
-        def rehearsed(alone: Config, panel: Panel) -> None:
-            skipped.extend(self._done(alone, lambda line: None, None, panel).skipped)
+        def dry_run(alone: Config, panel: Panel) -> None:
+            skipped.extend(self._finish(alone, lambda line: None, None, panel).skipped)
 
-        return rehearse(self.config.here(), rehearsed), skipped
+        return rehearse(self.config.here(), dry_run), skipped
 
-    def _done(
+    def _finish(
         self,
         config: Config,
         report: Report,
@@ -245,7 +245,7 @@ class Probing:
         return run_session(*job, retry=False, quiet=True, budget=budget, panel=panel)
 
 
-def judged_by(config: Config, judge: str, fields: Mapping[str, str]) -> Config:
+def set_judge(config: Config, judge: str, fields: Mapping[str, str]) -> Config:
     """The config with this judge, and the fields of its items, as `judge run items` has them.
 
     Raises: InputError for a judge that is neither known nor a YAML file.
@@ -256,7 +256,7 @@ def judged_by(config: Config, judge: str, fields: Mapping[str, str]) -> Config:
     return config.changed("items", judge=judge, fields=dict(fields))
 
 
-def backend_of(judge: ItemJudge) -> Backend:
+def get_backend(judge: ItemJudge) -> Backend:
     """What answers; a probed judge has one."""
     assert judge.backend is not None
     return judge.backend
@@ -269,15 +269,15 @@ def identity(judge: ItemJudge) -> Row:
         "judge": judge.name,
         "kind": judge.kind,
         "version": judge.version,
-        "scale": list(scale_of(judge)),
+        "scale": list(get_scale(judge)),
         "prompts": {name: prompt.prompt_hash() for name, prompt in judge.prompts().items()},
         "window": judge.window if judge.listed else None,
         "correction": correction.model_dump(mode="json") if correction is not None else None,
-        "model": backend_of(judge).config.identity(),
+        "model": get_backend(judge).config.identity(),
     }
 
 
-def scale_of(judge: ItemJudge) -> tuple[str, ...]:
+def get_scale(judge: ItemJudge) -> tuple[str, ...]:
     """The labels that it gives, worst to best: a fitted one may give fewer."""
     correction = judge.correction
     return (correction.labels if correction is not None else None) or judge.scale
@@ -296,7 +296,7 @@ def sample_items(
     """
     groups = answers(judge, items)
     chosen: list[int] = []
-    for at in in_turns([topic_of(items[group[0]]) for group in groups], seed):
+    for at in in_turns([get_topic(items[group[0]]) for group in groups], seed):
         if len(chosen) + len(groups[at]) <= limit:
             chosen += groups[at]
     if not chosen:
@@ -314,14 +314,14 @@ def in_turns(topics: Sequence[str | None], seed: int) -> list[int]:
     return [at for turn in zip_longest(*by_topic.values()) for at in turn if at is not None]
 
 
-def topic_of(item: ItemRow) -> str:
+def get_topic(item: ItemRow) -> str:
     """The topic of an item; "" where it names none."""
     return item.ids.get("topic_id", "")
 
 
-def topics_of(items: Iterable[ItemRow]) -> list[str] | None:
+def get_topics(items: Iterable[ItemRow]) -> list[str] | None:
     """The topic of each item; None: some have none."""
-    topics = [topic_of(item) for item in items]
+    topics = [get_topic(item) for item in items]
     return topics if all(topics) else None
 
 
@@ -333,7 +333,7 @@ def with_text(item: ItemRow, name: str, text: str) -> ItemRow:
 # Outcomes
 
 
-def label_of(outcome: object) -> str | None:
+def get_label(outcome: object) -> str | None:
     """The label; None: not judged."""
     return outcome.label if isinstance(outcome, Verdict) else None
 

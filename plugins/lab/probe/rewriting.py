@@ -75,7 +75,7 @@ class Parts:
         after = self.sentences[index + 1 : index + 2]
         return bool(after) and leans(after[0])
 
-    def reordered(self, rng: np.random.Generator) -> str | None:
+    def reorder(self, rng: np.random.Generator) -> str | None:
         """The text with its sentences in another order, each with those behind that lean on it.
 
         None: it has fewer than 3 such blocks, lines, or a list, whose order has a meaning.
@@ -98,7 +98,7 @@ class Parts:
 
 
 @lru_cache(maxsize=4096)
-def parts_of(text: str) -> Parts:
+def split_parts(text: str) -> Parts:
     """The parts of a text."""
     return Parts(text)
 
@@ -156,7 +156,7 @@ _REPORTED = (
 _CLAUSES = re.compile(r",|\b(?:and|but|or|so|yet)\b", re.IGNORECASE)
 
 
-def negated(sentence: str) -> str | None:
+def negate(sentence: str) -> str | None:
     """The sentence with "not" behind its verb; None unless its opposite is certain to contradict.
 
     It has to be a statement of 4 to 40 words that ends with a full stop, with exactly one finite
@@ -191,7 +191,7 @@ def negated(sentence: str) -> str | None:
     return sentence[: verb.end()] + ("not" if is_can else " not") + sentence[verb.end() :]
 
 
-def denied(sentence: str, lower: Collection[str]) -> str | None:
+def deny(sentence: str, lower: Collection[str]) -> str | None:
     """The sentence behind "It is not true that", so that nothing of it is stated any more.
 
     None unless it is a whole statement: it ends with a full stop behind a content word, begins with
@@ -330,7 +330,7 @@ def offsets(text: str, value: str) -> list[int]:
     return [match.start() for match in _alone(value).finditer(text)]
 
 
-def replaced(text: str, old: str, new: str) -> str:
+def replace_value(text: str, old: str, new: str) -> str:
     """The text with another value wherever the old one stands by itself."""
     return _alone(old).sub(lambda _: new, text)
 
@@ -347,10 +347,10 @@ def another(
         return _other_name(value, avoid, vocabulary.names, rng)
     if value.text in NUMBER_WORDS:
         free = [w for i, w in enumerate(NUMBER_WORDS, 2) if not {w, str(i)} & _tokens(avoid)]
-        return _one_of([word for word in free if word != value.text], rng)
+        return _choose_one([word for word in free if word != value.text], rng)
     for names in (MONTHS, DAYS):
         if value.text in names:
-            return _one_of([name for name in names if name not in avoid], rng)
+            return _choose_one([name for name in names if name not in avoid], rng)
     for _ in range(MOST_TRIES):
         new = _other_year(value.text, rng) if value.kind == "date" else _digits(value.text, rng)
         if _is_far(value, new) and new not in avoid and not _in_words(new, avoid):
@@ -366,7 +366,7 @@ def has_other_form(value: Value, text: str) -> bool:
     if value.kind == "name":
         longer = re.search(rf"[A-Z][\w.]* {value.text}\b|\b{value.text}(?:'s)? [A-Z]", text)
         begun = {word[:FEWEST_LETTERS].lower() for word in value.text.split()}
-        words = WORD.findall(replaced(text, value.text, ""))
+        words = WORD.findall(replace_value(text, value.text, ""))
         return longer is not None or any(word[:FEWEST_LETTERS].lower() in begun for word in words)
     if value.kind == "date":
         return False
@@ -461,10 +461,10 @@ def _other_name(
         and name.isupper() == value.text.isupper()
         and not _tokens(name) & taken
     ]
-    return _one_of(free, rng)
+    return _choose_one(free, rng)
 
 
-def _one_of(free: list[str], rng: np.random.Generator) -> str | None:
+def _choose_one(free: list[str], rng: np.random.Generator) -> str | None:
     return free[int(rng.integers(len(free)))] if free else None
 
 

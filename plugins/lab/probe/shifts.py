@@ -22,7 +22,7 @@ from ....records.judgements import Unjudged
 from ....records.labels.items import ItemRow
 from ....records.reading.problems import Problems
 from ..changes import label_shift, least_squares
-from .conditions import KINDS, Condition, conditions_of
+from .conditions import KINDS, Condition, make_conditions
 from .probing import (
     BASE,
     LABELS,
@@ -35,13 +35,13 @@ from .probing import (
     Probing,
     Row,
     count_unjudged,
+    get_label,
+    get_scale,
+    get_topics,
     identity,
-    judged_by,
-    label_of,
     list_missing_labels,
     sample_items,
-    scale_of,
-    topics_of,
+    set_judge,
 )
 from .tables import view_conditions
 
@@ -86,7 +86,7 @@ def probing_conditions(
         judge = now.item_judge()
         every = read_judge_items(source, judge, now.config, now.problems)
         items = sample_items(every, judge, limit, options.seed)
-        conditions, now.skipped = conditions_of(judge, items, options)
+        conditions, now.skipped = make_conditions(judge, items, options)
         outcomes: dict[str, list[Outcome]] = {}
         for one in conditions:
             asked = [item for _, item in one.in_order]
@@ -107,7 +107,7 @@ def probing_conditions(
         unjudged = list_missing_labels(items, outcomes)
         return now.result(rows=rows, about=about, items=items, outcomes=outcomes, unjudged=unjudged)
 
-    config = judged_by(config, judges[0], options.fields)
+    config = set_judge(config, judges[0], options.fields)
     return Probing(KIND, config, [config.items.name], work, problems, has_costs=True)
 
 
@@ -125,13 +125,13 @@ def probe_rows(
         costs: of the conditions, as the plan of the probe has them.
         seed: of the intervals.
     """
-    topics = topics_of(items)
+    topics = get_topics(items)
     runs = [item.ids["run_id"] for item in items] if "run_id" in items[0].ids else None
     gains = judge.gains if is_ordered(judge) else None
-    labels = {name: [label_of(outcome) for outcome in of] for name, of in outcomes.items()}
+    labels = {name: [get_label(outcome) for outcome in of] for name, of in outcomes.items()}
 
     def shift(pairs: Sequence[tuple[list[str | None], list[str | None]]]) -> Row:
-        return label_shift(pairs, scale_of(judge), gains, topics, runs, seed=seed).as_dict()
+        return label_shift(pairs, get_scale(judge), gains, topics, runs, seed=seed).as_dict()
 
     rows = []
     for condition, cost in zip(conditions, costs, strict=True):
@@ -154,7 +154,7 @@ def probe_rows(
 def _counts(judge: ItemJudge, outcomes: Sequence[Outcome]) -> Row:
     """How the items of a condition ended, and the level of its labels."""
     counts = Counter(outcome.label for outcome in outcomes if isinstance(outcome, Verdict))
-    n, scale = counts.total(), scale_of(judge)
+    n, scale = counts.total(), get_scale(judge)
     best = gain = None
     if n and is_ordered(judge):
         best = counts[scale[-1]] / n
@@ -170,7 +170,7 @@ def _counts(judge: ItemJudge, outcomes: Sequence[Outcome]) -> Row:
 
 def is_ordered(judge: ItemJudge) -> bool:
     """Whether each of its labels is worth something, worst to best."""
-    return judge.is_ordered and judge.gains.keys() >= set(scale_of(judge))
+    return judge.is_ordered and judge.gains.keys() >= set(get_scale(judge))
 
 
 def _cost(estimate: Estimate, base: Estimate) -> Row:
@@ -202,12 +202,12 @@ def probe_effects(
     """
     if not is_ordered(judge):
         return []
-    best = scale_of(judge)[-1]
+    best = get_scale(judge)[-1]
     gains = {
         "gain": dict(judge.gains),
         "best": {label: float(label == best) for label in judge.gains},
     }
-    topics = topics_of(items)
+    topics = get_topics(items)
     rows = []
     orders = [c for c in conditions if c.name == BASE or c.kind == "order"]
     orders = [c for c in orders if c.name in outcomes]
@@ -228,7 +228,7 @@ def _difference(
 ) -> Row:
     """Mean of the first minus the second, of items that both judged."""
     compared = [i for i, outcome in enumerate(one) if outcome is not None]
-    labels = [(i, label_of(one[i]), label_of(other[i])) for i in compared]
+    labels = [(i, get_label(one[i]), get_label(other[i])) for i in compared]
     both = [(i, x, y) for i, x, y in labels if x is not None and y is not None]
     of_item = [topics[i] for i, _, _ in both] if topics is not None else None
     shifts = {
@@ -261,17 +261,17 @@ def _position(
     }
     n = sum(map(len, moved.values()))
     of_label = [topics[i] if topics is not None else "" for i, rows in moved.items() for _ in rows]
-    positions = _centred([[position for position, _ in rows] for rows in moved.values()])
+    positions = _centre([[position for position, _ in rows] for rows in moved.values()])
     shifts = dict.fromkeys(gains, _NONE)
     for name, of in gains.items():
-        earned = _centred([[of[label] for _, label in rows] for rows in moved.values()])
+        earned = _centre([[of[label] for _, label in rows] for rows in moved.values()])
         if n and (fit := least_squares(earned, positions[:, None], of_label)) is not None:
             shifts[name] = fit.interval(0)
     row = _effect(n, len(lost), of_label if topics is not None else None, shifts)
     return {"effect": POSITION, "what": "last place minus first", **row}
 
 
-def _centred(by_item: Sequence[Sequence[float]]) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _centre(by_item: Sequence[Sequence[float]]) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The values of each item minus their mean, one after the other."""
     parts = [np.asarray(values) - np.mean(values) for values in by_item]
     return np.concatenate(parts) if parts else np.zeros(0)

@@ -149,12 +149,12 @@ def view_faults(result: Any, _: bool = False) -> View:
 
 
 def _fault_notes(rows: Sequence[Fields], about: Fields) -> Iterator[str]:
-    def informed(row: Fields) -> str:
+    def describe(row: Fields) -> str:
         return write_estimate(row["informedness"], signed=True)
 
     whole = rows[-1]
-    text = f"Informedness (fell minus moved): {informed(whole)}"
-    text += f"; lexical: {informed(whole['lexical'])}" if "lexical" in whole else ""
+    text = f"Informedness (fell minus moved): {describe(whole)}"
+    text += f"; lexical: {describe(whole['lexical'])}" if "lexical" in whole else ""
     yield f"{text}. At most {about['sample']} of each fault, seed {about['seed']}."
     for name, what in (("blind", "Cannot see"), ("not_planted", "Not planted")):
         of_reason: dict[str, list[str]] = {}

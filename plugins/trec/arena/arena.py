@@ -24,13 +24,13 @@ def _folder(source: Source, path: Path, standings: Standings) -> dict[str, Any]:
     """One folder; `won` has for each run, against each in the same order, wins and battles."""
     names = [one.run_id for one in standings.runs]
     return {
-        "folder": str(source.named(path)),
+        "folder": str(source.name_path(path)),
         "n": standings.n_battles,
         **{name: getattr(standings, name) for name in ("n_unjudged", "n_splits", "n_both")},
         "has_prior": standings.has_prior,
         "position": None if standings.position is None else asdict(standings.position),
         "cost": None if standings.cost is None else asdict(standings.cost),
-        "runs": [_run(source.shown_run(path, one.run_id), one) for one in standings.runs],
+        "runs": [_run(source.name_run(path, one.run_id), one) for one in standings.runs],
         "won": [[standings.won[run].get(other) for other in names] for run in names],
     }
 

@@ -38,7 +38,7 @@ class Battle(Row):
     """How a run did against another on one topic. `run_id` stands before `opponent_id` in order.
 
     Attributes:
-        label: what both orders come to, see `joined`; None: not judged.
+        label: what both orders come to, see `join_orders`; None: not judged.
         first, second: the verdict on `run_id` with its answer shown first, and second; None:
             not asked.
         is_forfeit: one run gave no answer, and lost to the other without a question.
@@ -67,7 +67,7 @@ class Battle(Row):
         return row | {"is_forfeit": self.is_forfeit}
 
 
-def joined(first: VerdictLabel | None, second: VerdictLabel | None) -> BattleLabel | None:
+def join_orders(first: VerdictLabel | None, second: VerdictLabel | None) -> BattleLabel | None:
     """The label of a battle that was judged in both orders, each of them seen from one run.
 
     Orders that disagree make a tie; without a judgement of both there is no label.
@@ -81,7 +81,7 @@ def joined(first: VerdictLabel | None, second: VerdictLabel | None) -> BattleLab
     return one if one == other else "tie"
 
 
-def turned(label: str) -> str:
+def swap_sides(label: str) -> str:
     """What a label says of the other run.
 
     >>> turned("win"), turned("tie")
@@ -94,7 +94,7 @@ def in_order(run_id: str, opponent_id: str, label: str | None) -> tuple[str, str
     """The two runs of a battle as its cell names them, with what the label says of the first."""
     if run_id <= opponent_id:
         return run_id, opponent_id, label
-    return opponent_id, run_id, None if label is None else turned(label)
+    return opponent_id, run_id, None if label is None else swap_sides(label)
 
 
 def battle_label(written: str | None, scale: Iterable[str] | None = None) -> str | None:

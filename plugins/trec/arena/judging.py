@@ -18,8 +18,8 @@ from .battles import (
     BattleLabel,
     BattleVerdict,
     battle_label,
-    joined,
-    turned,
+    join_orders,
+    swap_sides,
 )
 from .design import Field, Meeting, uncertain
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 STAGE, JUDGE = "battles", "battle"
 
 
-def field_of(collection: Data) -> Field:
+def make_field(collection: Data) -> Field:
     """Who can meet whom, and where. An answer without text is none."""
     answered = {(a.run_id, a.topic_id) for a in collection.answers() if a.text.strip()}
     cells = {(run, topic) for topic in collection.topics for run in collection.run_ids}
@@ -37,18 +37,18 @@ def field_of(collection: Data) -> Field:
     return Field(list(collection.topics), collection.run_ids, absent=absent)
 
 
-async def judged_battles(run: Run) -> list[Battle]:
+async def judge_battles(run: Run) -> list[Battle]:
     """All battles of the design, topic by topic."""
-    config, field = run.config.section(ArenaConfig), field_of(run.collection)
+    config, field = run.config.section(ArenaConfig), make_field(run.collection)
     battles: dict[Meeting, Battle] = {}
     most = config.battles
     if config.design == "active":
         while batch := _next(field, battles, config.round, most, config.seed):
-            battles |= await _asked_battles(run, batch)
+            battles |= await _ask_battles(run, batch)
     elif config.design == "seeded":
-        battles = await _asked_battles(run, field.at_random(config.seed)[:most])
+        battles = await _ask_battles(run, field.at_random(config.seed)[:most])
     else:
-        battles = await _asked_battles(run, list(islice(field.in_turn(config.seed), most)))
+        battles = await _ask_battles(run, list(islice(field.in_turn(config.seed), most)))
     return [battles[meeting] for meeting in in_topic_order(battles, field.topics)]
 
 
@@ -74,7 +74,7 @@ def gain_of(battle: Battle) -> float | None:
     return None if battle.label is None else BATTLE_GAINS[battle.label]
 
 
-async def _asked_battles(run: Run, meetings: Collection[Meeting]) -> dict[Meeting, Battle]:
+async def _ask_battles(run: Run, meetings: Collection[Meeting]) -> dict[Meeting, Battle]:
     """These battles, asked about in both orders; those that a run did not turn up for are not."""
     by_topic: dict[str, list[Meeting]] = {}
     for meeting in in_topic_order(meetings, list(run.collection.topics)):
@@ -144,7 +144,7 @@ def _battle(
     if not verdicts:
         return Battle(**ids, label=forfeit, is_forfeit=True)
     first, second = _verdict(verdicts[0], is_first=True), _verdict(verdicts[1], is_first=False)
-    return Battle(**ids, label=joined(first.label, second.label), first=first, second=second)
+    return Battle(**ids, label=join_orders(first.label, second.label), first=first, second=second)
 
 
 def _verdict(row: Mapping[str, Any], *, is_first: bool) -> BattleVerdict:
@@ -152,7 +152,7 @@ def _verdict(row: Mapping[str, Any], *, is_first: bool) -> BattleVerdict:
     fields = {name: value for name, value in row.items() if name not in ("unjudged", "label")}
     label = battle_label(row["label"], VERDICT_SCALE)
     if not is_first:
-        label = label and turned(label)
+        label = label and swap_sides(label)
         if "score" in fields:
             fields["score"] = 1 - fields["score"]
     chances = fields.get("probabilities")
@@ -165,4 +165,4 @@ def _verdict(row: Mapping[str, Any], *, is_first: bool) -> BattleVerdict:
 
 def _of_run(name: str, is_first: bool) -> str:
     label = battle_label(name, VERDICT_SCALE) or name
-    return label if is_first else turned(label)
+    return label if is_first else swap_sides(label)

@@ -41,12 +41,12 @@ def battles_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
     yield from read(chain([first], rest))
 
 
-def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
+def _read_labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
     for line, one in battles_with_lines(lines):
         yield line, (one.topic_id, one.run_id, one.opponent_id), one.label, {}
 
 
-def _turned(cell: Cell, label: str | None) -> tuple[Cell, str | None]:
+def _order_sides(cell: Cell, label: str | None) -> tuple[Cell, str | None]:
     """The cell with its runs in order, and the label of the one that then stands first."""
     run_id, opponent_id, label = in_order(cell[1], cell[2], label)
     return (cell[0], run_id, opponent_id), label
@@ -58,7 +58,7 @@ BATTLE_KIND = Kind(
     scale=BATTLE_SCALE,
     gains=BATTLE_GAINS,
     rows="battles",
-    read=_labelled,
+    read=_read_labelled,
     files={
         "battles": lambda row: "judge_verdict" in row or row.keys() >= {"opponent_id", "is_forfeit"}
     },
@@ -66,5 +66,5 @@ BATTLE_KIND = Kind(
         battle_label(written, scale) if isinstance(written, str) else written,
         True,
     ),
-    turn=_turned,
+    turn=_order_sides,
 )

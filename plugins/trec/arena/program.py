@@ -29,7 +29,7 @@ from ....records.labels.cells import Cell
 from ....records.reading.problems import InputError
 from ....views.table import Table
 from .battles import BATTLE_GAINS, BATTLE_KEY, BATTLE_SCALE
-from .judging import JUDGE, judged_battles
+from .judging import JUDGE, judge_battles
 from .kind import battles_with_lines, read_battles
 from .standings import (
     ELO,
@@ -38,7 +38,7 @@ from .standings import (
     STRENGTH,
     TIES,
     WIN_RATE,
-    fitted,
+    fit_ratings,
     sides,
     topic_values,
 )
@@ -98,7 +98,7 @@ class Arena(Program):
 
     async def judge(self, run: Run) -> None:
         """See Program."""
-        battles = await judged_battles(run)
+        battles = await judge_battles(run)
         with run.results.open(FILE) as rows:
             for battle in battles:
                 rows.write(battle.as_row())
@@ -124,7 +124,7 @@ class Arena(Program):
         n_lost = sum(
             battle.label is None for battle in battles
         )  # of any run: they all hang together
-        fitted_ratings, names = fitted(battles, resamples=0)
+        fitted_ratings, names = fit_ratings(battles, resamples=0)
         for measure, ratings in ((STRENGTH, fitted_ratings.strengths), (ELO, fitted_ratings.elo)):
             for run_id, rating in zip(names, ratings, strict=True):
                 n = sum(of_cells[cell][WIN_RATE].n for cell in of_cells if cell[0] == run_id)

@@ -24,8 +24,8 @@ from .battles import (
     BattleVerdict,
     battle_label,
     in_order,
-    joined,
-    turned,
+    join_orders,
+    swap_sides,
 )
 
 JUDGMENTS, PAIRWISE, COVERAGE, LEADERBOARD = (
@@ -64,7 +64,7 @@ def ragdoll_battles(lines: Iterable[Line]) -> Iterator[tuple[Line, Battle]]:
                 topic_id=topic_id,
                 run_id=run_id,
                 opponent_id=opponent_id,
-                label=joined(verdict.label, verdict.label),
+                label=join_orders(verdict.label, verdict.label),
                 **order,
             ),
         )
@@ -161,7 +161,7 @@ def _standing(rank: int, run: str, score: float, battles: Iterable[Battle]) -> d
     own: Counter[str] = Counter()
     for battle in battles:
         if battle.label is not None and run in (battle.run_id, battle.opponent_id):
-            own[battle.label if run == battle.run_id else turned(battle.label)] += 1
+            own[battle.label if run == battle.run_id else swap_sides(battle.label)] += 1
     return {
         **{"rank": rank, "run_id": run, "arena_score": round(score, 6)},
         **{"n_judgments": own.total(), "wins": own["win"], "losses": own["loss"]},

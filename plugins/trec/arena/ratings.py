@@ -37,7 +37,7 @@ def bradley_terry(wins: Floats, prior: Floats | float = 0.0) -> Floats:
     >>> bradley_terry(np.array([[0.0, 3.0], [1.0, 0.0]])).round(4).tolist()  # odds of 3 to 1
     [0.5493, -0.5493]
     """
-    wins = _checked(wins)
+    wins = _check(wins)
     tied = np.broadcast_to(np.asarray(prior, float), wins.shape[:-2])
     if (tied < 0).any():
         raise ValueError("prior: wanted battles >= 0")
@@ -62,7 +62,7 @@ def covariance(wins: Floats, strengths: Floats, prior: float = 0.0) -> Floats:
 
     Its use is in differences: var(b_i - b_j) = C_ii + C_jj - 2 C_ij. Battles count as independent.
     """
-    wins = _checked(wins)
+    wins = _check(wins)
     met = wins + wins.T
     _, information = _slopes(wins, met, np.asarray(prior, float), strengths)
     inverse: Floats = np.linalg.inv(information).astype(np.float64)
@@ -115,7 +115,7 @@ def _sigmoid(x: Floats) -> Floats:
     return chance
 
 
-def _checked(wins: Floats) -> Floats:
+def _check(wins: Floats) -> Floats:
     wins = np.asarray(wins, float)
     if wins.ndim < 2 or wins.shape[-1] != wins.shape[-2] or not wins.shape[-1]:
         raise ValueError(f"wins: wanted a square for each problem, got {wins.shape}")
@@ -160,7 +160,7 @@ def elo(
     return ratings
 
 
-def drawn_elo(
+def draw_elo(
     first: NDArray[np.int64],
     second: NDArray[np.int64],
     gains: Floats,
@@ -253,7 +253,7 @@ def ratings(
     value = elo(first, second, gains, k)
     no_topics = np.zeros((len(sample.draws), len(gains)), np.int64)
     counts = sample.draws[:, sample.topic_of] if sample.n_topics else no_topics
-    drawn = drawn_elo(first, second, gains, k, counts)
+    drawn = draw_elo(first, second, gains, k, counts)
     of_elo = tuple(sample.interval(float(value[i]), drawn[:, i], UNBOUNDED) for i in range(k))
     return Ratings(strengths, of_elo, wins, has_prior, n_prior_draws)
 

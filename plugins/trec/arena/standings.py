@@ -108,7 +108,7 @@ def standings(
     battles: Sequence[Battle], cost: Cost | None = None, **draws: Unpack[Draws]
 ) -> Standings:
     """What these battles make of their runs; topics are drawn for intervals."""
-    fitted_ratings, names = fitted(battles, **draws)
+    fitted_ratings, names = fit_ratings(battles, **draws)
     order = sorted(
         range(len(names)), key=lambda i: (-(fitted_ratings.strengths[i].value or 0.0), names[i])
     )
@@ -145,7 +145,7 @@ def standings(
     )
 
 
-def fitted(battles: Sequence[Battle], **draws: Unpack[Draws]) -> tuple[Ratings, list[str]]:
+def fit_ratings(battles: Sequence[Battle], **draws: Unpack[Draws]) -> tuple[Ratings, list[str]]:
     """The ratings of the runs of these battles, and the names of these, sorted."""
     names = sorted({run for battle in battles for run in (battle.run_id, battle.opponent_id)})
     at = {name: i for i, name in enumerate(names)}

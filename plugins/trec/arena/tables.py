@@ -56,7 +56,7 @@ def _notes(standings: Standings) -> Iterator[str]:
     elif standings.n_prior_draws:
         n = f"{standings.n_prior_draws:,}"
         yield f"In {n} of the drawn samples some runs never lost: each was given one tie there"
-    yield _counted(standings)
+    yield _count(standings)
     if (bias := standings.position) is not None and bias.effect.value is not None:
         effect = format_share(bias.effect.value, signed=True)
         bounds = format_bounds(bias.effect.low, bias.effect.high, signed=True)
@@ -66,7 +66,7 @@ def _notes(standings: Standings) -> Iterator[str]:
         yield _cost(standings.cost)
 
 
-def _counted(standings: Standings) -> str:
+def _count(standings: Standings) -> str:
     parts = [f"{standings.n_battles:,} battles"]
     parts += [f"{standings.n_splits:,} tied as their orders disagree (splits)"] * bool(
         standings.n_splits

@@ -74,7 +74,7 @@ class JudgedReport(Row):
     claims: tuple[tuple[int, Open], ...]
 
 
-def answered_row(question: AnsweredQuestion) -> dict[str, Any]:
+def make_answered_row(question: AnsweredQuestion) -> dict[str, Any]:
     """A line of `answered.jsonl`; `label` is null where `low` and `high` differ."""
     return {
         **question.model_dump(include={"run_id", "topic_id", "question_id", "question"}),
@@ -102,11 +102,11 @@ def read_answered(path: Path, problems: Problems) -> Iterator[AnsweredQuestion]:
     Errors reported: an id that is missing, a standing that is none, a field of the wrong type, a
     question of a report twice.
     """
-    for _, question in answered_with_lines(read_lines(path, problems)):
+    for _, question in read_answered_with_lines(read_lines(path, problems)):
         yield question
 
 
-def answered_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, AnsweredQuestion]]:
+def read_answered_with_lines(lines: Iterable[Line]) -> Iterator[tuple[Line, AnsweredQuestion]]:
     """As `read_answered`, each with its object."""
     seen: dict[tuple[str, str, str], int] = {}
     for line in lines:

@@ -44,13 +44,13 @@ def score_answers(inputs: Mapping[str, Any]) -> dict[str, Any]:
     words = content_words(inputs["sentence"])
     return {
         "verdicts": {
-            key: recall(content_words(_needed(text)), words)
+            key: recall(content_words(_get_needed(text)), words)
             for key, text in inputs["answers"].items()
         }
     }
 
 
-def _needed(text: str) -> str:
+def _get_needed(text: str) -> str:
     """The answer in a text of `question_with_answer`, or its question where any will do."""
     question, _, answer = text.rpartition(ANSWER)
     return question.removeprefix(QUESTION) if question and answer == ANY else answer

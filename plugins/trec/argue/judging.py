@@ -17,7 +17,7 @@ from .answered import (
     JudgedReport,
     JudgedSentence,
     Open,
-    answered_row,
+    make_answered_row,
     report_row,
 )
 from .lists import (
@@ -26,14 +26,14 @@ from .lists import (
     QuestionList,
     question_list_row,
 )
-from .parts import Parts, parts_of
+from .parts import Parts, split_parts
 from .scores import (
     NOT_SAID,
     Between,
-    all_of,
     answer_standing,
-    any_of,
     sentence_standing,
+    take_best,
+    take_worst,
 )
 
 STAGE, JUDGE = "argue", "accepted_answer"
@@ -47,7 +47,7 @@ class _Accepted(NamedTuple):
     answer: AcceptedAnswer
 
 
-async def answered(run: Run, lists: Mapping[str, QuestionList], support: Labels) -> None:
+async def judge_answers(run: Run, lists: Mapping[str, QuestionList], support: Labels) -> None:
     """Look for the accepted answers in each sentence of each report, and write all files."""
     work = _Work(run, lists)
     stage = labels(STAGE, run.panel, JUDGE, work.items)
@@ -58,13 +58,15 @@ async def answered(run: Run, lists: Mapping[str, QuestionList], support: Labels)
                 rows.write(question_list_row(question_list))
         with results.open(ANSWERED) as rows, results.open(REPORTS) as reports:
             for answer, parts in work.reports():
-                carried = _carried(answer, parts, support)
-                reports.write(report_row(_judged(answer, parts, carried)))
+                carried = _find_supported(answer, parts, support)
+                reports.write(report_row(_judge_report(answer, parts, carried)))
                 _count(parts, run)
                 statements = work.statements(answer, parts, outcome)
                 if answer.topic_id in lists:
                     for question in lists[answer.topic_id].questions:
-                        rows.write(answered_row(_question(answer, question, statements, carried)))
+                        rows.write(
+                            make_answered_row(_question(answer, question, statements, carried))
+                        )
 
 
 class _Work:
@@ -82,7 +84,7 @@ class _Work:
     def reports(self) -> Iterator[tuple[Answer, Parts]]:
         """In the order of the files, topic by topic."""
         for answer in self._run.collection.answers():
-            yield answer, parts_of(answer, self._run.config.section(ArgueConfig))
+            yield answer, split_parts(answer, self._run.config.section(ArgueConfig))
 
     def items(self) -> Iterator[Item]:
         """What the judge is asked."""
@@ -122,7 +124,7 @@ class _Work:
                 yield sentence, window, Item({**ids, "answers": names}, payload, len(window))
 
 
-def _carried(answer: Answer, parts: Parts, support: Labels) -> dict[int, Between]:
+def _find_supported(answer: Answer, parts: Parts, support: Labels) -> dict[int, Between]:
     """How each claim of a report is carried, by its position."""
     of_answer = support.get((answer.run_id, answer.topic_id), {})
     return {
@@ -137,7 +139,7 @@ def _question(
     answers = []
     for wanted in question.answers:
         rows = statements.get((question.id, wanted.id), [])
-        stands = any_of(
+        stands = take_best(
             answer_standing(True if row["label"] == "yes" else None, carried[at])
             for at, row in rows
         )
@@ -145,7 +147,7 @@ def _question(
         answers.append(
             JudgedAnswer(id=wanted.id, text=wanted.text, sentences=sentences, **stands._asdict())
         )
-    fold = all_of if question.aggregator == "AND" else any_of
+    fold = take_worst if question.aggregator == "AND" else take_best
     folded = fold(Between(each.low, each.high) for each in answers) if answers else NOT_SAID
     return AnsweredQuestion(
         run_id=answer.run_id,
@@ -159,7 +161,7 @@ def _question(
     )
 
 
-def _judged(answer: Answer, parts: Parts, carried: Mapping[int, Between]) -> JudgedReport:
+def _judge_report(answer: Answer, parts: Parts, carried: Mapping[int, Between]) -> JudgedReport:
     return JudgedReport(
         run_id=answer.run_id,
         topic_id=answer.topic_id,

@@ -116,7 +116,7 @@ def _question_list(line: Line) -> QuestionList | None:
     if not topic_id:
         return None
     query = line.optional_text("title_query", "full_query")
-    return QuestionList(topic_id=topic_id, query=query, questions=tuple(_named(items)))
+    return QuestionList(topic_id=topic_id, query=query, questions=tuple(_name_questions(items)))
 
 
 def _is_collaborators(line: Line) -> bool:
@@ -152,7 +152,7 @@ def _of_bank(line: Line) -> Iterator[Line]:
             inner.bad(text, question, "an object")
 
 
-def _named(items: list[Line]) -> Iterator[ListedQuestion]:
+def _name_questions(items: list[Line]) -> Iterator[ListedQuestion]:
     first, texts = dict[str, str](), dict[str, str]()
     for item in items:
         text = item.text("question")

@@ -43,7 +43,7 @@ class Parts:
         return sum(is_table_row(unit.text) for unit in self.claims)
 
 
-def parts_of(answer: Answer, settings: ArgueConfig) -> Parts:
+def split_parts(answer: Answer, settings: ArgueConfig) -> Parts:
     """The parts of a report under the limit of these settings."""
     units = answer.sentences
     is_over = settings.limit is not None and _length(units, settings) > settings.limit

@@ -47,11 +47,11 @@ from ..settings import NAME
 from .answered import (
     AnsweredQuestion,
     Open,
-    answered_with_lines,
     read_answered,
+    read_answered_with_lines,
     read_reports,
 )
-from .judging import ANSWERED, LISTS, REPORTS, STAGE, answered
+from .judging import ANSWERED, LISTS, REPORTS, STAGE, judge_answers
 from .lists import ListedQuestion
 from .scores import (
     COVERAGE,
@@ -151,7 +151,7 @@ class Argue(Program):
         where = next(iter(getattr(config.data, NAME)), "question lists")
         why = "questions, it is left out of their scores"
         leave_out(run, LEFT_OUT, lists, "no_questions", why, where)
-        await answered(run, lists, labels_in(run.results.folder / f"{SUPPORT_FILE}.part"))
+        await judge_answers(run, lists, labels_in(run.results.folder / f"{SUPPORT_FILE}.part"))
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """See Program."""
@@ -202,11 +202,11 @@ class Argue(Program):
             for citation in sentence.citations
             if citation.label is None
         }
-        for _, row in answered_with_lines(lines(ANSWERED)):
+        for _, row in read_answered_with_lines(lines(ANSWERED)):
             stated = [(a, s) for a in row.answers for s in a.sentences if s.label is not None]
             reasons = [each.rationale for _, each in stated if each.rationale]
             yield point_piece(
-                *(row, QUESTION, row.question_id, _shown(row), row.label),
+                *(row, QUESTION, row.question_id, _show(row), row.label),
                 importance=row.importance,
                 evidence=tuple(dict.fromkeys(one for _, each in stated for one in each.evidence)),
                 reasoning="; ".join([*_where(row), *reasons]),
@@ -238,7 +238,7 @@ def _between(bounds: Open) -> Between:
     return Between(bounds.low, bounds.high)
 
 
-def _shown(row: AnsweredQuestion) -> str:
+def _show(row: AnsweredQuestion) -> str:
     return _with_accepted(row.question, row.aggregator, [answer.text for answer in row.answers])
 
 

@@ -80,12 +80,12 @@ def answer_standing(is_stated: bool | None, sentence: Between) -> Between:
     return sentence if is_stated else NOT_SAID
 
 
-def any_of(standings: Iterable[Between]) -> Between:
+def take_best(standings: Iterable[Between]) -> Between:
     """The best of them: an answer in several sentences, a question with OR; none: not said."""
-    return _folded(standings, max)
+    return _fold(standings, max)
 
 
-def all_of(standings: Iterable[Between]) -> Between:
+def take_worst(standings: Iterable[Between]) -> Between:
     """The worst of them: a question with AND, which wants all its answers; none: not said.
 
     A missing judgement counts only where it could change the result.
@@ -93,10 +93,10 @@ def all_of(standings: Iterable[Between]) -> Between:
     >>> all_of([NOT_SAID, Between("not_said", "supported")]).known
     'not_said'
     """
-    return _folded(standings, min)
+    return _fold(standings, min)
 
 
-def _folded(standings: Iterable[Between], choose: Callable[[list[int]], int]) -> Between:
+def _fold(standings: Iterable[Between], choose: Callable[[list[int]], int]) -> Between:
     ranges = list(standings)
     if not ranges:
         return NOT_SAID

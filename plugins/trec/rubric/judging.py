@@ -62,7 +62,7 @@ async def make_rubrics(run: Run) -> dict[str, Rubric | None]:
     return rubrics
 
 
-async def graded(run: Run, rubrics: Rubrics, file: str) -> list[tuple[str, str]]:
+async def grade_answers(run: Run, rubrics: Rubrics, file: str) -> list[tuple[str, str]]:
     """Write which criteria each answer meets, asked in windows of one kind.
 
     Returns: (run, topic) of the answers whose rubric could not be made.

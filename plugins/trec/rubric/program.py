@@ -52,15 +52,15 @@ from ....records.reading.problems import InputError, Problems
 from ....records.rows import Answer
 from ....records.tools.rubric_verdicts import CRITERION_KIND, read_verdicts, verdicts_with_lines
 from ..settings import RubricConfig
-from .judging import GRADERS, STAGES, graded, make_rubrics
+from .judging import GRADERS, STAGES, grade_answers, make_rubrics
 from .scores import (
     EARNED,
     MEASURES,
     WITHOUT_PENALTIES,
     RubricCell,
-    cells_of,
+    group_by_answer,
     has_penalties,
-    measures_of,
+    list_measures,
 )
 
 RUBRICS, VERDICTS = "rubrics.jsonl", "verdicts.jsonl"
@@ -157,14 +157,14 @@ class RubricGrading(Program):
         why = "rubric with a weight above 0, it is left out"
         leave_out(run, LEFT_OUT, rubrics, "no_rubric", why, where)
         results.notes[UNMADE_TOPICS] = [t for t, rubric in rubrics.items() if rubric is None]
-        results.notes[UNMADE] = await graded(run, rubrics, VERDICTS)
+        results.notes[UNMADE] = await grade_answers(run, rubrics, VERDICTS)
 
     def score(self, folder: Folder, board: Scoreboard) -> None:
         """See Program."""
         verdicts = read_verdicts(folder.need(VERDICTS), folder.problems, folder.where)
-        cells = cells_of(verdicts)
+        cells = group_by_answer(verdicts)
         is_signed = _may_have_penalties(cells, folder)
-        measures = measures_of(cells, may_have_penalties=is_signed)
+        measures = list_measures(cells, may_have_penalties=is_signed)
         for cell in cells:
             board.add(cell.run_id, cell.topic_id, cell.values(measures))
         board.leave_unmade(folder.notes.get(UNMADE, ()), measures)
@@ -206,7 +206,7 @@ class RubricGrading(Program):
         Where there are penalties, of `rubric_earned` alone: the others are clipped, or rest on
         weights below 0, and no weighted mean of labels. Penalties themselves weigh nothing in it.
         """
-        cells = cells_of(read_verdicts(folder.need(VERDICTS), folder.problems))
+        cells = group_by_answer(read_verdicts(folder.need(VERDICTS), folder.problems))
         gains = EARNED if _may_have_penalties(cells, folder) else WITHOUT_PENALTIES
         collected = Collected(["worth"])
         for cell in cells:

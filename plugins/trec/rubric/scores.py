@@ -43,12 +43,12 @@ class RubricCell:
         weights = [verdict.weight for verdict in self.verdicts]
         scores = rubric_scores([verdict.label for verdict in self.verdicts], weights)
         if EXPECTED in measures:
-            gains = [_expected(verdict) for verdict in self.verdicts]
+            gains = [_get_expected(verdict) for verdict in self.verdicts]
             scores[EXPECTED] = clipped(weighted_rubric(gains, weights))
         return {name: scores.get(name, scores["rubric"]) for name in measures}
 
 
-def cells_of(verdicts: Iterable[Any]) -> list[RubricCell]:
+def group_by_answer(verdicts: Iterable[Any]) -> list[RubricCell]:
     """The verdicts by answer, in the order of their first ones."""
     cells: dict[tuple[str, str], RubricCell] = {}
     for verdict in verdicts:
@@ -57,7 +57,7 @@ def cells_of(verdicts: Iterable[Any]) -> list[RubricCell]:
     return list(cells.values())
 
 
-def measures_of(cells: Sequence[RubricCell], *, may_have_penalties: bool) -> list[str]:
+def list_measures(cells: Sequence[RubricCell], *, may_have_penalties: bool) -> list[str]:
     """What can be scored: those of penalties where there may be some, and of probabilities."""
     measures = list(RUBRIC_MEASURES if may_have_penalties else RUBRIC_MEASURES[:2])
     has_probabilities = any(v.probabilities is not None for c in cells for v in c.verdicts)
@@ -69,7 +69,7 @@ def has_penalties(cells: Sequence[RubricCell]) -> bool:
     return any(verdict.weight < 0 for cell in cells for verdict in cell.verdicts)
 
 
-def _expected(verdict: Any) -> float | None:
+def _get_expected(verdict: Any) -> float | None:
     gain = expected_gain(verdict.probabilities or {}, CRITERION_GAINS)
     if gain is None and verdict.label is not None:
         gain = CRITERION_GAINS[verdict.label]

@@ -11,7 +11,7 @@ from annotating import Shown, Site
 from watching import REFUSED
 
 from nuggetjudge.plugins.annotate.work.plan import Plan
-from nuggetjudge.plugins.annotate.work.task import task_of, with_spans
+from nuggetjudge.plugins.annotate.work.task import read_task, with_spans
 from nuggetjudge.records.reading.problems import Problems
 
 Serve = Callable[..., Site]
@@ -23,7 +23,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     uvicorn = pytest.importorskip("uvicorn", reason="pip install '.[annotate]'")
     from nuggetjudge.plugins.annotate.server.app import make_app
     from nuggetjudge.plugins.annotate.server.people import People
-    from nuggetjudge.plugins.annotate.server.serving import bound, links
+    from nuggetjudge.plugins.annotate.server.serving import bind_socket, links
     from nuggetjudge.plugins.annotate.server.workplace import open_workplace
 
     ends: list[Callable[[], None]] = []
@@ -43,7 +43,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
             path = tmp_path / f"judged-{len(ends)}.jsonl"
             path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
         folder = tmp_path / f"labels-{len(ends)}"
-        task = task_of([path], kind, Problems(), guidelines)
+        task = read_task([path], kind, Problems(), guidelines)
         task = with_spans(task, spans) if spans else task
         work = open_workplace(
             task,
@@ -53,7 +53,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
             adjudicators=list(adjudicators),
             against_judge=against_judge,
         )
-        listener = bound(folder)
+        listener = bind_socket(folder)
         port = listener.getsockname()[1]
         people = People(work.names, port)
         app = make_app(work, people, port)

@@ -7,7 +7,7 @@ import pytest
 
 from nuggetjudge.plugins.annotate.store.events import BankEdit, Clear, Flag, Label, Redo, Undo
 from nuggetjudge.plugins.annotate.store.journal import Journal, read_state
-from nuggetjudge.plugins.annotate.store.people import people_of
+from nuggetjudge.plugins.annotate.store.people import list_people
 from nuggetjudge.plugins.annotate.work.queue_files import queues_in
 from nuggetjudge.records.reading.problems import InputError
 
@@ -85,7 +85,7 @@ def test_a_pipe_in_the_place_of_a_journal_or_queue_is_refused_at_once(tmp_path):
         os.mkfifo(tmp_path / name)
     for read in (
         lambda: Journal(tmp_path, "ann"),
-        lambda: people_of(tmp_path),
+        lambda: list_people(tmp_path),
         lambda: [*queues_in(tmp_path)],
     ):
         signal.alarm(5)

@@ -12,7 +12,7 @@ from subprocess import PIPE
 import pytest
 from processes import JUDGE, run, start
 
-from nuggetjudge.plugins.annotate.work.task import task_of
+from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.records.labels.labels import read_labels
 from nuggetjudge.records.reading.problems import Problems
 
@@ -67,7 +67,7 @@ class Page:
 def by_texts(results):
     """The labels of people, by the sentence and the passage that they read."""
     truth = read_labels(TRUTH, Problems()).cells
-    task = task_of([results], "support", Problems())
+    task = read_task([results], "support", Problems())
     texts = {cell: task.texts(cell) for cell in task.cells if cell in truth}
     labels = {(of["sentence"], of["passage"]): truth[cell] for cell, of in texts.items()}
     return lambda of: labels.get((of["sentence"], of["passage"]))

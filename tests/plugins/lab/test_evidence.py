@@ -9,7 +9,12 @@ from benchmarks.pages import evidence as page
 from benchmarks.pages import suggested
 
 import nuggetjudge
-from nuggetjudge.plugins.lab.evidence import Read, labelled_suggestions, precision_rows, refound
+from nuggetjudge.plugins.lab.evidence import (
+    Read,
+    find_labelled_suggestions,
+    precision_rows,
+    refound,
+)
 from nuggetjudge.programs.protocols.evidence.program import LEXICAL_LEAST
 from nuggetjudge.records.labels.labels import read_labels
 from nuggetjudge.records.reading.problems import Problems
@@ -40,7 +45,7 @@ def test_what_people_confirmed_is_found_again(results):
     assert rows["in the best 10"]["value"] == 1.0
     assert rows["of these: the right one in the best 3"]["value"] >= 0.8
     read = precision_rows(
-        labelled_suggestions(results / "evidence.jsonl", labels), resamples=0, seed=0
+        find_labelled_suggestions(results / "evidence.jsonl", labels), resamples=0, seed=0
     )
     assert [row["chosen"] for row in read][:2] == ["used", "all"]
 

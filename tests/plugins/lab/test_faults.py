@@ -14,8 +14,8 @@ import nuggetjudge
 from nuggetjudge.plugins.lab.probe.faults import (
     KIND,
     Cell,
+    has_moved_as_expected,
     judges_in,
-    moved_as_it_must,
     probing_faults,
     rates,
 )
@@ -323,7 +323,8 @@ SCALE, GAINS = ("none", "partial", "full"), {"none": 0.0, "partial": 0.5, "full"
 )
 def test_a_label_did_what_it_must(must, before, after, is_as_it_must):
     assert (
-        moved_as_it_must(Cell("negation", "t", must, before, after), SCALE, GAINS) is is_as_it_must
+        has_moved_as_expected(Cell("negation", "t", must, before, after), SCALE, GAINS)
+        is is_as_it_must
     )
 
 

@@ -91,7 +91,7 @@ def test_kinds_hold_what_they_are_called():
     assert ":" in {payload.text for payload in of_kind("master-keys")}
     assert all("$" not in payload.text for payload in of_kind("master-keys"))
     assert all("$label" in p.text for p in of_kind("instructions"))
-    assert all(len(p.filled("verdict", "full", REPLY)) > 1_400 for p in of_kind("long"))
+    assert all(len(p.fill("verdict", "full", REPLY)) > 1_400 for p in of_kind("long"))
     assert all(p.how == "split" and "¶" in p.text for p in of_kind("split"))
     for payload in of_kind("bidi"):
         assert {unicodedata.bidirectional(c) for c in payload.text} & {

@@ -15,11 +15,11 @@ from nuggetjudge.plugins.lab.probe.rewriting import (
     Value,
     Vocabulary,
     another,
-    denied,
-    negated,
+    deny,
+    negate,
     offsets,
-    parts_of,
-    replaced,
+    replace_value,
+    split_parts,
     values_in,
 )
 from nuggetjudge.records.labels.items import ItemRow
@@ -52,7 +52,7 @@ PLAIN = Vocabulary({}, frozenset())
     ],
 )
 def test_a_verb_is_negated_only_where_the_opposite_contradicts(sentence, opposite):
-    assert negated(sentence) == opposite
+    assert negate(sentence) == opposite
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_a_verb_is_negated_only_where_the_opposite_contradicts(sentence, opposit
     ],
 )
 def test_a_whole_sentence_is_denied_only_where_it_is_a_statement_of_its_own(sentence, is_denied):
-    denial = denied(sentence, {"the", "mills"})
+    denial = deny(sentence, {"the", "mills"})
     assert (denial is not None) is is_denied
     if denial is not None:
         assert denial == f"It is not true that {sentence[0].lower()}{sentence[1:]}"
@@ -139,7 +139,7 @@ def test_what_takes_the_place_of_a_value_is_of_its_form_and_stands_nowhere_near(
 def test_a_value_is_found_and_changed_only_where_it_stands_by_itself():
     text = "The 9/11 report has 11 parts, 110 pages and 1.11 kg; 11, all told."
     assert len(offsets(text, "11")) == 2
-    assert replaced(text, "11", "64").count("64") == 2
+    assert replace_value(text, "11", "64").count("64") == 2
 
 
 def nuggets(answer, *texts, question="what is it"):
@@ -232,13 +232,13 @@ def test_a_name_is_changed_only_where_nothing_else_tells_of_it():
 
 def test_order_is_changed_by_blocks_and_not_where_it_has_a_meaning():
     text = "Lamps burn. They hang low. Boats pass. Rain falls."
-    reordered = {parts_of(text).reordered(np.random.default_rng(seed)) for seed in range(20)}
+    reordered = {split_parts(text).reorder(np.random.default_rng(seed)) for seed in range(20)}
     assert len(reordered) > 3
     assert all("Lamps burn. They hang low." in other for other in reordered)
     assert text not in reordered
     for listed in ("1. Lamps burn. 2. Boats pass. 3. Rain falls.", "Lamps.\nBoats.\nRain."):
-        assert parts_of(listed).reordered(np.random.default_rng(0)) is None
-    assert parts_of("Lamps burn. Boats pass.").reordered(np.random.default_rng(0)) is None
+        assert split_parts(listed).reorder(np.random.default_rng(0)) is None
+    assert split_parts("Lamps burn. Boats pass.").reorder(np.random.default_rng(0)) is None
 
 
 def test_what_adds_nothing_has_to_move_no_nugget_of_any_label_but_one_it_may_touch():

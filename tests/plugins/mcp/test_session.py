@@ -12,7 +12,7 @@ from nuggetjudge.backends.gateway import Completion
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.plugins.mcp import tools
 from nuggetjudge.plugins.mcp.replies import Amount
-from nuggetjudge.plugins.mcp.session import OverBudget, Part, Session, SessionBudget, amount_of
+from nuggetjudge.plugins.mcp.session import OverBudget, Part, Session, SessionBudget, get_amount
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import InputError
 
@@ -55,9 +55,9 @@ def test_parts_of_a_budget_share_its_limit_and_count_what_is_their_own():
     assert (one.reached, two.reached) == ("", "max_calls 3")
     one.settle(need, Completion("{}", "stop", "", "m", 1000, 0, 500))
     two.settle(need, None, 0)  # cancelled: it may be paid for all the same
-    assert amount_of(one) == Amount(calls=1, tokens=1500, cost=0.002)
-    assert amount_of(two).calls == 2
-    assert amount_of(whole) == Amount(calls=3, tokens=1500, cost=0.002)
+    assert get_amount(one) == Amount(calls=1, tokens=1500, cost=0.002)
+    assert get_amount(two).calls == 2
+    assert get_amount(whole) == Amount(calls=3, tokens=1500, cost=0.002)
     assert two.counted()["max_tokens"] > 1500
 
 
@@ -66,7 +66,7 @@ def test_what_calls_under_way_are_expected_to_take_is_not_promised_again():
     large = Amount(calls=6, tokens=600, cost=0.6)
 
     async def left():
-        return await budget.left()
+        return await budget.get_remaining()
 
     with budget.part(large, run_sync(left())) as part:
         now = run_sync(left())

@@ -27,7 +27,7 @@ from nuggetjudge.plugins.report.texts import (
     in_answer,
     in_text,
     pack_json,
-    packed_texts,
+    pack_texts,
     topic_json,
 )
 from nuggetjudge.records.judgements import quoted, text_hash, unquoted
@@ -270,7 +270,7 @@ def test_memory_does_not_grow_with_the_number_of_topics(tides, tmp_path):
         given = source(folder)
         given.scores  # noqa: B018
         tracemalloc.start()
-        packed = packed_texts(given, Wanted(), LeftOut())
+        packed = pack_texts(given, Wanted(), LeftOut())
         sizes = []
         for one in packed:
             sizes.append(len(one.packed))

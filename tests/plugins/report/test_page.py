@@ -7,13 +7,13 @@ import re
 
 import pytest
 
-from nuggetjudge.plugins.report.page import packed_island
+from nuggetjudge.plugins.report.page import write_packed_island
 
 
 @pytest.mark.parametrize(("n", "kind"), [(10, "application/json"), (10_000, "application/gzip")])
 def test_data_of_any_size_comes_back_and_cannot_end_its_element(n, kind):
     given = {"texts": [f"</script><b>{i}\u2028" for i in range(n)]}
-    text = packed_island("data-x", given)
+    text = write_packed_island("data-x", given)
     match = re.fullmatch(r'<script type="([\w/]+)" id="data-x">([^<]*)</script>\n', text)
     assert match is not None
     assert match[1] == kind

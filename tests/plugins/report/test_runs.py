@@ -9,13 +9,13 @@ import pytest
 from undigested import forget_digests
 
 import nuggetjudge as nj
-from nuggetjudge.plugins.report.packing import UNANSWERED, UNDEFINED, UNJUDGED, packed_cells
+from nuggetjudge.plugins.report.packing import UNANSWERED, UNDEFINED, UNJUDGED, pack_cells
 from nuggetjudge.plugins.report.runs import (
     make_leaderboard,
     make_length,
     make_pairs,
+    make_scale,
     make_topics,
-    scale_of,
 )
 from nuggetjudge.plugins.report.source import Source
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
@@ -74,7 +74,7 @@ def rows_of(section, measure):
 
 def cell(source, measure, run, topic):
     """A value, or less the code of why there is none."""
-    packed = packed_cells(source)[measure]
+    packed = pack_cells(source)[measure]
     numbers = array("B" if packed["bytes"] == 1 else "H", base64.b64decode(packed["cells"]))
     at = source.runs.index(run) * len(source.topics) + source.topics.index(topic)
     top, number = 256 ** packed["bytes"], numbers[at]
@@ -149,7 +149,7 @@ def test_many_distinct_values_are_packed_without_loss(folder):
     source.scores.rows["A"]["moon"] = rows | many
     source.scores.topics["A"] += many
     source.topics = [*source.topics, *many]
-    assert packed_cells(source)["A"]["bytes"] == 2
+    assert pack_cells(source)["A"]["bytes"] == 2
     assert cell(source, "A", "moon", "x7") == round(7 / 999, 6)
     assert cell(source, "A", "both", "x7") == -UNANSWERED
 
@@ -207,6 +207,6 @@ def test_a_measure_beyond_one_has_a_scale_of_its_own():
     def row(mean, low=None, high=None):
         return {"mean": mean, "low": low, "high": high, "bounds": None}
 
-    assert scale_of([row(0.2), row(None)]) == [0.0, 1.0]
-    assert scale_of([row(1.04, 0.9, 1.23)]) == [0.0, 1.3]
-    assert scale_of([row(279, 250, 376.2)]) == [0.0, 400.0]
+    assert make_scale([row(0.2), row(None)]) == [0.0, 1.0]
+    assert make_scale([row(1.04, 0.9, 1.23)]) == [0.0, 1.3]
+    assert make_scale([row(279, 250, 376.2)]) == [0.0, 400.0]

@@ -14,7 +14,7 @@ import nuggetjudge as nj
 from nuggetjudge.plugins.report.source import Source
 from nuggetjudge.plugins.report.summary import make_boxes
 from nuggetjudge.plugins.report.trust import (
-    _shown,
+    _choose_shown,
     make_agents,
     make_disagreements,
     make_people,
@@ -257,7 +257,7 @@ def test_sentences_are_counted_by_outcome_as_in_their_file(evidence):
 
 def test_steps_that_do_not_fit_are_left_out_and_failures_are_kept_first():
     rows = [{"reason": None}, {"reason": "budget"}, {"reason": None}]
-    assert _shown(rows, ["aaaa", "bbbb", "c"], most=5) == [False, True, True]
+    assert _choose_shown(rows, ["aaaa", "bbbb", "c"], most=5) == [False, True, True]
 
 
 def test_where_no_agent_was_at_work_there_is_no_section(demo):

@@ -18,7 +18,7 @@ from starlette.routing import Route
 
 from nuggetjudge.plugins.annotate.server.guards import HEADERS
 from nuggetjudge.plugins.annotate.server.static import files
-from nuggetjudge.plugins.annotate.store.events import BankEdit, Label, Verdict, event_of
+from nuggetjudge.plugins.annotate.store.events import BankEdit, Label, Verdict, read_event
 from nuggetjudge.plugins.annotate.store.state import State
 from nuggetjudge.plugins.annotate.work.bank import EditedBank
 from nuggetjudge.records.rows import Nugget, NuggetBank
@@ -184,8 +184,8 @@ class Desk:
             known |= {"kind": "support", "cell": [f"c{n}"], "order": order}
         elif n is not None:
             known |= {"kind": "verify", "cell": self._cell(n)}
-        event = event_of(known)
-        resolved = self.state.resolved(event)
+        event = read_event(known)
+        resolved = self.state.resolve(event)
         progress = {"done": 0, "total": 1, "active_ms": 0}
         if resolved is None:
             return {"seq": None, "progress": progress, "n": None}

@@ -13,10 +13,10 @@ import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
-from nuggetjudge.plugins.annotate.server.serving import bound, serve
+from nuggetjudge.plugins.annotate.server.serving import bind_socket, serve
 from nuggetjudge.plugins.annotate.server.workplace import open_workplace
 from nuggetjudge.plugins.annotate.work.plan import Plan
-from nuggetjudge.plugins.annotate.work.task import task_of
+from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.records.reading.problems import Problems
 
 
@@ -28,7 +28,7 @@ def ready(links: Mapping[str, str]) -> None:
 
 def main(results: str, kind: str, folder: str, n: str) -> None:
     """See above."""
-    task = task_of([Path(results)], kind, Problems())  # type: ignore[arg-type]
+    task = read_task([Path(results)], kind, Problems())  # type: ignore[arg-type]
     gc.freeze()  # what is there stays: else a fork copies it as soon as it is looked at
     before = 0
     for _ in sys.stdin:
@@ -38,7 +38,7 @@ def main(results: str, kind: str, folder: str, n: str) -> None:
             continue
         try:
             work = open_workplace(task, Path(folder), ("ann",), Plan(n=int(n)))
-            serve(work, bound(Path(folder)), ready)
+            serve(work, bind_socket(Path(folder)), ready)
         except BaseException:
             sys.stdout.write(f"0 {traceback.format_exc()!r}\n")
             sys.stdout.flush()

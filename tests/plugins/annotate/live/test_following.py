@@ -6,13 +6,13 @@ import pytest
 
 from nuggetjudge.plugins.annotate.live.figures import figures
 from nuggetjudge.plugins.annotate.live.settings import LiveSettings
-from nuggetjudge.plugins.annotate.server.watching import watched
+from nuggetjudge.plugins.annotate.server.watching import watch
 from nuggetjudge.plugins.annotate.server.workplace import open_workplace
 from nuggetjudge.plugins.annotate.store.events import Flag, Label, Skip, Verdict
 from nuggetjudge.plugins.annotate.store.journal import Journal
-from nuggetjudge.plugins.annotate.store.people import people_of
+from nuggetjudge.plugins.annotate.store.people import list_people
 from nuggetjudge.plugins.annotate.work.plan import Plan
-from nuggetjudge.plugins.annotate.work.task import task_of
+from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.records.reading.problems import Problems
 
 
@@ -29,10 +29,10 @@ def until(work, **wanted):
 
 def test_the_coordinator_sees_what_is_on_the_disk_flags_and_skips_too_and_not_half_a_line(world):
     (world.folder / "bob.events.jsonl").write_text('{"seq":1,"id":"torn')
-    task = task_of([world.path], "nuggets", Problems())
+    task = read_task([world.path], "nuggets", Problems())
     work = open_workplace(task, world.folder, ["ann"], Plan(), adjudicators=["judy"])
     desk, about = work.desks["ann"], {"kind": "nuggets", "chosen_by": "random", "probability": 0.5}
-    with watched(work, LiveSettings("nuggets"), quiet_s=0.05):
+    with watch(work, LiveSettings("nuggets"), quiet_s=0.05):
 
         def do(event):
             desk.take(event)
@@ -65,7 +65,7 @@ def test_a_verdict_takes_the_place_of_labels_that_differ(world):
     journal = Journal(world.folder, "judy")
     journal.add(Verdict(id="verdict-1", label="support", order=("ann", "bob"), **about))
     journal.close()
-    states = {person.name: person.state() for person in people_of(world.folder)}
+    states = {person.name: person.state() for person in list_people(world.folder)}
     assert figures(world.judged(), states, LiveSettings("nuggets"))["n_disputed"] == 0
 
 

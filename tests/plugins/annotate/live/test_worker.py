@@ -47,7 +47,7 @@ def test_it_waits_until_labelling_has_paused(made):
     worker = made(compute, quiet_s=0.3)
     until(worker, 1)  # at once
     for _ in range(10):
-        worker.changed()
+        worker.notify()
         last = time.monotonic()
         time.sleep(0.02)
     until(worker, 2)
@@ -62,7 +62,7 @@ def test_who_never_pauses_sees_figures_all_the_same(made):
     until(worker, 1)
     end = time.monotonic() + 1
     while len(compute.times) < 2 and time.monotonic() < end:
-        worker.changed()
+        worker.notify()
         time.sleep(0.02)
     assert len(compute.times) >= 2
 
@@ -78,7 +78,7 @@ def test_what_goes_wrong_is_said_and_the_next_change_tries_again(made):
     worker = made(compute, quiet_s=0.01)
     until(worker, 1)
     broken.set()
-    worker.changed()
+    worker.notify()
     for _ in range(300):
         if "reason" in worker.figures():
             break
@@ -86,7 +86,7 @@ def test_what_goes_wrong_is_said_and_the_next_change_tries_again(made):
     assert worker.figures()["reason"] == "the figures cannot be worked out: no such folder"
     assert worker.figures()["measures"] == [1]  # those of before stay
     broken.clear()
-    worker.changed()
+    worker.notify()
     for _ in range(300):
         if "reason" not in worker.figures():
             return
@@ -99,7 +99,7 @@ def test_nobody_waits_while_it_works(made):
     worker = made(lambda: {"n": going.wait(5)}, quiet_s=0.0)
     start = time.monotonic()
     for _ in range(100):
-        worker.changed()
+        worker.notify()
         worker.figures()
     assert time.monotonic() - start < 3
     going.set()

@@ -16,8 +16,8 @@ from nuggetjudge.plugins.annotate.store.events import BankEdit, Label
 from nuggetjudge.plugins.annotate.store.journal import read_state
 from nuggetjudge.plugins.annotate.store.sources import keep_source
 from nuggetjudge.plugins.annotate.work.plan import Plan
-from nuggetjudge.plugins.annotate.work.queue_files import stored_queue
-from nuggetjudge.plugins.annotate.work.task import task_of
+from nuggetjudge.plugins.annotate.work.queue_files import load_queue
+from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.programs.analysis.next_labels import next_labels
 from nuggetjudge.programs.scoring.corrected import corrected_scores
@@ -30,12 +30,12 @@ EVERY = 6  # the other person differs on one item of so many
 
 def people_label(labels, results, kind, truth, n):
     """Two people go through their queues; returns the labels of each, by cell, and the task."""
-    task = task_of([results], kind, Problems())
+    task = read_task([results], kind, Problems())
     keep_source(labels, kind, task.fingerprint, task.results)
     plan = Plan(n=n, overlap=0.5)
     given = {}
     for name in ("ann", "bo"):
-        queue = [e for e in stored_queue(labels, task, name, plan) if e.cell in truth]
+        queue = [e for e in load_queue(labels, task, name, plan) if e.cell in truth]
         events = []
         for at, entry in enumerate(queue):
             value = truth[entry.cell]
@@ -91,7 +91,7 @@ def test_what_the_four_commands_call_reads_labels_of_two_people(support, judged,
     )
 
     agreed = agree(out, judged, Problems(), resamples=0)
-    right = sum(task.judged(cell) == label for cell, label in decided.items())
+    right = sum(task.get_first_label(cell) == label for cell, label in decided.items())
     assert (agreed["n"], agreed["accuracy"]) == (len(decided), right / len(decided))
     assert agreed["annotators"] is not None
 
@@ -171,7 +171,7 @@ def test_nugget_labels_fit_the_assigner(judged, labels, tmp_path):
 def test_an_edited_bank_is_judged_against_and_says_where_its_nuggets_are_from(
     judged, labels, tmp_path
 ):
-    task = task_of([judged], "bank", Problems())
+    task = read_task([judged], "bank", Problems())
     bank = task.bank.banks["demo-bees"]
     first, second, third, *rest = (nugget.id for nugget in bank.nuggets)
     merged = "bees cluster and shiver"

@@ -9,7 +9,7 @@ from given_labels import cell, keep, label
 from nuggetjudge.plugins.annotate.out.exporting import export
 from nuggetjudge.plugins.annotate.out.importing import fit_name, import_labels
 from nuggetjudge.plugins.annotate.store.events import Span
-from nuggetjudge.plugins.annotate.store.people import people_of
+from nuggetjudge.plugins.annotate.store.people import list_people
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 NAMES = ("topic_id", "run_id", "sentence_id", "passage_id")
@@ -26,7 +26,7 @@ def row(value, n=0, **more):
 
 def labels_by_person(labels, kind="support"):
     """Person -> cell -> label, of all in a folder."""
-    return {who.name: {x.cell: x.label for x in who.labels(kind)} for who in people_of(labels)}
+    return {who.name: {x.cell: x.label for x in who.labels(kind)} for who in list_people(labels)}
 
 
 def test_an_export_of_another_machine_comes_in_as_it_was(labels, tmp_path):
@@ -82,7 +82,7 @@ def test_a_label_that_was_given_here_stands_before_an_imported_one(labels, tmp_p
     assert [one.what for one in problems if one.kind == "labelled_here"] == [
         "1 imported labels are of people who labelled the same here"
     ]
-    (person,) = people_of(labels)
+    (person,) = list_people(labels)
     assert {one.cell: one.label for one in person.state().labels()} == labels_by_person(labels)[
         "ann"
     ]
@@ -127,7 +127,7 @@ def test_a_time_that_no_label_can_take_is_said_and_a_wrong_repeat_is_refused(lab
     rows = [row("full", annotator="bo", seconds=1e30), row("none", 1, annotator="bo", seconds=2)]
     problems = Problems()
     import_labels([write(tmp_path / "a.jsonl", rows)], labels, problems)
-    (bo,) = people_of(labels)
+    (bo,) = list_people(labels)
     assert [one.active_ms for one in bo.state().labels()] == [0, 2000]
     (said,) = [one.what for one in problems]
     assert "seconds are 1e+30, wanted at most 1,000,000; not used" in said

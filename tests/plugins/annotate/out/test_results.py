@@ -12,7 +12,7 @@ from nuggetjudge.plugins.annotate.out.importing import import_labels
 from nuggetjudge.plugins.annotate.store.events import Clear, Label, Span
 from nuggetjudge.plugins.annotate.store.journal import Journal, read_state
 from nuggetjudge.plugins.annotate.store.sources import SOURCES, keep_source, sources
-from nuggetjudge.plugins.annotate.work.task import task_of
+from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.programs.build.verification import read_verification
 from nuggetjudge.records.judgements import text_hash
 from nuggetjudge.records.labels.items import read_items
@@ -44,7 +44,7 @@ def judged_file(path, texts):
 
 def sourced_task(labels, results, kind="support"):
     labels.mkdir(exist_ok=True)
-    task = task_of([results], kind, Problems())
+    task = read_task([results], kind, Problems())
     keep_source(labels, kind, task.fingerprint, task.results)
     return task
 

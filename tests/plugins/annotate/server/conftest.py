@@ -17,7 +17,7 @@ from nuggetjudge.plugins.annotate.server.guards import GUARDS
 from nuggetjudge.plugins.annotate.server.people import People
 from nuggetjudge.plugins.annotate.server.workplace import Workplace, open_workplace
 from nuggetjudge.plugins.annotate.work.plan import Plan
-from nuggetjudge.plugins.annotate.work.task import task_of, with_spans
+from nuggetjudge.plugins.annotate.work.task import read_task, with_spans
 from nuggetjudge.records.reading.problems import Problems
 
 PORT = 23456
@@ -132,7 +132,7 @@ def open_site(judged: Path, tmp_path: Path) -> Iterator[Any]:
         spans: str | None = None,
         **plan: Any,
     ) -> Site:
-        task = task_of([results], kind, Problems())
+        task = read_task([results], kind, Problems())
         task = with_spans(task, spans) if spans is not None else task
         plan = {"n": 10} | plan
         work = open_workplace(
@@ -161,7 +161,7 @@ def site(open_site: Any) -> Site:
 @pytest.fixture(scope="module")
 def looked_at(judged: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
     """The same for a whole module of tests, which must not mind what others did there."""
-    task = task_of([judged], "support", Problems())
+    task = read_task([judged], "support", Problems())
     folder = tmp_path_factory.mktemp("labels")
     work = open_workplace(task, folder, ("ann", "bob"), Plan(n=10))
     yield Site(work)

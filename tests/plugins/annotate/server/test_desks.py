@@ -11,7 +11,7 @@ import nuggetjudge as nj
 from nuggetjudge.plugins.annotate.store.journal import read_state
 from nuggetjudge.plugins.annotate.work.bank import EditedBank
 from nuggetjudge.plugins.annotate.work.documents import PointDocuments
-from nuggetjudge.plugins.annotate.work.task import task_of
+from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.plugins.annotate.work.verify import read_points
 from nuggetjudge.records.reading.problems import Problems
 
@@ -109,7 +109,7 @@ def test_documents_that_are_not_to_be_had_are_said_and_quotes_still_shown(
     wall = by_text(client, 4)[POINTS[0]["text"]]
     assert (wall["documents"], wall["spans"]) == ([], ["opened its\nwall"])
     problems = Problems()
-    task_of([built], "verify", problems).expect([])
+    read_task([built], "verify", problems).expect([])
     whats = [row.what for row in problems]
     assert len(whats) == (change == "broken")
     assert all("documents.jsonl:1" in what and "quotes are shown" in what for what in whats)

@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from processes import JUDGE, run, start
 
-from nuggetjudge.plugins.annotate.server.serving import bound, serve
+from nuggetjudge.plugins.annotate.server.serving import bind_socket, serve
 from nuggetjudge.plugins.annotate.server.workplace import open_workplace
 from nuggetjudge.plugins.annotate.store.journal import read_state
 from nuggetjudge.plugins.annotate.work.plan import Plan
-from nuggetjudge.plugins.annotate.work.task import Task, task_of
+from nuggetjudge.plugins.annotate.work.task import Task, read_task
 from nuggetjudge.records.reading.problems import Problems
 
 from .conftest import write_labels
@@ -131,7 +131,7 @@ def test_a_port_that_is_taken_is_said_and_its_own_port_is_found_again(judged, tm
 
 
 def test_small_answers_do_not_wait_for_an_acknowledgement(tmp_path):
-    with bound(tmp_path) as listener:
+    with bind_socket(tmp_path) as listener:
         # asyncio sets TCP_NODELAY on sockets of this protocol alone, and accepted ones inherit it
         assert listener.proto == socket.IPPROTO_TCP
 
@@ -181,7 +181,7 @@ class Lean:
         if not self.pid:
             try:
                 work = open_workplace(task, folder, ("ann",), Plan(n=n))
-                listener = bound(folder)
+                listener = bind_socket(folder)
                 serve(work, listener, lambda links: void(os.write(theirs, links["ann"].encode())))
             finally:
                 os._exit(1)
@@ -215,7 +215,7 @@ def kept_whole(folder: Path) -> list[tuple[str, str]]:
 def test_a_kill_after_each_label_loses_and_doubles_nothing(n, tmp_path):
     """Every fourth label is killed after its answer, the others while it is awaited."""
     judged = write_labels(tmp_path / "support.jsonl", n_topics=10, n=21)
-    task = task_of([judged], "support", Problems())
+    task = read_task([judged], "support", Problems())
     folder = tmp_path / "labels"
     made: list[tuple[str, str]] = []
     last, is_awaited = b"", False

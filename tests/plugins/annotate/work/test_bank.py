@@ -8,7 +8,7 @@ import nuggetjudge as nj
 from nuggetjudge.plugins.annotate.store.events import BankEdit, Undo
 from nuggetjudge.plugins.annotate.store.journal import Journal, read_state
 from nuggetjudge.plugins.annotate.work.bank import EditedBank
-from nuggetjudge.plugins.annotate.work.task import task_of
+from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.records.nuggets import read_nugget_banks
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.rows import Importance, Nugget, NuggetBank
@@ -119,7 +119,7 @@ def test_an_undone_edit_is_none(tmp_path):
 
 
 def test_judges_read_the_bank_that_people_made(folder, tmp_path):
-    task = task_of([folder], "bank", Problems())
+    task = read_task([folder], "bank", Problems())
     assert len(task.cells) == 5
     (topic,) = next(cell for cell in task.cells if cell == ("demo-bees",))
     assert [one.id for one in task.bank.passages(topic)][:2] == ["bees-01", "bees-03"]
@@ -149,7 +149,7 @@ def test_judges_read_the_bank_that_people_made(folder, tmp_path):
 def test_passages_are_those_named_or_relevant_and_else_those_most_answers_cite(folder, tmp_path):
     inputs = {"data.candidates": None, "data.qrels": None, "data.nuggets": DEMO / "nuggets.jsonl"}
     nj.run(DEMO / "judge.yaml", program=["nuggets"], out=tmp_path / "out", **inputs)
-    bank = task_of([tmp_path / "out"], "bank", Problems()).bank
+    bank = read_task([tmp_path / "out"], "bank", Problems()).bank
     cited = {}
     for path in (DEMO / "runs").glob("*.jsonl"):
         for row in map(json.loads, path.read_text("utf-8").splitlines()):
@@ -165,4 +165,4 @@ def test_passages_are_those_named_or_relevant_and_else_those_most_answers_cite(f
 
 def test_a_folder_without_nuggets_says_so(tmp_path):
     with pytest.raises(InputError, match=r"has no nuggets\.jsonl, so no nuggets to edit"):
-        task_of([tmp_path], "bank", Problems())
+        read_task([tmp_path], "bank", Problems())

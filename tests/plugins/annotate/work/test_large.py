@@ -6,8 +6,8 @@ import time
 import pytest
 
 from nuggetjudge.plugins.annotate.work.plan import Plan
-from nuggetjudge.plugins.annotate.work.queue_files import stored_queue
-from nuggetjudge.plugins.annotate.work.task import task_of
+from nuggetjudge.plugins.annotate.work.queue_files import load_queue
+from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.records.reading.problems import Problems
 
 RUNS, TOPICS, NUGGETS = 45, 21, 20  # 18,900 cells
@@ -29,14 +29,14 @@ def test_of_18_900_items_the_first_is_shown_in_time(tmp_path):
                 text = f"answer of {run} " * 130
                 stream.write(json.dumps(row | {"answer_text": text, "response_length": 390}) + "\n")
     start = time.process_time()
-    task = task_of([path], "nuggets", Problems())
-    queue = stored_queue(tmp_path, task, "ann", Plan())
+    task = read_task([path], "nuggets", Problems())
+    queue = load_queue(tmp_path, task, "ann", Plan())
     assert len(task.cells) == 18_900
     task.expect(entry.cell for entry in queue)
-    assert [text.of for text in task.shown(queue[0].cell)] == ["question", "answer", "nugget"]
+    assert [text.of for text in task.show_texts(queue[0].cell)] == ["question", "answer", "nugget"]
     assert time.process_time() - start < 2 * 2  # 2 s, doubled for load
     start = time.process_time()
     for entry in queue[:500]:
-        task.shown(entry.cell)
+        task.show_texts(entry.cell)
     assert time.process_time() - start < 2 * 0.05
-    assert stored_queue(tmp_path, task, "ann", Plan()) == queue
+    assert load_queue(tmp_path, task, "ann", Plan()) == queue

@@ -6,8 +6,8 @@ import pytest
 
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge
 from nuggetjudge.judges.table import BUILT_IN
-from nuggetjudge.plugins.annotate.work.guidelines import guidelines_of
-from nuggetjudge.plugins.annotate.work.wording import NARRATIVES, written_guidelines
+from nuggetjudge.plugins.annotate.work.guidelines import read_guidelines
+from nuggetjudge.plugins.annotate.work.wording import NARRATIVES, write_guidelines
 
 JUDGES = {
     "support": "support",
@@ -27,7 +27,7 @@ def test_guidelines_prompt_and_reply_schema_say_the_same_of_each_label(kind):
     prompt = judge.prompt(judge.predictor)
     system, schema = prompt.fixed[0]["content"], prompt.schema()
     described = json.loads(json.dumps(schema))["properties"][judge.output]["description"]
-    guidelines = written_guidelines(kind) if kind == NARRATIVES else guidelines_of(kind)
+    guidelines = write_guidelines(kind) if kind == NARRATIVES else read_guidelines(kind)
     lines = [line for line in system.split("\n\n")[1].splitlines() if line.startswith("- ")]
     assert [line[2:].partition(": ")[0] for line in lines] == list(judge.scale)
     for label, _, meaning in (line[2:].partition(": ") for line in lines):

@@ -8,8 +8,8 @@ import pytest
 from nuggetjudge.plugins.annotate.store.events import Label
 from nuggetjudge.plugins.annotate.store.state import State
 from nuggetjudge.plugins.annotate.work.plan import GAP, Plan
-from nuggetjudge.plugins.annotate.work.queue import queue_of
-from nuggetjudge.plugins.annotate.work.task import task_of
+from nuggetjudge.plugins.annotate.work.queue import make_queue
+from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 from .conftest import SIZES, made_task
@@ -41,8 +41,8 @@ def test_each_item_is_given_as_often_as_its_probability_says(task):
     plan = {"n": 10, "overlap": 0.3}
     given, expected = Counter(), Counter()
     for seed in range(DRAWS):
-        ann = queue_of(task, "ann", Plan(seed=seed, **plan))
-        bob = queue_of(task, "bob", Plan(seed=seed, **plan), others=[ann])
+        ann = make_queue(task, "ann", Plan(seed=seed, **plan))
+        bob = make_queue(task, "bob", Plan(seed=seed, **plan), others=[ann])
         by_topic = {entry.cell[0]: entry.probability for entry in bob}
         assert all(
             p == Counter(cell[0] for cell in cells(bob))[t] / SIZES[t] for t, p in by_topic.items()
@@ -59,8 +59,8 @@ def test_each_item_is_given_as_often_as_its_probability_says(task):
 def test_a_queue_that_grows_is_as_fair_as_one_that_was_long_from_the_start(task):
     given, expected = Counter(), Counter()
     for seed in range(DRAWS):
-        short = queue_of(task, "ann", Plan(n=8, seed=seed))
-        long = queue_of(task, "ann", Plan(n=10, seed=seed), earlier=short)
+        short = make_queue(task, "ann", Plan(n=8, seed=seed))
+        long = make_queue(task, "ann", Plan(n=10, seed=seed), earlier=short)
         assert [entry.cell for entry in long[:8]] == [entry.cell for entry in short]
         by_topic = {entry.cell[0]: entry.probability for entry in long}
         given.update(cells(long))
@@ -72,8 +72,8 @@ def test_a_queue_that_grows_is_as_fair_as_one_that_was_long_from_the_start(task)
 
 def test_all_get_the_shared_items_first_and_different_ones_after(task):
     plan = Plan(n=15, overlap=0.2)
-    ann = queue_of(task, "ann", plan)
-    bob = queue_of(task, "bob", plan, others=[ann])
+    ann = make_queue(task, "ann", plan)
+    bob = make_queue(task, "bob", plan, others=[ann])
     shared = {entry.cell for entry in ann[:3]}
     assert shared == {entry.cell for entry in firsts(bob)[:3]} == cells(ann) & cells(bob)
     assert {entry.cell for entry in ann if entry.is_shared} == shared
@@ -82,7 +82,7 @@ def test_all_get_the_shared_items_first_and_different_ones_after(task):
 
 
 def test_topics_take_turns_so_that_a_queue_left_early_has_all_of_them():
-    queue = queue_of(made_task({"t1": 50, "t2": 50, "t3": 50}), "ann", Plan(overlap=0))
+    queue = make_queue(made_task({"t1": 50, "t2": 50, "t3": 50}), "ann", Plan(overlap=0))
     entries = firsts(queue)
     for start in range(0, 150, 30):
         topics = [entry.cell[0] for entry in entries[start : start + 30]]
@@ -92,7 +92,7 @@ def test_topics_take_turns_so_that_a_queue_left_early_has_all_of_them():
 
 def test_one_in_twenty_comes_again_ten_places_later_at_least():
     for seed in range(20):
-        queue = queue_of(made_task({"t1": 60, "t2": 60}), "ann", Plan(n=100, seed=seed))
+        queue = make_queue(made_task({"t1": 60, "t2": 60}), "ann", Plan(n=100, seed=seed))
         assert len(queue) == 100
         again = [(at, entry) for at, entry in enumerate(queue) if entry.repeat]
         assert len(again) == 5
@@ -105,42 +105,42 @@ def test_one_in_twenty_comes_again_ten_places_later_at_least():
 
 @pytest.mark.parametrize(("n", "n_items"), [(1, 1), (10, 10), (12, 12), (32, 32), (500, 34)])
 def test_n_bounds_the_places(task, n, n_items):
-    assert len(queue_of(task, "ann", Plan(n=n))) == n_items
-    assert len(cells(queue_of(task, "ann", Plan(n=n)))) <= 32
+    assert len(make_queue(task, "ann", Plan(n=n))) == n_items
+    assert len(cells(make_queue(task, "ann", Plan(n=n)))) <= 32
 
 
 def test_without_n_everything_is_asked_with_probability_one(task):
-    queue = queue_of(task, "ann", Plan())
+    queue = make_queue(task, "ann", Plan())
     assert cells(queue) == set(task.cells)
     assert {entry.probability for entry in queue} == {1.0}
 
 
 def test_post_edited_items_show_the_judges_label_and_one_in_twenty_another(task):
     sizes = {"t1": 100, "t2": 100}
-    queue = queue_of(made_task(sizes), "ann", Plan(condition="post_edit"))
+    queue = make_queue(made_task(sizes), "ann", Plan(condition="post_edit"))
     controls = [entry for entry in queue if entry.is_control]
     assert len(controls) == 10
     assert {entry.shown for entry in controls} == {"partial", "full"}
     assert {entry.shown for entry in queue if not entry.is_control} == {"none"}
     again = {entry.cell for entry in queue if entry.repeat}
     assert not again & {entry.cell for entry in controls}
-    plain = queue_of(made_task(sizes), "ann", Plan())
+    plain = make_queue(made_task(sizes), "ann", Plan())
     assert {(entry.shown, entry.is_control) for entry in plain} == {(None, False)}
 
 
 def test_what_a_person_labelled_or_has_under_the_other_condition_is_not_asked(task):
     labelled = state_of(*(label(cell, n=i) for i, cell in enumerate(task.cells[:5])))
     barred = list(task.cells[5:9])
-    queue = queue_of(task, "ann", Plan(), state=labelled, barred=barred)
+    queue = make_queue(task, "ann", Plan(), state=labelled, barred=barred)
     assert cells(queue) == set(task.cells[9:])
     everything = state_of(*(label(cell, n=i) for i, cell in enumerate(task.cells)))
     with pytest.raises(InputError, match="all 32 items are labelled"):
-        queue_of(task, "ann", Plan(), state=everything)
+        make_queue(task, "ann", Plan(), state=everything)
 
 
 def test_another_seed_name_kind_or_condition_is_another_order(task):
     orders = [
-        tuple(entry.cell for entry in firsts(queue_of(task, name, Plan(**plan))))
+        tuple(entry.cell for entry in firsts(make_queue(task, name, Plan(**plan))))
         for name, plan in (
             ("ann", {}),
             ("bob", {}),
@@ -149,7 +149,7 @@ def test_another_seed_name_kind_or_condition_is_another_order(task):
         )
     ]
     assert len(set(orders)) == len(orders)
-    assert orders[0] == tuple(entry.cell for entry in firsts(queue_of(task, "ann", Plan())))
+    assert orders[0] == tuple(entry.cell for entry in firsts(make_queue(task, "ann", Plan())))
 
 
 @pytest.fixture
@@ -172,28 +172,28 @@ def judged(tmp_path):
 
 
 def test_what_a_label_would_tell_most_of_is_chosen_beside_a_fair_draw(judged):
-    task = task_of([judged], "nuggets", Problems())
+    task = read_task([judged], "nuggets", Problems())
     plan = Plan(how="next", n=20, random_share=0.5)
-    queue = queue_of(task, "ann", plan)
+    queue = make_queue(task, "ann", plan)
     by = Counter(entry.chosen_by for entry in firsts(queue))
     assert by["random"] == 10
     assert by["margin"] == 9
     assert all(e.cell[2] == "n0" for e in firsts(queue) if e.chosen_by == "margin")
     assert all((e.probability is None) == (e.chosen_by != "random") for e in queue)
-    bob = queue_of(task, "bob", plan, others=[queue])
+    bob = make_queue(task, "bob", plan, others=[queue])
     mine, theirs = ({e.cell for e in q if e.chosen_by == "margin"} for q in (queue, bob))
     assert not mine & theirs
 
 
 def test_what_was_chosen_is_drawn_as_often_as_anything_else(judged):
     # Of a topic's 4 nuggets the first is always wanted; growing must not keep it out of the draw.
-    task = task_of([judged], "nuggets", Problems())
+    task = read_task([judged], "nuggets", Problems())
     drawn = Counter()
     for seed in range(40):
         plan = {"how": "next", "random_share": 0.2, "overlap": 0, "seed": seed}
-        short = queue_of(task, "ann", Plan(n=10, **plan))
+        short = make_queue(task, "ann", Plan(n=10, **plan))
         assert sum(entry.chosen_by == "margin" for entry in short) == 8
-        long = queue_of(task, "ann", Plan(n=40, **plan), earlier=short)
+        long = make_queue(task, "ann", Plan(n=40, **plan), earlier=short)
         drawn.update(e.cell[2] for e in firsts(long) if e.chosen_by == "random")
     rate = drawn["n0"] / drawn.total()
     assert abs(rate - 0.25) < 4.5 * (0.25 * 0.75 / drawn.total()) ** 0.5
@@ -210,4 +210,4 @@ def test_what_was_chosen_is_drawn_as_often_as_anything_else(judged):
 )
 def test_a_plan_out_of_range_is_refused_in_words(task, plan, what):
     with pytest.raises(InputError, match=what):
-        queue_of(task, "ann", Plan(**plan))
+        make_queue(task, "ann", Plan(**plan))

@@ -3,14 +3,14 @@
 import csv
 
 from nuggetjudge.plugins.annotate.store.events import Label
-from nuggetjudge.plugins.annotate.work.task import task_of
+from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.plugins.annotate.work.verify import verification_rows
 from nuggetjudge.programs.build.verification import fate, read_verification
 from nuggetjudge.records.reading.problems import Problems
 
 
 def test_answers_become_the_sheet_that_a_build_reads(folder, tmp_path):
-    task = task_of([folder], "verify", Problems())
+    task = read_task([folder], "verify", Problems())
     one, other, third = list(task.points)[:3]
 
     def answered(cell, part, label, **more):

@@ -8,7 +8,7 @@ from nuggetjudge.plugins.trec.arena.position import position_effect
 from nuggetjudge.plugins.trec.arena.ratings import (
     as_ratings,
     bradley_terry,
-    drawn_elo,
+    draw_elo,
     elo,
     ratings,
     strength_intervals,
@@ -29,13 +29,13 @@ def test_a_drawn_sample_of_every_battle_once_has_the_elo_of_all():
     rng = np.random.default_rng(3)
     first, second = np.zeros(30, np.int64), np.ones(30, np.int64)
     gains = rng.integers(0, 3, 30) / 2
-    drawn = drawn_elo(first, second, gains, 2, np.ones((400, 30), np.int64))
+    drawn = draw_elo(first, second, gains, 2, np.ones((400, 30), np.int64))
     assert drawn.mean(axis=0) == pytest.approx(elo(first, second, gains, 2, orders=2000), abs=1)
 
 
 def test_a_drawn_sample_of_fewer_battles_has_the_elo_of_these_alone():
     one = np.zeros(2, np.int64)
-    drawn = drawn_elo(one, one + 1, np.ones(2), 2, np.array([[1, 0], [1, 1]]))
+    drawn = draw_elo(one, one + 1, np.ones(2), 2, np.array([[1, 0], [1, 1]]))
     assert drawn[0] == pytest.approx([1016.0, 984.0])
 
 

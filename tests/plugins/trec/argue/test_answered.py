@@ -8,7 +8,7 @@ from nuggetjudge.plugins.trec.argue.answered import (
     JudgedReport,
     JudgedSentence,
     Open,
-    answered_row,
+    make_answered_row,
     read_answered,
     read_reports,
     report_row,
@@ -34,10 +34,10 @@ REPORT = JudgedReport(
 
 
 def test_rows_read_back_as_they_were(write, problems):
-    assert list(read_answered(write(answered_row(QUESTION)), problems)) == [QUESTION]
+    assert list(read_answered(write(make_answered_row(QUESTION)), problems)) == [QUESTION]
     assert list(read_reports(write(report_row(REPORT)), problems)) == [REPORT]
     assert len(problems) == 0
-    assert answered_row(QUESTION)["label"] is None  # open: no label
+    assert make_answered_row(QUESTION)["label"] is None  # open: no label
 
 
 @pytest.mark.parametrize(
@@ -52,13 +52,13 @@ def test_rows_read_back_as_they_were(write, problems):
     ],
 )  # fmt: skip
 def test_a_broken_answer_is_told_with_its_line(change, kind, write, problems, kinds):
-    other = answered_row(QUESTION) | {"question_id": "q2"}
-    list(read_answered(write(other, answered_row(QUESTION) | change), problems))
+    other = make_answered_row(QUESTION) | {"question_id": "q2"}
+    list(read_answered(write(other, make_answered_row(QUESTION) | change), problems))
     assert kinds() == [(2, kind, "error")]
 
 
 def test_a_question_twice_and_a_broken_report_are_told(write, problems, kinds):
-    list(read_answered(write(*[answered_row(QUESTION)] * 2), problems))
+    list(read_answered(write(*[make_answered_row(QUESTION)] * 2), problems))
     broken = report_row(REPORT) | {"words": "many"}
     assert list(read_reports(write(broken, name="b.jsonl"), problems)) == []
     assert kinds() == [(2, "duplicate_question", "error"), (1, "bad_field", "error")]

@@ -10,13 +10,13 @@ from nuggetjudge.plugins.trec.argue.scores import (
     QUESTION_GAINS,
     STANDINGS,
     Between,
-    all_of,
     answer_standing,
-    any_of,
     question_scores,
     report_f1,
     sentence_standing,
     sentence_support,
+    take_best,
+    take_worst,
 )
 
 
@@ -54,17 +54,17 @@ def test_what_may_not_be_said_is_between_not_said_and_what_carries_the_sentence(
 @pytest.mark.parametrize(
     ("fold", "answers", "stands"),
     [
-        (all_of, [SUPPORTED, UNCITED], UNCITED),
-        (all_of, [SUPPORTED, NOT_SAID], NOT_SAID),
-        (all_of, [NOT_SAID, ANYTHING], NOT_SAID),  # a missing judgement that cannot matter
-        (all_of, [SUPPORTED, ANYTHING], ANYTHING),
-        (all_of, [UNCITED, ANYTHING], Between("not_said", "uncited")),
-        (any_of, [NOT_SAID, UNCITED], UNCITED),
-        (any_of, [UNSUPPORTED, UNCITED], UNCITED),
-        (any_of, [SUPPORTED, ANYTHING], SUPPORTED),  # nor here
-        (any_of, [UNCITED, ANYTHING], Between("uncited", "supported")),
-        (any_of, [], NOT_SAID),
-        (all_of, [], NOT_SAID),
+        (take_worst, [SUPPORTED, UNCITED], UNCITED),
+        (take_worst, [SUPPORTED, NOT_SAID], NOT_SAID),
+        (take_worst, [NOT_SAID, ANYTHING], NOT_SAID),  # a missing judgement that cannot matter
+        (take_worst, [SUPPORTED, ANYTHING], ANYTHING),
+        (take_worst, [UNCITED, ANYTHING], Between("not_said", "uncited")),
+        (take_best, [NOT_SAID, UNCITED], UNCITED),
+        (take_best, [UNSUPPORTED, UNCITED], UNCITED),
+        (take_best, [SUPPORTED, ANYTHING], SUPPORTED),  # nor here
+        (take_best, [UNCITED, ANYTHING], Between("uncited", "supported")),
+        (take_best, [], NOT_SAID),
+        (take_worst, [], NOT_SAID),
     ],
 )
 def test_answers_are_folded_as_counted_by_hand(fold, answers, stands):
@@ -77,7 +77,7 @@ def test_bounds_of_a_fold_are_the_worst_and_best_of_all_it_could_be():
     opens = [Between(a, b) for a, b in itertools.combinations_with_replacement(STANDINGS, 2)]
     for given in itertools.product(opens, repeat=2):
         ways = [STANDINGS[STANDINGS.index(x) : STANDINGS.index(y) + 1] for x, y in given]
-        for fold, choose in ((any_of, max), (all_of, min)):
+        for fold, choose in ((take_best, max), (take_worst, min)):
             ends = {choose(map(STANDINGS.index, way)) for way in itertools.product(*ways)}
             assert fold(given) == Between(STANDINGS[min(ends)], STANDINGS[max(ends)])
 

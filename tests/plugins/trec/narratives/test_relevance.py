@@ -7,8 +7,8 @@ import pytest
 import nuggetjudge as nj
 from nuggetjudge.calibration.examples import read_examples
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge
-from nuggetjudge.plugins.annotate.work.task import task_of
-from nuggetjudge.plugins.annotate.work.wording import shown_labels
+from nuggetjudge.plugins.annotate.work.task import read_task
+from nuggetjudge.plugins.annotate.work.wording import show_labels
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.programs.analysis.next_labels import next_labels
 from nuggetjudge.programs.config.sections import DataConfig
@@ -76,11 +76,11 @@ def test_agreement_has_the_grade_that_nobody_gave(run, tmp_path):
 
 def test_people_are_asked_for_grades_of_the_scale_with_the_parts_before_them(run):
     out = run()
-    task = task_of([out], "relevance", Problems())
-    words = [one.word for one in shown_labels("relevance", task.scale)]
+    task = read_task([out], "relevance", Problems())
+    words = [one.word for one in show_labels("relevance", task.scale)]
     assert words[-2:] == ["two or three parts", "four parts or more"]
     assert "2: the passage answers one part in detail." in task.guidelines
-    [parts] = [t.text for t in task.shown(("t1", "p1")) if t.of == "sub_narratives"]
+    [parts] = [t.text for t in task.show_texts(("t1", "p1")) if t.of == "sub_narratives"]
     assert parts.splitlines() == [f"{i}. {part}" for i, part in enumerate(PARTS, 1)]
     sheet = next_labels([out], 2, Problems())
     assert sheet.scale == ("0", "1", "2", "3", "4")
