@@ -29,7 +29,7 @@ def annotator_rows(collected: Collected) -> Iterator[tuple[Cell, dict[str, Any]]
 def check_rows(collected: Collected) -> Iterator[tuple[Cell, dict[str, Any]]]:
     """Rows of repeats, and of the labels that they repeat, and of controls.
 
-    `repeat` counts the times that a person was asked; a control's `show_texts` is a label that the
+    `repeat` counts the times that a person was asked; a control's `shown` is a label that the
     judge did not give. They measure people (annotation.live.quality) and are no labels of cells.
     """
     rows: list[tuple[Cell, str, Label]] = [(one.cell, name, one) for name, one in collected.checks]

@@ -83,7 +83,7 @@ def echoes(
     """All forms of reply to one call.
 
     Args:
-        case: a payload, `fill`, and the `text` that it stands in.
+        case: a payload, `filled`, and the `text` that it stands in.
         own: the model's reply. field: of it that holds the verdict.
         label: what the payload asks for.
     """
