@@ -71,7 +71,7 @@ def _import(name: str) -> None:
     try:
         importlib.import_module(name)
     except ImportError:
-        needs_an_extra = any(part in name for part in ("ray", "vllm", "plugins."))
+        needs_an_extra = any(part in name for part in ("vllm", "plugins."))
         if name.startswith("nuggetjudge") and not needs_an_extra:
             raise
 

@@ -104,6 +104,15 @@ def _installed_programs(path: tuple[str, ...]) -> tuple[str, ...]:
     return tuple(entry.name for entry in entry_points(group=PROGRAMS))
 
 
+HERE = ("local", "batch")  # executors that ask from this process
+EXECUTORS = "nuggetjudge.executors"  # of entry points: NAME = "module:Class", an engine.Executor
+
+
+def executor_names() -> list[str]:
+    """All executors, the built-in ones first."""
+    return list(dict.fromkeys((*HERE, *(entry.name for entry in entry_points(group=EXECUTORS)))))
+
+
 class _OneOf:
     """A name that `names` lists; the JSON Schema lists them too."""
 
@@ -128,5 +137,8 @@ def _checked_name(what: str, built_in: Iterable[str], names: Callable[[], Iterab
 
 ProgramName = Annotated[
     str, _checked_name("program", BUILT_IN, program_names), _OneOf(program_names)
+]
+ExecutorName = Annotated[
+    str, _checked_name("executor", HERE, executor_names), _OneOf(executor_names)
 ]
 JudgeName = Annotated[str, _checked_name("judge", JUDGES, judge_names), _OneOf(judge_names)]

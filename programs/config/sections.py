@@ -13,6 +13,8 @@ from ...backends.config import BatchConfig, ModelConfig
 from ...judges.table import BUILT_IN, kind_of
 from ...records.reading.settings import InputPath, InputPattern, beside
 from .base import (
+    HERE,
+    ExecutorName,
     Flag,
     JudgeName,
     ProgramName,
@@ -407,23 +409,29 @@ class RunSection(Section):
     allow_missing: Annotated[float, BeforeValidator(as_share), _OUTPUT] = Field(
         default=0.0, ge=0, le=1, description="share of unjudged that is still complete, e.g. 2%"
     )
-    executor: Annotated[Literal["local", "ray", "batch"], _WORKERS] = Field(
+    executor: Annotated[ExecutorName, _WORKERS] = Field(
         default="local",
-        description="who asks: this process, workers on a Ray cluster, or batches of the provider",
+        description="who asks: this process, batches of the provider, or workers of a plugin",
     )
     batch: BatchConfig = Field(
         default=BatchConfig(), description="how requests are gathered into batches"
     )
     address: Annotated[str, _WORKERS] = Field(
-        default="local", description="of the Ray cluster: local starts one here, auto, HOST:PORT"
+        default="local",
+        description="of the cluster: local starts one here, auto, HOST:PORT",
     )
     workers: Annotated[Whole | None, _WORKERS] = Field(
         default=None,
         ge=1,
         le=100_000,
-        description="Ray workers; else as many as the cluster has room for",
+        description="processes that ask; else as many as the cluster has room for",
     )
-    worker_gpus: float = Field(default=0.0, ge=0, description="GPUs that a Ray worker takes")
+    worker_gpus: float = Field(default=0.0, ge=0, description="GPUs that a worker takes")
+
+    @property
+    def asks_elsewhere(self) -> bool:
+        """Whether the workers of an installed executor ask, rather than this process."""
+        return self.executor not in HERE
 
 
 class _Config(Section):

@@ -47,7 +47,7 @@ STARTED = "journal/started.json"
 # Distributions, with their modules, whose version can change a result or how one is reached.
 _PACKAGES = {
     **{name: name for name in ("nuggetjudge", "dspy", "litellm", "pydantic", "aiohttp")},
-    **{name: name for name in ("diskcache", "numpy", "scipy", "bm25s", "ray", "vllm")},
+    **{name: name for name in ("diskcache", "numpy", "scipy", "bm25s", "vllm")},
     "ir-measures": "ir_measures",
 }
 

@@ -88,7 +88,7 @@ def check_models(config: Config, judges: Iterable[JudgeName]) -> None:
     Nothing is checked of what is not asked from here: offline, and where workers elsewhere ask.
     The key of a judge that may have nothing to do is missed when it is asked.
     """
-    if config.run.offline or config.run.executor == "ray":
+    if config.run.offline or config.run.asks_elsewhere:
         return
     sure = [j for j in judges if not any(getattr(config.data, n) for n in spared_by(j))]
     models = dict(entry for judge in sure for entry in config.models_of(judge)).values()

@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
+from importlib.metadata import entry_points
 from typing import Any, TypeVar
 
 from rich.console import Console
@@ -25,8 +26,9 @@ from ...judges.verdicts import NO_PROBABILITIES, WRONG_QUOTES, lacks_probabiliti
 from ...records.judgements import Judged, Outcome, Reason, Unjudged, wrong_quotes
 from ...records.labels.cells import FIRST, VERIFIED
 from ...records.printed import shown, write_note
+from ...records.reading.problems import InputError
 from ...views.numbers import format_money, format_seconds
-from ..config.base import JudgeName
+from ..config.base import EXECUTORS, JudgeName
 from ..config.sections import Config
 from .journal import Journal
 from .panel import Panel, budget_of, check_judges, check_models, check_prices, open_cache
@@ -304,7 +306,7 @@ class Session:
 
     def _describe_in_flight(self) -> str:
         if self._elsewhere is not None:
-            return "Workers of Ray have it"
+            return self._elsewhere.describe_in_flight()
         return self.budget.describe_in_flight()
 
     def _at_once(self, stage: Stage) -> int:
@@ -373,7 +375,7 @@ def run_session(
         check_models(config, names)
         cache = open_cache(config, names)
     try:
-        is_asking = asks and config.run.executor != "ray"
+        is_asking = asks and not config.run.asks_elsewhere
         panel = panel or Panel(config, cache=cache, budget=budget, asks=is_asking)
         session = Session(config, panel, budget, retry=retry, quiet=quiet, asks=asks)
 
@@ -403,8 +405,13 @@ def _check_hope(name: str, tally: Tally) -> None:
 
 
 def _executor(config: Config, panel: Panel, budget: Budget) -> Executor | None:
-    if config.run.executor != "ray" or config.run.offline:
+    if not config.run.asks_elsewhere or config.run.offline:
         return None
-    from .ray_executor import RayExecutor
-
-    return RayExecutor(config, panel, budget)
+    [entry] = entry_points(group=EXECUTORS, name=config.run.executor)
+    try:
+        kind = entry.load()
+    except Exception as error:  # another package's code may raise anything
+        what = f"cannot be loaded ({type(error).__name__}: {' '.join(str(error).split())})"
+        raise InputError(f"run.executor: {entry.value} {what}") from error
+    executor: Executor = kind(config, panel, budget)
+    return executor

@@ -298,10 +298,18 @@ class Work:
 
 
 class Executor(Protocol):
-    """Who judges what is left of a stage, where that is not this process."""
+    """Asks the judges in other processes: what an entry point `nuggetjudge.executors` names.
+
+    It is called with the config, the panel and the budget of a run whose `run.executor` is its
+    name. This process reads the data and writes the journal and the results.
+    """
 
     async def run(self, work: Work) -> None:
         """Finish all of it. Raises: EndpointUnusable as soon as one item meets it."""
+        ...
+
+    def describe_in_flight(self) -> str:
+        """Say what the run waits for, when no item has ended for a while."""
         ...
 
     async def aclose(self) -> None:

@@ -9,10 +9,10 @@ import pytest
 from mock_server import MockServer
 
 import nuggetjudge as nj
+from nuggetjudge.plugins.ray import executor
+from nuggetjudge.plugins.ray.worker import Worker
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.sections import Config
-from nuggetjudge.programs.engine import ray_executor as executor
-from nuggetjudge.programs.engine.ray_worker import Worker
 
 DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection" / "judge.yaml"
 

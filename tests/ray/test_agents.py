@@ -6,7 +6,7 @@ import pytest
 import seeking
 from mock_server import MockServer
 
-from nuggetjudge.programs.engine import ray_executor as ray_executor
+from nuggetjudge.plugins.ray import executor as ray_executor
 
 cloudpickle = pytest.importorskip(
     "ray.cloudpickle", reason="Ray is not installed here (extra: ray)"

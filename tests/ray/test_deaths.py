@@ -14,8 +14,8 @@ from mock_server import MockServer
 
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.backends.errors import EndpointUnusable
+from nuggetjudge.plugins.ray import executor as ray_executor
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.engine import ray_executor as ray_executor
 from nuggetjudge.programs.engine.panel import Panel
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")

@@ -4,8 +4,8 @@ import pytest
 from mock_server import MockServer, Status
 
 from nuggetjudge.backends.errors import EndpointUnusable
+from nuggetjudge.plugins.ray.executor import connect
 from nuggetjudge.programs.config.sections import RunSection
-from nuggetjudge.programs.engine.ray_executor import connect
 from nuggetjudge.records.reading.problems import InputError
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")

@@ -9,10 +9,10 @@ from fact_brain import fact_brain
 from mock_server import MockServer
 
 import nuggetjudge as nj
+from nuggetjudge.plugins.ray import executor as ray_executor
 from nuggetjudge.programs.build.crux import build_crux
 from nuggetjudge.programs.build.long2rag import build_long2rag
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.engine import ray_executor as ray_executor
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")
 

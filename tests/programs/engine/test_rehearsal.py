@@ -254,7 +254,7 @@ def test_no_limit_key_or_executor_matters_and_nothing_is_asked(
     free = calls(plan(config_of(**collection(tmp_path))))
     for more in (
         {"run.max_calls": 1}, {"run.max_tokens": 1}, {"run.offline": True},
-        {"run.executor": "ray"}, {"run.executor": "batch"},
+        {"run.executor": "batch"},
         {"models.default": {"model": "openai/gpt-4o"}},
     ):  # fmt: skip
         assert calls(plan(config_of(**collection(tmp_path), **more))) == free, more

@@ -1,17 +1,21 @@
 """A session judges what is missing of a stage and hands the outcomes out in its order, counted."""
 
 import asyncio
+from importlib.metadata import EntryPoint
 
 import pytest
 
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.backends.errors import EndpointUnusable
+from nuggetjudge.programs.config import base
 from nuggetjudge.programs.config.reading import load_config
+from nuggetjudge.programs.engine import session as sessions
 from nuggetjudge.programs.engine.panel import Panel
 from nuggetjudge.programs.engine.results import Results
 from nuggetjudge.programs.engine.session import Session
 from nuggetjudge.programs.engine.stage import Item, Stage
 from nuggetjudge.records.judgements import Judged, Provenance, Reason, Unjudged
+from nuggetjudge.records.reading.problems import InputError
 
 ITEMS = [Item({"topic_id": f"t{i}"}, (f"text {i}",), n=2) for i in range(3)]
 
@@ -171,3 +175,36 @@ def test_an_endpoint_that_fails_at_all_of_a_stage_ends_the_run_and_one_that_repl
     assert labels(judged(down, judges=("support",))[0]) == ["error", "unparseable", "error"]
     with pytest.raises(EndpointUnusable, match="none of 3 judgements could be made; the last: 502"):
         judged(Judge(DOWN), judges=("support",), settings="others")
+
+
+class Elsewhere:
+    """An executor of another package: gives the same answer to all."""
+
+    def __init__(self, config, panel, budget):
+        assert config.run.workers == 3
+
+    async def run(self, work):
+        for pending in filter(None, work.left()):
+            work.finish(pending, Judged({"label": "from afar"}, (CALL,)))
+
+    def describe_in_flight(self):
+        return "nothing"
+
+    async def aclose(self):
+        """Nothing to end."""
+
+
+def test_an_executor_of_another_package_judges(judged, monkeypatch):
+    found = [EntryPoint("afar", f"{__name__}:Elsewhere", base.EXECUTORS)]
+    monkeypatch.setattr(EntryPoint, "load", lambda self: Elsewhere)
+    for module in (base, sessions):
+        monkeypatch.setattr(module, "entry_points", lambda group, name="": found)
+    judge = Judge()
+    outcomes, results = judged(judge, executor="afar", workers=3)
+    assert [outcome.values["label"] for outcome in outcomes] == ["from afar"] * 3
+    assert (judge.asked, results.n_judged["some"]) == ([], 6)
+    monkeypatch.setattr(EntryPoint, "load", lambda self: 1 / 0)
+    with pytest.raises(InputError, match=r"^run\.executor: .*:Elsewhere cannot be loaded"):
+        judged(judge, executor="afar", workers=3)
+    with pytest.raises(InputError, match=r"wanted one of local, batch, afar"):
+        judged(judge, executor="nowhere")

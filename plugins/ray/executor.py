@@ -9,8 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import os
-from collections import defaultdict, deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,15 +18,16 @@ from typing import TYPE_CHECKING, Any
 from ...backends.budget import Budget
 from ...backends.errors import EndpointUnusable
 from ...backends.loop import task_group
+from ...programs.config.sections import Config, RunSection
+from ...programs.engine.panel import Panel
+from ...programs.engine.stage import Pending, Work
 from ...records.judgements import Outcome, Reason, Unjudged
 from ...records.reading.problems import InputError, pip_install
-from ..config.sections import Config, RunSection
-from .panel import Panel
-from .ray_worker import Allowance, Lease, Leases, packed
-from .stage import Item, Pending, Work
+from .sharing import Allowance, Deal, Lease, Leases
+from .worker import packed
 
 if TYPE_CHECKING:
-    from .ray_worker import Report
+    from .worker import Report
 
 
 MOST_DEATHS = 3  # of one worker in a row, without an outcome between them
@@ -77,6 +77,10 @@ class RayExecutor:
             self._start()
         self._n_stages += 1
         await _StageOnRay(self, self._n_stages, work, deal).finish()
+
+    def describe_in_flight(self) -> str:
+        """See engine.Executor."""
+        return "Workers of Ray have it"
 
     async def aclose(self) -> None:
         """Let workers put their replies away; end them, and Ray if it was started here."""
@@ -239,92 +243,6 @@ async def _result(reference: Any) -> Any:
         raise _Died(" ".join(str(error).split())) from None
 
 
-MOST_BOUND = 1000  # items that wait for one worker while others go on
-
-
-class Deal:
-    """Items for workers 0, 1, ..., lazily; those with equal payloads all go to the same one.
-
-    Such items are asked the same: one worker shares a call among them, or has its reply in the
-    cache. Holds an entry of about 100 bytes for each payload.
-
-    Attributes:
-        refused: by worker, items that its part of the budget did not do for; not dealt again.
-    """
-
-    def __init__(self, left: Iterator[Pending | None]) -> None:
-        self.refused: defaultdict[int, list[Pending]] = defaultdict(list)
-        self._left = left
-        self._is_at_end = False
-        self._free: deque[Pending] = deque()
-        self._bound: defaultdict[int, deque[Pending]] = defaultdict(deque)
-        self._worker_of: dict[int, int] = {}  # by digest of the payload
-        self._gone: set[int] = set()
-
-    def look(self) -> bool:
-        """Whether it is known if there is anything to deal; call it again until it is."""
-        if not self._free and (pending := self._next()) is not None:
-            self._free.append(pending)
-        return bool(self._free) or self._is_at_end
-
-    @property
-    def is_over(self) -> bool:
-        """Whether everything was dealt, and nothing was given back."""
-        waiting = [self._free, *self._bound.values(), *self.refused.values()]
-        return self._is_at_end and not any(waiting)
-
-    @property
-    def refused_any(self) -> bool:
-        """Whether there are refused items, for which others have to end first."""
-        return any(self.refused.values())
-
-    def has_more(self, worker: int) -> bool:
-        """Whether `take` may still find something for a worker."""
-        goes_on = not self._is_at_end and not self._is_crowded
-        return goes_on or bool(self._free or self._bound[worker])
-
-    def take(self, worker: int, most: int) -> list[Pending]:
-        """Up to `most` items for a worker."""
-        self._gone.discard(worker)
-        own, taken = self._bound[worker], list[Pending]()
-        while len(taken) < most:
-            if own:
-                taken.append(own.popleft())
-                continue
-            pending = self._free.popleft() if self._free else self._next()
-            if pending is None:
-                break
-            self._bound[self._owner(pending, worker)].append(pending)
-        return taken
-
-    def give_back(self, worker: int, items: list[Pending]) -> None:
-        """For others to take: these items and all that wait for a worker that is gone."""
-        self._gone.add(worker)
-        self._free.extend(items)
-        self._free.extend(self._bound.pop(worker, ()))
-
-    @property
-    def _is_crowded(self) -> bool:
-        return any(len(items) >= MOST_BOUND for items in self._bound.values())
-
-    def _next(self) -> Pending | None:
-        if self._is_at_end or self._is_crowded:
-            return None
-        try:
-            return next(self._left)
-        except StopIteration:
-            self._is_at_end = True
-            return None
-
-    def _owner(self, pending: Pending, worker: int) -> int:
-        """Who was given this payload; `worker` if nobody was, or who was is gone."""
-        payload = Item({}, pending.item.payload).digest()
-        owner = self._worker_of.get(payload)
-        if owner is None or owner in self._gone:
-            owner = self._worker_of[payload] = worker
-        return owner
-
-
 OBJECT_STORE_BYTES = 100 * 2**20  # items and outcomes pass through it in small messages
 
 
@@ -368,7 +286,7 @@ def worker(config: Config) -> Any:
     """A new worker with its part, as Ray's handle of it; it begins when there is room."""
     import ray
 
-    from .ray_worker import Worker
+    from .worker import Worker
 
     run = config.run
     kind = ray.remote(num_cpus=1, num_gpus=run.worker_gpus)(Worker)

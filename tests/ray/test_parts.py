@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.backends.budget import Budget, Seen, Usage
-from nuggetjudge.programs.engine.ray_executor import MOST_BOUND, Deal
-from nuggetjudge.programs.engine.ray_worker import Leases
+from nuggetjudge.plugins.ray.sharing import MOST_BOUND, Deal, Leases
 from nuggetjudge.programs.engine.stage import Item, Pending
 from nuggetjudge.records.judgements import Reason, Unjudged
 
