@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from .reading.fields import Line, read_lines, show
-from .reading.problems import Problems
+from .reading.problems import InputError, Problems
 
 TRACE = "trace.jsonl"
 STEP_PATH = r"^0(\.[0-9]+)*$"
@@ -129,3 +129,65 @@ def _finished(first: Line | None, steps: Mapping[str, Step]) -> Iterator[ItemTra
         return
     row = first.row
     yield ItemTrace(row["stage"], row["item"], row["agent"], tuple(steps.values()))
+
+
+class TraceFilter(NamedTuple):
+    """Selects items of a trace; a field that is None selects all.
+
+    Attributes:
+        item: its ids joined by /, as `ItemTrace.name` has them, or the first of them.
+        outcome: how the item ended, such as not_found.
+        reason: why there is no outcome.
+    """
+
+    item: str | None = None
+    outcome: str | None = None
+    reason: str | None = None
+    stage: str | None = None
+
+    def selects(self, trace: ItemTrace) -> bool:
+        """Whether an item is selected."""
+        return (
+            (self.item is None or f"{trace.name}/".startswith(f"{self.item.rstrip('/')}/"))
+            and self.outcome in (None, trace.outcome)
+            and self.reason in (None, trace.reason)
+            and self.stage in (None, trace.stage)
+        )
+
+    @property
+    def without_outcome(self) -> TraceFilter:
+        """The filter by item and stage only."""
+        return TraceFilter(self.item, stage=self.stage)
+
+    def raise_unknown(self, where: object) -> None:
+        """Raises: InputError that names the item or stage, which `where` does not have."""
+        of = f" of stage {self.stage!r}" if self.stage is not None else ""
+        if self.item is not None:
+            wanted = "wanted its ids joined by /, or the first of them, each whole"
+            raise InputError(f"{where}: no item {self.item!r}{of}; {wanted}")
+        if self.stage is not None:
+            raise InputError(f"{where}: no item{of}")
+
+
+def read_folder_traces(folder: Path, wanted: TraceFilter = TraceFilter()) -> Iterator[ItemTrace]:  # noqa: B008
+    """Yield the selected traces of a results folder in file order.
+
+    Raises: InputError if the folder has no trace, if the file is broken (after the last trace), or
+        if it has no such item or stage.
+    """
+    path, problems = folder / TRACE, Problems()
+    if not path.is_file():
+        what = (
+            "no agent was at work in it, or its run has not ended"
+            if folder.is_dir()
+            else "no results folder"
+        )
+        raise InputError(f"{folder}: has no {TRACE}, {what}")
+    is_there = False
+    for trace in read_traces(path, problems):
+        is_there = is_there or wanted.without_outcome.selects(trace)
+        if wanted.selects(trace):
+            yield trace
+    problems.raise_errors()
+    if not is_there:
+        wanted.raise_unknown(path)

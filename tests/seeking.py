@@ -7,9 +7,11 @@ question taken apart, and goes on with each part side by side.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pytest
 from mock_replies import Body, Reply, as_json, input_of, schema_of
 
 from nuggetjudge.agents import Agent, Limits, Question, Tools, together
@@ -139,3 +141,11 @@ def files_of(folder: Path) -> dict[str, bytes]:
         for path in sorted(folder.iterdir())
         if path.is_file() and path.name not in ("manifest.json", "spend.jsonl", "DATASHEET.md")
     }
+
+
+@pytest.fixture(name="with_seek")
+def add_seek(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    monkeypatch.setitem(BUILT_IN, "seek", "seeking:Seek")
+    table.program.cache_clear()
+    yield
+    table.program.cache_clear()

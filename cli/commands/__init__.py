@@ -66,7 +66,6 @@ CORE: Mapping[str, Command] = {
         "look",
         20,
         coverage=("commands.coverage", "Show context measures by eta and context size."),
-        trace=("commands.trace", "Show what agents did, and check it by replies."),
     ),
     **_ours(
         "trust",

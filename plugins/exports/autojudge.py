@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from pydantic import BaseModel
 
 from ...backends.offline import StoredReplies, write_replies
-from ...programs.analysis.traces.replay import kept_replies, results_in, run_again
 from ...programs.config.sections import Config
 from ...programs.engine.folders import inputs_of, relocated
 from ...programs.engine.manifest import fingerprint_of, input_files, input_hashes, read_manifest
@@ -39,6 +38,7 @@ from .replay import (
     write_about,
     write_tables,
 )
+from .rerun import kept_replies, results_in, run_again
 from .veil import Veil
 
 

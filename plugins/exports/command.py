@@ -1,4 +1,4 @@
-"""`judge export`: results where other tools look for them; `judge verify`: that they replay."""
+"""`judge export`: results as other tools read them; `judge verify`: a check by replay."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from ...cli.signatures import Folder, NewFile, There
 from ...cli.stopping import GATE_FAILED, list_problems
 from ...cli.tables import write_note, write_objects, write_text
 from ...cli.views.partial import opened
+from ...programs.engine.results import MANIFEST
 from ...views.printing import print_view
-from ...views.table import View
+from ...views.table import Column, Kind, Row, Table, View
 
 if TYPE_CHECKING:
     from ...programs.scoring.result import Result
@@ -71,15 +72,20 @@ def autojudge(
 
 
 def verify(folder: Folder, *, as_json: AsJson = False) -> None:
-    """Replay an export from the replies that it holds, with no network; exit 1 if a byte differs.
+    """Run results or an export again from its stored replies, without a model; exit 1 if not equal.
 
-    Example: judge verify submission
+    An export is replayed with no network, and each byte has to be the same.
+
+    Examples: judge verify results/demo / judge verify submission
 
     Args:
-        folder (DIR): A folder of judge export autojudge.
+        folder (DIR): A results folder, or a folder of judge export autojudge.
     """
-    from .replay import verify_folder
+    from .replay import ABOUT, verify_folder
 
+    if not (folder / ABOUT).is_file() and (folder / MANIFEST).is_file():
+        _verify_results(folder, as_json=as_json)
+        return
     replayed = verify_folder(folder)
     if as_json:
         write_objects([replayed.as_dict()])
@@ -93,6 +99,29 @@ def verify(folder: Folder, *, as_json: AsJson = False) -> None:
         unused = f" ({replayed.unused:,} were not used)" if replayed.unused else ""
         how = "The same bytes" if replayed.is_same else "Not the same"
         write_text(f"{how}, from {replayed.replies:,} held replies{unused}, with no network.\n")
+    if not replayed.is_same:
+        raise typer.Exit(GATE_FAILED)
+
+
+def _verify_results(folder: Path, *, as_json: bool) -> None:
+    from .rerun import verify_results
+
+    replayed = verify_results(folder)
+    if as_json:
+        about = {name: getattr(replayed, name) for name in ("is_same", "replies", "other")}
+        write_objects([{**about, "files": [file.as_dict() for file in replayed.files]}])
+    else:
+        columns = [Column("file", Kind.NAME)]
+        columns += [
+            Column(name, Kind.COUNT)
+            for name in ("lines", "not the same", "the same but for why it failed")
+        ]
+        rows = [Row([file.name, file.lines, file.differ, file.failed]) for file in replayed.files]
+        print_view(View(tables=[Table("", columns, rows)]))
+        firsts = [f"{file.name}, {file.first}" for file in replayed.files if file.first]
+        write_text("".join(f"{line}\n" for line in (*firsts, *replayed.other)))
+        how = "follow" if replayed.is_same else "do not follow"
+        write_text(f"The results {how} from {replayed.replies:,} kept replies.\n")
     if not replayed.is_same:
         raise typer.Exit(GATE_FAILED)
 

@@ -8,7 +8,7 @@ COMMANDS = {
     ),
     "verify": Command(
         "connect",
-        "Replay an AutoJudge export without a network.",
+        "Check results, or an export, by their stored replies.",
         f"{__package__}.command:verify",
         20,
     ),

@@ -19,13 +19,6 @@ from ...backends.cache import ReplyCache
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Gateway
 from ...backends.offline import ReplayGateway, StoredReplies, read_replies
-from ...programs.analysis.traces.replay import (
-    FileReplay,
-    compared,
-    compared_file,
-    judges_changed,
-    run_again,
-)
 from ...programs.config.sections import Config
 from ...programs.engine.folders import inputs_of
 from ...programs.engine.manifest import read_manifest
@@ -37,6 +30,13 @@ from ...records.reading.problems import InputError, Problems
 from ...records.reading.settings import read_json_file
 from ...records.relevance import read_relevance, write_qrels
 from ...records.writing import write_file
+from .rerun import (
+    FileReplay,
+    compared,
+    compared_file,
+    judges_changed,
+    run_again,
+)
 
 ABOUT, FORMAT = "export.json", "nuggetjudge.autojudge/1"
 RESULTS, INPUTS, CACHE = "results", "inputs", "cache"

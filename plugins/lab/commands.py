@@ -3,6 +3,10 @@
 from ...cli.commands import Command
 
 COMMANDS = {
+    "trace": Command(
+        "look", "Show what agents did, step by step.", f"{__package__}.trace:trace", 30
+    )
+} | {
     name: Command("trust", line, f"{__package__}.{home}:{name}", place)
     for name, line, home, place in (
         ("audit", "Check the order of runs with another judge.", "cli", 2),

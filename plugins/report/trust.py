@@ -13,13 +13,12 @@ import orjson
 
 from ...programs.analysis.answers.wording import command
 from ...programs.analysis.cell_texts import TEXTS
-from ...programs.analysis.traces.reading import traces_of
 from ...programs.protocols.evidence.program import FILE as EVIDENCE
 from ...programs.protocols.nuggets.search import find_searches
 from ...records.reading.lines import json_lines
 from ...records.reading.problems import Problems
 from ...records.support import NOT_SOUGHT, OUTCOMES, read_sentence_evidence
-from ...records.traces import TRACE, ItemTrace
+from ...records.traces import TRACE, ItemTrace, read_folder_traces
 from .packing import MOST_BYTES, Column, Texts
 from .source import Sides, Source
 
@@ -330,7 +329,7 @@ def make_agents(source: Source) -> Mapping[str, Any] | None:
     rows, packed = [], []
     for path in source.paths:
         if (path / TRACE).is_file():
-            for trace in traces_of(path):
+            for trace in read_folder_traces(path):
                 rows.append(_row(source, path, trace))
                 packed.append(_pack(trace))
     searches = [search for path in source.paths for search in _searches(path)]

@@ -95,6 +95,7 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "agree --seed": "nj.agree(..., seed=) in Python",
     "agree --plot-format": "judge figure draws SVG, PNG and PDF",
     "agree --plots": "judge figure tau RESULTS --labels FILE --out FILE",
+    "trace --check": "judge verify RESULTS",
     "coverage --map": "judge report shows the ratings of each topic",
     "coverage --topic": "judge report shows the ratings of each topic",
     "coverage --seed": _DRAWS,

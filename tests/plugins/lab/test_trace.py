@@ -2,14 +2,17 @@
 
 import json
 import shutil
+from functools import partial
 
 import pytest
 from mock_replies import Reply, as_json
 from mock_server import MockServer
-from seeking import brain, seek
+from seeking import add_seek, brain, seek
 
 from nuggetjudge.cli.app import app
 from nuggetjudge.records.reading.problems import InputError
+
+__all__ = ["add_seek"]
 
 pytestmark = pytest.mark.usefixtures("with_seek")
 
@@ -17,12 +20,17 @@ pytestmark = pytest.mark.usefixtures("with_seek")
 @pytest.fixture
 def trace(capsys):
     """`trace(RESULTS, ...)`: exit code and stdout of `judge trace`."""
+    return partial(run_command, capsys, "trace")
 
-    def run(*arguments):
-        code = app(["trace", *map(str, arguments)], standalone_mode=False)
-        return code or 0, capsys.readouterr().out
 
-    return run
+@pytest.fixture
+def verify(capsys):
+    return partial(run_command, capsys, "verify")
+
+
+def run_command(capsys, *arguments):
+    code = app(list(map(str, arguments)), standalone_mode=False)
+    return code or 0, capsys.readouterr().out
 
 
 def writes_badly(body):
@@ -123,54 +131,27 @@ def test_where_two_runs_part_is_their_first_other_step(results, trace):
     assert trace(results / "one", "--diff", results / "one")[1] == "5 items, 0 with another step\n"
 
 
-def test_results_that_follow_from_the_kept_replies_are_told_from_edited_ones(
-    results, trace, tmp_path
-):
-    code, out = trace(results / "other", "--check")
+def test_edited_results_do_not_follow_from_the_kept_replies(results, verify, tmp_path):
+    code, out = verify(results / "other")
     assert (code, out.splitlines()[-1].split(" from ")[0]) == (0, "The results follow")
     edited = tmp_path / "edited"
     shutil.copytree(results / "other", edited)
     rows = (edited / "sought.jsonl").read_text("utf-8")
     (edited / "sought.jsonl").write_text(rows.replace("found", "fuond", 1), "utf-8")
-    code, out = trace(edited, "--check")
+    code, out = verify(edited)
     assert code == 1
     assert "sought.jsonl, line " in out
     assert "do not follow" in out
     (edited / "sought.jsonl").write_text(rows, "utf-8")
     shutil.rmtree(results / "other-cache")  # nothing proves them any more
-    checked = json.loads(trace(edited, "--check", "--json")[1])
+    checked = json.loads(verify(edited, "--json")[1])
     assert (checked["is_same"], checked["replies"]) == (False, 0)
     assert checked["other"] == ["4 judgements have no kept reply: it is in the cache no more"]
 
 
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"path": "0.1", "agent": None}, "without its first"),
-        ({"item": "t1"}, "an object of ids"),
-        ({"path": "0.x"}, "wanted such as"),
-        ({}, "do not end"),
-        ({"kind": None}, "'kind' is missing"),
-        ({"agent": None}, "'agent' is missing"),
-        ({"tokens": [1, "2"]}, "two whole numbers"),
-    ],
-)
-def test_a_broken_trace_is_named_by_file_and_line(trace, tmp_path, change, says):
-    row = {"stage": "s", "item": {"t": "1"}, "agent": "a", "path": "0", "kind": "agent"}
-    row |= {"name": "finder", **change}
-    row = {name: value for name, value in row.items() if value is not None}
-    end = {**row, "path": "0.0", "kind": "end"} if change.keys() == {"agent"} else row
-    rows = dict.fromkeys(map(json.dumps, (row, end)))
-    (tmp_path / "trace.jsonl").write_text("\n".join(rows) + "\n", "utf-8")
-    with pytest.raises(InputError, match=rf"trace\.jsonl:1: .*{says}"):
-        trace(tmp_path)
-
-
-def test_results_without_agents_and_a_filter_of_a_check_are_refused(trace, tmp_path):
+def test_results_without_agents_are_refused(trace, tmp_path):
     with pytest.raises(InputError, match="no agent was at work"):
         trace(tmp_path)
-    with pytest.raises(InputError, match="replays the whole run"):
-        trace(tmp_path, "--check", "--where", "outcome=found")
 
 
 def test_what_agents_did_until_a_run_was_killed_is_shown(results, trace, tmp_path):

@@ -1,33 +1,39 @@
-"""`judge trace`: what agents did for each item, compared, and proven from kept replies."""
+"""`judge trace`: what agents did for each item, step by step, and where two runs differ."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cache
+from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
+from ...backends.budget import cost_of, price_of
+from ...backends.config import Price
+from ...cli.options import AsJson, read_pairs
+from ...cli.signatures import There
+from ...cli.tables import cell, write_objects, write_text
+from ...cli.views.partial import opened
+from ...judges.table import judge_names
+from ...programs.config.sections import Config
+from ...programs.engine.manifest import config_of
 from ...records.reading.problems import InputError
-from ...views.printing import print_view
-from ...views.table import Column, Kind, Row, Table, View
+from ...records.traces import ItemTrace, Step, TraceFilter, read_folder_traces
 from ...views.terminal import Terminal
-from ..options import AsJson, read_pairs
-from ..signatures import There
-from ..stopping import GATE_FAILED
-from ..tables import cell, write_objects, write_text
-
-if TYPE_CHECKING:
-    from ...programs.analysis.traces.reading import Prices
-    from ...records.traces import ItemTrace, Step
 
 _WIDTH = 100  # in a pipe
-_SPENT = 22  # behind a step, for what was spent until then
+_SPENT = 22  # behind a step, for the tokens and the cost so far
 _TEXT = 40  # of a text in it
 _FIELDS = ("outcome", "reason", "stage")  # of --where
 _MOST = 5  # passages of a search that are named
+# Other prompts, models and passages alone make other keys, sizes and fingerprints.
+_NOT_COMPARED = ("replies", "tokens", "index")
 
 
 def trace(
@@ -37,39 +43,29 @@ def trace(
     *,
     where: list[str] | None = None,
     diff: There | None = None,
-    check: bool = False,
     as_json: AsJson = False,
 ) -> None:
     """Show what agents did, step by step, with the tokens and cost until then.
 
     Examples: judge trace results/evidence 2031-77/sys1
     / judge trace results/evidence --where outcome=not_found
-    / judge trace results/evidence --diff results/before / judge trace results/evidence --check
+    / judge trace results/evidence --diff results/before
 
     Args:
         results: A results folder of agents.
         item: Ids of an item, as topic/run/sentence, or the first of them.
         where (FIELD=VALUE): Only items of this outcome, reason or stage, e.g. outcome=not_found.
         diff: Other results: show each item's first other step.
-        check: Replay the run from kept replies and compare its files; exit 1 if not.
     """
-    from ...programs.analysis.traces.reading import Prices, Wanted, traces_of
-    from ..views.partial import opened
-
-    wanted = Wanted(item, **_fields_wanted(where or ()))
-    if check:
-        if diff is not None or any(wanted):
-            raise InputError("--check: replays the whole run, wanted no ITEM, filter or --diff")
-        _check(results, as_json=as_json)
-        return
+    wanted = TraceFilter(item, **_fields_wanted(where or ()))
     results, *others = opened(context, [results] if diff is None else [results, diff])
     if others:
         _diff(results, others[0], wanted, as_json=as_json)
     elif as_json:
-        write_objects(_rows(traces_of(results, wanted)))
+        write_objects(_rows(read_folder_traces(results, wanted)))
     else:
         prices, ends = Prices(results), Counter[str]()
-        for one in traces_of(results, wanted):
+        for one in read_folder_traces(results, wanted):
             ends[f"{one.outcome} ({one.reason})" if one.reason else one.outcome] += 1
             write_text(_tree(one, prices))
         counted = ", ".join(f"{name} {n:,}" for name, n in ends.most_common())
@@ -77,7 +73,7 @@ def trace(
 
 
 def _fields_wanted(texts: Sequence[str]) -> dict[str, str]:
-    """What an item must have, by the fields of `Wanted`. Raises: InputError for another form."""
+    """The fields of a `TraceFilter` in --where options. Raises: InputError."""
     wanted = read_pairs("--where", texts)
     for name, values in wanted.items():
         if name not in _FIELDS or len(values) > 1:
@@ -101,7 +97,7 @@ def _tree(one: ItemTrace, prices: Prices) -> str:
     has_prices = True
     for step in one.steps[1:]:
         tokens += sum(step.get("tokens", ()))
-        price = prices.of(step)
+        price = prices.find_cost(step)
         has_prices = has_prices and price is not None
         cost += price or 0.0
         depth = step["path"].count(".")
@@ -160,9 +156,7 @@ def _text(value: Any) -> str:
     return cell(f'"{value}"' if is_text else str(value), _TEXT)
 
 
-def _diff(results: Path, other: Path, wanted: Any, *, as_json: bool) -> None:
-    from ...programs.analysis.traces.diff import differences
-
+def _diff(results: Path, other: Path, wanted: TraceFilter, *, as_json: bool) -> None:
     n, different = 0, []
     for difference in differences(results, other, wanted):
         n += 1
@@ -180,27 +174,91 @@ def _diff(results: Path, other: Path, wanted: Any, *, as_json: bool) -> None:
     write_text(f"{_items(n)}, {len(different):,} with another step\n")
 
 
-def _check(results: Path, *, as_json: bool) -> None:
-    from ...programs.analysis.traces.replay import replay
-    from ...programs.run import judge_collection
+class Prices:
+    """The cost of steps, by the prices in the run's config.
 
-    replayed = replay(results, judge_collection)
-    if as_json:
-        about = {name: getattr(replayed, name) for name in ("is_same", "replies", "other")}
-        write_objects([{**about, "files": [file.as_dict() for file in replayed.files]}])
-    else:
-        columns = [Column("file", Kind.NAME)]
-        columns += [
-            Column(name, Kind.COUNT)
-            for name in ("lines", "not the same", "the same but for why it failed")
-        ]
-        rows = [Row([file.name, file.lines, file.differ, file.failed]) for file in replayed.files]
-        print_view(View(tables=[Table("", columns, rows)]))
-        for file in replayed.files:
-            if file.first:
-                write_text(f"{file.name}, {file.first}\n")
-        write_text("".join(f"{line}\n" for line in replayed.other))
-        how = "follow" if replayed.is_same else "do not follow"
-        write_text(f"The results {how} from {replayed.replies:,} kept replies.\n")
-    if not replayed.is_same:
-        raise typer.Exit(GATE_FAILED)
+    A trace does not record cache hits, so every reply counts in full. No price is known if the
+    config cannot be read.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._config: Config | None = None
+        with suppress(InputError):  # results without their manifest, or of a package that is gone
+            self._config = config_of(folder)
+        self._price = cache(self._find_price)
+
+    def find_cost(self, step: Step) -> float | None:
+        """Dollars; None where the price of a model is not known."""
+        if not step.get("tokens"):
+            return 0.0
+        price = self._price(step["name"])
+        prompt, completion = step["tokens"]
+        return None if price is None else cost_of(price, prompt, 0, completion)
+
+    def _find_price(self, judge: str) -> Price | None:
+        """The price of what answers for a judge; members of a jury must share it."""
+        if self._config is None or judge not in judge_names():
+            return None
+        prices = {price_of(model) for _, model in self._config.models_of(judge)}
+        return prices.pop() if len(prices) == 1 else None
+
+
+@dataclass(frozen=True)
+class Difference:
+    """The first step of an item that is another one; None: there is none there.
+
+    Attributes:
+        fields: those in which the two differ.
+        outcomes: of the item, in both; None: it is in one of them alone.
+    """
+
+    stage: str
+    item: str
+    path: str
+    fields: tuple[str, ...]
+    steps: tuple[Step | None, Step | None]
+    outcomes: tuple[str | None, str | None]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return vars(self)
+
+
+def differences(one: Path, other: Path, wanted: TraceFilter) -> Iterator[Difference | None]:
+    """For each item of either of two results folders its first difference; None: there is none.
+
+    Items are in the first one's order; those of the other one alone come last.
+
+    Args:
+        wanted: which; outcome and reason are looked at in the first alone.
+
+    Raises: InputError for a folder without a trace, or a broken one, and where neither has such an
+        item.
+    """
+    there = wanted.without_outcome
+    others = {(x.stage, x.name): x for x in read_folder_traces(other) if there.selects(x)}
+    if not others:  # then it is in the first, or nowhere
+        yield from (_first(trace, None) for trace in read_folder_traces(one, wanted))
+        return
+    for trace in filter(wanted.selects, read_folder_traces(one)):
+        yield _first(trace, others.pop((trace.stage, trace.name), None))
+    for trace in others.values() if wanted == there else ():
+        yield _first(None, trace)
+
+
+def _first(one: ItemTrace | None, other: ItemTrace | None) -> Difference | None:
+    there = one or other
+    assert there is not None
+    outcomes = (one and one.outcome, other and other.outcome)
+    steps = ((one.steps if one else ()), (other.steps if other else ()))
+    for pair in zip_longest(*steps):
+        left, right = ((step or {}) for step in pair)
+        fields = tuple(
+            name
+            for name in dict.fromkeys((*left, *right))
+            if name not in _NOT_COMPARED and left.get(name) != right.get(name)
+        )
+        if fields:
+            path = (pair[0] or pair[1])["path"]
+            return Difference(there.stage, there.name, path, fields, pair, outcomes)
+    return None

@@ -1,4 +1,4 @@
-"""Whether the results of a run follow from its kept replies: it is run again, without a model."""
+"""Checks that results follow from the kept replies: runs them again, without a model."""
 
 from __future__ import annotations
 
@@ -11,17 +11,18 @@ from typing import Any
 
 import orjson
 
-from ....backends.cache import FOLDER
-from ....records.reading.fields import shorten
-from ....records.reading.lines import FILES, hash_of
-from ....records.reading.problems import InputError
-from ....records.writing import write_file
-from ...config.sections import Config
-from ...engine.folders import inputs_of
-from ...engine.manifest import read_manifest
-from ...engine.results import MANIFEST, pretty
-from ...engine.spending import SPEND
-from .reading import traces_of
+from ...backends.cache import FOLDER
+from ...programs.config.sections import Config
+from ...programs.engine.folders import inputs_of
+from ...programs.engine.manifest import read_manifest
+from ...programs.engine.results import MANIFEST, pretty
+from ...programs.engine.spending import SPEND
+from ...programs.run import judge_collection
+from ...records.reading.fields import shorten
+from ...records.reading.lines import FILES, hash_of
+from ...records.reading.problems import InputError
+from ...records.traces import read_folder_traces
+from ...records.writing import write_file
 
 _NOT_COMPARED = (MANIFEST, SPEND, "DATASHEET.md")  # they tell times
 _WHY = ("reason", "detail", "raw", "unjudged")  # of what failed
@@ -62,20 +63,17 @@ class Replay:
         return not any(file.differ for file in self.files)
 
 
-def replay(folder: Path, run: Callable[[Config], Any]) -> Replay:
-    """Run what made a results folder again, from kept replies alone, and compare the files.
+def verify_results(folder: Path) -> Replay:
+    """Run a results folder again from kept replies alone, and compare the files.
 
-    Args:
-        run: `judge_collection`.
-
-    Raises: InputError where an input is not what it was, or replies were not kept.
+    Raises: InputError if an input has changed, or the replies were not kept.
     """
     then, inputs = read_manifest(folder), inputs_of(folder)
     config = inputs.checked("nothing can be proven")
     cache = kept_replies(folder, config, then)
 
     def run_from_cache(changed: Config) -> None:
-        run(changed.changed("run", cache=cache))
+        judge_collection(changed.changed("run", cache=cache))
 
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as work:
         again = Path(work) / "again"
@@ -128,7 +126,7 @@ def kept_replies(folder: Path, config: Config, manifest: Mapping[str, Any]) -> b
     if config.run.cache is not False or ways <= {"lexical", "recorded"}:
         return config.run.cache
     replies = folder / "journal" / FOLDER
-    stages = {trace.stage for trace in traces_of(folder)} if replies.is_dir() else set()
+    stages = {trace.stage for trace in read_folder_traces(folder)} if replies.is_dir() else set()
     if lost := sorted({*manifest["judged"], *manifest["unjudged"]} - stages):
         what = "was run with run.cache: false, which keeps replies of agents alone"
         raise InputError(f"{folder}: {what}; those of {lost[0]} are not there to replay")
