@@ -33,7 +33,6 @@ from .labels import (
 )
 from .makers.answer_writer import AnswerWriter as AnswerWriter
 from .makers.claim_extractor import ClaimExtractor as ClaimExtractor
-from .makers.crux import Decontextualizer as Decontextualizer
 from .makers.queries import GapWriter as GapWriter
 from .makers.keypoints import (
     FoundPoint as FoundPoint,
@@ -48,11 +47,8 @@ from .makers.nuggets import (
 from .makers.nuggets import Nuggetizer as Nuggetizer
 from .makers.queries import QueryWriter as QueryWriter
 from .makers.questions import QuestionDecomposer as QuestionDecomposer
-from .makers.questions import QuestionEvolver as QuestionEvolver
-from .makers.questions import QuestionScorer as QuestionScorer
-from .makers.crux import RequestWriter as RequestWriter
 from .makers.rubric_writer import MadeCriterion as MadeCriterion, RubricWriter as RubricWriter
-from .makers.crux import SubQuestionGenerator as SubQuestionGenerator
+from .makers.questions import SubQuestionGenerator as SubQuestionGenerator
 from .own import (
     OwnJudge as OwnJudge,
     OwnJudgeDefinition as OwnJudgeDefinition,

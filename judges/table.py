@@ -96,19 +96,13 @@ BUILT_IN = {
     ),
     "item": _ours("own:OwnJudge", says_why=True),
     "subquestions": _ours(
-        "makers.crux:SubQuestionGenerator",
+        "makers.questions:SubQuestionGenerator",
         makes_lists=True,
         has_example=True,
         spared_by=("questions",),
     ),
     "answerability": _ours(
         "answerability:AnswerabilityGrader", is_windowed=True, labels_items=True
-    ),
-    "request": _ours("makers.crux:RequestWriter", has_example=True),
-    "decontextualizer": _ours(
-        "makers.crux:Decontextualizer",
-        options={"tokenizer": "coverage.tokenizer"},
-        in_identity=("tokenizer",),
     ),
     "keypoint_extractor": _ours(
         "makers.keypoints:KeyPointExtractor",
@@ -139,8 +133,6 @@ BUILT_IN = {
         "makers.claim_extractor:ClaimExtractor", makes_lists=True, has_example=True
     ),
     "claim": _ours("keypoints:ClaimJudge", is_windowed=True, says_why=True),
-    "question_scorer": _ours("makers.questions:QuestionScorer"),
-    "question_evolver": _ours("makers.questions:QuestionEvolver"),
     "question_decomposer": _ours("makers.questions:QuestionDecomposer"),
     "nugget_proposer": _ours("makers.nuggets:NuggetProposer"),
     "gap_writer": _ours("makers.queries:GapWriter"),

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import orjson
 
@@ -20,7 +20,6 @@ from ..judges import ItemJudge
 from ..judges.base import Judge
 from ..judges.calls import calls, judge_calls
 from ..judges.fitted.files import JudgeFile, read_judge_file
-from ..judges.makers.questions import Way
 from ..judges.table import judge_names
 from ..records.labels.items import ItemRow
 from ..records.reading.problems import InputError, Problems, did_you_mean
@@ -244,11 +243,9 @@ def _fields(judge: Judge) -> dict[str, str | list[str]]:
         return examples | dict.fromkeys(judge.optional, "") | shown
     fields: dict[str, str | list[str]] = {}
     for name, parameter in inspect.signature(judge.decide).parameters.items():
-        if name == "way":
-            fields[name] = list(get_args(Way))
-        else:
-            is_needed = parameter.default is inspect.Parameter.empty
-            fields[name] = _EXAMPLES.get(name, f"({name})") if is_needed else ""
+        is_needed = parameter.default is inspect.Parameter.empty
+        example = own.get(name) or _EXAMPLES.get(name, f"({name})")
+        fields[name] = example if is_needed else ""
     return fields
 
 

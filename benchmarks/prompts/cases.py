@@ -15,6 +15,7 @@ from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.keypoints import numbered
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
+from nuggetjudge.plugins.collections import judges as building
 
 from ..study import sets
 from ..study.sets import Item, lines
@@ -303,7 +304,7 @@ _JUDGES: dict[str, Callable[[str, Path], Case]] = {
 _MAKERS: dict[str, Callable[[str, Path], Case]] = {
     name: partial(_maker, make=make, inputs=inputs, n=n)
     for name, make, inputs, n in (
-        ("question_scorer", judges.QuestionScorer, lambda q, p, k, r: {"question": q}, CALLS),
+        ("question_scorer", building.QuestionScorer, lambda q, p, k, r: {"question": q}, CALLS),
         (
             "question_decomposer",
             judges.QuestionDecomposer,
@@ -327,16 +328,16 @@ _MAKERS: dict[str, Callable[[str, Path], Case]] = {
             },
             CALLS,
         ),
-        ("request_writer", judges.RequestWriter, lambda q, p, k, r: {"report": r}, FEW),
+        ("request_writer", building.RequestWriter, lambda q, p, k, r: {"report": r}, FEW),
         (
             "question_evolver depth",
-            judges.QuestionEvolver,
+            building.QuestionEvolver,
             lambda q, p, k, r: {"question": q, "way": "depth", "n": 2, "domain": "news"},
             FEW,
         ),
         (
             "question_evolver width",
-            judges.QuestionEvolver,
+            building.QuestionEvolver,
             lambda q, p, k, r: {"question": q, "way": "width", "n": 2, "category": "why"},
             FEW,
         ),
@@ -367,7 +368,7 @@ _MAKERS: dict[str, Callable[[str, Path], Case]] = {
         ),
         (
             "decontextualizer",
-            judges.Decontextualizer,
+            building.Decontextualizer,
             lambda q, p, k, r: {"document": p[0]},
             FEW,
         ),

@@ -57,7 +57,6 @@ CORE: Mapping[str, Command] = {
         score=("commands.score", "Recompute scores, or correct them with labels."),
         cascade=("commands.cascade", "Ask a better judge where a cheap one is uncertain."),
         watch=("commands.watch", "Judge again when files change, and show what moved."),
-        build=("commands.build", "Build a collection to evaluate with."),
         index=("commands.retrieve", "Build the indexes that retrieval searches."),
         retrieve=("commands.retrieve", "Retrieve passages for topics, as TREC runs."),
         generate=("commands.generate", "Write answers with citations from retrieval runs."),

@@ -1,79 +1,32 @@
-"""The rule-based twins of the judges of questions: scores, new questions, parts; no model.
+"""The lexical baselines of the judges that write sub-questions. No model is asked.
 
-They let a whole pipeline run and stand in for a model in tests. What they read and write is
-English; the rules were not fitted to anything.
+They let a whole pipeline run and stand in for a model in tests. They read and write English; the
+rules were not fitted to anything.
 """
-
-# ruff: noqa: SIM905  a list of words reads best as words
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
-from ..labels import SearchKind, YesNo
+from ..labels import SearchKind
 from .answers import subject_words
-from .nuggets_and_citations import STOP_WORDS, WORD
+from .clauses import statements
+from .nuggets_and_citations import PRONOUNS, STOP_WORDS, WORD, update_nuggets
+from .segments import TITLES, n_words, sentences
+
+# ruff: noqa: SIM905  a list of words reads best as words
+
 
 FEWEST_WORDS = 2  # that carry meaning, for a question to be about something
-UNCOMMON_WORDS = 4  # of them, from which a question is about something particular
 MANY_WORDS = 8  # of them, beyond which it takes several passages
 MOST_PARTS = 6
 
-_OPEN = re.compile(
-    r"\b(?:why|explain|describe|discuss|compare|what (?:are|were|made|makes|led)|how"
-    r"(?! (?:many|much|long|often|old|far|tall|big)\b))\b",
-    re.IGNORECASE,
-)
 _COMBINING = re.compile(r"\b(?:why|compare|differ\w*|between|effects?|affect\w*)\b", re.IGNORECASE)
-_POINTING = frozenset("it its this that these those they their he she his her such".split())
-_SMALL = STOP_WORDS | _POINTING
-_VIEW = re.compile(
-    r"\b(?:best|worst|better|favou?rite|worth|should|do you|your|opinions?|thoughts?|views?)\b",
-    re.IGNORECASE,
-)
+POINTING = frozenset("it its this that these those they their he she his her such".split())
+_SMALL = STOP_WORDS | POINTING
 _PARTS = re.compile(r"[;?]\s+|,?\s+and\s+(?=(?:how|what|when|where|which|who|why)\b)|,\s+and\s+")
-_DEEPER = (
-    "which conditions does that depend on",
-    "what are the reasons behind it",
-    "how does a concrete case show it",
-    "where do the sources disagree about it",
-)
-_WIDER = (
-    "What else is known about",
-    "What came before",
-    "What has been tried instead of",
-    "What is disputed about",
-)
-
-
-def score_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Points by words that open, point back or ask for a view, and by how much is asked about."""
-    question = inputs["question"]
-    n = len(_subject(question))
-    is_open = bool(_OPEN.search(question))
-    points_back = _POINTING.intersection(question.lower().split()[:2])
-    met = {
-        "uncommon": n + is_open >= UNCOMMON_WORDS,
-        "clear": n >= FEWEST_WORDS,
-        "unambiguous": not points_back,
-        "complex": is_open,
-        "opinion": bool(_VIEW.search(question)),
-    }
-    return {name: YesNo.YES if is_met else YesNo.NO for name, is_met in met.items()}
-
-
-def deepen_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """The question with a further one behind it; there are four."""
-    first = inputs["question"].strip().rstrip("?.! ")
-    return {"questions": [f"{first}, and {more}?" for more in _DEEPER[: inputs["wanted"]]]}
-
-
-def widen_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Four questions about what the question is about: the twin knows no other subjects."""
-    subject = " ".join(_subject(inputs["question"])) or inputs["question"].strip("? ")
-    return {"questions": [f"{ask} {subject}?" for ask in _WIDER[: inputs["wanted"]]]}
 
 
 def split_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,9 +37,9 @@ def split_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """
     whole = " ".join(inputs["question"].split()).strip(" ?.,;")
     parts = [part.strip(" ?.,;") for part in _PARTS.split(whole)]
-    if len(parts) > MOST_PARTS or any(len(_subject(part)) < FEWEST_WORDS for part in parts):
+    if len(parts) > MOST_PARTS or any(len(find_subject(part)) < FEWEST_WORDS for part in parts):
         parts = [whole]
-    n, kind = len(_subject(whole)), SearchKind.SIMPLE
+    n, kind = len(find_subject(whole)), SearchKind.SIMPLE
     if n < FEWEST_WORDS:
         kind = SearchKind.VAGUE
     elif len(parts) > 1 or n > MANY_WORDS or _COMBINING.search(whole):
@@ -94,6 +47,39 @@ def split_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
     return {"kind": kind, "subquestions": [f"{part[:1].upper()}{part[1:]}?" for part in parts]}
 
 
-def _subject(question: str) -> list[str]:
+def find_subject(question: str) -> list[str]:
     """The words that say what the question is about, in lower case; maybe none."""
     return [word for word in WORD.findall(subject_words(question).lower()) if word not in _SMALL]
+
+
+MOST_QUESTION_WORDS = 25  # of a sentence that becomes a question as a whole
+ABBREVIATED = re.compile(rf"\b([A-Z]|{'|'.join(TITLES)})\.")
+_JOINED_ON = re.compile(r"^(?:also|and|but|however|meanwhile|or|so|yet)\b,?\s+", re.IGNORECASE)
+_LEFT_OUT = re.compile(r"[\"“”]|\s*(?:\[[^\]]*\]|\([^)]*\))")
+_OUTER = " .!'’–—-*•"
+_POINTING_BACK = PRONOUNS | {"her", "their"}
+
+
+def write_questions(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Questions from the statements that say most, of the whole report.
+
+    A sentence without a short statement stands for itself, and one that starts with a pronoun is
+    left out. The words put before a statement carry no meaning, so that the lexical grader goes by
+    those of the statement alone.
+    """
+    report = ABBREVIATED.sub(r"\1", inputs["report"])
+    texts = [text for sentence in sentences(report) for text in _statements(sentence)]
+    limit = len(inputs["known"]) + inputs["wanted"]
+    best = update_nuggets({"question": "", "limit": limit, "nuggets": texts, "passages": {}})
+    questions = [f"Is it so: {text}?" for text in best["updated"]]
+    new = [question for question in questions if question not in inputs["known"]]
+    return {"questions": new[: inputs["wanted"]]}
+
+
+def _statements(sentence: str) -> Iterator[str]:
+    """What a sentence says: its short statements, or the whole of it."""
+    whole = _JOINED_ON.sub("", _LEFT_OUT.sub("", sentence)).strip(_OUTER)
+    is_short = n_words(whole) <= MOST_QUESTION_WORDS and sentence[-1] not in "?:…"
+    for text in statements(sentence) or ([whole] if whole and is_short else []):
+        if re.split(r"\W", text, maxsplit=1)[0].lower() not in _POINTING_BACK:
+            yield text

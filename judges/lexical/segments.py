@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 
 MOST_TOKENS = 1024  # in a segment of a document, arXiv:2506.20051
-MOST_PASSAGES = 6  # made of a segment; a model is asked for 3
 TITLES = ("Dr", "Mr", "Mrs", "Ms", "St", "Gen", "Gov", "Rep", "Rev", "Sen")
 
 # Each ends a piece; the best border first. A full stop after a title or an initial is none.

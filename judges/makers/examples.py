@@ -42,7 +42,7 @@ NUGGETS: dict[str, Any] = {
     ],
 }
 
-_FERRY = (
+FERRY = (
     "The car ferry Marrin Star ran aground off Coldhaven on 3 February 2011 with 84 people "
     "aboard. Lifeboats took all of them ashore within five hours; two passengers broke bones. "
     "The inquiry found that the mate, alone on the bridge after a double shift, had fallen "
@@ -53,18 +53,8 @@ _FERRY = (
     "must carry two officers on the bridge at night."
 )
 
-REQUEST: dict[str, Any] = {
-    "report": _FERRY,
-    "request": (
-        "Write a report on the grounding of the ferry Marrin Star off Coldhaven in 2011. Describe "
-        "the accident and the rescue, what the inquiry said about its causes and about the "
-        "owner, Selwick Lines, and what followed for the company, for the town and its trade, and "
-        "for the safety rules of ferries."
-    ),
-}
-
 SUBQUESTIONS: dict[str, Any] = {
-    "report": _FERRY,
+    "report": FERRY,
     "known": ["When and where did the car ferry Marrin Star run aground?"],
     "wanted": 5,
     "questions": [

@@ -1,183 +1,26 @@
-"""Judges of questions: which are worth asking, new ones made of them, and their parts."""
+"""Judges that write sub-questions: of a question, and of a report (CRUX)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, Literal, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, NamedTuple
 
 import dspy
 from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator
 
 from ...backends.adapter import SETTING
-from ...backends.errors import JudgeOutputError
+from ...backends.errors import JudgeError, JudgeOutputError
 from ...backends.gateway import Reply
 from ...backends.prompt import Twin
 from ...backends.replies.schema import AtMost
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
-from ..labels import SearchKind, YesNo
-from ..lexical import questions as lexical_questions
+from ..labels import SearchKind
+from ..lexical import questions as lexical
 from ..lexical.filling import filled
-
-CRITERIA = ("uncommon", "clear", "unambiguous", "complex", "opinion")
-
-
-class ScoreQuestion(dspy.Signature):  # type: ignore[misc]
-    """Decide for each of five criteria whether the question meets it.
-
-    - Judge the question as it is written, and each criterion separately.
-    - Do not answer the question.
-    """
-
-    question: str = dspy.InputField(desc="the question to judge")
-    uncommon: YesNo = dspy.OutputField(
-        desc="yes if neither common knowledge nor one simple search answers the question"
-    )
-    clear: YesNo = dspy.OutputField(desc="yes if the question's topic and its scope are clear")
-    unambiguous: YesNo = dspy.OutputField(
-        desc="yes if the question has only one interpretation and every reference in it is clear"
-    )
-    complex: YesNo = dspy.OutputField(
-        desc="yes if the question needs deep thought, several reasoning steps or a long explanation"
-    )
-    opinion: YesNo = dspy.OutputField(
-        desc="yes if the question asks for a personal view or judgement"
-    )
-
-
-class QuestionScorer(Judge):
-    """Gives a question a point for each criterion met: `judge(question=).scores`, 0 or 1 by name.
-
-    Source: arXiv:2410.23000, appendix B, whose five criteria these are; a seed question needs at
-        least 4 of the 5 points. Differs: one label a criterion, where the paper asks for the sum.
-    """
-
-    version = "3"
-    twins: Mapping[str, Twin] = {"score": lexical_questions.score_question}
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.score = dspy.Predict(ScoreQuestion)
-
-    async def decide(self, *, question: str) -> dspy.Prediction:  # type: ignore[override]
-        """One call."""
-        return dspy.Prediction(scores=(await self.scores(question))[0])
-
-    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
-        """See Judge: all points, so that the question is kept."""
-        return reply._replace(values=dict.fromkeys(CRITERIA, YesNo.YES))
-
-    async def scores(self, question: str) -> tuple[dict[str, int], list[Provenance]]:
-        """The five points, each 0 or 1, in the order of CRITERIA, and the call's provenance."""
-        reply = await self.ask("score", question=question)
-        points = {name: int(reply.values[name] == YesNo.YES) for name in CRITERIA}
-        return points, [reply.provenance]
-
-
-Way = Literal["depth", "width"]
-NewQuestions = Annotated[list[Annotated[str, MaxLen(600)]], MinLen(1), AtMost("wanted")]
-
-
-class DeepenQuestion(dspy.Signature):  # type: ignore[misc]
-    """Write more complex versions of the question.
-
-    - Make it more complex in one of these ways: ask for more depth, replace something general by a
-      concrete case, require one more step of reasoning, or add a condition.
-    - Each new question is 10 to 20 words longer than the given one.
-    - Each stays closely related to the domain, belongs to the category and has the style of the
-      given question. It asks about something specific in the domain that few people ask about.
-    - Each needs a long answer with several specific details, which documents can support. It is
-      neither common knowledge nor vague or ambiguous.
-    - Each can be understood on its own, and no two ask the same thing.
-    """
-
-    question: str = dspy.InputField(desc="the given question")
-    domain: Annotated[str, SETTING] = dspy.InputField(
-        desc="the field that the new questions are about; if empty, that of the given question"
-    )
-    category: Annotated[str, SETTING] = dspy.InputField(
-        desc="the kind of question to write; if empty, that of the given question"
-    )
-    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many new questions to write")
-    questions: NewQuestions = dspy.OutputField(desc="the new questions")
-
-
-class WidenQuestion(dspy.Signature):  # type: ignore[misc]
-    """Write new questions on different subjects in the same field as the question.
-
-    - Each has a length, a difficulty and a style similar to those of the given question.
-    - Each is closely related to the domain and belongs to the category. It asks about something
-      specific in the domain that few people ask about. Prefer questions that need deep thought,
-      a detailed explanation or several steps of reasoning.
-    - Each needs a long answer with several specific details, which documents can support. It is
-      neither common knowledge nor vague or ambiguous.
-    - Each can be understood without the given question, and no two have the same subject.
-    """
-
-    question: str = dspy.InputField(desc="the given question")
-    domain: Annotated[str, SETTING] = dspy.InputField(
-        desc="the field that the new questions are about; if empty, that of the given question"
-    )
-    category: Annotated[str, SETTING] = dspy.InputField(
-        desc="the kind of question to write; if empty, that of the given question"
-    )
-    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many new questions to write")
-    questions: NewQuestions = dspy.OutputField(desc="the new questions")
-
-
-class QuestionEvolver(Judge):
-    """Makes new questions from one: `judge(question=, way="depth", n=1).questions`, at most n.
-
-    `depth` asks for more about its subject, `width` about other subjects of its domain and
-    category. One call. Blank questions do not count, nor those that differ from the first one or
-    from each other in case, white space and the final question mark alone; those beyond n are cut.
-
-    Raises: JudgeError, also when no new question came (incomplete).
-    Source: arXiv:2410.23000, in-depth and in-width evolution.
-    """
-
-    version = "3"
-    twins: Mapping[str, Twin] = {
-        "depth": lexical_questions.deepen_question,
-        "width": lexical_questions.widen_question,
-    }
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        self.depth = dspy.Predict(DeepenQuestion)
-        self.width = dspy.Predict(WidenQuestion)
-
-    async def decide(  # type: ignore[override]
-        self, *, question: str, way: Way, n: int = 1, domain: str = "", category: str = ""
-    ) -> dspy.Prediction:
-        """One call."""
-        return dspy.Prediction(questions=(await self.evolve(question, way, n, domain, category))[0])
-
-    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
-        """See Judge: as many questions as are wanted."""
-        questions = filled(reply.values["questions"], inputs["wanted"])
-        return reply._replace(values={"questions": questions})
-
-    async def evolve(
-        self, question: str, way: Way, n: int = 1, domain: str = "", category: str = ""
-    ) -> tuple[list[str], list[Provenance]]:
-        """The new questions, 1 to n (>= 1), and the provenance of the call."""
-        if n < 1:
-            raise ValueError(f"n must be 1 or more, got {n}")
-        reply = await self.ask(way, question=question, domain=domain, category=category, wanted=n)
-        evolved: dict[str, str] = {}
-        for text in reply.values["questions"]:
-            if (key := _key(text)) not in ("", _key(question)):
-                evolved.setdefault(key, " ".join(text.split()))
-        if not evolved:
-            raise JudgeOutputError(Reason.INCOMPLETE, "no new question", str(reply.values))
-        return list(evolved.values())[:n], [reply.provenance]
-
-
-def _key(question: str) -> str:
-    return " ".join(question.split()).casefold().rstrip("? ")
-
+from .examples import SUBQUESTIONS, add_example
+from .lists import Inputs, ListMaker, Spans
 
 MOST = 10  # sub-questions of one question
 
@@ -225,7 +68,7 @@ class QuestionDecomposer(Judge):
     """
 
     version = "3"
-    twins: Mapping[str, Twin] = {"split": lexical_questions.split_question}
+    twins: Mapping[str, Twin] = {"split": lexical.split_question}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -246,3 +89,112 @@ class QuestionDecomposer(Judge):
             if text:
                 distinct.setdefault(text.casefold(), text)
         return Decomposed(kind, list(distinct.values())), [reply.provenance]
+
+
+# Of the texts that CRUX generates (requests, questions, passages), appendix A.1.
+CRUX_SAMPLING = {"temperature": 0.7, "top_p": 0.95}
+
+
+QUESTIONS = 15  # of one report; arXiv:2506.20051 has 15 for DUC'04 and 10 for Multi-News
+ROUNDS = 3  # most calls about one report
+
+
+class WriteSubQuestions(dspy.Signature):  # type: ignore[misc]
+    """Write questions that the report answers and that together cover the information in it.
+
+    - Write diverse questions. Each asks about another fact or aspect of the report.
+    - Each question is self-contained: a reader who has never seen the report understands it. Use
+      names, places and dates instead of words such as "he", "the company" or "in the report".
+    - Do not repeat or paraphrase a known question.
+    - Write as many questions as `wanted` says, and fewer only if the report answers no more.
+    """
+
+    report: str = dspy.InputField(desc="the report to cover")
+    known: list[str] = dspy.InputField(desc="the questions that exist already")
+    wanted: Annotated[int, SETTING] = dspy.InputField(desc="how many new questions to write")
+    questions: Annotated[list[Annotated[str, MaxLen(400)]], AtMost("wanted")] = dspy.OutputField(
+        desc="the new questions, without the known ones"
+    )
+
+
+class SubQuestionGenerator(ListMaker):
+    """Makes questions from a report: `judge(report=, n=15).questions`, at most n, all different.
+
+    A model that returns too few is shown those and asked for the rest, as long as each call
+    brings something new. Fewer than n after that are returned as they are: a short report may
+    not answer more. A reply is read on one line each, without blank entries; questions that
+    differ in case, white space or the final question mark alone are one; those beyond n are cut.
+
+    Args:
+        rounds: most calls for one report.
+        example: show one worked example, made up for the prompt.
+
+    Raises: JudgeError, also when no question came at all, or the report is blank (not asked).
+    Source: arXiv:2506.20051, sub-question generation.
+    """
+
+    name = "subquestions"
+    kind = "questions"
+    made_from = ("report", "n")
+    predictor, output = "write", "questions"
+    version = "3"
+    sampling: Mapping[str, float] = CRUX_SAMPLING
+    twins: Mapping[str, Twin] = {"write": lexical.write_questions}
+
+    def __init__(
+        self, *args: Any, rounds: int = ROUNDS, example: bool = True, **options: Any
+    ) -> None:
+        super().__init__(*args, **options)
+        if rounds < 1:
+            raise ValueError(f"rounds must be 1 or more, got {rounds}")
+        self.rounds = rounds
+        self.write = dspy.Predict(WriteSubQuestions)
+        if example:
+            add_example(self.write, SUBQUESTIONS)
+
+    async def decide(self, *, report: str, n: int = QUESTIONS) -> dspy.Prediction:  # type: ignore[override]
+        """One call, or up to `rounds`."""
+        return dspy.Prediction(questions=(await self.generate(report, n))[0])
+
+    async def made(self, *, report: str, n: int = QUESTIONS) -> list[str]:  # type: ignore[override]
+        """See ListMaker."""
+        return (await self.generate(report, n))[0]
+
+    def example(self, inputs: Inputs, texts: Sequence[str], spans: Spans) -> dict[str, Any]:
+        """See ListMaker: all questions at once, as many as are wanted."""
+        questions = list(texts)
+        inputs_of_call = {"report": inputs["report"], "known": [], "wanted": len(questions)}
+        return {**inputs_of_call, "questions": questions}
+
+    def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
+        """See Judge: as many questions as are wanted."""
+        questions = filled(reply.values["questions"], inputs["wanted"])
+        return reply._replace(values={"questions": questions})
+
+    async def generate(self, report: str, n: int = QUESTIONS) -> tuple[list[str], list[Provenance]]:
+        """The questions, at most n (>= 1), and one provenance per call."""
+        if n < 1:
+            raise ValueError(f"n must be 1 or more, got {n}")
+        if not report.strip():
+            raise JudgeError(Reason.NO_PASSAGE, "the report is blank")
+        questions: dict[str, str] = {}
+        calls: list[Provenance] = []
+        for _ in range(self.rounds):
+            n_known = len(questions)
+            reply = await self.ask(
+                "write", report=report, known=list(questions.values()), wanted=n - n_known
+            )
+            calls.append(reply.provenance)
+            for text in reply.values["questions"]:
+                question = " ".join(text.split())
+                if key := _key(question):
+                    questions.setdefault(key, question)
+            if len(questions) >= n or len(questions) == n_known:
+                break
+        if not questions:
+            raise JudgeOutputError(Reason.INCOMPLETE, "no question", str(reply.values))
+        return list(questions.values())[:n], calls
+
+
+def _key(question: str) -> str:
+    return question.casefold().rstrip("? ")

@@ -145,15 +145,6 @@ class EvidenceConfig(Section):
     )
 
 
-class Long2RagConfig(Section):
-    """What `judge build long2rag` makes questions of, and how many (arXiv:2410.23000)."""
-
-    least: int = Field(default=4, ge=0, le=5, description="points, 0-5, that a seed needs")
-    evolve: int = Field(
-        default=0, ge=0, le=20, description="new questions of each seed, in depth and in width"
-    )
-
-
 class GenerateConfig(Section):
     """What `judge generate` writes answers from, and in which layout."""
 
@@ -182,7 +173,6 @@ __all__ = [
     "ItemsConfig",
     "JudgeConfig",
     "KeyPointsConfig",
-    "Long2RagConfig",
     "NuggetSearchConfig",
     "NuggetsConfig",
     "QuestionsConfig",
@@ -454,7 +444,6 @@ class _Config(Section):
     evidence: EvidenceConfig = EvidenceConfig()
     coverage: CoverageConfig = CoverageConfig()
     keypoints: KeyPointsConfig = KeyPointsConfig()
-    long2rag: Long2RagConfig = Long2RagConfig()
     retrieve: Pipeline = Field(default=(), description="steps that find contexts")
     pipelines: dict[str, Pipeline] = Field(
         default_factory=dict, description="several of them, by the names of their runs"

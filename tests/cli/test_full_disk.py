@@ -39,8 +39,9 @@ def limited(environment, tmp_path):
 
 @pytest.mark.parametrize(
     ("name", "size"),
-    [*(("run", size) for size in (100, 3000, 10_000, 40_000)), ("build", 2000), ("index", 50),
-     ("index", 1000), ("retrieve", 3000), ("init", 500), ("next", 100),
+    [*(("run", size) for size in (100, 3000, 10_000, 40_000)), ("index", 50),
+     pytest.param("build", 2000, marks=pytest.mark.whole), ("index", 1000),
+     ("retrieve", 3000), ("init", 500), ("next", 100),
      pytest.param("probe", 500, marks=pytest.mark.whole)],
 )  # fmt: skip
 def test_a_full_disk_names_the_file(name, size, limited, judge, tmp_path):

@@ -61,7 +61,6 @@ def items_of(inputs):
         (["nuggetizer"], judges.Nuggetizer, {"question": Q, "passages": [P, S]}),
         (["answer_writer"], AnswerWriter, {"question": Q, "passages": {"p1": P, "p2": S}}),
         (["keypoint_merger"], judges.KeyPointMerger, {"question": Q, "texts": [P, S, Q]}),
-        (["question_evolver"], judges.QuestionEvolver, {"question": Q, "way": "width", "n": 2}),
         (["query_writer"], judges.QueryWriter, {"question": Q, "sentence": S, "wanted": 2}),
         (
             ["relevance", "--set", "judges.relevance.scale=rag2025"],

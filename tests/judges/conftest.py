@@ -18,7 +18,6 @@ from nuggetjudge.judges import (
     ClaimJudge,
     ContradictionJudge,
     CriterionJudge,
-    Decontextualizer,
     EntailmentJudge,
     GapWriter,
     KeyPointExtractor,
@@ -31,10 +30,7 @@ from nuggetjudge.judges import (
     NuggetProposer,
     QueryWriter,
     QuestionDecomposer,
-    QuestionEvolver,
-    QuestionScorer,
     RelevanceJudge,
-    RequestWriter,
     RubricWriter,
     SetwiseRanker,
     SubQuestionGenerator,
@@ -53,7 +49,6 @@ from nuggetjudge.judges.lexical import nugget_search as lexical_search
 from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
 from nuggetjudge.judges.lexical import questions as lexical_questions
 from nuggetjudge.judges.lexical import ranking as lexical_ranking
-from nuggetjudge.judges.lexical import writing as lexical_writing
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
 
@@ -172,14 +167,6 @@ _OWN = (
         "questions",
         "write",
     ),
-    Case("request_writer", RequestWriter, {"report": " ".join(PASSAGES)}, "request", "compose"),
-    Case(
-        "decontextualizer",
-        Decontextualizer,
-        {"document": "\n\n".join(PASSAGES)},
-        "passages",
-        "rewrite",
-    ),
     Case(
         "keypoint_extractor",
         partial(KeyPointExtractor, rounds=1),
@@ -252,21 +239,6 @@ _OWN = (
         {"question": QUESTION, "passages": {"p9": PASSAGES[0], "p4": PASSAGES[1]}},
         "sentences",
         "compose",
-    ),
-    Case("question_scorer", QuestionScorer, {"question": QUESTION}, "scores", "score"),
-    Case(
-        "question_evolver",
-        QuestionEvolver,
-        {"question": QUESTION, "way": "depth", "n": 2, "domain": "engineering"},
-        "questions",
-        "depth",
-    ),
-    Case(
-        "question_evolver",
-        QuestionEvolver,
-        {"question": QUESTION, "way": "width", "n": 2, "category": "why"},
-        "questions",
-        "width",
     ),
     Case(
         "query_writer",
@@ -355,8 +327,6 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
     for plugin in PLUGINS:
         if (twin := plugin.twin_of(system, asked)) is not None:
             return twin(asked)
-    if '"unambiguous"' in system:
-        return lexical_questions.score_question(asked)
     if '"subquestions"' in system:
         return lexical_questions.split_question(asked)
     if "facet" in asked:
@@ -373,10 +343,6 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         return lexical_ranking.best_passage(asked)
     if "citations" in asked:
         return lexical_answer_writing.write_answer(asked)
-    if "domain" in asked:
-        is_deep = "more complex" in system
-        twin = lexical_questions.deepen_question if is_deep else lexical_questions.widen_question
-        return twin(asked)
     if "criteria" in asked:
         three = "partly" in system
         twins = (lexical_criteria.grade_binary_criteria, lexical_criteria.grade_criteria)
@@ -402,11 +368,7 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         several = "questions" in asked
         return (lexical_answers.grade_answers if several else lexical_answers.grade_answer)(asked)
     if "wanted" in asked:
-        return lexical_writing.write_questions(asked)
-    if "report" in asked:
-        return lexical_writing.write_request(asked)
-    if "part" in asked:
-        return lexical_writing.write_passages(asked)
+        return lexical_questions.write_questions(asked)
     if "sentence" in asked:
         return lexical.judge_support(asked)
     if "passages" in asked:

@@ -9,9 +9,9 @@ from fact_brain import fact_brain
 from mock_server import MockServer
 
 import nuggetjudge as nj
+from nuggetjudge.plugins.collections.crux import build_crux
+from nuggetjudge.plugins.collections.long2rag import build_long2rag
 from nuggetjudge.plugins.ray import executor as ray_executor
-from nuggetjudge.programs.build.crux import build_crux
-from nuggetjudge.programs.build.long2rag import build_long2rag
 from nuggetjudge.programs.config.reading import load_config
 
 pytest.importorskip("ray.cloudpickle", reason="Ray is not installed here (extra: ray)")

@@ -19,7 +19,7 @@ from nuggetjudge.backends.offline import RecordedTransport
 from nuggetjudge.calibration.session import calibrate
 from nuggetjudge.judges.fitted.files import read_judge_file
 from nuggetjudge.judges.own import read_own_judge
-from nuggetjudge.programs.build.verification import read_verification
+from nuggetjudge.plugins.collections.verification import read_verification
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.journal import Journal
 from nuggetjudge.programs.engine.manifest import config_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from ....programs.build.verification import TASKS
 from ....programs.engine.label_sheet import write_sheet
 from ....records.labels.cells import Cell
 from ....records.reading.problems import InputError, Problems
+from ...collections.verification import TASKS
 from ..work.task import Task
 from ..work.verify import Point, verification_rows
 from .collected import Collected

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from ....programs.build.verification import DOCUMENTS
 from ....programs.engine.folders import inputs_of
 from ....programs.engine.results import MANIFEST
 from ....records.documents import TopicDocuments, read_topic_documents
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import KeyPoint, Passage
 from ....records.topics import read_passages
+from ...collections.verification import DOCUMENTS
 from .verify import points_file
 
 _LOST = "quotes are shown without the documents they stand in"

@@ -12,7 +12,6 @@ from functools import cached_property
 from pathlib import Path
 
 from ....programs.analysis.cell_texts import TEXTS, wanted_texts
-from ....programs.build.verification import SCALE
 from ....programs.engine.folders import inputs_of
 from ....programs.engine.results import MANIFEST
 from ....programs.protocols.judged_files import (
@@ -29,6 +28,7 @@ from ....records.labels.kinds import file_kind
 from ....records.labels.labels import read_labels
 from ....records.reading.lines import hash_of
 from ....records.reading.problems import InputError, Problems
+from ...collections.verification import SCALE
 from ..store.kinds import Kind
 from .bank import BankTexts
 from .documents import PointDocuments

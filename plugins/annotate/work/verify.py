@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ....programs.build.verification import KEY_POINTS, SCALE, TASKS, UNVERIFIED
 from ....records.key_points import read_key_point_sets
 from ....records.labels.cells import Cell
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import KeyPoint, Topic
 from ....records.topics import read_topics
+from ...collections.verification import KEY_POINTS, SCALE, TASKS, UNVERIFIED
 from ..store.events import Label
 
 TOPICS = "topics.jsonl"

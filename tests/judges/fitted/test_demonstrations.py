@@ -10,12 +10,10 @@ from nuggetjudge.judges import (
     KeyPointExtractor,
     NuggetAssigner,
     QuestionDecomposer,
-    QuestionEvolver,
-    RequestWriter,
+    SubQuestionGenerator,
     SupportJudge,
 )
 from nuggetjudge.judges.fitted.demonstrations import with_demonstrations
-from nuggetjudge.programs.build.long2rag import build_long2rag
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import InputError
 
@@ -65,11 +63,17 @@ def test_labels_are_read_as_those_of_a_reply_and_maps_by_their_keys(shown):
 
 
 def test_they_take_the_place_of_the_examples_of_a_judge(shown):
-    judge = shown(RequestWriter("lexical"), {"report": "r", "request": "a b c d e f g h"})
-    assert [demo["report"] for demo in judge.compose.demos] == ["r"]
+    judge = shown(
+        SubQuestionGenerator("lexical"),
+        {"report": "r", "known": [], "wanted": 1, "questions": ["Why r?"]},
+    )
+    assert [demo["report"] for demo in judge.write.demos] == ["r"]
 
 
+@pytest.mark.whole
 def test_of_a_judge_that_asks_several_questions_an_example_says_which(shown):
+    from nuggetjudge.plugins.collections.judges import QuestionEvolver
+
     row = {"question": "q", "domain": "", "category": "", "wanted": 1, "questions": ["why q?"]}
     judge = shown(QuestionEvolver("lexical"), row | {"predictor": "width"})
     assert (len(judge.depth.demos), len(judge.width.demos)) == (0, 1)
@@ -114,7 +118,10 @@ def test_a_missing_field_and_an_empty_file_are_refused(shown):
         shown(NuggetAssigner("lexical"), labels)
 
 
+@pytest.mark.whole
 def test_a_build_shows_the_examples_that_its_config_names(tmp_path):
+    from nuggetjudge.plugins.collections.long2rag import build_long2rag
+
     seeds = write_jsonl(tmp_path / "seeds.jsonl", [{"id": "a", "text": "Why did the mill burn?"}])
     path = write_jsonl(tmp_path / "examples.jsonl", [SPLIT])
     given = {"run.out": tmp_path / "out", "run.cache": False, "long2rag.least": 0}

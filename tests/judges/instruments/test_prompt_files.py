@@ -14,8 +14,6 @@ from nuggetjudge.judges import (
     RelevanceJudge,
     SupportJudge,
 )
-from nuggetjudge.judges.makers.crux import RequestWriter
-from nuggetjudge.judges.makers.questions import QuestionEvolver
 from nuggetjudge.records.reading.problems import InputError
 
 ASSIGNER = """\
@@ -139,7 +137,10 @@ def test_a_reply_of_one_label_is_refused_where_a_call_asks_about_several(written
     assert verdict == "support"
 
 
+@pytest.mark.whole
 def test_a_judge_that_makes_texts_takes_lists_or_its_own_json(written):
+    from nuggetjudge.plugins.collections.judges import RequestWriter
+
     text = "user: '{report}'\nreply: {form: FORM}\n"
     with pytest.raises(InputError, match="wanted form json without field"):
         RequestWriter("lexical").with_prompt(written(text.replace("FORM", "label")))
@@ -147,7 +148,10 @@ def test_a_judge_that_makes_texts_takes_lists_or_its_own_json(written):
     assert judge.prompt("compose").user({"report": "{x}"}) == "{x}"
 
 
+@pytest.mark.whole
 def test_of_a_judge_with_two_questions_one_has_to_be_named(written):
+    from nuggetjudge.plugins.collections.judges import QuestionEvolver
+
     path = written("user: '{question}'\nreply: {form: json}\n")
     judge = QuestionEvolver("lexical")
     with pytest.raises(ValueError, match="name one of the questions of this judge: depth, width"):

@@ -13,7 +13,6 @@ from nuggetjudge.judges import (
     KeyPointExtractor,
     KeyPointMerger,
     Nuggetizer,
-    RequestWriter,
     SubQuestionGenerator,
 )
 from nuggetjudge.judges.fitted.files import FittedPrompt
@@ -24,7 +23,6 @@ PREDICTORS = {
     SubQuestionGenerator: "write",
     KeyPointExtractor: "find",
     KeyPointMerger: "join",
-    RequestWriter: "compose",
     ClaimExtractor: "split",
 }
 VAGUE = re.compile(r"\b(he|she|it|they|its|their|this|that (year|town|ship))\b", re.IGNORECASE)
@@ -123,8 +121,7 @@ def test_crux_generates_texts_by_the_papers_sampling_unless_the_model_has_a_temp
     """arXiv:2506.20051, appendix A.1: .7 and .95 for texts, 0 for ratings."""
     model = ModelConfig(model="openai/mock", api_base=twin_server.base_url, **entry)
     SubQuestionGenerator(model)(report="Rain fell on Ada Quill. A dam broke in 1911.", n=1)
-    RequestWriter(model)(report="Rain fell on Port Merrow. Ada Quill saw a dam break in 1911.")
-    assert [sent(request.body) for request in twin_server.requests] == [wanted, wanted]
+    assert [sent(request.body) for request in twin_server.requests] == [wanted]
 
 
 def test_what_is_not_of_crux_keeps_the_temperature_of_its_model(model, twin_server):
@@ -137,6 +134,6 @@ def test_a_text_that_was_sampled_comes_from_the_cache_the_next_time(twin_server,
     report = "Rain fell on Port Merrow. Ada Quill saw a dam break in 1911."
     for _ in range(2):
         cache = ReplyCache(tmp_path / "cache")
-        RequestWriter(backend=open_backend(config, cache=cache))(report=report)
+        SubQuestionGenerator(backend=open_backend(config, cache=cache))(report=report, n=1)
         cache.close()
     assert len(twin_server.requests) == 1

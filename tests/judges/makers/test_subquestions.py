@@ -10,7 +10,7 @@ from mock_server import MockServer, Prose, Truncated, input_of
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import AnswerabilityGrader, SubQuestionGenerator
-from nuggetjudge.judges.lexical import writing as lexical_writing
+from nuggetjudge.judges.lexical import questions as lexical_questions
 
 REPORT = (
     "The dockers of Port Merrow struck for nine days. The harbour board was led by Ada Quill. "
@@ -162,7 +162,7 @@ def test_the_twin_asks_for_the_statement_alone(sentence, question):
 
 def test_the_twin_leaves_out_what_points_back():
     asked = {"report": "They struck the harbour for days. He's the mayor of Merrow.", "known": []}
-    assert lexical_writing.write_questions(asked | {"wanted": 5}) == {"questions": []}
+    assert lexical_questions.write_questions(asked | {"wanted": 5}) == {"questions": []}
 
 
 def test_the_twin_has_nothing_to_add_to_its_own_list():
@@ -170,7 +170,7 @@ def test_the_twin_has_nothing_to_add_to_its_own_list():
     questions, calls = asyncio.run(judge.generate(REPORT, 15))
     assert len(calls) == 2
     asked = {"report": REPORT, "known": questions, "wanted": 10}
-    assert lexical_writing.write_questions(asked) == {"questions": []}
+    assert lexical_questions.write_questions(asked) == {"questions": []}
 
 
 def test_the_lexical_grader_finds_each_question_of_the_twin_answered_in_the_report():
@@ -183,6 +183,6 @@ def test_the_lexical_grader_finds_each_question_of_the_twin_answered_in_the_repo
 
 @given(st.text(max_size=300), st.integers(1, 5))
 def test_the_twin_takes_any_text(report, n):
-    reply = lexical_writing.write_questions({"report": report, "known": [], "wanted": n})
+    reply = lexical_questions.write_questions({"report": report, "known": [], "wanted": n})
     assert len(set(reply["questions"])) == len(reply["questions"]) <= n
     assert all(question.endswith("?") for question in reply["questions"])

@@ -11,7 +11,6 @@ from mock_server import Status
 
 import nuggetjudge as nj
 from nuggetjudge.backends.config import BatchConfig
-from nuggetjudge.programs.build.long2rag import build_long2rag
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.spending import read_spending
 from nuggetjudge.programs.run import plan
@@ -105,7 +104,10 @@ def test_judges_with_rounds_and_filters_work_unchanged(server, config, tmp_path)
 
 
 @pytest.mark.slow
+@pytest.mark.whole
 def test_collections_are_built_in_batches_too(server, config, tmp_path):
+    from nuggetjudge.plugins.collections.long2rag import build_long2rag
+
     server.brain = fact_brain
     seeds = write_seeds(tmp_path / "seeds.jsonl", {"tide": "A tide", "kelp": "E kelp"})
     path = write_documents(tmp_path / "docs.jsonl", {"tide": ["A1 is so. B2 is so", "B2 too."]})

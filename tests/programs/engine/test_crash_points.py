@@ -8,7 +8,6 @@ import pytest
 from crash_points import crash_at
 from mock_batches import MockBatches
 
-from nuggetjudge.programs.build.crux import build_crux
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.run import judge_collection
 from nuggetjudge.records.reading.problems import InputError
@@ -32,10 +31,12 @@ def judged(folder, **settings):
 
 
 def built(folder):
+    from nuggetjudge.plugins.collections.crux import build_crux
+
     build_crux(EXAMPLES / "summaries" / "summaries.jsonl", load_config(None, {"run.out": folder}))
 
 
-@pytest.mark.parametrize("work", [judged, built])
+@pytest.mark.parametrize("work", [judged, pytest.param(built, marks=pytest.mark.whole)])
 def test_a_run_or_build_goes_on_from_any_write(work, tmp_path, monkeypatch):
     with crash_at(None, tmp_path / "whole", monkeypatch) as writes:
         work(tmp_path / "whole")

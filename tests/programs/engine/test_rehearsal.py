@@ -11,8 +11,6 @@ from nuggetjudge.calibration.session import Fitting
 from nuggetjudge.calibration.settings import Settings, split_topics
 from nuggetjudge.judges import NuggetAssigner
 from nuggetjudge.judges.fitted.files import FittedPrompt, JudgeFile
-from nuggetjudge.programs.build.crux import build_crux, plan_build
-from nuggetjudge.programs.build.long2rag import build_long2rag, plan_long2rag
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.rehearsal import rehearse
 from nuggetjudge.programs.run import judge_collection, plan
@@ -100,9 +98,12 @@ def check(server, forecast):
     assert sorted(calls(forecast).values()) == sorted(made(server).values())
 
 
+@pytest.mark.whole
 def test_a_collection_of_summaries_asks_as_forecast_where_a_model_makes_all_it_may(
     server, config_of, tmp_path
 ):
+    from nuggetjudge.plugins.collections.crux import build_crux, plan_build
+
     # The second summary has no name, phrase or statement in which the lexical judge sees anything.
     documents = {"mill": [LONG, "Rain fell."], "灯": ["灯塔很高"]}
     rows = [{"id": n, "documents": d, "summary": d[-1]} for n, d in documents.items()]
@@ -117,10 +118,13 @@ def test_a_collection_of_summaries_asks_as_forecast_where_a_model_makes_all_it_m
     check(server, forecast)
 
 
+@pytest.mark.whole
 @pytest.mark.parametrize("logprobs", [False, True])
 def test_questions_and_key_points_ask_as_forecast_however_the_filter_asks(
     server, config_of, tmp_path, logprobs
 ):
+    from nuggetjudge.plugins.collections.long2rag import build_long2rag, plan_long2rag
+
     rows = [{"id": "a", "text": "why do bees sing?"}, {"id": "b", "text": "x?"}]
     seeds = write(tmp_path / "seeds.jsonl", *rows)  # it keeps no "x?", and finds no bees
     texts = [("a", "1", LONG), ("a", "2", "nothing here"), ("b", "3", "灯塔很高")]

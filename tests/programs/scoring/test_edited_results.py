@@ -9,7 +9,6 @@ import pytest
 from undigested import forget_digests
 
 import nuggetjudge as nj
-from nuggetjudge.programs.build.crux import build_crux
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
@@ -17,6 +16,9 @@ from nuggetjudge.records.reading.problems import InputError, Problems
 EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
 COLLECTION, POINTS = EXAMPLES.parent / "tests" / "collection", EXAMPLES / "keypoints"
 SUMMARIES = EXAMPLES / "summaries"
+
+
+pytestmark = pytest.mark.whole
 
 
 @pytest.fixture(scope="module")
@@ -40,6 +42,8 @@ def results(tmp_path_factory):
         program="items", items=COLLECTION / "labels" / "grounded.jsonl", out=folder / "items",
         judge=COLLECTION / "grounded.yaml", **free,
     )  # fmt: skip
+    from nuggetjudge.plugins.collections.crux import build_crux
+
     news = folder / "news"
     build_crux(SUMMARIES / "summaries.jsonl", load_config(None, {"run.out": news} | free))
     nj.run(

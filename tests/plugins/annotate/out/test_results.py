@@ -13,7 +13,7 @@ from nuggetjudge.plugins.annotate.store.events import Clear, Label, Span
 from nuggetjudge.plugins.annotate.store.journal import Journal, read_state
 from nuggetjudge.plugins.annotate.store.sources import SOURCES, keep_source, sources
 from nuggetjudge.plugins.annotate.work.task import read_task
-from nuggetjudge.programs.build.verification import read_verification
+from nuggetjudge.plugins.collections.verification import read_verification
 from nuggetjudge.records.judgements import text_hash
 from nuggetjudge.records.labels.items import read_items
 from nuggetjudge.records.reading.problems import InputError, Problems

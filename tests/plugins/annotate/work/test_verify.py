@@ -5,7 +5,7 @@ import csv
 from nuggetjudge.plugins.annotate.store.events import Label
 from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.plugins.annotate.work.verify import verification_rows
-from nuggetjudge.programs.build.verification import fate, read_verification
+from nuggetjudge.plugins.collections.verification import fate, read_verification
 from nuggetjudge.records.reading.problems import Problems
 
 

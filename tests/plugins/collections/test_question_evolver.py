@@ -9,8 +9,8 @@ from mock_server import MockServer, input_of
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
-from nuggetjudge.judges import QuestionEvolver
-from nuggetjudge.judges.lexical import questions as lexical_questions
+from nuggetjudge.plugins.collections import lexical
+from nuggetjudge.plugins.collections.judges import QuestionEvolver
 
 OLD = "Why did the dockers strike?"
 
@@ -62,6 +62,6 @@ def test_none_wanted_is_an_argument_error():
 
 @given(st.text(max_size=200), st.integers(1, 6))
 def test_the_twins_take_any_text(question, wanted):
-    for twin in (lexical_questions.deepen_question, lexical_questions.widen_question):
+    for twin in (lexical.deepen_question, lexical.widen_question):
         questions = twin({"question": question, "wanted": wanted})["questions"]
         assert len(questions) == len(set(questions)) == min(wanted, 4)

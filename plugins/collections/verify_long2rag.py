@@ -8,16 +8,16 @@ from typing import Any
 
 import orjson
 
+from ...programs.engine.making import DATASHEET, STATISTICS
+from ...programs.engine.manifest import read_manifest
+from ...programs.engine.results import MANIFEST, pretty
 from ...records.key_points import read_key_point_sets
 from ...records.labels.cells import LabelFile
 from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError, Problems
 from ...records.topics import read_topics
 from ...records.writing import rename, write_file
-from ..engine.making import DATASHEET, STATISTICS
-from ..engine.manifest import read_manifest
-from ..engine.results import MANIFEST, pretty
-from .datasheets import long2rag_datasheet
+from .long2rag import long2rag_datasheet
 from .verification import (
     KEY_POINTS,
     PROGRAM,

@@ -9,8 +9,8 @@ from mock_server import MockServer, Truncated, input_of
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
-from nuggetjudge.judges import Decontextualizer
-from nuggetjudge.judges.lexical import writing as lexical_writing
+from nuggetjudge.plugins.collections import lexical
+from nuggetjudge.plugins.collections.judges import Decontextualizer
 
 DOCUMENT = "One two three.\n\nFour five six.\n\nSeven eight nine."
 
@@ -119,7 +119,7 @@ def test_the_twin_gives_no_more_passages_than_a_reply_may_hold():
 
 @given(st.text(max_size=400), st.integers(1, 9))
 def test_the_twin_loses_no_text(document, most):
-    passages = lexical_writing.write_passages({"before": "", "part": document})["passages"]
+    passages = lexical.write_passages({"before": "", "part": document})["passages"]
     assert "".join("".join(passages).split()) == "".join(document.split())
     judged = Decontextualizer("lexical", most_tokens=most)(document=document).passages
     assert "".join("".join(judged).split()) == "".join(document.split())

@@ -7,7 +7,7 @@ from collections_to_build import write_summaries
 from fact_brain import fact_brain
 from mock_server import MockServer, Prose, Refusal, input_of
 
-from nuggetjudge.programs.build.crux import BUILT_FILES, build_crux, plan_build
+from nuggetjudge.plugins.collections.crux import BUILT_FILES, build_crux, plan_build
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.results import MANIFEST
 from nuggetjudge.records.documents import read_reports

@@ -1,6 +1,7 @@
-"""The rule-based twins of the judges that write: questions, a request, passages; no model.
+"""The rule-based baselines of the judges here, without a model.
 
-They let a whole pipeline run and stand in for a model in tests. What they write is English.
+They let a whole build run and stand in for a model in tests. They read and write English; the
+rules were not fitted to anything.
 """
 
 # ruff: noqa: SIM905  a list of words reads best as words
@@ -9,22 +10,18 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from .clauses import statements
-from .nuggets_and_citations import PRONOUNS, content_words, update_nuggets
-from .segments import MOST_PASSAGES, TITLES, n_words, segments, sentences
+from ...judges.labels import YesNo
+from ...judges.lexical.nuggets_and_citations import content_words
+from ...judges.lexical.questions import ABBREVIATED, FEWEST_WORDS, POINTING, find_subject
+from ...judges.lexical.segments import n_words, segments, sentences
 
-MOST_QUESTION_WORDS = 25  # of a sentence that becomes a question as a whole
+MOST_PASSAGES = 6  # made of a segment; a model is asked for 3
 PASSAGE_WORDS = 200
 REQUEST_WORDS = 50
 
-_ABBREVIATED = re.compile(rf"\b([A-Z]|{'|'.join(TITLES)})\.")
-_JOINED_ON = re.compile(r"^(?:also|and|but|however|meanwhile|or|so|yet)\b,?\s+", re.IGNORECASE)
-_LEFT_OUT = re.compile(r"[\"“”]|\s*(?:\[[^\]]*\]|\([^)]*\))")
-_OUTER = " .!'’–—-*•"
-_POINTING_BACK = PRONOUNS | {"her", "their"}
 _SMALL = frozenset(
     """
     a about above after all an another as at before below between both by despite during each
@@ -51,25 +48,9 @@ _NO_TOPIC = frozenset(
 )
 
 
-def write_questions(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Questions from the statements that say most, of the whole report.
-
-    A sentence without a short statement stands for itself, and one that starts with a pronoun is
-    left out. The words put before a statement carry no meaning, so that the lexical grader goes by
-    those of the statement alone.
-    """
-    report = _ABBREVIATED.sub(r"\1", inputs["report"])
-    texts = [text for sentence in sentences(report) for text in _statements(sentence)]
-    limit = len(inputs["known"]) + inputs["wanted"]
-    best = update_nuggets({"question": "", "limit": limit, "nuggets": texts, "passages": {}})
-    questions = [f"Is it so: {text}?" for text in best["updated"]]
-    new = [question for question in questions if question not in inputs["known"]]
-    return {"questions": new[: inputs["wanted"]]}
-
-
 def write_request(inputs: Mapping[str, Any]) -> dict[str, Any]:
     """A request of about 50 words that names the report's names and commonest phrases."""
-    report = _ABBREVIATED.sub(r"\1", inputs["report"])
+    report = ABBREVIATED.sub(r"\1", inputs["report"])
     names, phrases = _names(report), [f"the {phrase}" for phrase in _phrases(report)]
     topic = " and ".join(names[:2] or phrases[:1])
     if not topic:
@@ -95,15 +76,6 @@ def write_passages(inputs: Mapping[str, Any]) -> dict[str, Any]:
     while len(passages := segments(inputs["part"], most)) > MOST_PASSAGES:
         most += PASSAGE_WORDS // 10
     return {"passages": passages}
-
-
-def _statements(sentence: str) -> Iterator[str]:
-    """What a sentence says: its short statements, or the whole of it."""
-    whole = _JOINED_ON.sub("", _LEFT_OUT.sub("", sentence)).strip(_OUTER)
-    is_short = n_words(whole) <= MOST_QUESTION_WORDS and sentence[-1] not in "?:…"
-    for text in statements(sentence) or ([whole] if whole and is_short else []):
-        if re.split(r"\W", text, maxsplit=1)[0].lower() not in _POINTING_BACK:
-            yield text
 
 
 def _names(report: str) -> list[str]:
@@ -134,3 +106,55 @@ def _phrases(report: str) -> list[str]:
         if is_new and not _NO_TOPIC.intersection(phrase.split()):
             chosen.append(phrase)
     return chosen
+
+
+UNCOMMON_WORDS = 4  # of them, from which a question is about something particular
+_OPEN = re.compile(
+    r"\b(?:why|explain|describe|discuss|compare|what (?:are|were|made|makes|led)|how"
+    r"(?! (?:many|much|long|often|old|far|tall|big)\b))\b",
+    re.IGNORECASE,
+)
+_VIEW = re.compile(
+    r"\b(?:best|worst|better|favou?rite|worth|should|do you|your|opinions?|thoughts?|views?)\b",
+    re.IGNORECASE,
+)
+_DEEPER = (
+    "which conditions does that depend on",
+    "what are the reasons behind it",
+    "how does a concrete case show it",
+    "where do the sources disagree about it",
+)
+_WIDER = (
+    "What else is known about",
+    "What came before",
+    "What has been tried instead of",
+    "What is disputed about",
+)
+
+
+def score_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Points by words that open, point back or ask for a view, and by how much is asked about."""
+    question = inputs["question"]
+    n = len(find_subject(question))
+    is_open = bool(_OPEN.search(question))
+    points_back = POINTING.intersection(question.lower().split()[:2])
+    met = {
+        "uncommon": n + is_open >= UNCOMMON_WORDS,
+        "clear": n >= FEWEST_WORDS,
+        "unambiguous": not points_back,
+        "complex": is_open,
+        "opinion": bool(_VIEW.search(question)),
+    }
+    return {name: YesNo.YES if is_met else YesNo.NO for name, is_met in met.items()}
+
+
+def deepen_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """The question with a further one behind it; there are four."""
+    first = inputs["question"].strip().rstrip("?.! ")
+    return {"questions": [f"{first}, and {more}?" for more in _DEEPER[: inputs["wanted"]]]}
+
+
+def widen_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
+    """Four questions about what the question is about: the twin knows no other subjects."""
+    subject = " ".join(find_subject(inputs["question"])) or inputs["question"].strip("? ")
+    return {"questions": [f"{ask} {subject}?" for ask in _WIDER[: inputs["wanted"]]]}

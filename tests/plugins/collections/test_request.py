@@ -11,8 +11,8 @@ from mock_server import MockServer, Truncated, input_of
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
-from nuggetjudge.judges import RequestWriter
-from nuggetjudge.judges.lexical import writing as lexical_writing
+from nuggetjudge.plugins.collections import lexical
+from nuggetjudge.plugins.collections.judges import RequestWriter
 
 REPORT = (
     "The dockers of Port Merrow struck for nine days in 1911. Their union wanted the same wage "
@@ -138,5 +138,5 @@ def test_a_text_in_which_the_twin_finds_no_topic_gives_no_request():
 
 @given(st.text(max_size=300))
 def test_the_twin_takes_any_text(report):
-    request = lexical_writing.write_request({"report": report})["request"]
+    request = lexical.write_request({"report": report})["request"]
     assert request == "" or 8 <= len(request.split()) <= 120

@@ -9,6 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ...metrics.label_agreement import reliability
+from ...programs.engine.label_sheet import write_sheet
+from ...programs.engine.manifest import read_manifest
+from ...programs.engine.results import MANIFEST
 from ...records.labels.cells import Cell, LabelFile
 from ...records.labels.label_rows import csv_lines, labels_of_rows
 from ...records.reading.fields import Line, read_lines
@@ -16,9 +19,6 @@ from ...records.reading.lines import hash_of, is_json
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import KeyPointSet, Topic
 from ...records.writing import remove
-from ..engine.label_sheet import write_sheet
-from ..engine.manifest import read_manifest
-from ..engine.results import MANIFEST
 
 PROGRAM = "build long2rag"  # in the manifest
 SHEET = "verification.csv"

@@ -9,11 +9,10 @@ from fact_brain import fact_brain
 from graded_labels import write_jsonl
 from mock_server import MockServer, Prose, Refusal, input_of, schema_of
 
-from nuggetjudge.judges.makers.questions import CRITERIA
-from nuggetjudge.programs.build.long2rag import build_long2rag, plan_long2rag
-from nuggetjudge.programs.build.long2rag_files import FILES
-from nuggetjudge.programs.build.verification import SHEET, UNVERIFIED
-from nuggetjudge.programs.build.verify_long2rag import verify_long2rag
+from nuggetjudge.plugins.collections.judges import CRITERIA
+from nuggetjudge.plugins.collections.long2rag import FILES, build_long2rag, plan_long2rag
+from nuggetjudge.plugins.collections.verification import SHEET, UNVERIFIED
+from nuggetjudge.plugins.collections.verify_long2rag import verify_long2rag
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.results import MANIFEST
 from nuggetjudge.programs.engine.spending import SPEND

@@ -9,9 +9,9 @@ from mock_server import MockServer
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
-from nuggetjudge.judges import QuestionScorer, YesNo
-from nuggetjudge.judges.lexical import questions as lexical_questions
-from nuggetjudge.judges.makers.questions import CRITERIA
+from nuggetjudge.judges import YesNo
+from nuggetjudge.plugins.collections import lexical
+from nuggetjudge.plugins.collections.judges import CRITERIA, QuestionScorer
 
 LABELS = {"uncommon": "yes", "clear": "no", "unambiguous": "Yes", "complex": "no", "opinion": "yes"}
 
@@ -73,6 +73,6 @@ def test_the_twin_finds_the_weak_sides_of_a_question(question, missed):
 
 @given(st.text(max_size=200))
 def test_the_twin_takes_any_text(question):
-    scores = lexical_questions.score_question({"question": question})
+    scores = lexical.score_question({"question": question})
     assert set(scores) == set(CRITERIA)
     assert {*scores.values()} <= {YesNo.YES, YesNo.NO}

@@ -7,18 +7,18 @@ from typing import Any
 
 import typer
 
-from ..flags import Given, settings
-from ..options import AsJson, Command, DryRun, planned, printed
-from ..signatures import File, There
-from ..stopping import (
+from ...cli.flags import Given, settings
+from ...cli.options import AsJson, Command, DryRun, planned, printed
+from ...cli.signatures import File, There
+from ...cli.stopping import (
     INCOMPLETE,
     exit_unless,
     is_whole,
     report_end,
     unless_stopped,
 )
-from ..tables import write_note
-from ..views.unjudged import unjudged_lines
+from ...cli.tables import write_note
+from ...cli.views.unjudged import unjudged_lines
 
 build = typer.Typer(
     help="Make a collection to evaluate with.",
@@ -53,8 +53,7 @@ def crux(
     Args:
         summaries: JSONL: id, documents (a list), summary.
     """
-    from ...programs.build.crux import build_crux, plan_build
-    from ...programs.build.crux_statistics import reference_coverage, statistics_table
+    from .crux import build_crux, plan_build, reference_coverage, statistics_table
 
     config = given.config()
     if planned(plan_build(summaries, config), dry_run=dry_run, as_json=as_json):
@@ -99,8 +98,7 @@ def long2rag(
         documents: JSONL: topic_id, docid, text; without: questions.
         verified: A sheet that people filled in; may be repeated.
     """
-    from ...programs.build.long2rag import build_long2rag, plan_long2rag
-    from ...programs.build.long2rag_files import statistics_table
+    from .long2rag import build_long2rag, plan_long2rag, statistics_table
 
     if verified:
         if documents is not None or dry_run or not given.is_empty:
@@ -130,8 +128,8 @@ def long2rag(
 
 
 def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
-    from ...programs.build.verification import agreement_lines, retention_table
-    from ...programs.build.verify_long2rag import verify_long2rag
+    from .verification import agreement_lines, retention_table
+    from .verify_long2rag import verify_long2rag
 
     if not folder.is_dir():
         raise typer.BadParameter(f"--verified: {folder} is no folder, name the collection")

@@ -1,0 +1,21 @@
+"""What building of collections brings to `judge`: a command, and the judges that it asks."""
+
+from __future__ import annotations
+
+from ...cli.commands import Command
+from ...judges.table import Kind
+
+COMMANDS = {
+    "build": Command(
+        "judge", "Build a collection to evaluate with.", f"{__package__}.command:build", 35
+    )
+}
+_JUDGES = f"{__package__}.judges"
+REQUEST = Kind(f"{_JUDGES}:RequestWriter", has_example=True)
+DECONTEXTUALIZER = Kind(
+    f"{_JUDGES}:Decontextualizer",
+    options={"tokenizer": "coverage.tokenizer"},
+    in_identity=("tokenizer",),
+)
+QUESTION_SCORER = Kind(f"{_JUDGES}:QuestionScorer")
+QUESTION_EVOLVER = Kind(f"{_JUDGES}:QuestionEvolver")

@@ -1,0 +1,556 @@
+"""`judge build long2rag`: questions that want long answers, and key points of documents."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import StrictStr
+
+from ...metrics import count_words
+from ...programs.config.base import JudgeName
+from ...programs.config.sections import Config, DataConfig
+from ...programs.engine.journal import Count, object_of
+from ...programs.engine.making import (
+    DATASHEET,
+    STATISTICS,
+    Build,
+    check_build_folder,
+    datasheet,
+    generated,
+    left_out,
+    plain,
+    run_build,
+    sources,
+    table,
+)
+from ...programs.engine.panel import Panel
+from ...programs.engine.rehearsal import rehearse
+from ...programs.engine.results import MANIFEST, Results
+from ...programs.engine.spending import Estimate
+from ...programs.engine.stage import Item
+from ...programs.inputs import note_instructions
+from ...programs.protocols.keypoints.making import Made, find_points
+from ...programs.protocols.table import empty_notes
+from ...records.documents import TopicDocuments, read_topic_documents
+from ...records.judgements import Provenance
+from ...records.key_points import key_point_set_row
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import KeyPointSet, Passage, Topic
+from ...records.topics import read_topics
+from .judges import CRITERIA
+from .settings import Long2RagConfig
+from .verification import (
+    DOCUMENTS,
+    KEY_POINTS,
+    PROGRAM,
+    REJECTED,
+    SHEET,
+    UNVERIFIED,
+    agreement_lines,
+    check_unverified,
+    retention_table,
+    sheet_hash,
+    write_verification,
+)
+
+FILES = (
+    *("topics.jsonl", "question_scores.jsonl", "subquestions.jsonl", DOCUMENTS),
+    *(KEY_POINTS, REJECTED, UNVERIFIED, STATISTICS, DATASHEET),
+    *("unjudged.jsonl", "problems.jsonl", MANIFEST),
+)
+KINDS = ("simple", "complex", "vague")
+
+
+JUDGES: tuple[JudgeName, ...] = (
+    *("question_scorer", "question_evolver", "question_decomposer"),
+    *("keypoint_extractor", "keypoint_merger", "keypoint_filter"),
+)
+_ID = re.compile(r"\w\S*")  # no formula in a spreadsheet
+_NEW = re.compile(r"(.+)-[dw]\d*")  # of a question made from a seed, or of all of them
+
+
+SCORES = object_of(dict.fromkeys(CRITERIA, Count))
+_WAYS: tuple[Literal["depth", "width"], ...] = ("depth", "width")
+
+
+def build_long2rag(
+    topics: Path,
+    documents: Path | None,
+    config: Config,
+    *,
+    quiet: bool = True,
+    panel: Panel | None = None,
+) -> dict[str, Any]:
+    """Make questions, and of documents their key points, in `config.run.out`.
+
+    Seeds get a point for each of five criteria; of those with `long2rag.least` points or more,
+    `long2rag.evolve` new questions are made in depth and in width. Each question is given its kind
+    and split for retrieval. Where
+    documents are given, key points are found in each, merged and filtered, and a sheet is written
+    for people to verify them. A question that lacks a judgement, or a document, is left out whole.
+
+    Args:
+        topics: seed questions; records/topics.py.
+        documents: by topic; records/documents.py. A new question without documents of its own has
+            those of its seed. None: the build ends with the questions, and goes on from there
+            when it is called again with documents.
+        config: models, judges, long2rag, keypoints and run are used, program and data are not.
+        quiet: draw no progress bar.
+        panel: judges that are open already; None: those of the config.
+
+    Returns: the manifest that was written.
+    Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
+        made until then is in the folder's journal, and the same call goes on from there.
+    Source: arXiv:2410.23000, section 3.
+    """
+    config = build_config(topics, documents, config)
+
+    load = partial(load_source, config)
+    return run_build(_Long2RagBuild, load, config, quiet=quiet, panel=panel)
+
+
+def plan_long2rag(topics: Path, documents: Path | None, config: Config) -> list[Estimate]:
+    """What a build will ask, see `rehearse`. Raises: InputError as the build does."""
+    build_config(topics, documents, config)
+    return rehearse(
+        config, lambda alone, panel: build_long2rag(topics, documents, alone, panel=panel)
+    )
+
+
+class _Long2RagBuild(Build):
+    """Scores, new questions, sub-questions; then key points of the questions that have all that."""
+
+    program, judges, files = PROGRAM, JUDGES, FILES
+    notes = empty_notes()
+    source: Source
+
+    async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:
+        """See Build."""
+        seeds = await self._scored(results)
+        questions = [BuiltQuestion(seed.topic) for seed in seeds if seed.is_kept]
+        if self.config.section(Long2RagConfig).evolve:
+            questions = await self._evolved(questions, results)
+        questions = await self._split(questions, results)
+        made = None
+        if self.source.documents is not None:
+            made = await self._points(questions, results)
+            questions = [question for question in questions if question.id not in self.left_out]
+        write_questions(seeds, questions, results)
+        sets = [] if made is None else write_points(questions, made, results)
+        topics = {question.id: question.topic for question in questions}
+        write_verification(results.folder, sets, topics, self.problems)
+        stats = statistics(seeds, len(self.source.seeds), questions, made, sets)
+        data = {"topic_ids": list(topics), "topics": len(topics)}
+        data |= {"has_key_points": made is not None, "sheet": sheet_hash(results.folder)}
+        return stats, data
+
+    def datasheet(self, manifest: Mapping[str, Any]) -> str:
+        """See Build."""
+        return long2rag_datasheet(manifest)
+
+    async def _scored(self, results: Results) -> list[ScoredSeed]:
+        seeds, least = self.source.seeds, self.config.section(Long2RagConfig).least
+        items = [Item({"topic_id": seed.id}, (seed.question,)) for seed in seeds]
+        score = self.panel["question_scorer"].scores
+        scores_by_seed = await self.made("question_scorer", "scores", score, items, results, SCORES)
+        scored = []
+        for seed in seeds:
+            if scores := scores_by_seed.get((seed.id,)):
+                is_kept = sum(scores.values()) >= least
+                scored.append(ScoredSeed(seed, scores, is_kept))
+                if not is_kept:
+                    results.count(f"seed questions with fewer than {least} points")
+        return scored
+
+    async def _evolved(self, seeds: list[BuiltQuestion], results: Results) -> list[BuiltQuestion]:
+        """Each seed with the questions made from it; those of one way that are not made are named
+        by their ids without a number."""
+        n = self.config.section(Long2RagConfig).evolve
+        items = [
+            Item(
+                {"topic_id": f"{q.id}-{way[0]}"},
+                (q.topic.question, way, n, q.topic.domain, q.topic.category),
+            )
+            for q in seeds
+            for way in _WAYS
+        ]
+        evolve = self.panel["question_evolver"].evolve
+        evolved = await self.made(
+            "question_evolver", "evolution", evolve, items, results, list[StrictStr]
+        )
+        questions = []
+        for seed in seeds:
+            questions.append(seed)
+            groups = {"domain": seed.topic.domain, "category": seed.topic.category}
+            for way in _WAYS:
+                if (texts := evolved.get((f"{seed.id}-{way[0]}",))) is None:
+                    continue
+                if missing := n - len(texts):
+                    results.count("new questions fewer than asked for", missing)
+                for name, text in zip(new_ids(seed.id, way, n), texts, strict=False):
+                    topic = Topic(id=name, text=text, **groups)
+                    questions.append(BuiltQuestion(topic, seed.id, way))
+        return questions
+
+    async def _split(self, questions: list[BuiltQuestion], results: Results) -> list[BuiltQuestion]:
+        """The questions with their sub-questions; those without are left out."""
+        judge = self.panel["question_decomposer"]
+
+        async def split(question: str) -> tuple[list[Any], list[Provenance]]:
+            decomposed, calls = await judge.decompose(question)
+            return [str(decomposed.kind), decomposed.subquestions], calls
+
+        items = [Item({"topic_id": q.id}, (q.topic.question,)) for q in questions]
+        by_question = await self.made(
+            "question_decomposer",
+            "subquestions",
+            split,
+            items,
+            results,
+            tuple[StrictStr, list[StrictStr]],
+        )
+        return [
+            replace(question, kind=kind, parts=tuple(parts))
+            for question in questions
+            for kind, parts in filter(None, [by_question.get((question.id,))])
+        ]
+
+    async def _points(self, questions: list[BuiltQuestion], results: Results) -> MadePoints:
+        """The key points of the questions that have documents."""
+        by_topic = self.source.documents or {}
+        documents = {q.id: documents_of(q.id, q.seed, by_topic) for q in questions}
+        for name, of_question in documents.items():
+            if not of_question:
+                self.leave_out(name, "documents", "none given")
+        with_documents = {q.id: q.topic.question for q in questions if documents[q.id]}
+        made = await find_points(self.session, results, with_documents, documents)
+        self.leave_out_missing(results)
+        return MadePoints(documents, made)
+
+
+class Source(NamedTuple):
+    """What a collection is made from; `documents` by topic, None: they come later."""
+
+    seeds: list[Topic]
+    documents: TopicDocuments | None
+
+
+def build_config(topics: Path, documents: Path | None, config: Config) -> Config:
+    """The config with seeds and documents as its only data.
+
+    Raises: InputError for a folder that is not for this build.
+    """
+    data = DataConfig(topics=topics, documents=documents)
+    config = config.model_copy(update={"program": (), "data": data})
+    check_build_folder(config, PROGRAM, (*FILES, SHEET))
+    check_unverified(config.run.out)
+    if documents is None and (config.run.out / KEY_POINTS).is_file():
+        what = "has key points, which a build without documents would remove"
+        raise InputError(f"{config.run.out}: {what}; name --documents, or another --out")
+    return config
+
+
+def load_source(config: Config, problems: Problems) -> Source:
+    """Seeds up to the limit, and documents. Raises: InputError with all that is wrong with them."""
+    path, where = config.data.topics, config.data.documents
+    assert path is not None
+    seeds = read_topics(path, problems)
+    for name in seeds:
+        if not _ID.fullmatch(name):
+            what = f"the id {name!r} cannot stand in a sheet, wanted a letter or digit first"
+            problems.error(path, 0, "bad_id", f"{what} and no white space")
+        if (made := _NEW.fullmatch(name)) and made[1] in seeds:
+            what = f"the id {name!r} is that of a question made from {made[1]!r}, wanted another"
+            problems.error(path, 0, "bad_id", what)
+    documents = read_topic_documents(where, problems) if where else None
+    problems.raise_errors()
+    chosen = list(seeds.values())[: config.run.limit]
+    for seed in chosen:
+        note_instructions(problems, path, f"question {seed.id} has text that", seed.question)
+    for topic_id, of_topic in (documents or {}).items():
+        made = _NEW.fullmatch(topic_id)
+        if topic_id not in seeds and (made is None or made[1] not in seeds):
+            what = f"documents of {topic_id!r}, which is no seed and not made from one"
+            problems.skip(where or path, 0, "other_documents", what)
+        for document in of_topic.values():
+            what = f"document {document.id} of {topic_id}"
+            note_instructions(problems, where or path, what, document.text)
+    return Source(chosen, documents)
+
+
+def new_ids(seed_id: str, way: str, n: int) -> list[str]:
+    """Ids of the questions made from a seed: `t1-d1`, `t1-d2` in depth, `t1-w1` in width.
+
+    >>> new_ids("t1", "depth", 2)
+    ['t1-d1', 't1-d2']
+    """
+    return [f"{seed_id}-{way[0]}{number}" for number in range(1, n + 1)]
+
+
+def documents_of(name: str, seed_id: str, documents: TopicDocuments) -> dict[str, Passage]:
+    """The documents of a question: its own, or else those of its seed; {} without any."""
+    return documents.get(name) or documents.get(seed_id) or {}
+
+
+@dataclass(frozen=True)
+class BuiltQuestion:
+    """A question of the collection.
+
+    Attributes:
+        seed, way: from which one it was made, and how.
+        kind, parts: how it has to be searched for, and its sub-questions.
+    """
+
+    topic: Topic
+    seed: str = ""
+    way: Literal["", "depth", "width"] = ""
+    kind: str = ""
+    parts: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """Of the topic."""
+        return self.topic.id
+
+
+@dataclass(frozen=True)
+class MadePoints:
+    """What became of the documents of the questions."""
+
+    documents: Mapping[str, Mapping[str, Passage]]
+    points: Made
+
+
+@dataclass(frozen=True)
+class ScoredSeed:
+    """A seed with its points by criterion, 0 or 1 each, and whether there are enough of them."""
+
+    topic: Topic
+    scores: Mapping[str, int]
+    is_kept: bool
+
+
+def write_questions(
+    seeds: Sequence[ScoredSeed], questions: Sequence[BuiltQuestion], results: Results
+) -> None:
+    """Write the seeds with their scores, and the questions with their sub-questions."""
+    scores = (
+        {
+            **{"id": s.topic.id, "text": s.topic.text},
+            **{"points": sum(s.scores.values()), "scores": s.scores, "kept": s.is_kept},
+        }
+        for s in seeds
+    )
+    results.write("question_scores.jsonl", scores)
+    with results.open("topics.jsonl") as rows:
+        for question in questions:
+            row = {n: v for n, v in question.topic.model_dump().items() if v or n in ("id", "text")}
+            made = {"seed": question.seed, "evolved": question.way} if question.seed else {}
+            rows.write(row | made)
+    with results.open("subquestions.jsonl") as rows:
+        for question in questions:
+            split = {"type": question.kind, "subquestions": question.parts}
+            rows.write({"id": question.id, **split})
+
+
+def write_points(
+    questions: Sequence[BuiltQuestion], made: MadePoints, results: Results
+) -> list[KeyPointSet]:
+    """Write documents, key points and what is none; the key points of each question."""
+    sets = []
+    with results.open(DOCUMENTS) as rows:
+        for question in questions:
+            for document in made.documents[question.id].values():
+                row = {"topic_id": question.id, "docid": document.id, "text": document.text}
+                rows.write(row | ({"title": document.title} if document.title else {}))
+    with results.open(KEY_POINTS) as rows:
+        for question in questions:
+            verdicts = made.points.filtered[question.id]
+            points = made.points.kept(question.id) or ()
+            query = question.topic.text
+            point_set = KeyPointSet(topic_id=question.id, query=query, key_points=points)
+            written = key_point_set_row(point_set)
+            for point in written["key_points"]:
+                verdict = verdicts[point["id"]] or {}
+                point.update((n, verdict[n]) for n in ("score", "method") if n in verdict)
+            rows.write(written)
+            sets.append(point_set)
+    made.points.write_rejected(REJECTED, {q.id: q.topic.text for q in questions}, results)
+    return sets
+
+
+def statistics(
+    seeds: Sequence[ScoredSeed],
+    n_seeds: int,
+    questions: Sequence[BuiltQuestion],
+    made: MadePoints | None,
+    sets: Sequence[KeyPointSet],
+) -> dict[str, Any]:
+    """Counts of what was made and of what was left out on the way; None where nothing was asked."""
+    ways = Counter(question.way or "seed" for question in questions)
+    kinds = Counter(question.kind for question in questions)
+    n_points = {points.topic_id: len(points.key_points) for points in sets}
+    groups = {
+        f"by_{by}": _by_group({q.id: getattr(q.topic, by) for q in questions}, n_points)
+        for by in ("domain", "category")
+    }
+    return {
+        "seeds": {
+            "given": n_seeds,
+            "scored": len(seeds),
+            "kept": sum(seed.is_kept for seed in seeds),
+            "mean_scores": {
+                name: _mean([seed.scores[name] for seed in seeds]) for name in CRITERIA
+            },
+        },
+        "questions": {way: ways[way] for way in ("seed", "depth", "width")},
+        "types": {kind: kinds[kind] for kind in KINDS},
+        "subquestions": sum(len(question.parts) for question in questions),
+        "documents": None if made is None else _documents(questions, made),
+        "key_points": None if made is None else _funnel(questions, made, n_points),
+        **groups,
+        "verification": None,
+    }
+
+
+def statistics_table(stats: Mapping[str, Any]) -> list[list[str]]:
+    """The statistics as rows of a table, the header first."""
+    n_questions = sum(stats["questions"].values())
+    rows = [["", "n", "per question"]]
+
+    def add(name: str, n: int, *, each: bool = True) -> None:
+        per = f"{n / n_questions:.1f}" if each and n_questions else ""
+        rows.append([name, f"{n:,}", per])
+
+    add("seed questions", stats["seeds"]["given"], each=False)
+    add("seed questions kept", stats["seeds"]["kept"], each=False)
+    for way, n in stats["questions"].items():
+        add(f"questions ({way})", n, each=False)
+    for kind, n in stats["types"].items():
+        add(f"questions that are {kind}", n, each=False)
+    add("sub-questions", stats["subquestions"])
+    if stats["documents"] is not None:
+        add("documents", stats["documents"]["n"])
+        for what, n in stats["key_points"].items():
+            add(f"key points {what.replace('_', ' ')}", n)
+    return rows
+
+
+def _documents(questions: Sequence[BuiltQuestion], made: MadePoints) -> dict[str, Any]:
+    """Each document counts once for each question that it belongs to."""
+    texts = [document.text for q in questions for document in made.documents[q.id].values()]
+    return {"n": len(texts), "mean_words": _mean([count_words(text) for text in texts])}
+
+
+def _funnel(
+    questions: Sequence[BuiltQuestion], made: MadePoints, n_points: Mapping[str, int]
+) -> dict[str, int]:
+    points = [point for q in questions for point in made.points.extracted[q.id] or ()]
+    merged = sum(len(made.points.merged[q.id] or ()) for q in questions)
+    return {
+        "found": len(points),
+        "with_a_span": sum(bool(point.spans) for point in points),
+        "after_merging": merged,
+        "kept": sum(n_points.values()),
+    }
+
+
+def _by_group(groups: Mapping[str, str], n_points: Mapping[str, int]) -> dict[str, Any]:
+    """Questions and key points of each group; questions that name none are in no group."""
+    counts: dict[str, Counter[str]] = {}
+    for name, group in groups.items():
+        if group:
+            counts.setdefault(group, Counter()).update(
+                {"questions": 1, "key_points": n_points.get(name, 0)}
+            )
+    return {
+        group: {what: counts[group][what] for what in ("questions", "key_points")}
+        for group in sorted(counts)
+    }
+
+
+def _mean(numbers: Sequence[int]) -> float | None:
+    return sum(numbers) / len(numbers) if numbers else None
+
+
+_MADE_FOR_LONG2RAG = {
+    "question_scorer": "the scores of seed questions",
+    "question_evolver": "new questions, from the seeds",
+    "question_decomposer": "the types of the questions, and their sub-questions",
+    "keypoint_extractor": "the key points, from the documents",
+    "keypoint_merger": "the merged key points",
+    "keypoint_filter": "which key points answer the question",
+}
+_LIMITS_OF_LONG2RAG = (
+    "- No person has read the questions. New ones were not scored: read them before use.",
+    "- Seeds were kept by the points of a judge; the paper's were then chosen by hand as well.",
+    "- Key points are those of the given documents; what these lack is asked of no answer.",
+    "- A question made in width has the documents of its seed unless it was given some of its own:",
+    "  few key points may be left of it.",
+    "- Key points that another judge makes are not comparable with those of the judge named above.",
+)
+
+
+def long2rag_datasheet(manifest: Mapping[str, Any]) -> str:
+    """That of `judge build long2rag`."""
+    stats = manifest["statistics"]
+    return datasheet(
+        f"Datasheet of a collection of {sum(stats['questions'].values()):,} questions",
+        "Made by `judge build long2rag` of nuggetjudge, by the protocol of Long2RAG\n"
+        "(arXiv:2410.23000), to measure how much of what documents offer is taken up in answers.",
+        {
+            "Where it comes from": [
+                *sources(manifest["inputs"]),
+                "",
+                "Seed questions and documents were given. Who wrote them, when, in which language "
+                "and on\nwhat terms they may be passed on is not known to the program: the maker "
+                "has to add it.",
+            ],
+            "What was generated, and by what": generated(manifest, _MADE_FOR_LONG2RAG),
+            "Numbers it was made with": _numbers_of_long2rag(manifest["config"]),
+            "What is in it": _content_of_long2rag(stats),
+            "What people verified": _verified(manifest),
+            "What was left out, and why": left_out(manifest) or ["Nothing."],
+            "Known limits": _LIMITS_OF_LONG2RAG,
+        },
+    )
+
+
+def _numbers_of_long2rag(config: Mapping[str, Any]) -> Iterator[str]:
+    numbers, points = config["long2rag"], config["keypoints"]
+    yield f"- a seed question is kept from a score of {numbers['least']} on each of five criteria"
+    yield f"- new questions asked for: {numbers['evolve']} in depth and in width, of each seed"
+    yield f"- readings of each window of a document, at most: {points['rounds']}"
+    yield f"- a key point answers the question from a score of {points['threshold']} on"
+
+
+def _content_of_long2rag(stats: Mapping[str, Any]) -> Iterator[str]:
+    yield from table(statistics_table(stats))
+    for by in ("domain", "category"):
+        if groups := stats[f"by_{by}"]:
+            rows = [
+                [plain(g), str(n["questions"]), str(n["key_points"])] for g, n in groups.items()
+            ]
+            yield ""
+            yield from table([[by, "questions", "key points"], *rows])
+
+
+def _verified(manifest: Mapping[str, Any]) -> Iterator[str]:
+    if (verification := manifest["statistics"]["verification"]) is None:
+        yield "Nothing. `verification.csv` is the sheet for it, where there are key points."
+        return
+    yield "People said of each key point whether its spans support it (grounded), and whether it"
+    yield "helps to answer the question (key point). What most of them rejected was dropped."
+    yield ""
+    yield from sources(manifest["verified_with"])
+    yield ""
+    yield from table([[plain(name), *counts] for name, *counts in retention_table(verification)])
+    yield ""
+    for line in agreement_lines(verification):
+        yield f"- {line}"
