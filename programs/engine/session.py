@@ -21,7 +21,7 @@ from ...backends.cache import COMMIT_S
 from ...backends.errors import EndpointUnusable
 from ...backends.loop import run_sync
 from ...backends.prompt import KEY_BYTES
-from ...backends.tracing import run_span, traced
+from ...backends.tracing import trace_items, trace_run
 from ...judges.verdicts import NO_PROBABILITIES, WRONG_QUOTES, lacks_probabilities
 from ...records.judgements import Judged, Outcome, Reason, Unjudged, wrong_quotes
 from ...records.labels.cells import FIRST, VERIFIED
@@ -280,7 +280,7 @@ class Session:
                 if not self._asks:
                     deque(work.left(), maxlen=0)  # looked up alone
                 elif self._elsewhere is None:
-                    ask = traced(stage.ask, stage.name, stage.judges)
+                    ask = trace_items(stage.ask, stage.name, stage.judges)
                     await run_here(work, self._at_once(stage), ask)
                 else:
                     await self._elsewhere.run(work)
@@ -380,7 +380,7 @@ def run_session(
         session = Session(config, panel, budget, retry=retry, quiet=quiet, asks=asks)
 
         async def whole() -> T:
-            with run_span(config.program):
+            with trace_run(config.program):
                 try:
                     return await work(session)
                 finally:

@@ -9,7 +9,7 @@ from mock_server import MockServer
 import nuggetjudge as nj
 from nuggetjudge.records.reading.problems import InputError
 
-DEMO = Path(__file__).resolve().parents[2] / "tests" / "collection" / "judge.yaml"
+DEMO = Path(__file__).resolve().parents[3] / "tests" / "collection" / "judge.yaml"
 
 
 def test_without_ray_the_extra_is_named(monkeypatch, tmp_path):
