@@ -14,12 +14,15 @@ from ..judges.calls import answers
 from ..programs.analysis.cell_texts import cell_texts
 from ..programs.config.sections import DataConfig
 from ..programs.inputs import load_collection
-from ..records.labels.cells import Cell, Cells, LabelFile
-from ..records.labels.declared import find_kind
-from ..records.labels.items import item_lines, read_items
-from ..records.labels.kinds import file_kind
-from ..records.labels.label_rows import KEY_FIELDS, labels_of_rows, run_aliases
-from ..records.labels.labels import read_labels
+from ..records.kinds import Cell, Cells, LabelFile, file_kind, find_kind
+from ..records.labels import (
+    KEY_FIELDS,
+    item_lines,
+    labels_of_rows,
+    read_items,
+    read_labels,
+    run_aliases,
+)
 from ..records.nuggets import read_nugget_banks
 from ..records.reading.fields import Line, read_lines, shorten
 from ..records.reading.problems import InputError, Problems

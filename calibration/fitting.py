@@ -21,9 +21,9 @@ from ..judges.calls import calls, judge_items
 from ..judges.fitted.correction import Correction
 from ..judges.lexical.overlap import word_weights
 from ..judges.makers.lists import ListMaker
-from ..metrics.bootstrap import resampling
+from ..metrics.inference import resampling
 from ..records.judgements import Reason
-from ..records.labels.cells import Cell
+from ..records.kinds import Cell
 from ..records.reading.problems import InputError, did_you_mean
 from .examples import Example, Examples, of_topics
 from .fits import FIT_METHODS, FitMethod, add_topics, fit, score_of

@@ -19,7 +19,7 @@ from ..judges.base import Judge
 from ..judges.fitted.correction import Correction
 from ..judges.fitted.files import FittedPrompt
 from ..judges.verdicts import lacks_probabilities
-from ..metrics.bootstrap import (
+from ..metrics.inference import (
     BEYOND_CHANCE,
     SHARE,
     SIGNED,

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field, TypeAdapter, ValidationError
 
 from ..judges import ItemJudge
-from ..metrics.bootstrap import LEVEL, RESAMPLES, Draws
+from ..metrics.inference import LEVEL, RESAMPLES, Draws
 from ..records.reading.problems import InputError
 from ..records.reading.settings import NotYaml, plain_error, read_yaml
 from .fits import FIT_METHODS

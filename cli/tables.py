@@ -7,12 +7,12 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ..records.printed import cell as cell
-from ..records.printed import figure as figure
-from ..records.printed import interval as interval
-from ..records.printed import shown as shown
-from ..records.printed import write_note as write_note
-from ..records.printed import write_text as write_text
+from ..records.reading.problems import cell as cell
+from ..records.reading.problems import figure as figure
+from ..records.reading.problems import interval as interval
+from ..records.reading.problems import shown as shown
+from ..records.reading.problems import write_note as write_note
+from ..records.reading.problems import write_text as write_text
 from ..views.numbers import format_money
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ..metrics.bootstrap import LEVEL
+from ..metrics.inference import LEVEL
 from ..programs.analysis.agree import agree as agree_files
 from ..programs.analysis.tables.agreement import agreement_view
 from ..programs.analysis.tables.words import write_estimate

@@ -8,8 +8,8 @@ from functools import partial
 from types import MappingProxyType
 from typing import Any
 
-from ..metrics.bootstrap import LEVEL
-from ..metrics.significance import RESAMPLES
+from ..metrics.inference import LEVEL
+from ..metrics.inference import N_PERMUTATIONS as RESAMPLES
 from ..programs.analysis.compare import compare as compare_files
 from ..programs.analysis.tables.comparisons import comparison_view, judges_of
 from ..programs.scoring.topic_scores import merged, topic_scores

@@ -12,8 +12,7 @@ from ..programs.protocols.program import Program
 from ..programs.protocols.table import chosen
 from ..programs.scoring.result import Result
 from ..programs.scoring.topic_scores import note_other_instruments
-from ..records.printed import cell
-from ..records.reading.problems import Problems
+from ..records.reading.problems import Problems, cell
 
 _ANYWHERE = ("endpoint", "recording")  # of a model: the same one may answer elsewhere
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from ..evaluation.sources import Source, opened
-from ..metrics.bootstrap import LEVEL
+from ..metrics.inference import LEVEL
 from ..programs.scoring.result import Result
 from .bounds import Bound, check_bound
 from .checks import Check, messages, with_texts

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from operator import ge, gt, le, lt
 
 from ..programs.inputs import ORACLES
-from ..records.printed import cell, figure
-from ..records.reading.problems import InputError
+from ..records.reading.problems import InputError, cell, figure
 from ..records.rows import ScoreRow
 from ..views.numbers import format_given, format_share
 from .checks import ROUNDING, Check, Question

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..programs.analysis.answers.texts import AnswerTexts
-from ..records.printed import cell, figure
-from ..records.reading.problems import Problems
+from ..records.reading.problems import Problems, cell, figure
 
 TEXT_CHARS = 60  # of a question, in messages
 SHOWN_QUESTIONS = 10  # of a check, in messages

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from xml.etree import ElementTree
 
-from ..records.printed import shown
+from ..records.reading.problems import shown
 from .checks import message
 from .verdict import Verdict
 

@@ -8,12 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from ..metrics.bootstrap import LEVEL
-from ..metrics.significance import PairedTest, paired_tests
+from ..metrics.inference import LEVEL, PairedTest, paired_tests
 from ..programs.protocols.glossary import meaning
 from ..programs.scoring.topic_scores import topic_scores
-from ..records.printed import cell, figure, interval
-from ..records.reading.problems import InputError, Problems
+from ..records.reading.problems import InputError, Problems, cell, figure, interval
 from ..views.numbers import format_bounds, format_given, format_share
 from .alike import measured_otherwise
 from .checks import ROUNDING, Check, Question

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 
 from ..programs.protocols.glossary import meaning
 from ..programs.scoring.topic_scores import TopicScores
-from ..records.printed import cell
-from ..records.reading.problems import InputError
+from ..records.reading.problems import InputError, cell
 from ..records.rows import ScoreRow
 from .measures import check_known
 

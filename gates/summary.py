@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..records.printed import cell
+from ..records.reading.problems import cell
 from ..views.formats import view_markdown
 from ..views.table import Table, View
 from .checks import SHOWN_QUESTIONS, how_to_look

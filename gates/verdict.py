@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from ..metrics.bootstrap import LEVEL
+from ..metrics.inference import LEVEL
 from ..programs.engine.manifest import dependence_of
 from ..programs.scoring.result import Result
 from .bounds import Bound, check_bound

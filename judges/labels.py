@@ -1,6 +1,6 @@
 """Labels that judges give, worst to best, with what each means.
 
-Those of a declared kind (`records/labels/declared.py`) are beside the reader of its rows. A meaning
+Those of a declared kind (`records/kinds.py`) are beside the reader of its rows. A meaning
 is written once: prompts, reply schemas and the labelling app's guidelines show it. The labels of a
 type exclude each other, and every text has one of them.
 """

@@ -24,7 +24,7 @@ from pydantic import (
 
 from ..backends.prompt import Scorer
 from ..metrics.answer_scores import SHARE
-from ..records.labels.label_rows import KEY_FIELDS
+from ..records.labels import KEY_FIELDS
 from ..records.reading.problems import InputError, unreadable
 from ..records.reading.settings import checked, settings_of
 from ..records.rows import Label, Row

@@ -6,7 +6,7 @@ score one answer on one topic, `mean_over_topics` one run,
 several annotators, and `taus` the orders that two judges put systems in. Scores come as a
 `Value`: the number, the judgements behind it, those missing, and the bounds that the missing
 leave. A module is loaded when one of its names is first used.
-What is not named here is imported from its module: intervals from `bootstrap`, `label_agreement`,
+Import the rest from its module: intervals and tests from `inference`, `label_agreement`,
 `rank_correlation` and `ppi`; sub-questions of a report from `coverage` and `ranking`.
 
 Imports nothing else of ours; every folder may import it.

@@ -40,4 +40,4 @@ from .rank_correlation import (
     top_k_tau as top_k_tau,
 )
 from .ranking import RankingScores as RankingScores, ranking_scores as ranking_scores
-from .value import Value as Value, mean_over_topics as mean_over_topics
+from .answer_scores import Value as Value, mean_over_topics as mean_over_topics

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .value import Value
+from .answer_scores import Value
 
 ETA = 3  # arXiv:2506.20051: the rating from which a text answers a question
 HIGHEST = 5  # of the scale, which starts at 0

@@ -1,13 +1,16 @@
-"""Labels of several judges of one item: combined, weighted, and how much they say together."""
+"""Labels of several judges of one item: juries, Dawid-Skene, and cascades of two judges."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
+
+from .inference import UNBOUNDED, jackknife_interval
 
 How = Literal["vote", "median", "mean"]
 Ties = Literal["between", "worst", "unjudged"]
@@ -183,3 +186,230 @@ def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float 
     if len(x) < 2 or not np.ptp(x) or not np.ptp(y):
         return None
     return float(np.corrcoef(x, y)[0, 1])
+
+
+def escalated(confidence: Sequence[float] | Floats, share: float) -> Floats:
+    """How likely each item is to be judged again, where this share of all items is.
+
+    Args:
+        confidence: (n,) of each item; nan: none, which goes first. share: in [0, 1].
+
+    The least sure go first; of items that are equally sure, as many as are left to go, all with the
+    same chance, so that no draw moves a figure.
+
+    >>> escalated([0.9, 0.5, 0.5, float("nan")], 0.5).tolist()
+    [0.0, 0.5, 0.5, 1.0]
+    """
+    sure = np.nan_to_num(np.asarray(confidence, np.float64), nan=-np.inf)
+    if not 0 <= share <= 1:
+        raise ValueError(f"wanted a share from 0 to 1, got {share}")
+    _, at, size = np.unique(sure, return_inverse=True, return_counts=True)
+    before = np.cumsum(size) - size
+    of_group: Floats = np.clip((share * len(sure) - before) / size, 0.0, 1.0)
+    return of_group[at]
+
+
+def mixed_counts(
+    truth: Codes, cheap: Codes, dear: Codes, goes: Floats, topic_of: Codes, n_topics: int, k: int
+) -> Floats:
+    """Counts of (label of people, label given) by topic, where each item goes on with a chance.
+
+    Args:
+        truth: (n,) codes 0..k-1. cheap, dear: (n,) codes, -1: no label, in the last column.
+        goes: (n,) chance in [0, 1] that the dear one's label is given.
+
+    Returns: (n_topics, k, k + 1) expected counts.
+    """
+    counts = np.zeros((n_topics, k, k + 1))
+    np.add.at(counts, (topic_of, truth, cheap), 1 - goes)  # -1 is the last
+    np.add.at(counts, (topic_of, truth, dear), goes)
+    return counts
+
+
+def threshold_of(confidence: Sequence[float] | Floats, share: float) -> tuple[float, float]:
+    """The threshold that keeps nearest to all but this share, and the share that goes on then.
+
+    Raises: ValueError where no item has a confidence.
+
+    >>> threshold_of([0.2, 0.4, 0.6, 0.8], 0.5)
+    (0.6, 0.5)
+    """
+    sure = np.asarray(confidence, np.float64)
+    confidences = np.unique(sure[~np.isnan(sure)])
+    if not len(confidences):
+        raise ValueError("no item has a confidence")
+    tried = np.append(confidences, np.nextafter(confidences[-1], np.inf))
+    goes = np.array([1 - (sure >= threshold).mean() for threshold in tried])
+    best = int(np.argmin(np.abs(goes - share)))
+    return float(tried[best]), float(goes[best])
+
+
+Unit = Literal["topic", "item"]
+UNITS: tuple[Unit, ...] = get_args(Unit)
+LEAST_TOPICS = 12  # below, Student's t is so wide, and topics so few, that no bound holds
+COVERED = 0.8  # share of the topics that must have kept items before a bound speaks of topics
+STEPS = 20  # thresholds that are tested at most, at equal shares of the items
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What is kept from each of S thresholds on, the highest first.
+
+    Attributes:
+        thresholds: (S,) an item is kept whose confidence is at least this.
+        kept, wrong: (S, n_topics) items kept, and those of them whose label is wrong.
+        items: (n_topics,) all items, kept or not.
+    """
+
+    thresholds: Floats
+    kept: Floats
+    wrong: Floats
+    items: Floats
+
+    def of(self, topics: NDArray[np.bool_]) -> Counts:
+        """The same of these topics."""
+        kept, wrong = self.kept[:, topics], self.wrong[:, topics]
+        return Counts(self.thresholds, kept, wrong, self.items[topics])
+
+
+def counts(
+    confidence: Sequence[float] | Floats,
+    is_wrong: Sequence[bool] | NDArray[np.bool_],
+    topic_of: Sequence[int] | NDArray[np.int64],
+    n_topics: int,
+    steps: int = STEPS,
+) -> Counts:
+    """What would be kept and wrong at thresholds that keep about 1/steps, 2/steps, ... of all.
+
+    Args:
+        confidence: (n,) of each item; nan: none, it is never kept.
+        is_wrong: (n,) whether its label is. topic_of: (n,) in 0 .. n_topics - 1.
+
+    Which thresholds are tried depends on the confidence alone, never on what is wrong.
+    """
+    sure, wrong = np.asarray(confidence, np.float64), np.asarray(is_wrong, np.bool_)
+    at = np.asarray(topic_of, np.int64)
+    ordered = np.sort(sure[~np.isnan(sure)])[::-1]
+    indices = (np.ceil(np.arange(1, steps + 1) / steps * len(sure)) - 1).astype(np.int64)
+    tried = np.unique(ordered[indices[indices < len(ordered)]])[::-1]
+    kept = [np.bincount(at[sure >= threshold], minlength=n_topics) for threshold in tried]
+    lost = [np.bincount(at[(sure >= limit) & wrong], minlength=n_topics) for limit in tried]
+    shape = (len(tried), n_topics)
+    return Counts(
+        tried,
+        np.array(kept, np.float64).reshape(shape),
+        np.array(lost, np.float64).reshape(shape),
+        np.bincount(at, minlength=n_topics).astype(np.float64),
+    )
+
+
+def most_wrong(kept: Floats, wrong: Floats, confidence: float, unit: Unit = "topic") -> float:
+    """The upper bound of the share of wrong labels among the kept ones.
+
+    Args:
+        kept, wrong: (n_topics,) counts. confidence: of the bound, one-sided, in (0.5, 1).
+        unit: `topic`: the topics are a sample of topics. The share is a ratio estimate, its error
+            that of leaving out one topic at a time, with Student's t; never below the bound of
+            `item`, which speaks where all topics go alike. `item`: the items are a sample of
+            items (Clopper and Pearson's exact bound), whatever topics they are of.
+
+    Returns: a share; nan without kept items or, of topics, with fewer than 2 that have some.
+
+    >>> kept, wrong = np.array([10.0, 10, 10]), np.array([0.0, 2, 4])
+    >>> round(most_wrong(kept, wrong, 0.9, "item"), 3), round(most_wrong(kept, wrong, 0.9), 3)
+    (0.325, 0.418)
+    """
+    from scipy.stats import beta
+
+    n, n_wrong = float(kept.sum()), float(wrong.sum())
+    if not n:
+        return math.nan
+    by_item = 1.0 if n_wrong >= n else float(beta.ppf(confidence, n_wrong + 1, n - n_wrong))
+    if unit == "item":
+        return by_item
+    has = kept > 0
+    if has.sum() < 2:
+        return math.nan
+    without = (n_wrong - wrong[has]) / (n - kept[has])
+    interval = jackknife_interval(n_wrong / n, without, UNBOUNDED, level=2 * confidence - 1)
+    return math.nan if interval.high is None else min(max(interval.high, by_item), 1.0)
+
+
+def design_effect(kept: Floats, wrong: Floats) -> float:
+    """How much larger the variance of the share is over topics than over as many single items.
+
+    nan where it cannot be estimated: no item kept, all right, all wrong.
+    """
+    has, n = kept > 0, float(kept.sum())
+    share = float(wrong.sum()) / n if n else 0.0
+    if has.sum() < 2 or not 0 < share < 1:
+        return math.nan
+    without = (wrong.sum() - wrong[has]) / (n - kept[has])
+    spread = float(((without - without.mean()) ** 2).sum())
+    return float((has.sum() - 1) / has.sum() * spread / (share * (1 - share) / n))
+
+
+def safe_threshold(tally: Counts, agree: float, confidence: float, unit: Unit) -> int | None:
+    """The index of the lowest threshold whose kept labels are right at least as often as wanted.
+
+    Thresholds are tested from the highest down, each at the whole level, until one fails: fixed
+    sequence testing, which needs no correction for how many are tested. By topic it starts where
+    4 in 5 of the topics have kept items: before, the bound would speak of topics that nothing is
+    known of.
+
+    Args:
+        agree: share of kept labels that are right, in (0, 1). confidence: of the bound.
+
+    Returns: None where the first test fails, or none can be made.
+    Source: Jung et al., "Trust or Escalate" (arXiv:2407.18370), for items; by topic the bound of
+        `most_wrong` takes the place of theirs.
+    """
+    covers = (tally.kept > 0).mean(1) >= COVERED if unit == "topic" else tally.kept.any(1)
+    index = None
+    for i in np.flatnonzero(covers):
+        if not most_wrong(tally.kept[i], tally.wrong[i], confidence, unit) <= 1 - agree:
+            break
+        index = int(i)
+    return index
+
+
+@dataclass(frozen=True)
+class Violations:
+    """How a promise fared on other topics.
+
+    Attributes:
+        share: of the splits in which kept labels were right less often than promised.
+        kept: mean share of items kept. n: splits. n_topics: that the threshold was chosen on.
+    """
+
+    share: float
+    kept: float
+    n: int
+    n_topics: int
+
+
+def violations(
+    tally: Counts, agree: float, confidence: float, unit: Unit, *, splits: int = 300, seed: int = 0
+) -> Violations:
+    """Choose the threshold on one half of the topics and look at the others, many times.
+
+    The halves are smaller than the whole, so that the promise is harder to keep there, and each
+    other half is a small sample itself: what is measured is more than the promise allows for.
+
+    Raises: ValueError for fewer than 4 topics.
+    """
+    n_topics = len(tally.items)
+    if n_topics < 4:
+        raise ValueError(f"wanted 4 topics or more to split, got {n_topics}")
+    rng, half = np.random.default_rng(seed), (n_topics + 1) // 2
+    n_broken, kept = 0, 0.0
+    for _ in range(splits):
+        chosen = np.isin(np.arange(n_topics), rng.permutation(n_topics)[:half])
+        index = safe_threshold(tally.of(chosen), agree, confidence, unit)
+        if index is None:
+            continue
+        others = tally.of(~chosen)
+        n, wrong = others.kept[index].sum(), others.wrong[index].sum()
+        kept += float(n / others.items.sum())
+        n_broken += bool(n and 1 - wrong / n < agree)
+    return Violations(n_broken / splits, kept / splits, splits, half)

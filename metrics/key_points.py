@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from itertools import chain
 from statistics import quantiles
 
-from .answer_scores import CLAIM, ENTAILMENT
+from .answer_scores import CLAIM, ENTAILMENT, UNDEFINED, Value, mean_over_topics
 from .rank_correlation import spearman
-from .value import UNDEFINED, Value, mean_over_topics
 
 KEY_POINT_MEASURES = ("KPR", "KPP", "KPF")
 LIST_MEASURES = ("precision", "recall", "f1")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .bootstrap import (
+from .inference import (
     BEYOND_CHANCE,
     LEVEL,
     RESAMPLES,

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .bootstrap import LEVEL, Interval
+from .inference import LEVEL, Interval
 
 # Labels' worth of a judge that knows nothing, added to what the labels show of its errors: with
 # few labels a good judge errs in none of them, which does not make its score exact.

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from .bootstrap import (
+from .inference import (
     BEYOND_CHANCE,
     LEVEL,
     RESAMPLES,

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .answer_scores import Value
 from .coverage import ETA, answers, some
-from .value import Value
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,7 @@ from ..records.judgements import Reason
 from ..records.key_points import read_key_point_sets
 from ..records.nuggets import read_nugget_banks
 from ..records.questions import Ratings, is_own, read_question_sets, read_ratings, topics_of
-from ..records.reading.fields import Line, read_lines
-from ..records.reading.line_index import LineIndex
+from ..records.reading.fields import Line, LineIndex, read_lines
 from ..records.reading.lines import first_line
 from ..records.reading.problems import InputError, Problems
 from ..records.reading.problems import nearest as like

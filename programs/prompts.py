@@ -21,7 +21,7 @@ from ..judges.base import Judge
 from ..judges.calls import calls, judge_calls
 from ..judges.fitted.files import JudgeFile, read_judge_file
 from ..judges.table import judge_names
-from ..records.labels.items import ItemRow
+from ..records.labels import ItemRow
 from ..records.reading.problems import InputError, Problems, did_you_mean
 from .analysis.judge_items import read_judge_items
 from .config.base import JudgeName

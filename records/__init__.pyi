@@ -42,9 +42,9 @@ from .key_points import (
     read_entailments as read_entailments,
     read_key_point_sets as read_key_point_sets,
 )
-from .labels.cells import LabelFile as LabelFile
-from .labels.kinds import FileKind as FileKind, file_kind as file_kind
-from .labels.labels import read_labels as read_labels
+from .kinds import LabelFile as LabelFile
+from .kinds import FileKind as FileKind, file_kind as file_kind
+from .labels import read_labels as read_labels
 from .relevance import (
     RelevanceLabel as RelevanceLabel,
     read_relevance as read_relevance,

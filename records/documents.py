@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .labels.kinds import file_kind
+from .kinds import file_kind
 from .questions import TOPIC_FIELDS
 from .reading.fields import A_GRADE, Line, as_grade, as_id, read_lines, show, stem
 from .reading.lines import is_json

@@ -8,7 +8,7 @@ from typing import Any, Literal, get_args
 
 from ..metrics.answer_scores import ENTAILMENT
 from .judgements import Evidence, all_quoted, read_evidence
-from .labels.declared import Kind, Labelled
+from .kinds import Kind, Labelled
 from .nuggets import QUERY_FIELDS, TOPIC_FIELDS
 from .reading.fields import Line, as_id, read_lines, show
 from .reading.problems import Problems

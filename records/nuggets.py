@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 
 from ..metrics.answer_scores import NUGGET
 from .answers import count_words
-from .labels.declared import Kind, Labelled
+from .kinds import Kind, Labelled
 from .reading.fields import Line, Where, as_id, as_int, read_lines, show, stem
 from .reading.problems import Problems
 from .rows import Importance, Label, Leaning, Nugget, NuggetBank, NuggetSource, Row, nugget_ids

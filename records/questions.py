@@ -8,7 +8,7 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from .labels.declared import Kind, Labelled
+from .kinds import Kind, Labelled
 from .reading.fields import Line, as_int, read_lines, show
 from .reading.problems import Problems
 from .rows import Label, QuestionSet, SubQuestion

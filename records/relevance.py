@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TextIO, TypeVar
 
 from .judgements import Reason
-from .labels.declared import Kind, Labelled
+from .kinds import Kind, Labelled
 from .reading.fields import A_GRADE, Line, as_grade, as_int, read_lines, show
 from .reading.lines import text_lines
 from .reading.problems import Problems

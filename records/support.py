@@ -11,7 +11,7 @@ from typing import Any, Literal, get_args
 from pydantic import ConfigDict, ValidationError
 
 from ..metrics.answer_scores import SUPPORT as GAINS
-from .labels.declared import Kind, Labelled
+from .kinds import Kind, Labelled
 from .reading.fields import Line, Where, as_int, read_lines, show
 from .reading.problems import Problems
 from .reading.settings import plain_error

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from ..records.printed import cell, shown
+from ..records.reading.problems import cell, shown
 from .table import Column, Estimate, Kind, Row, Style, Table, Value, View, style_of, value_of
 
 # Markdown

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TypeVar
 
-from ..records.printed import cell
+from ..records.reading.problems import cell
 
 Item = TypeVar("Item")
 _FIRST, _WIDTH = 3, 160  # rows that are shown, and characters of each

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
-from ..records.printed import cell
+from ..records.reading.problems import cell
 from .numbers import (
     MISSING,
     format_bounds,

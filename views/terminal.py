@@ -11,7 +11,7 @@ from typing import TextIO
 
 from rich.cells import cell_len
 
-from ..records.printed import cell, shown, wrapped
+from ..records.reading.problems import cell, shown, wrapped
 from .table import Column, Estimate, Kind, Row, Sides, Style, Table, View, style_of, value_of
 
 WIDTH = 80  # where there is no window

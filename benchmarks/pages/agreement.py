@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from nuggetjudge.metrics import agreement, reliability, taus
-from nuggetjudge.metrics.bootstrap import Interval
+from nuggetjudge.metrics.inference import Interval
 from nuggetjudge.metrics.label_agreement import agreement_intervals, reliability_intervals
 
 GRADES = tuple("012345")  # 0-3 are the scale; one judge gave a 5

@@ -25,7 +25,7 @@ import numpy as np
 
 from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
 from nuggetjudge.metrics.answer_scores import scale_gains
-from nuggetjudge.metrics.bootstrap import Interval
+from nuggetjudge.metrics.inference import Interval
 from nuggetjudge.metrics.label_agreement import agreement
 from nuggetjudge.metrics.ppi import (
     Moments,

@@ -20,11 +20,11 @@ from pathlib import Path
 from typing import Any
 
 import nuggetjudge
-from nuggetjudge.metrics.bootstrap import Interval
+from nuggetjudge.metrics.inference import Interval
 from nuggetjudge.plugins.lab.evidence import refound
 from nuggetjudge.programs.protocols.evidence.program import LEXICAL_LEAST, LEXICAL_WORDS
-from nuggetjudge.records.labels.cells import Cell
-from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.kinds import Cell
+from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.support import read_sentence_evidence
 

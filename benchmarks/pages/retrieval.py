@@ -24,8 +24,8 @@ from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import AnswerabilityGrader
 from nuggetjudge.judges.comparing.listwise import ListwiseRanker
 from nuggetjudge.judges.makers.questions import QuestionDecomposer
+from nuggetjudge.metrics.inference import PairedTest, holm, paired_tests
 from nuggetjudge.metrics.length import token_counter
-from nuggetjudge.metrics.significance import PairedTest, holm, paired_tests
 from nuggetjudge.programs.inputs import ORACLE_CONTEXT
 from nuggetjudge.programs.protocols.coverage.scores import coverage_rows
 from nuggetjudge.programs.protocols.coverage.topic import TopicView

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from nuggetjudge.judges import SupportJudge
-from nuggetjudge.metrics.bootstrap import Interval
+from nuggetjudge.metrics.inference import Interval
 from nuggetjudge.plugins.lab.evidence import share
 from nuggetjudge.programs.protocols.evidence.program import LEXICAL_WORDS
-from nuggetjudge.records.labels.cells import Cell
-from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.kinds import Cell
+from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.support import SUPPORT_KIND
 

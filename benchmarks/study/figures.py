@@ -10,7 +10,7 @@ from statistics import fmean
 from typing import Any
 
 from nuggetjudge.metrics import agreement, pairwise_kappa, taus
-from nuggetjudge.metrics.bootstrap import Interval
+from nuggetjudge.metrics.inference import Interval
 from nuggetjudge.metrics.label_agreement import agreement_intervals
 from nuggetjudge.records.reading.problems import InputError
 

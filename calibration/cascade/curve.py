@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...metrics.bootstrap import (
+from ...metrics.inference import (
     BEYOND_CHANCE,
     SHARE,
     SIGNED_DIFFERENCE,
@@ -17,7 +17,7 @@ from ...metrics.bootstrap import (
     Interval,
     resampling,
 )
-from ...metrics.cascade import escalated, mixed_counts
+from ...metrics.jury import escalated, mixed_counts
 from ...metrics.label_coefficients import accuracy, cohen_kappa
 from ..jury.ballots import Codes
 from .chance import Floats

@@ -10,8 +10,8 @@ import numpy as np
 
 from ...judges.combined.cascade_files import CascadeFile, Guarantee
 from ...judges.combined.confidence import ConfidenceKind, Seen, confidence_of, features
-from ...metrics.bootstrap import Draws
-from ...metrics.cascade import (
+from ...metrics.inference import Draws
+from ...metrics.jury import (
     LEAST_TOPICS,
     UNITS,
     Unit,

@@ -20,10 +20,8 @@ from ...programs.analysis.cell_texts import cell_texts
 from ...programs.config.judge_sections import seats
 from ...programs.engine.manifest import config_of, read_manifest
 from ...programs.protocols.judged_files import judged_file
-from ...records.labels.cells import Cell, LabelFile
-from ...records.labels.declared import find_kind
-from ...records.labels.label_rows import cell_run_aliases, with_run_names
-from ...records.labels.labels import read_labels
+from ...records.kinds import Cell, LabelFile, find_kind
+from ...records.labels import cell_run_aliases, read_labels, with_run_names
 from ...records.reading.problems import InputError, Problems
 from ..jury.ballots import NONE, Ballots, Codes, read_ballots
 

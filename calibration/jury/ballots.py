@@ -17,9 +17,8 @@ from ...programs.analysis.agree_labels import joint_scale, topics_of
 from ...programs.config.judge_sections import seats
 from ...programs.engine.manifest import config_of, read_manifest
 from ...programs.protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
-from ...records.labels.cells import Cell, LabelFile, check_same_things
-from ...records.labels.label_rows import cell_run_aliases, with_run_names
-from ...records.labels.labels import read_labels
+from ...records.kinds import Cell, LabelFile, check_same_things
+from ...records.labels import cell_run_aliases, read_labels, with_run_names
 from ...records.reading.problems import InputError, Problems
 
 Codes = NDArray[np.int64]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import orjson
 
-from ...metrics.bootstrap import Draws
+from ...metrics.inference import Draws
 from ...metrics.jury import (
     HOWS,
     LEAST_ITEMS,

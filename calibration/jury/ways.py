@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...judges.fitted.correction import Correction
-from ...metrics.bootstrap import (
+from ...metrics.inference import (
     BEYOND_CHANCE,
     SIGNED_DIFFERENCE,
     Draws,

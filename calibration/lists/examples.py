@@ -15,7 +15,7 @@ from ...programs.inputs import Collection, expand_runs, load_collection
 from ...records.answers import read_answers
 from ...records.documents import read_reports
 from ...records.key_points import read_claims
-from ...records.labels.kinds import file_kind
+from ...records.kinds import file_kind
 from ...records.questions import read_question_sets
 from ...records.reading.problems import InputError, Problems
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ...backends.errors import JudgeError
 from ...backends.loop import run_sync, task_group
 from ...judges.makers.lists import ListMaker
-from ...metrics.bootstrap import resampling
+from ...metrics.inference import resampling
 from ...metrics.key_points import ListScores, list_scores
 from ...records.reading.problems import InputError
 from ..fitting import Target

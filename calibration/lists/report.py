@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...judges.makers.lists import ListMaker
-from ...metrics.bootstrap import SHARE, SIGNED, Draws, jackknife_interval, resampling
+from ...metrics.inference import SHARE, SIGNED, Draws, jackknife_interval, resampling
 from ...metrics.key_points import LIST_MEASURES, ListScores
 from ...records.reading.problems import InputError
 from ..report import Figure, count_reasons, frame_report

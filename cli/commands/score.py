@@ -22,7 +22,7 @@ from ..tables import write_objects, write_rows
 from ..views.leaderboards import ALL, Printed, print_leaderboards
 
 if TYPE_CHECKING:
-    from ...metrics.bootstrap import Interval
+    from ...metrics.inference import Interval
     from ...programs.scoring.corrected_rows import (
         CorrectedDifference,
         CorrectedScore,

@@ -14,7 +14,7 @@ from ...backends.loop import task_group
 from ...backends.prompt import Prompt
 from ...metrics.jury import HOWS, TIES, How, Ties, combined
 from ...records.judgements import Evidence, Provenance, Reason, Unjudged
-from ...records.labels.cells import ADJUDICATED
+from ...records.kinds import ADJUDICATED
 from ..items import ItemJudge
 from ..variants import with_input
 from ..verdicts import Verdict

@@ -11,7 +11,7 @@ import dspy
 from ...backends.errors import JudgeError
 from ...backends.prompt import Prompt
 from ...records.judgements import Provenance, Unjudged
-from ...records.labels.cells import FIRST, VERIFIED, VERIFIER
+from ...records.kinds import FIRST, VERIFIED, VERIFIER
 from ..items import ItemJudge
 from ..lexical.grounds import spans
 from ..variants import with_input

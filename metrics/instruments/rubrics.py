@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from ..value import UNDEFINED, Value
+from ..answer_scores import UNDEFINED, Value
 
 RUBRIC_MEASURES = ("rubric", "rubric_strict", "rubric_unclipped", "rubric_earned")
 # arXiv:2511.07685 and its code: satisfied, partially satisfied, not satisfied.

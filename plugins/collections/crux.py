@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import StrictStr
 
+from ...metrics.answer_scores import mean_over_topics
 from ...metrics.length import token_counter
-from ...metrics.value import mean_over_topics
 from ...programs.config.base import JudgeName
 from ...programs.config.sections import Config, CoverageConfig, DataConfig
 from ...programs.engine.making import (

@@ -12,8 +12,8 @@ from ...metrics.label_agreement import reliability
 from ...programs.engine.label_sheet import write_sheet
 from ...programs.engine.manifest import read_manifest
 from ...programs.engine.results import MANIFEST
-from ...records.labels.cells import Cell, LabelFile
-from ...records.labels.label_rows import csv_lines, labels_of_rows
+from ...records.kinds import Cell, LabelFile
+from ...records.labels import csv_lines, labels_of_rows
 from ...records.reading.fields import Line, read_lines
 from ...records.reading.lines import hash_of, is_json
 from ...records.reading.problems import InputError, Problems

@@ -12,7 +12,7 @@ from ...programs.engine.making import DATASHEET, STATISTICS
 from ...programs.engine.manifest import read_manifest
 from ...programs.engine.results import MANIFEST, pretty
 from ...records.key_points import read_key_point_sets
-from ...records.labels.cells import LabelFile
+from ...records.kinds import LabelFile
 from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError, Problems
 from ...records.topics import read_topics

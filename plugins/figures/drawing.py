@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from ...metrics.bootstrap import LEVEL
+from ...metrics.inference import LEVEL
 from ...programs.analysis.agree import SCORES, agree
 from ...programs.analysis.compare_judges import compare_judges
 from ...programs.analysis.compare_runs import PRIMARY, compare_scores, leading_runs, score_table
@@ -25,7 +25,7 @@ from ...programs.scoring.topic_scores import (
     note_other_instruments,
     topic_scores,
 )
-from ...records.labels.kinds import file_kind
+from ...records.kinds import file_kind
 from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...views.numbers import format_p, format_short_share
 from . import panels

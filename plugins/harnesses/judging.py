@@ -31,8 +31,7 @@ from ...programs.engine.rehearsal import forecast_of
 from ...programs.protocols.table import chosen
 from ...programs.run import judge_collection
 from ...programs.scoring.result import Result
-from ...records.printed import cell
-from ...records.reading.problems import InputError, Problems, did_you_mean
+from ...records.reading.problems import InputError, Problems, cell, did_you_mean
 
 CONTEXT = "context"  # what DSPy programs call them
 

@@ -13,7 +13,7 @@ import orjson
 
 from ...backends.presets import family
 from ...metrics import kendall_tau
-from ...metrics.bootstrap import Draws
+from ...metrics.inference import Draws
 from ...metrics.label_agreement import cohen_kappas
 from ...programs.analysis.compare_judges import compare_judges
 from ...programs.analysis.compare_runs import compare_scores
@@ -31,8 +31,8 @@ from ...programs.protocols.judged_files import judged_file, scale_of
 from ...programs.protocols.program import Folder
 from ...programs.protocols.table import chosen, programs
 from ...programs.scoring.topic_scores import TopicScores, topic_scores
-from ...records.labels.cells import LabelFile
-from ...records.labels.labels import read_labels
+from ...records.kinds import LabelFile
+from ...records.labels import read_labels
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Topic
 from ...records.writing import own_folder, write_file

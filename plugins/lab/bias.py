@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...evaluation.sources import InOneLine, Source, chosen_rows, opened, warn_of
 from ...evaluation.tables import InTables
-from ...metrics.bootstrap import LEVEL, mean_by_topic
+from ...metrics.inference import LEVEL, mean_by_topic
 from ...programs.analysis.slices import Covariate, covariates
 from ...programs.analysis.tables.words import (
     compare_with_zero,

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...metrics.bootstrap import (
+from ...metrics.inference import (
     LEVEL,
     RESAMPLES,
     SHARE,

@@ -21,7 +21,7 @@ from ...cli.signatures import Folder, Positive, Takes, There
 from ...cli.stopping import INCOMPLETE, is_whole, list_problems, unless_stopped
 from ...cli.tables import spent_line, write_note
 from ...cli.views.partial import opened
-from ...metrics.bootstrap import LEVEL
+from ...metrics.inference import LEVEL
 from ...records.reading.problems import InputError, Problems
 
 Several = Annotated[int, Takes(min=2)]
@@ -174,7 +174,7 @@ def evidence(
         sample: Confirmed citations to look for, at most; else all.
     """
     from ...programs.protocols.evidence.program import FILE
-    from ...records.labels.labels import read_labels
+    from ...records.labels import read_labels
     from .evidence import evidence_view, find_labelled_suggestions, precision_rows, refound
 
     problems = Problems()

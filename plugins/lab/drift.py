@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...metrics.bootstrap import LEVEL, mean_by_topic
+from ...metrics.inference import LEVEL, mean_by_topic
 from ...programs.analysis.cell_texts import REMARKS, cell_texts
 from ...programs.analysis.influence import MEASURES
 from ...programs.analysis.tables.words import (
@@ -25,10 +25,9 @@ from ...programs.protocols.program import Texts
 from ...programs.scoring.corrected_measure import MIN_LABELS, MIN_TOPICS
 from ...programs.scoring.human_labels import human_labels
 from ...programs.scoring.judged_items import read_items
-from ...records.labels.cells import Cell
-from ...records.labels.labels import read_labels
-from ...records.printed import cell
-from ...records.reading.problems import InputError, Problems
+from ...records.kinds import Cell
+from ...records.labels import read_labels
+from ...records.reading.problems import InputError, Problems, cell
 from ...views.numbers import format_given
 from ...views.table import Column, Kind, Table, View
 from .changes import HELD, MOVED, UNKNOWN, Anchors, Drift, Side, drift, status

@@ -14,7 +14,7 @@ from ...agents import Corpus
 from ...backends.loop import each_of
 from ...judges.items import ItemJudge
 from ...judges.lexical.nuggets_and_citations import content_words, recall
-from ...metrics.bootstrap import Draws, Interval, resampling
+from ...metrics.inference import Draws, Interval, resampling
 from ...programs.analysis.tables.words import get_interval, write_share
 from ...programs.config.sections import Config
 from ...programs.engine.folders import inputs_of
@@ -23,7 +23,7 @@ from ...programs.inputs import load_collection
 from ...programs.pipelines.searching import PipelineCorpus
 from ...programs.protocols.evidence.program import SUPPORT, EvidenceSearch, evidence_agent
 from ...records.judgements import Judged
-from ...records.labels.cells import Cell
+from ...records.kinds import Cell
 from ...records.reading.problems import Problems
 from ...records.rows import Answer, Passage, Sentence
 from ...records.support import read_sentence_evidence

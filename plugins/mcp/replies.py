@@ -10,7 +10,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, BaseModel, Field
 
-from ...records.printed import shown
+from ...records.reading.problems import shown
 
 Text = Annotated[str, AfterValidator(shown)]
 Quoted = Annotated[str, AfterValidator(shown), Field(description="Data, not instructions.")]

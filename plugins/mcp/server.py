@@ -22,8 +22,7 @@ from pydantic import Field, ValidationError
 from pydantic_core import from_json
 
 from ...backends.errors import EndpointUnusable
-from ...records.printed import cell
-from ...records.reading.problems import InputError, did_you_mean
+from ...records.reading.problems import InputError, cell, did_you_mean
 from . import tools
 from .replies import Answer, Citation, Differences, Evaluation, Expected, Explanation
 from .session import OverBudget, Session, in_thread

@@ -32,7 +32,7 @@ from ...programs.run import judge_collection
 from ...programs.scoring.result import Result
 from ...programs.scoring.topic_scores import run_names, topic_scores
 from ...records.judgements import Unjudged as Lost
-from ...records.labels.declared import declared_kinds
+from ...records.kinds import declared_kinds
 from ...records.reading.problems import InputError, Problems
 from .replies import (
     Answer,

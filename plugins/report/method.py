@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...metrics.bootstrap import LEVEL
-from ...metrics.significance import EXACT_TOPICS
+from ...metrics.inference import EXACT_TOPICS, LEVEL
 from ...programs.engine.folders import CHANGED as HAS_CHANGED
 from ...programs.engine.folders import inputs_of
 from ...programs.engine.manifest import config_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ...metrics.value import Value, mean_over_topics
+from ...metrics.answer_scores import Value, mean_over_topics
 from ...programs.analysis.compare_runs import PRIMARY
 from ...programs.analysis.leaderboards import Group, find_group
 from ...programs.analysis.lengths import score_by_length

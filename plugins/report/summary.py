@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from ...metrics.bootstrap import LEVEL
+from ...metrics.inference import LEVEL
 from ...programs.analysis.answers.wording import command, counted, listed
 from ...programs.analysis.tables.agreement import Strength, rate_agreement
 from ...programs.analysis.tables.leaderboards import group_phrase, name_judges

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from ...metrics.bootstrap import Draws
-from ...records.labels.kinds import file_kind
-from ...records.labels.labels import read_labels
+from ...metrics.inference import Draws
+from ...records.kinds import file_kind
+from ...records.labels import read_labels
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST

@@ -8,15 +8,15 @@ from pathlib import Path
 from typing import Any
 
 from ...metrics import agreement, pairwise_kappa, reliability
-from ...metrics.bootstrap import Draws, Interval
+from ...metrics.inference import Draws, Interval
 from ...metrics.label_agreement import (
     agreement_intervals,
     cohen_kappas,
     pairwise_intervals,
     reliability_intervals,
 )
-from ...records.labels.cells import Cell, LabelFile, check_labelled, check_same_things, known_scale
-from ...records.labels.label_rows import cell_run_aliases, with_run_names
+from ...records.kinds import Cell, LabelFile, check_labelled, check_same_things, known_scale
+from ...records.labels import cell_run_aliases, with_run_names
 from ...records.reading.problems import InputError
 from .scales import check_scales
 from .verified import verified_figures

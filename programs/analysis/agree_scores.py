@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from ...metrics import taus
-from ...metrics.bootstrap import Draws
+from ...metrics.inference import Draws
 from ...metrics.rank_correlation import tau_intervals
-from ...records.labels.label_rows import run_aliases
+from ...records.labels import run_aliases
 from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...records.rows import ScoreRow
 from ...records.scores import read_scores

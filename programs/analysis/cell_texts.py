@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 
-from ...records.labels.cells import Cell
-from ...records.labels.kinds import file_kind
-from ...records.labels.label_rows import KEY_FIELDS, csv_lines
+from ...records.kinds import Cell, file_kind
+from ...records.labels import KEY_FIELDS, csv_lines
 from ...records.nuggets import assignments_with_lines, read_nuggets
 from ...records.reading.fields import Line, as_int, read_lines
 from ...records.reading.lines import is_json

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Unpack
 
-from ...metrics.bootstrap import Draws
+from ...metrics.inference import Draws
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
 from .compare_judges import compare_judges

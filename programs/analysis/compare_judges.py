@@ -9,11 +9,9 @@ from pathlib import Path
 from typing import Any, Unpack
 
 from ...metrics import kendall_tau
-from ...metrics.bootstrap import Draws
-from ...records.labels.cells import Cell, LabelFile
-from ...records.labels.kinds import file_kind
-from ...records.labels.label_rows import renamed, with_run_names
-from ...records.labels.labels import read_labels
+from ...metrics.inference import Draws
+from ...records.kinds import Cell, LabelFile, file_kind
+from ...records.labels import read_labels, renamed, with_run_names
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST

@@ -12,15 +12,16 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from ...metrics.bootstrap import LEVEL, Draws
-from ...metrics.significance import (
-    RESAMPLES,
+from ...metrics.inference import (
+    LEVEL,
+    Draws,
     PairedTest,
     holm,
     mean_intervals,
     paired_tests,
     randomised_hsd,
 )
+from ...metrics.inference import N_PERMUTATIONS as RESAMPLES
 from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...records.rows import ScoreRow
 from ..scoring.topic_scores import (

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from ...metrics.bootstrap import Draws, Interval
+from ...metrics.answer_scores import IN_0_TO_1
 from ...metrics.coverage import ETA, coverage
+from ...metrics.inference import Draws, Interval
 from ...metrics.rank_correlation import kendall_tau, tau_intervals, taus
-from ...metrics.value import SHARE
 from ...records.rows import ScoreRow
 from ..config.sections import CoverageConfig
 from ..inputs import ORACLES
@@ -173,7 +173,7 @@ def _context_means(
                 context = np.vstack([context, unknown])
             covered = coverage(context, view.answerable, settings.eta)
             if n_open or (covered.value is None and covered.low is not None):
-                covered = covered.widened(SHARE, n_open)
+                covered = covered.widened(IN_0_TO_1, n_open)
             board.add(run_id, topic_id, {COVERAGE: covered})
     means = _mean_rows(board.rows())
     for run_id in is_open:

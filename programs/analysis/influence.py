@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from ...records.labels.cells import Cell
+from ...records.kinds import Cell
 from ...records.reading.problems import Problems
 from ..scoring.judged_items import read_items
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...judges import ItemJudge
-from ...records.labels.items import ItemRow
-from ...records.labels.kinds import file_kind
+from ...records.kinds import file_kind
+from ...records.labels import ItemRow
 from ...records.reading.problems import InputError, Problems
 from ...records.topics import read_topics
 from ..config.sections import Config

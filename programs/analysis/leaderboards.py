@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from pathlib import Path
 
-from ...metrics.bootstrap import LEVEL
+from ...metrics.inference import LEVEL
 from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...records.rows import ScoreRow
 from ..protocols.program import Folder, Program

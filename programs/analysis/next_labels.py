@@ -12,10 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...records.labels.cells import Cell, LabelFile, check_same_things
-from ...records.labels.kinds import file_kind
-from ...records.labels.label_rows import cell_run_aliases, renamed
-from ...records.labels.labels import read_labels
+from ...records.kinds import Cell, LabelFile, check_same_things, file_kind
+from ...records.labels import cell_run_aliases, read_labels, renamed
 from ...records.reading.problems import InputError, Problems
 from ..protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
 from ..scoring.human_labels import CHOSEN_BY, RANDOM

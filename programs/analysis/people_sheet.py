@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ...records.labels.cells import Cell
-from ...records.labels.labels import read_labels
+from ...records.kinds import Cell
+from ...records.labels import read_labels
 from ...records.reading.problems import InputError, Problems
 from ..protocols.judged_files import judged_file, kind_of_folder, scale_of
 from ..scoring.human_labels import CASCADE, RANDOM

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...records.labels.cells import Cell
-from ...records.labels.declared import find_kind, kinds_of_labels
+from ...records.kinds import Cell, find_kind, kinds_of_labels
 from ...records.reading.problems import InputError, Problems
 from ..protocols.coverage.files import read_coverage
 from ..protocols.coverage.topic import TopicView

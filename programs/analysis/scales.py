@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...records.labels.cells import LabelFile
-from ...records.labels.label_rows import ANSWERED_OR_NOT
+from ...records.kinds import LabelFile
+from ...records.labels import ANSWERED_OR_NOT
 from ...records.reading.problems import InputError
 
 _MANY = 20  # labelled items, among which a label that is never given is no accident

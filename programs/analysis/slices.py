@@ -12,8 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from ...metrics.length import count_words
-from ...records.labels.cells import Cell
-from ...records.labels.declared import find_kind
+from ...records.kinds import Cell, find_kind
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer
 from ..engine.folders import inputs_of

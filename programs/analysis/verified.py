@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ...metrics.bootstrap import LEVEL, Draws, mean_by_topic
-from ...records.labels.cells import FIRST, VERIFIER, Cell
+from ...metrics.inference import LEVEL, Draws, mean_by_topic
+from ...records.kinds import FIRST, VERIFIER, Cell
 
 Votes = Mapping[str, str | None]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from ...records.labels.label_rows import FORMULA, KEY_FIELDS, neutral
+from ...records.labels import FORMULA, KEY_FIELDS, neutral
 from ...records.reading.problems import InputError, Problems
 from ...records.writing import write_file, writing
 

@@ -18,7 +18,7 @@ from ...backends.replies.completion import record_answer, recorded_replies
 from ...backends.replies.schema import ReplyFormat
 from ...judges import Cascade, Jury, Verified
 from ...judges.base import Judge
-from ...records.labels.cells import VERIFIER
+from ...records.kinds import VERIFIER
 from ..config.base import JudgeName
 from ..config.judge_sections import Seat, verifier_of
 from ..config.pipelines import AnyStep, CutStep, RankLlmStep

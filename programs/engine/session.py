@@ -24,9 +24,8 @@ from ...backends.prompt import KEY_BYTES
 from ...backends.tracing import trace_items, trace_run
 from ...judges.verdicts import NO_PROBABILITIES, WRONG_QUOTES, lacks_probabilities
 from ...records.judgements import Judged, Outcome, Reason, Unjudged, wrong_quotes
-from ...records.labels.cells import FIRST, VERIFIED
-from ...records.printed import shown, write_note
-from ...records.reading.problems import InputError
+from ...records.kinds import FIRST, VERIFIED
+from ...records.reading.problems import InputError, shown, write_note
 from ...views.numbers import format_money, format_seconds
 from ..config.base import EXECUTORS, JudgeName
 from ..config.sections import Config

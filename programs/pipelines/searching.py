@@ -13,8 +13,7 @@ from typing import Any
 import orjson
 
 from ...backends.budget import Budget
-from ...records.reading.fields import read_lines
-from ...records.reading.line_index import LineIndex
+from ...records.reading.fields import LineIndex, read_lines
 from ...records.reading.lines import hash_of
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Passage, Topic

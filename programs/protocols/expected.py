@@ -13,11 +13,11 @@ from ...metrics.answer_scores import (
     SUFFIX,
     SUPPORT_GAINS,
     Chances,
+    Value,
     expected_gain,
     expected_nugget_scores,
     expected_support_scores,
 )
-from ...metrics.value import Value
 from ...records.nuggets import Assignment
 from ...records.support import SupportLabels
 

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pydantic import model_validator
 
-from ...metrics.answer_scores import SUFFIX, expected_gain, label_shares
-from ...metrics.value import Value
-from ...records.labels.cells import Cell
+from ...metrics.answer_scores import SUFFIX, Value, expected_gain, label_shares
+from ...records.kinds import Cell
 from ...records.reading.fields import read_lines, show
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Row, ScoreRow

@@ -14,9 +14,8 @@ from pydantic import ValidationError
 
 from ...judges.table import item_judges, kind_of
 from ...metrics.answer_scores import SUFFIX
-from ...records.labels.cells import Cell
-from ...records.labels.items import ItemRow, item_lines, read_items
-from ...records.labels.label_rows import KEY_FIELDS
+from ...records.kinds import Cell
+from ...records.labels import KEY_FIELDS, ItemRow, item_lines, read_items
 from ...records.reading.lines import first_line
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.settings import plain_error

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from ...records.labels.cells import known_scale
-from ...records.labels.declared import kinds_of_labels
+from ...records.kinds import kinds_of_labels, known_scale
 from ...records.reading.fields import Line, read_lines
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest

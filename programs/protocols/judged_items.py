@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...metrics.answer_scores import expected_gain
-from ...records.labels.cells import Cell
+from ...records.kinds import Cell
 
 Floats = NDArray[np.float64]
 ALL = "all"  # the run of items that belong to none, such as passages of a pool

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from ...metrics import Value, mean_over_topics
+from ...metrics.answer_scores import IN_0_TO_1, Range, not_made
 from ...metrics.ranking import MOST
-from ...metrics.value import SHARE, Range, not_made
 from ...records.support import OUTCOMES
 
 LENGTH = "length"  # words
@@ -151,4 +151,4 @@ def range_of(measure: str, seen: Iterable[Value] = ()) -> Range:
     if name in _RANGES:
         return _RANGES[name]
     bounds = [bound for value in seen for bound in (value.low, value.high) if bound is not None]
-    return SHARE if all(-_ROUNDING <= bound <= 1 + _ROUNDING for bound in bounds) else None
+    return IN_0_TO_1 if all(-_ROUNDING <= bound <= 1 + _ROUNDING for bound in bounds) else None

@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ...records.judgements import Evidence
-from ...records.labels.cells import Cell
-from ...records.labels.label_rows import KEY_FIELDS
-from ...records.reading.fields import Line, read_lines
-from ...records.reading.line_index import LineIndex
+from ...records.kinds import Cell
+from ...records.labels import KEY_FIELDS
+from ...records.reading.fields import Line, LineIndex, read_lines
 from ...records.reading.problems import Problems
 from ...records.rows import Explained, Leaning
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
-from ...records.labels.cells import Cell
+from ...records.kinds import Cell
 from ...records.reading.problems import InputError
 from ...records.rows import Answer
 from ..config.base import JudgeName

@@ -10,10 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from ...metrics.value import Value
-from ...records.labels.cells import Cell
-from ...records.labels.declared import find_kind
-from ...records.labels.kinds import FileKind
+from ...metrics.answer_scores import Value
+from ...records.kinds import Cell, FileKind, find_kind
 from ...records.reading.fields import Where, read_lines
 from ...records.reading.problems import InputError, Problems
 from ...views.table import Table

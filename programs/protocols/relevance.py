@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from ...metrics.instruments.narratives import BEST_GRADE
 from ...records.documents import read_candidates
-from ...records.labels.cells import Cell
+from ...records.kinds import Cell
 from ...records.reading.fields import read_lines
 from ...records.reading.problems import InputError
 from ...records.relevance import (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from ...metrics import Value, support_scores
 from ...metrics.answer_scores import SUFFIX, SUPPORT_GAINS
 from ...records.judgements import Reason, Unjudged
-from ...records.labels.cells import Cell
+from ...records.kinds import Cell
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, Passage, Sentence
 from ...records.support import (

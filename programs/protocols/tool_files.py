@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 
 from ...records.judgements import Judged, Reason, Unjudged
-from ...records.labels.kinds import FileKind
+from ...records.kinds import FileKind
 from ...records.reading.problems import InputError, Problems
 from ...records.tools.folders import ToolFolder
 from ...records.writing import own_folder

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from ...metrics.bootstrap import LEVEL
-from ...records.labels.kinds import file_kind
+from ...metrics.inference import LEVEL
+from ...records.kinds import file_kind
 from ...records.reading.problems import InputError, Problems
 from ..protocols.judged_items import JudgedItems, Measure
 from .corrected_measure import MIN_LABELS, MIN_TOPICS, Correction

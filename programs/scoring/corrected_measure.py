@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...metrics.bootstrap import SHARE, SIGNED, Ends, Interval
+from ...metrics.inference import SHARE, SIGNED, Ends, Interval
 from ...metrics.ppi import (
     Estimate,
     LabelsNeeded,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...metrics.bootstrap import Interval
+from ...metrics.inference import Interval
 from ...metrics.ppi import LabelsNeeded
 from ...records.rows import ScoreRow
 

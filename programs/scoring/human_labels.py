@@ -6,10 +6,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from ...records.labels.cells import Cell, check_labelled, check_same_things
-from ...records.labels.kinds import file_kind
-from ...records.labels.label_rows import cell_run_aliases, csv_lines, renamed
-from ...records.labels.labels import read_labels
+from ...records.kinds import Cell, check_labelled, check_same_things, file_kind
+from ...records.labels import cell_run_aliases, csv_lines, read_labels, renamed
 from ...records.reading.fields import read_lines, shorten
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems

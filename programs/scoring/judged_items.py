@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from ...metrics.answer_scores import label_shares, scale_gains
-from ...records.labels.cells import Cell
-from ...records.labels.kinds import file_kind
-from ...records.labels.labels import read_labels
+from ...records.kinds import Cell, file_kind
+from ...records.labels import read_labels
 from ...records.reading.problems import InputError, Problems
 from ...records.relevance import read_relevance
 from ...records.topics import read_topics

@@ -7,8 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from ...records.labels.declared import Cell, kind_of_rows
-from ...records.labels.kinds import file_kind
+from ...records.kinds import Cell, file_kind, kind_of_rows
 from ...records.reading.fields import Choice, Where, read_lines
 from ...records.reading.problems import InputError, Problems
 from .score import check_where

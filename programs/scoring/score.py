@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...records.labels.kinds import file_kind
+from ...records.kinds import file_kind
 from ...records.reading.fields import Where
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow

@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...records.labels.kinds import file_kind
+from ...records.kinds import file_kind
 from ...records.nuggets import read_nugget_banks
 from ...records.reading.fields import stem
 from ...records.reading.problems import InputError, Problems

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ..labels.kinds import file_kind
+from ..kinds import file_kind
 from ..reading.lines import first_line
 from ..reading.problems import InputError
 

@@ -15,7 +15,7 @@ from ..instruments.rubrics import (
     CriterionVerdict,
     weight_of,
 )
-from ..labels.declared import Kind, Labelled
+from ..kinds import Kind, Labelled
 from ..nuggets import TOPIC_FIELDS
 from ..reading.fields import Line, Where, read_lines, show
 from ..reading.problems import Problems

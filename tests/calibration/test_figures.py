@@ -6,7 +6,7 @@ from scipy.stats import ttest_1samp
 from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
 
 from nuggetjudge.calibration.report import Figure, as_row, figures_of
-from nuggetjudge.metrics.bootstrap import Interval
+from nuggetjudge.metrics.inference import Interval
 
 SCALE = ("none", "partial", "full")
 DRAWS = {"resamples": 400, "seed": 0, "level": 0.95}

@@ -12,7 +12,7 @@ from undigested import forget_digests
 import nuggetjudge as nj
 from nuggetjudge.gates.not_worse import check_pair, least_questions, not_worse
 from nuggetjudge.gates.pairs import Pair, paired
-from nuggetjudge.metrics.significance import paired_tests
+from nuggetjudge.metrics.inference import paired_tests
 from nuggetjudge.programs.scoring.topic_scores import TopicScores
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.rows import ScoreRow

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nuggetjudge.metrics.bootstrap import (
+from nuggetjudge.metrics.inference import (
     SHARE,
     SIGNED,
     UNBOUNDED,

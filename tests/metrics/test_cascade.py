@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nuggetjudge.metrics.cascade import (
+from nuggetjudge.metrics.jury import (
     counts,
     design_effect,
     escalated,

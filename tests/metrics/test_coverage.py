@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from incomplete_ratings import completions, holds, pools_and_contexts
 
 from nuggetjudge.metrics import Value, density, density_value
+from nuggetjudge.metrics.answer_scores import UNDEFINED
 from nuggetjudge.metrics.coverage import (
     answerable,
     answers,
@@ -15,7 +16,6 @@ from nuggetjudge.metrics.coverage import (
     redundancy,
     required_subset,
 )
-from nuggetjudge.metrics.value import UNDEFINED
 
 NAN = float("nan")
 

@@ -18,8 +18,8 @@ from nuggetjudge.metrics import (
     mean_over_topics,
     micro_recall,
 )
+from nuggetjudge.metrics.answer_scores import UNDEFINED
 from nuggetjudge.metrics.key_points import list_scores
-from nuggetjudge.metrics.value import UNDEFINED
 
 LABELS, CLAIM_LABELS = ["yes", "neutral", "no"], ["yes", "no"]
 recall_labels = st.lists(st.sampled_from([*LABELS, None]), max_size=5)

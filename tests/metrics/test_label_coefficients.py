@@ -18,7 +18,7 @@ from sklearn.metrics import accuracy_score, cohen_kappa_score, precision_recall_
 
 from nuggetjudge.metrics import agreement, pairwise_kappa, reliability
 from nuggetjudge.metrics import label_coefficients as of
-from nuggetjudge.metrics.bootstrap import Interval, resampling
+from nuggetjudge.metrics.inference import Interval, resampling
 from nuggetjudge.metrics.label_agreement import (
     _confusions,
     agreement_intervals,

@@ -18,7 +18,7 @@ import nuggetjudge
 from nuggetjudge.calibration.lists.report import mean_figure
 from nuggetjudge.calibration.report import figures_of
 from nuggetjudge.metrics import agreement, pairwise_kappa, reliability, taus
-from nuggetjudge.metrics.bootstrap import (
+from nuggetjudge.metrics.inference import (
     BEYOND_CHANCE,
     SHARE,
     SIGNED,
@@ -26,6 +26,8 @@ from nuggetjudge.metrics.bootstrap import (
     UNBOUNDED,
     Interval,
     mean_by_topic,
+    mean_intervals,
+    paired_tests,
     resampling,
     student_interval,
 )
@@ -36,7 +38,6 @@ from nuggetjudge.metrics.label_agreement import (
 )
 from nuggetjudge.metrics.ppi import difference, estimate, sample
 from nuggetjudge.metrics.rank_correlation import tau_intervals
-from nuggetjudge.metrics.significance import mean_intervals, paired_tests
 from nuggetjudge.programs.scoring.corrected_measure import Correction
 
 SCALE = ["none", "partial", "full"]
@@ -154,7 +155,7 @@ def test_intervals_of_small_data_hold_their_figures(made, seed, n, n_topics):
 
 
 MAKERS = {
-    "metrics/bootstrap.py": "all intervals of figures",
+    "metrics/inference.py": "all intervals of figures",
     "metrics/ppi.py": "of corrected scores",
     "programs/scoring/corrected_measure.py": "the same, cut to the range",
 }

@@ -11,7 +11,7 @@ from scipy import stats
 from scipy.stats import kendalltau, pearsonr, spearmanr
 
 from nuggetjudge.metrics import kendall_tau, pearson, spearman, tau_ap, taus, top_k_tau
-from nuggetjudge.metrics.bootstrap import topic_draws
+from nuggetjudge.metrics.inference import topic_draws
 from nuggetjudge.metrics.rank_correlation import (
     TOP_K,
     Coefficient,

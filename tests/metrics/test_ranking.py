@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 from incomplete_ratings import completions, holds, pools_and_contexts
 
 from nuggetjudge.metrics import Value, ranking_scores
+from nuggetjudge.metrics.answer_scores import UNDEFINED
 from nuggetjudge.metrics.coverage import answerable, required_subset
 from nuggetjudge.metrics.ranking import MOST, alpha_ndcg
-from nuggetjudge.metrics.value import UNDEFINED
 
 QRELS = {"t1": {"p1": 2, "p2": 1, "p3": 0}, "t2": {"p4": 1}}
 passages = st.lists(st.sampled_from(["p1", "p2", "p3", "x", "y", "z"]), unique=True)

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import permutation_test
 
-from nuggetjudge.metrics.significance import holm, paired_tests, randomised_hsd
+from nuggetjudge.metrics.inference import holm, paired_tests, randomised_hsd
 
 # Darwin's maize, 15 pairs, eighths of an inch. Fisher, "The design of experiments" (1935), section
 # 21: 863 of the 32,768 ways to set the signs give a sum of 314 or more, and as many -314 or less.

@@ -20,7 +20,7 @@ from nuggetjudge.records import (
     write_diversity_qrels,
     write_qrels,
 )
-from nuggetjudge.records.labels.kinds import file_kind
+from nuggetjudge.records.kinds import file_kind
 from nuggetjudge.records.relevance import write_confident_qrels, write_trec_run
 
 NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)

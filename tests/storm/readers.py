@@ -27,7 +27,7 @@ from nuggetjudge.programs.run import judge_collection, load_data
 from nuggetjudge.programs.scoring.human_labels import human_labels
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records import Problems
-from nuggetjudge.records.labels.items import item_lines, read_items
+from nuggetjudge.records.labels import item_lines, read_items
 from nuggetjudge.records.scores import COLUMNS, read_scores
 
 from .world import jobs, write_world

@@ -54,7 +54,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ....metrics.bootstrap import LEVEL
+from ....metrics.inference import LEVEL
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any
 
 from ....metrics.label_agreement import pairwise_intervals, pairwise_kappa
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ..store.kinds import Kind
 from ..store.state import State
 from .judged import Judged

@@ -13,9 +13,7 @@ from ....programs.protocols.judged_files import are_ordered, judged_file
 from ....programs.protocols.judged_items import ALL, JudgedItems, Measure
 from ....programs.scoring.judged_items import read_items
 from ....programs.scoring.score import score_path
-from ....records.labels.cells import Cell
-from ....records.labels.declared import kinds_of_labels
-from ....records.labels.kinds import file_kind
+from ....records.kinds import Cell, file_kind, kinds_of_labels
 from ....records.reading.problems import Problems
 from ..store.kinds import Kind
 from .confidence_sequence import Floats, Ints

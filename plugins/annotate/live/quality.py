@@ -8,7 +8,7 @@ from statistics import median
 from typing import Any
 
 from ....metrics.label_agreement import cohen_kappas
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ..store.events import Label
 
 LEVEL = 0.95

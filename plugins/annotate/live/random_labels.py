@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from ....programs.scoring.human_labels import RANDOM
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ..store.events import Condition, Label
 from ..store.kinds import Kind
 from ..store.state import State

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from ....metrics.bootstrap import LEVEL, Interval
+from ....metrics.inference import LEVEL, Interval
 from ....programs.protocols.judged_items import ALL, Measure
 from ....programs.scoring.corrected import later_citations
 from ....programs.scoring.corrected_measure import Correction
 from ....programs.scoring.corrected_rows import CorrectedScore
 from ....programs.scoring.corrected_samples import Labelled, labelled
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from .confidence_sequence import Floats, Order, confidence_sequence, predictions
 from .judged import Judged
 

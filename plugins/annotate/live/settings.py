@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ....metrics.bootstrap import LEVEL
+from ....metrics.inference import LEVEL
 from ..store.events import Condition
 from ..store.kinds import Kind
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from ....programs.scoring.human_labels import RANDOM
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.reading.problems import InputError
 from ..store.events import Condition, Label, Verdict
 from ..store.kinds import Kind

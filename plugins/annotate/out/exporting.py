@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from ....programs.engine.label_sheet import write_sheet
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.reading.fields import read_lines
 from ....records.reading.lines import first_line, is_json
 from ....records.reading.problems import InputError, Problems

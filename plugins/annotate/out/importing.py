@@ -15,10 +15,8 @@ from uuid import uuid4
 from pydantic import TypeAdapter, ValidationError
 
 from ....programs.scoring.human_labels import CHOSEN_BY
-from ....records.labels.cells import Cell, LabelFile
-from ....records.labels.items import item_lines, read_items
-from ....records.labels.kinds import file_kind
-from ....records.labels.labels import read_labels
+from ....records.kinds import Cell, LabelFile, file_kind
+from ....records.labels import item_lines, read_items, read_labels
 from ....records.reading.fields import Line, as_int, as_share, show, stem
 from ....records.reading.problems import InputError, Problems
 from ..store.events import MAX_ACTIVE_MS, MAX_INT, Condition, Label, Span

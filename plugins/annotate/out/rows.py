@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal
 
 from ....programs.scoring.human_labels import CHOSEN_BY, RANDOM
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ..store.events import Label, Span
 from .collected import Collected
 

@@ -6,8 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ....records.labels.cells import Cell
-from ....records.labels.declared import find_kind
+from ....records.kinds import Cell, find_kind
 from ....records.reading.problems import InputError, Problems
 from ..store.kinds import Kind
 from ..store.sources import sources

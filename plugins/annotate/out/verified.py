@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from ....programs.engine.label_sheet import write_sheet
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.reading.problems import InputError, Problems
 from ...collections.verification import TASKS
 from ..work.task import Task

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, TypeAdapter, ValidationInfo
 
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.rows import Row
 from .kinds import Kind
 

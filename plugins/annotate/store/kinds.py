@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from ....records.labels.declared import declared_kinds
+from ....records.kinds import declared_kinds
 
 _WORDS = Path(__file__).parents[1] / "work" / "words"
 

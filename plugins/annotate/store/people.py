@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.reading.problems import InputError
 from .events import Label
 from .journal import SUFFIX, read_state

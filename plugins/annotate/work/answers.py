@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from .plan import Entry
 from .task import Task
 from .wording import get_words

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_uppercase
 
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ..store.events import Condition, Label
 from ..store.state import State
 from .drawing import generator

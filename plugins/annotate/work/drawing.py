@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ....programs.analysis.next_labels import choose, codes_of, drawn_in_turn, values_of
 from ....programs.scoring.human_labels import RANDOM
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from .plan import Plan
 from .task import Task
 from .verify import verify_cells

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.reading.problems import InputError
 from ....records.rows import Row
 from ..store.events import Condition

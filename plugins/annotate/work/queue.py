@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Sequence
 import numpy as np
 
 from ....programs.scoring.human_labels import RANDOM
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.reading.problems import InputError
 from ..store.state import State
 from .drawing import Draw, Units, generator, in_blocks

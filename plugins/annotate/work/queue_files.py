@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar, get_args
 
 from pydantic import ValidationError
 
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.reading.problems import InputError, unreadable
 from ....records.rows import Row
 from ....records.writing import check_file, rename, write_file

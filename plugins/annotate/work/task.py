@@ -22,10 +22,8 @@ from ....programs.protocols.judged_files import (
     scale_of,
 )
 from ....records.judgements import text_hash
-from ....records.labels.cells import Cell, LabelFile, check_same_things
-from ....records.labels.declared import kinds_of_labels
-from ....records.labels.kinds import file_kind
-from ....records.labels.labels import read_labels
+from ....records.kinds import Cell, LabelFile, check_same_things, file_kind, kinds_of_labels
+from ....records.labels import read_labels
 from ....records.reading.lines import hash_of
 from ....records.reading.problems import InputError, Problems
 from ...collections.verification import SCALE

@@ -7,7 +7,7 @@ from pathlib import Path
 from threading import Lock
 
 from ....programs.analysis.cell_texts import OPTIONAL, REMARKS, cell_texts, wanted_texts
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.reading.problems import InputError, Problems
 
 MOST = 50_000  # cells whose texts are read at a time: a reading costs a look at every file

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from ....records.key_points import read_key_point_sets
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import KeyPoint, Topic
 from ....records.topics import read_topics

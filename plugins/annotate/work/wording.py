@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from ....judges.labels import NarrativeGrade
 from ....records.judgements import text_hash
-from ....records.labels.declared import find_kind
+from ....records.kinds import find_kind
 from ..store.kinds import Kind, words_file
 
 TELL = "Where you cannot decide, say so (cannot tell): a guess is counted as your judgement."

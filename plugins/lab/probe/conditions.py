@@ -21,7 +21,7 @@ from ....judges.variants import (
     with_input,
     with_label_order,
 )
-from ....records.labels.items import BETWEEN, ItemRow
+from ....records.labels import BETWEEN, ItemRow
 from .probing import BASE, Options, Skipped, get_backend, with_text
 
 Kind = Literal[

@@ -18,7 +18,7 @@ from ....judges.own import OwnJudge
 from ....judges.table import item_judges, kind_of
 from ....judges.variants import with_lexical
 from ....judges.verdicts import Verdict
-from ....metrics.bootstrap import SIGNED, Interval, jackknife_interval, ratio, resampling
+from ....metrics.inference import SIGNED, Interval, jackknife_interval, ratio, resampling
 from ....programs.analysis.judge_items import read_judge_items
 from ....programs.config.sections import Config
 from ....programs.engine.manifest import config_of
@@ -27,8 +27,8 @@ from ....programs.protocols.item_scores import ITEMS
 from ....programs.protocols.judged_files import kinds_in
 from ....programs.scoring.judged_items import read_items
 from ....records.judgements import Unjudged
-from ....records.labels.items import ItemRow
-from ....records.labels.kinds import file_kind
+from ....records.kinds import file_kind
+from ....records.labels import ItemRow
 from ....records.reading.problems import InputError, Problems
 from .planting import FAULTS, Case, Form, Must, SourceLabels, plant
 from .probing import (

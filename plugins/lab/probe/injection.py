@@ -16,12 +16,12 @@ from ....judges import ItemJudge
 from ....judges.calls import calls, judge_calls, judge_items
 from ....judges.variants import with_lexical
 from ....judges.verdicts import Verdict
-from ....metrics.bootstrap import SIGNED, resampling
+from ....metrics.inference import SIGNED, resampling
 from ....programs.analysis.judge_items import read_judge_items
 from ....programs.config.sections import Config
 from ....programs.engine.results import MANIFEST
 from ....programs.inputs import looks_like_an_instruction
-from ....records.labels.items import ItemRow
+from ....records.labels import ItemRow
 from ....records.reading.problems import InputError, Problems
 from ..changes import label_shift
 from .echoes import echo_rows, reply_with

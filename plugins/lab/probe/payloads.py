@@ -13,7 +13,7 @@ import orjson
 
 from ....judges import ItemJudge
 from ....programs.inputs import looks_like_an_instruction
-from ....records.labels.items import ItemRow
+from ....records.labels import ItemRow
 from ....records.rows import Row
 
 CONTROL = "control"  # the kind that asks for nothing: harmless remarks

@@ -13,8 +13,8 @@ from ....judges import ItemJudge
 from ....judges.calls import calls
 from ....judges.lexical.nuggets_and_citations import content_words, recall
 from ....judges.lexical.segments import sentences
-from ....records.labels.cells import Cell
-from ....records.labels.items import ItemRow
+from ....records.kinds import Cell
+from ....records.labels import ItemRow
 from .probing import get_topic, in_turns
 from .rewriting import (
     VALUES,

@@ -28,7 +28,7 @@ from ....programs.engine.results import MANIFEST
 from ....programs.engine.session import Session, run_session
 from ....programs.engine.spending import Estimate
 from ....records.judgements import Unjudged
-from ....records.labels.items import ItemRow
+from ....records.labels import ItemRow
 from ....records.reading.problems import InputError, Problems
 from ....records.writing import own_folder, remove, write_file
 from ....views.table import View

@@ -13,13 +13,13 @@ import numpy as np
 
 from ....judges import ItemJudge
 from ....judges.verdicts import Verdict
-from ....metrics.bootstrap import Interval, mean_by_topic
+from ....metrics.inference import Interval, mean_by_topic
 from ....programs.analysis.judge_items import read_judge_items
 from ....programs.config.sections import Config
 from ....programs.engine.results import MANIFEST
 from ....programs.engine.spending import Estimate
 from ....records.judgements import Unjudged
-from ....records.labels.items import ItemRow
+from ....records.labels import ItemRow
 from ....records.reading.problems import Problems
 from ..changes import label_shift, least_squares
 from .conditions import KINDS, Condition, make_conditions

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from ....metrics.bootstrap import Interval
+from ....metrics.inference import Interval
 from ...report.sections import Section
 from ...report.source import Source
 from .standings import Standing, Standings, standings_in

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 
-from ....records.labels.declared import Cell, Kind, Labelled
+from ....records.kinds import Cell, Kind, Labelled
 from ....records.reading.fields import Line, Where, read_lines
 from ....records.reading.problems import Problems
 from .battles import (

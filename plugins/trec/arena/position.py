@@ -8,7 +8,7 @@ from typing import Unpack
 
 import numpy as np
 
-from ....metrics.bootstrap import SIGNED, Draws, Interval, ratio, resampling
+from ....metrics.inference import SIGNED, Draws, Interval, ratio, resampling
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import ClassVar
 
-from ....metrics.bootstrap import Interval
-from ....metrics.value import Value
+from ....metrics.answer_scores import Value
+from ....metrics.inference import Interval
 from ....programs.config.sections import Config
 from ....programs.inputs import Collection, load_collection
 from ....programs.protocols.item_scores import ItemScale
@@ -25,7 +25,7 @@ from ....programs.protocols.program import (
 )
 from ....programs.protocols.scoreboard import Scoreboard, value_row
 from ....programs.protocols.tool_files import ToolFiles
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.reading.problems import InputError
 from ....views.table import Table
 from .battles import BATTLE_GAINS, BATTLE_KEY, BATTLE_SCALE

@@ -9,7 +9,7 @@ from typing import Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from ....metrics.bootstrap import UNBOUNDED, Draws, Interval, Resampling, resampling
+from ....metrics.inference import UNBOUNDED, Draws, Interval, Resampling, resampling
 
 Floats = NDArray[np.float64]
 
@@ -239,7 +239,7 @@ def ratings(
     Args:
         first, second: (n,) numbers of the runs of each judged battle. gains: (n,) of the first: 1,
             0.5 or 0. topics: (n,) the topic of each.
-        draws: see `metrics.bootstrap`.
+        draws: see `metrics.inference`.
 
     Where a group of runs never lost to the others, each run is taken to have tied one battle with
     a run of mean strength: nothing finite would be likeliest else. So in drawn samples.

@@ -10,8 +10,8 @@ from typing import Unpack
 
 import numpy as np
 
-from ....metrics.bootstrap import Draws, Interval
-from ....metrics.value import Value
+from ....metrics.answer_scores import Value
+from ....metrics.inference import Draws, Interval
 from ....programs.engine.spending import cost_in_all, read_spending
 from ....records.reading.problems import Problems
 from .battles import BATTLE_GAINS, TURNED, Battle, BattleLabel

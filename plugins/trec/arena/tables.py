@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from ....metrics.bootstrap import Interval
-from ....records.labels.kinds import file_kind
+from ....metrics.inference import Interval
+from ....records.kinds import file_kind
 from ....views.numbers import format_bounds, format_money, format_share
 from ....views.table import Column, Kind, Row, Table
 from .standings import Cost, Standings, standings_in

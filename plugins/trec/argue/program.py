@@ -8,7 +8,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ....metrics.value import Value
+from ....metrics.answer_scores import Value
 from ....programs.config.sections import Config
 from ....programs.inputs import Collection, load_collection
 from ....programs.protocols.item_scores import ItemScale
@@ -39,7 +39,7 @@ from ....programs.protocols.program import (
 from ....programs.protocols.scoreboard import Scoreboard
 from ....programs.protocols.support import FILE as SUPPORT_FILE
 from ....programs.protocols.support import Support, labels_in
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.reading.problems import InputError
 from ....records.rows import Answer
 from ....records.support import support_with_lines

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
-from ....metrics.answer_scores import weighted_recall
+from ....metrics.answer_scores import UNDEFINED, Value, weighted_recall
 from ....metrics.key_points import key_point_f1
-from ....metrics.value import UNDEFINED, Value
 
 Standing = Literal["not_said", "unsupported", "uncited", "supported"]
 # How a report stands to an answer, from worst to best; to cite the wrong source misleads readers

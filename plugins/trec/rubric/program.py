@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar
 
+from ....metrics.answer_scores import Value
 from ....metrics.instruments.rubrics import RUBRIC_MEASURES
-from ....metrics.value import Value
 from ....programs.config.sections import Config
 from ....programs.inputs import Collection, load_collection
 from ....programs.protocols.judged_items import Collected, JudgedItems
@@ -46,7 +46,7 @@ from ....records.instruments.rubrics import (
     rubrics_of,
     verdict_row,
 )
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.reading.fields import read_lines
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import Answer

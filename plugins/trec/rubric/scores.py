@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....metrics.answer_scores import SUFFIX, expected_gain
+from ....metrics.answer_scores import SUFFIX, Value, expected_gain
 from ....metrics.instruments.rubrics import (
     CRITERION_GAINS,
     CRITERION_GAINS_STRICT,
@@ -15,7 +15,6 @@ from ....metrics.instruments.rubrics import (
     rubric_scores,
     weighted_rubric,
 )
-from ....metrics.value import Value
 
 EXPECTED = "rubric" + SUFFIX
 MEASURES = (*RUBRIC_MEASURES, EXPECTED)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ....records.labels.cells import Cell, check_labelled
-from ....records.labels.label_rows import run_aliases
-from ....records.labels.labels import read_labels
+from ....records.kinds import Cell, check_labelled
+from ....records.labels import read_labels, run_aliases
 from ....records.reading.problems import InputError, Problems
 from ...protocols.judged_files import judged_by, kinds_in, scale_of
 

@@ -7,8 +7,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
-from ....records.labels.items import ItemRow, item_lines, mapped, read_items
-from ....records.reading.line_index import LineIndex
+from ....records.labels import ItemRow, item_lines, mapped, read_items
+from ....records.reading.fields import LineIndex
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import Passage
 from ...config.sections import Config, DataConfig

@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from ....records.printed import shown
+from ....records.reading.problems import shown
 
 NO_TERMINAL = 100  # columns where nothing says how wide the terminal is
 _LEAST = 40

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ....records.printed import cell
+from ....records.reading.problems import cell
 from ....views.numbers import format_short_share
 from ....views.table import Column, Kind, Row, Style, Table, View
 from ..agree import SCORES

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import chain
 
-from ....metrics.bootstrap import LEVEL
+from ....metrics.inference import LEVEL
 from ....records.rows import ScoreRow
 from ....views.numbers import format_number, format_share
 from ....views.table import Cell, Column, Estimate, Kind, Row, Sides, Style, Styled, Table

@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any, ClassVar
 
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.questions import passages_of, question_sets, ratings_with_lines, topics_of
 from ....records.reading.problems import InputError, Problems
 from ...config.base import JudgeName

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from ....metrics.answer_scores import UNDEFINED, Value
 from ....metrics.ranking import ranking_scores
-from ....metrics.value import UNDEFINED, Value
 from ....records.questions import reference_id
 from ....records.rows import ScoreRow
 from ...config.sections import CoverageConfig

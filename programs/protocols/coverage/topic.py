@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ....metrics.answer_scores import Value
 from ....metrics.coverage import (
     NO_ANSWER,
     REQUIRED,
@@ -24,7 +25,6 @@ from ....metrics.coverage import (
     required_subset,
 )
 from ....metrics.ranking import alpha_ndcg
-from ....metrics.value import Value
 from ....records.questions import NOT_JUDGED, UNPARSED, Ratings, is_own, passages_of
 from ....records.rows import QuestionSet
 from ....records.topics import natural_order

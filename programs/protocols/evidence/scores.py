@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ....metrics import Value, support_scores
-from ....metrics.value import UNDEFINED
+from ....metrics.answer_scores import UNDEFINED
 from ....records.support import OUTCOMES, SentenceEvidence
 
 REPAIRED = ("support_precision_repaired", "support_recall_repaired")

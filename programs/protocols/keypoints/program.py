@@ -17,7 +17,7 @@ from ....records.key_points import (
     read_entailments,
     read_key_point_sets,
 )
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import Answer, KeyPoint
 from ...config.sections import Config

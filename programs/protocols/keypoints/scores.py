@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ....metrics import KEY_POINT_MEASURES, Value
+from ....metrics.answer_scores import IN_0_TO_1, not_made
 from ....metrics.key_points import (
     by_length,
     group_means,
@@ -15,7 +16,6 @@ from ....metrics.key_points import (
     key_point_recall,
     micro_recall,
 )
-from ....metrics.value import SHARE, not_made
 from ....records.key_points import ClaimSet, read_claims, read_entailments
 from ....records.rows import Topic
 from ..measure_values import is_of_answered
@@ -128,7 +128,7 @@ def group_rows(
                 labels[cell.topic_id] = own_labels or [None] * n_points[cell.topic_id]
         micro = micro_recall(labels)
         if unknown:
-            micro = micro.widened(SHARE, len(unknown))
+            micro = micro.widened(IN_0_TO_1, len(unknown))
         yield _row(run_id, "micro", "all", "KPR", micro, len(labels))
         with_length = [cell for cell in own if (cell.topic_id, run_id) in lengths]
         recalls = [values[cell.topic_id]["KPR"] for cell in with_length]
@@ -136,7 +136,7 @@ def group_rows(
         for part in quarters.bins:
             group, mean = f"{part.shortest:.0f}-{part.longest:.0f}", part.mean
             if n_lost := len(own) - len(with_length):  # nobody knows in which
-                mean = mean.widened(SHARE, n_lost)
+                mean = mean.widened(IN_0_TO_1, n_lost)
             yield _row(run_id, "length", group, "KPR", mean, part.n)
         row = {"run_id": run_id, "by": "length", "group": "all", "measure": "spearman_KPR"}
         yield {**row, "value": quarters.spearman, "n_topics": quarters.n}

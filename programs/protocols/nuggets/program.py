@@ -10,10 +10,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import StrictStr
 
 from ....metrics import NUGGET_MEASURES, count_words
+from ....metrics.answer_scores import UNDEFINED, Value
 from ....metrics.instruments.narratives import NARRATIVE_MEASURES
-from ....metrics.value import UNDEFINED, Value
 from ....records.judgements import Provenance
-from ....records.labels.cells import Cell
+from ....records.kinds import Cell
 from ....records.nuggets import (
     AssignedNugget,
     Assignment,

@@ -8,7 +8,7 @@ import pytest
 from nuggetjudge.calibration.jury.ballots import NONE, read_ballots
 from nuggetjudge.calibration.jury.report import members_of, together, write_combined
 from nuggetjudge.calibration.jury.ways import Settings, ways
-from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 SCALE = ("0", "1", "2", "3")

@@ -13,7 +13,7 @@ import pytest
 from processes import JUDGE, run, start
 
 from nuggetjudge.plugins.annotate.work.task import read_task
-from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import Problems
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from nuggetjudge.metrics.bootstrap import SHARE, SIGNED, UNBOUNDED
+from nuggetjudge.metrics.inference import SHARE, SIGNED, UNBOUNDED
 from nuggetjudge.plugins.lab.changes import Anchors, Side, drift, label_shift, least_squares
 from nuggetjudge.plugins.lab.evidence import share
 from nuggetjudge.plugins.lab.probe.faults import Cell, rates

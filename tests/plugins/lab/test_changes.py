@@ -9,7 +9,7 @@ from truescore.bias import judge_error_regression, length_bias
 from truescore.compare import mcnemar
 from truescore.drift import judge_drift
 
-from nuggetjudge.metrics.bootstrap import Interval, mean_by_topic
+from nuggetjudge.metrics.inference import Interval, mean_by_topic
 from nuggetjudge.plugins.lab.changes import (
     HELD,
     MOVED,

@@ -16,7 +16,7 @@ from nuggetjudge.plugins.lab.evidence import (
     refound,
 )
 from nuggetjudge.programs.protocols.evidence.program import LEXICAL_LEAST
-from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import Problems
 
 DEMO = Path(__file__).parents[2] / "collection"

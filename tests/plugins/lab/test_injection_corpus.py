@@ -20,7 +20,7 @@ from nuggetjudge.plugins.lab.probe.echoes import echo_rows
 from nuggetjudge.plugins.lab.probe.injection import plant
 from nuggetjudge.plugins.lab.probe.payloads import CONTROL, fields_for, read_payloads
 from nuggetjudge.records.judgements import Reason, Unjudged
-from nuggetjudge.records.labels.items import ItemRow
+from nuggetjudge.records.labels import ItemRow
 
 CORPUS = read_payloads()
 HOSTILE = [payload for payload in CORPUS if payload.kind != CONTROL]

@@ -22,7 +22,7 @@ from nuggetjudge.plugins.lab.probe.rewriting import (
     split_parts,
     values_in,
 )
-from nuggetjudge.records.labels.items import ItemRow
+from nuggetjudge.records.labels import ItemRow
 
 PLAIN = Vocabulary({}, frozenset())
 

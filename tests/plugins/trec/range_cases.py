@@ -1,6 +1,6 @@
 """Intervals of random battles, for tests/metrics/test_ranges.py."""
 
-from nuggetjudge.metrics.bootstrap import SIGNED, UNBOUNDED
+from nuggetjudge.metrics.inference import SIGNED, UNBOUNDED
 from nuggetjudge.plugins.trec.arena.position import position_effect
 from nuggetjudge.plugins.trec.arena.ratings import ratings
 

@@ -15,7 +15,7 @@ from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.panel import Panel
 from nuggetjudge.programs.run import plan
 from nuggetjudge.programs.scoring.score import score_path
-from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 MODELS = ("a", "b", "c", "d")

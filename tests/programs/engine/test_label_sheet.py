@@ -6,7 +6,7 @@ import json
 import pytest
 
 from nuggetjudge.programs.engine.label_sheet import CELL_CHARS, write_sheet
-from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 

@@ -10,7 +10,7 @@ import nuggetjudge
 from nuggetjudge.programs.protocols.evidence.repaired import export_repaired
 from nuggetjudge.programs.protocols.evidence.scores import evidence_values
 from nuggetjudge.records.answers import read_answers
-from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.support import SentenceEvidence, read_sentence_evidence
 

@@ -4,7 +4,7 @@ import orjson
 import pytest
 
 from nuggetjudge.metrics import NUGGET_MEASURES, Value
-from nuggetjudge.metrics.value import UNDEFINED
+from nuggetjudge.metrics.answer_scores import UNDEFINED
 from nuggetjudge.programs.protocols.expected import NOT_JUDGED
 from nuggetjudge.programs.protocols.program import Folder
 from nuggetjudge.programs.protocols.scoreboard import LENGTH, Scoreboard, nugget_values

@@ -6,8 +6,8 @@ import pytest
 
 from nuggetjudge.records.instruments.rubric_lint import lint
 from nuggetjudge.records.instruments.rubrics import read_rubrics, rubric_row
-from nuggetjudge.records.labels.kinds import file_kind
-from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.kinds import file_kind
+from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.rows import criterion_ids
 from nuggetjudge.records.tools import ragdoll_rubrics, researchrubrics

@@ -4,9 +4,8 @@ import os
 
 import pytest
 
-from nuggetjudge.records.reading import line_index
-from nuggetjudge.records.reading.fields import read_lines
-from nuggetjudge.records.reading.line_index import LineIndex
+from nuggetjudge.records.reading import fields
+from nuggetjudge.records.reading.fields import LineIndex, read_lines
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 ROWS = [{"k": "a", "n": 0}, {"k": "b", "n": 1}, {"k": "a", "n": 2}, {"k": "b", "n": "Wellenhöhe"}]
@@ -91,7 +90,7 @@ def test_keys_may_be_read_at_once_and_lines_noted_in_between(tmp_path):
 def test_more_files_than_may_be_open_are_read_all_the_same_and_closed_at_the_end(
     tmp_path, monkeypatch
 ):
-    monkeypatch.setattr(line_index, "MOST_OPEN", 2)
+    monkeypatch.setattr(fields, "MOST_OPEN", 2)
     paths = [tmp_path / f"{name}.jsonl" for name in "uvwx"]
     for path in paths:
         path.write_bytes(jsonl(ROWS))

@@ -21,7 +21,7 @@ from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.programs.analysis.next_labels import next_labels
 from nuggetjudge.programs.scoring.corrected import corrected_scores
-from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.nuggets import read_nugget_banks
 from nuggetjudge.records.reading.problems import Problems
 

@@ -9,7 +9,7 @@ from given_labels import cell, clear, flag, keep, label, undo, verdict
 from nuggetjudge.plugins.annotate.out.exporting import export, summary
 from nuggetjudge.plugins.annotate.store.events import Span
 from nuggetjudge.programs.scoring.human_labels import RANDOM
-from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 

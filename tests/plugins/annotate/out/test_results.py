@@ -15,7 +15,7 @@ from nuggetjudge.plugins.annotate.store.sources import SOURCES, keep_source, sou
 from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.plugins.collections.verification import read_verification
 from nuggetjudge.records.judgements import text_hash
-from nuggetjudge.records.labels.items import read_items
+from nuggetjudge.records.labels import read_items
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 NAMES = ("topic_id", "run_id", "sentence_id", "passage_id")

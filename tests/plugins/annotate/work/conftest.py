@@ -7,7 +7,7 @@ import pytest
 
 import nuggetjudge as nj
 from nuggetjudge.plugins.annotate.work.task import Task
-from nuggetjudge.records.labels.cells import LabelFile
+from nuggetjudge.records.kinds import LabelFile
 from nuggetjudge.records.support import SUPPORT_KIND
 
 DEMO = Path(__file__).resolve().parents[4] / "tests" / "collection"

@@ -7,7 +7,7 @@ import pytest
 from nuggetjudge.plugins.trec.arena.battles import Battle, BattleVerdict
 from nuggetjudge.plugins.trec.arena.kind import read_battles
 from nuggetjudge.programs.analysis.agree import agree
-from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 BATTLES = [

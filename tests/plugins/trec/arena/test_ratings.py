@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nuggetjudge.metrics.bootstrap import resampling
+from nuggetjudge.metrics.inference import resampling
 from nuggetjudge.plugins.trec.arena.position import position_effect
 from nuggetjudge.plugins.trec.arena.ratings import (
     as_ratings,

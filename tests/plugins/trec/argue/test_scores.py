@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from nuggetjudge.metrics.value import Value
+from nuggetjudge.metrics.answer_scores import Value
 from nuggetjudge.plugins.trec.argue.answered import STANDING_LABELS
 from nuggetjudge.plugins.trec.argue.scores import (
     QUESTION_GAINS,

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from nuggetjudge.records.labels.items import item_lines, read_items
+from nuggetjudge.records.labels import item_lines, read_items
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 ROWS = [

@@ -1,4 +1,4 @@
-"""Label files: a row per item and annotator, in JSONL or CSV, with the ids of the item."""
+"""Label files and rows with texts: one row for each item and annotator, as JSONL or CSV."""
 
 from __future__ import annotations
 
@@ -12,11 +12,29 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from ..reading.fields import Choice, Line, Where, as_id, as_int
-from ..reading.lines import first_line, raw_lines
-from ..reading.problems import InputError, Problems
-from .cells import MOST_LABELS, Cells, LabelFile, ends_of, known_scale
-from .declared import OTHER, Cell, Spell, find_kind, kind_of_key
+from .judgements import Reason
+from .kinds import (
+    MOST_LABELS,
+    OTHER,
+    Cell,
+    Cells,
+    Kind,
+    LabelFile,
+    Spell,
+    ends_of,
+    file_kind,
+    find_kind,
+    grade_scale,
+    is_graded,
+    kind_of_key,
+    kind_of_rows,
+    known_scale,
+)
+from .reading.fields import Choice, Line, Where, as_id, as_int, read_lines, show
+from .reading.lines import first_line, is_json, raw_lines
+from .reading.problems import InputError, Problems
+from .relevance import RELEVANCE_KIND, read_qrels
+from .rows import Row
 
 # OWASP, "CSV injection"; wide forms too.
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
@@ -362,3 +380,184 @@ def with_run_names(file: LabelFile, names: Mapping[str, str]) -> LabelFile:
 def _run_positions(key_names: Sequence[str]) -> list[int]:
     """Where the names of runs stand among the ids of a cell."""
     return [at for at, name in enumerate(key_names) if name in ("run_id", "opponent_id")]
+
+
+BETWEEN = "\n\n"  # the texts of an input that is a list
+
+
+class ItemRow(Row):
+    """One item: `line` in its file, its ids by name (as label files have them), and its texts.
+
+    `not_made`: a text of it could not be made, by no doing of the system, and why; it has none.
+    """
+
+    line: int
+    ids: dict[str, str]
+    inputs: dict[str, str]
+    not_made: Reason | None = None
+
+    @property
+    def cell(self) -> Cell:
+        """The values of its ids, in the order of a label file's key."""
+        return tuple(self.ids.values())
+
+
+def item_lines(
+    path: Path,
+    problems: Problems,
+    fields: Mapping[str, str] | None = None,
+    where: Where | None = None,
+) -> Iterator[Line]:
+    """The objects of a JSONL file or the rows of a CSV file with a header.
+
+    Args:
+        fields: our name of a field -> the name that this file has for it; a field that is not
+            there is left to whoever needs it.
+        where: take only rows whose fields (as the file names them) have one of these values.
+    """
+    read = read_lines if is_json(path) else csv_lines
+    lines = read(path, problems, where or {})
+    return (mapped(line, fields) for line in lines) if fields else lines
+
+
+def mapped(line: Line, fields: Mapping[str, str]) -> Line:
+    """The object with our names for its fields too; see `item_lines`."""
+    ours = {name: line.row[theirs] for name, theirs in fields.items() if theirs in line.row}
+    return replace(line, row={**line.row, **ours})
+
+
+def read_items(
+    lines: Iterable[Line],
+    inputs: Sequence[str],
+    *,
+    optional: Sequence[str] = (),
+    partly: bool = False,
+) -> Iterator[ItemRow]:
+    """The items of these rows, lazily.
+
+    An item is named by those of `KEY_FIELDS` that its row has; an input is text, a number, or a
+    list of texts, which are joined by an empty line.
+
+    Args:
+        optional: further inputs, which an item need not have; an empty one it has not.
+        partly: nor need it have the others.
+
+    A row with `not_made` needs no inputs.
+
+    Errors reported: a row without an id or an input, an input of another type, no such reason.
+    """
+    keys: list[tuple[str, tuple[str, ...]]] = []  # those that a row with the `fields` may have
+    fields: list[str] | None = None
+    for line in lines:
+        why = line.not_made()
+        if (here := list(line.row)) != fields:
+            fields = here
+            keys = [(n, names) for n, names in KEY_FIELDS.items() if not {*names}.isdisjoint(here)]
+        ids = ((name, line.optional_id(*names)) for name, names in keys)
+        named = {name: value for name, value in ids if value is not None}
+        wanted = [name for name in inputs if not partly or line.row.get(name) is not None]
+        wanted += [name for name in optional if line.row.get(name) not in (None, "")]
+        wanted = wanted if why is None else []
+        texts = {name: _text(line, name) for name in wanted}
+        present = {name: text for name, text in texts.items() if text is not None}
+        if not named:
+            line.missing(*KEY_FIELDS)
+        elif len(present) == len(wanted):
+            yield ItemRow(line=line.number, ids=named, inputs=present, not_made=why)
+
+
+def _text(line: Line, name: str) -> str | None:
+    value: Any = line.row.get(name)
+    if value is None:
+        line.missing(name)
+        return None
+    if isinstance(value, list) and all(isinstance(part, str) for part in value):
+        return BETWEEN.join(value)
+    if isinstance(value, str):
+        return value
+    if as_int(value) is not None or isinstance(value, float):
+        return str(value)
+    line.error("bad_field", f"field {line.name(name)!r} is {show(value)}, wanted text")
+    return None
+
+
+VOTES = "votes"
+
+
+def read_labels(
+    path: Path,
+    problems: Problems,
+    where: Where | None = None,
+    scale: Sequence[str] | None = None,
+    cut: str | None = None,
+    *,
+    votes: str = VOTES,
+) -> LabelFile:
+    """Read the labels of any file that has some, recognised by content.
+
+    Takes nugget assignments, support files, relevance judgements, qrels, ratings of
+    sub-questions, entailments of key points, verdicts on criteria, battles (ours and RAGDoll's),
+    and label files: JSONL or CSV with ids (`KEY_FIELDS`), `label`, and optionally `annotator` and
+    `rationale`. Sentence ids are 0-based positions as text. Support labels are full, partial, none
+    however the file spells them; a sentence without citations is no cell, for nobody had to judge
+    it. The question id of a rating is its column as text, and -1 and -2 are no label.
+    Two citations of one sentence to one passage ask the same question: with one label they
+    are one cell, and mentioned; with two labels they are an error.
+
+    Args:
+        where: read only rows whose top-level fields have one of these values.
+        scale: what the labels of a label file are, worst to best, if that is known; relevance
+            grades of any file are on it at least.
+        cut: a label; all from it on become "positive", those below it "negative". Of several
+            annotators each label is cut before the majority is taken.
+        votes: the field that holds the labels of a jury's members, by their names.
+
+    Raises: InputError if the file holds no labels, or `where` or `cut` cannot be applied, or
+        nothing is left.
+    Errors reported: an id or label missing, a cell with two labels, an annotator twice in a cell.
+    """
+    where = where or {}
+    kind = file_kind(path)
+    if kind == "qrels":
+        if where:
+            raise InputError(f"{path}: qrels have no field {next(iter(where))!r} to choose by")
+        labels = _qrels(path, problems)
+    elif kind == "labels":
+        lines = read_lines if is_json(path) else csv_lines
+        rows = _voted(lines(path, problems, where), votes)
+        labels = labels_of_rows(path, rows, problems, scale, cut)
+    elif (judged := kind_of_rows(kind)) is not None:
+        labels = _judged(judged, _voted(read_lines(path, problems, where), votes), problems)
+    else:
+        wanted = "labels, assignments, support, ratings, entailments, verdicts or qrels"
+        raise InputError(f"{path}: it holds {kind}, wanted {wanted}")
+    if where and not labels.cells and not labels.n_unlabelled:
+        chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
+        raise InputError(f"{path}: no labels with {chosen}")
+    if scale is not None and is_graded(labels.kind) and kind != "labels":
+        with suppress(ValueError):  # labels that are no grades
+            labels = replace(labels, scale=grade_scale((*labels.scale, *scale)))
+    return labels if cut is None or kind == "labels" else cut_file(labels, cut, path)
+
+
+def _voted(lines: Iterable[Line], field: str) -> Iterable[Line]:
+    """The lines, what stands under this field being the votes of a jury."""
+    if field == VOTES:
+        return lines
+    return (replace(line, row={**line.row, VOTES: line.row.get(field)}) for line in lines)
+
+
+def _qrels(path: Path, problems: Problems) -> LabelFile:
+    cells: dict[Cell, str] = {
+        (topic_id, passage_id): str(grade)
+        for topic_id, grades in read_qrels(path, problems).items()
+        for passage_id, grade in grades.items()
+    }
+    return LabelFile("relevance", grade_scale(cells.values()), cells, RELEVANCE_KIND.key)
+
+
+def _judged(kind: Kind, lines: Iterable[Line], problems: Problems) -> LabelFile:
+    cells = Cells(problems)
+    for line, cell, label, sure in kind.read(lines) if kind.read is not None else ():
+        cells.add(line.path, line.number, cell, label, **sure)
+    return cells.of(kind.name)

@@ -5,9 +5,8 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from nuggetjudge.records import Problems, file_kind, read_labels
-from nuggetjudge.records.labels import declared
-from nuggetjudge.records.labels.declared import Kind
+from nuggetjudge.records import Problems, file_kind, kinds, read_labels
+from nuggetjudge.records.kinds import Kind
 from nuggetjudge.records.rows import Label
 
 
@@ -36,12 +35,12 @@ TONES = Kind(
 
 @pytest.fixture
 def installed(monkeypatch):
-    entry = EntryPoint("tones", f"{__name__}:TONES", declared.GROUP)
-    broken = EntryPoint("gone", "no_such_module:KIND", declared.GROUP)
-    monkeypatch.setattr(declared, "entry_points", lambda group: [broken, entry])
-    declared._installed.cache_clear()
+    entry = EntryPoint("tones", f"{__name__}:TONES", kinds.GROUP)
+    broken = EntryPoint("gone", "no_such_module:KIND", kinds.GROUP)
+    monkeypatch.setattr(kinds, "entry_points", lambda group: [broken, entry])
+    kinds._installed.cache_clear()
     yield
-    declared._installed.cache_clear()
+    kinds._installed.cache_clear()
 
 
 def written(path, *rows):
@@ -77,7 +76,7 @@ def test_without_the_package_the_same_labels_are_of_no_kind(tmp_path):
     assert read_labels(written(tmp_path / "people.jsonl", row), Problems()).kind == "other"
 
 
-@pytest.mark.parametrize("kind", declared.declared_kinds().values(), ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", kinds.declared_kinds().values(), ids=lambda kind: kind.name)
 def test_every_kind_has_a_gain_in_order_for_each_label(kind):
     gains = [kind.gains[label] for label in kind.labels]
     assert gains == sorted(gains)

@@ -7,7 +7,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from nuggetjudge.programs.analysis.agree_labels import joint_scale
-from nuggetjudge.records.labels.labels import read_labels
+from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 RATING_KEY = ("topic_id", "passage_id", "question_id")

@@ -1,0 +1,438 @@
+"""Kinds of judgements and of files, and the labels of a file by the ids of its items.
+
+A kind of judgements is declared once: ids, labels and their gains, and the rows of its files. A
+kind of this package is beside the reader of its rows. Another package adds its own by an entry
+point of the group `nuggetjudge.kinds`: NAME = "module:object", a Kind.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from importlib import import_module
+from importlib.metadata import entry_points
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from .reading.fields import Line, is_envelope, read_lines, shorten, show
+from .reading.lines import first_line, is_json, text_lines
+from .reading.problems import InputError, Problems
+from .rows import Label
+from .tools.metric_rows import is_csv, is_metric_row
+
+Cell = tuple[str, ...]  # the ids of one item
+# A row, the item, its label (None: not judged), and how sure the judge was.
+Labelled = tuple[Line, Cell, str | None, Mapping[str, Any]]
+
+# The label that is meant, given those that are known; and whether the spelling is one of ours.
+Spell = Callable[[Any, Sequence[str] | None], tuple[str | None, bool]]
+
+GROUP = "nuggetjudge.kinds"  # of entry points
+OTHER = "other"  # the kind of labels that no kind is declared for
+_HOME = __name__.rpartition(".")[0]
+_BUILT_IN = {
+    "nuggets": f"{_HOME}.nuggets:NUGGET_KIND",
+    "support": f"{_HOME}.support:SUPPORT_KIND",
+    "ratings": f"{_HOME}.questions:RATING_KIND",
+    "keypoints": f"{_HOME}.key_points:KEY_POINT_KIND",
+    "rubric": f"{_HOME}.tools.rubric_verdicts:CRITERION_KIND",
+    "relevance": f"{_HOME}.relevance:RELEVANCE_KIND",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Kind:
+    """One kind of judgements, as its program, its judge and every reader of labels see it.
+
+    Attributes:
+        name: in label files, configs and on the command line.
+        key: the ids that name an item, in label files and results.
+        scale: the labels, worst to best; those of a Label class with what each means.
+        gains: what each label is worth, in [0, 1].
+        many: what its items are called; "": as the kind. length_of: the text whose length counts
+            for it, and what that is called; (): all that the judge reads.
+        judge: the judge that gives such labels; "": none that is asked alone.
+        rows: the kind of files with such judgements, see `file_kind`; "": plain label files alone.
+        read: the judgements in objects of such files. Errors: see the reader of the rows.
+        files: what tells the files of this kind from others: by kind of file, whether an object
+            is the first of one.
+        spell: what a label file means by a label; None: labels are compared as they are written.
+        turn: the item and label of a row that may name its ids in another order; None: none may.
+        words: TOML with the words in which people who label meet it; None: the app has them.
+        has_more_grades: whether a file may have higher and lower whole grades than `scale`.
+    """
+
+    name: str
+    key: tuple[str, ...]
+    scale: type[Label] | tuple[str, ...]
+    gains: Mapping[str, float]
+    many: str = ""
+    length_of: tuple[str, str] | tuple[()] = ()
+    judge: str = ""
+    rows: str = ""
+    read: Callable[[Iterable[Line]], Iterator[Labelled]] | None = None
+    files: Mapping[str, Callable[[Mapping[str, Any]], bool]] = field(default_factory=dict)
+    spell: Spell | None = None
+    turn: Callable[[Cell, str | None], tuple[Cell, str | None]] | None = None
+    words: Path | None = None
+    has_more_grades: bool = False
+
+    @cached_property
+    def labels(self) -> tuple[str, ...]:
+        """The labels as text, worst to best."""
+        return tuple(getattr(label, "value", label) for label in self.scale)
+
+
+@cache
+def _built_in() -> dict[str, Kind]:
+    return {name: _load(place) for name, place in _BUILT_IN.items()}
+
+
+def _load(place: str) -> Kind:
+    module, _, attribute = place.partition(":")
+    kind: Kind = getattr(import_module(module), attribute)
+    return kind
+
+
+@cache  # looking through all that is installed takes long
+def _installed(path: tuple[str, ...]) -> dict[str, Kind]:
+    """The kinds of other packages on the import path; one that cannot be loaded is left out."""
+    found = {}
+    for entry in entry_points(group=GROUP):
+        try:
+            kind = entry.load()
+        except Exception:  # another package's code may raise anything
+            continue
+        if isinstance(kind, Kind):
+            found[kind.name] = kind
+    return found
+
+
+def declared_kinds() -> dict[str, Kind]:
+    """All kinds by name, the built-in ones first."""
+    return _built_in() | _installed(tuple(sys.path))
+
+
+def kinds_of_labels() -> tuple[str, ...]:
+    """The kinds that labels of a file may be of; labels of no declared kind are OTHER."""
+    return (*declared_kinds(), OTHER)
+
+
+def find_kind(name: str) -> Kind | None:
+    """A kind by its name; None: none is declared."""
+    return _built_in().get(name) or declared_kinds().get(name)
+
+
+def kind_named(name: str) -> Kind:
+    """As `find_kind`. Raises: InputError if there is none."""
+    if (kind := find_kind(name)) is None:
+        raise InputError(f"there is no kind of labels {name!r}, only {', '.join(declared_kinds())}")
+    return kind
+
+
+def kind_of_key(key: tuple[str, ...]) -> Kind | None:
+    """The kind whose items have these ids; None: none is declared."""
+    return next((kind for kind in declared_kinds().values() if kind.key == key), None)
+
+
+def kind_of_rows(name: str) -> Kind | None:
+    """The kind whose judgements are in files of this kind; None: none is declared."""
+    return next((kind for kind in declared_kinds().values() if name and kind.rows == name), None)
+
+
+def kind_of_object(row: Mapping[str, Any]) -> str | None:
+    """The kind of file that an object is of, by what the kinds declare."""
+    for kind in declared_kinds().values():
+        for name, is_of in kind.files.items():
+            if is_of(row):
+                return name
+    return None
+
+
+FileKind = str  # such as answers, topics or scores; those of judgements: see `declared`
+
+_PASSAGE_IDS = ("docid", "id", "_id", "docno")
+_PASSAGE_TEXTS = ("text", "contents", "segment")
+_QUESTIONS = ("subquestions", "sub_questions", "questions")
+_REPORTS = ("report", "summary", "reference_summary")
+_NEEDS = ("title", "narrative", "problem_statement", "request", "query", "topic", "text")
+_GRADES = frozenset("01234")  # of the longest scale that six-column qrels come with
+_LOOKED_AT = 50  # lines that tell qrels from a leaderboard
+
+
+def file_kind(path: Path) -> FileKind:
+    """The kind of a file; only its beginning is read.
+
+    Four columns are qrels where the second is 0 or Q0 and the fourth a grade, otherwise a
+    leaderboard; six columns are a retrieval run, or qrels with confidence where the fourth holds
+    grades from 0 to 4, of which one comes twice in a topic, as no rank does.
+
+    Raises: InputError for an empty file, or one whose first record is of no known kind.
+    """
+    if not (first := first_line(path)):
+        raise InputError(f"{path}:1: the file is empty, wanted records")
+    if not is_json(path):
+        return _columns_kind(path, first)
+    problems = Problems()
+    line = next(read_lines(path, problems), None)
+    if line is None:
+        problems.raise_errors()
+        raise InputError(f"{path}:1: no record in it, wanted one")
+    kind = _object_kind(line.row)
+    if kind is None:
+        fields = shorten(", ".join(map(str, line.row)) or "no fields", 200)
+        wanted = "answers, assignments, support, relevance, nuggets, scores, labels or other input"
+        state = "an empty envelope" if is_envelope(line.row) else f"an object with {fields}"
+        raise InputError(f"{path}:{line.number}: {state}, wanted a record of {wanted}")
+    return kind
+
+
+def _object_kind(row: Mapping[str, Any]) -> FileKind | None:
+    has = row.__contains__
+    lists = {name for name, value in row.items() if isinstance(value, list)}
+    has_passage = any(map(has, (*_PASSAGE_IDS, "passage_id")))
+    if (declared := kind_of_object(row)) is not None:
+        return declared
+    if is_metric_row(row) or (has("measure") and has("value")):
+        return "scores"
+    if has("label"):  # beside it may stand any text that was judged: `answer`, `report`
+        return "labels"
+    if has("relevances") or lists & {"rating", "ratings"}:
+        return "ratings"
+    if lists.intersection(_QUESTIONS):
+        return "questions"
+    if has("answer") or has("responses"):
+        return "answers"
+    if has("candidates") or has("docids"):
+        return "candidates"
+    if has("documents") and has("summary"):
+        return "summaries"
+    if has("judgment") or (has_passage and (has("grade") or has("relevance"))):
+        return "relevance"
+    if has_passage and any(map(has, _PASSAGE_TEXTS)):
+        return "passages"
+    if any(map(has, _REPORTS)):
+        return "reports"
+    return "topics" if any(map(has, _NEEDS)) else None
+
+
+def _columns_kind(path: Path, first: str) -> FileKind:
+    names = [name.strip().strip('"') for name in re.split(r"[,;|\t]", first)]
+    if len(names) > 1 and "label" in names:
+        return "labels"
+    if is_csv(first):
+        return "scores"
+    columns = first.split()
+    if len(columns) == 6 and columns[1].upper() == "Q0":
+        return "qrels" if _are_confident(path) else "run"
+    if len(columns) == 4:
+        head = _head(path)
+        if all(_is_qrel(line) for line in head):
+            return "qrels"
+        if any(_is_number(line[-1]) for line in head):
+            return "scores"
+    if len(first.split("\t")) == 2:
+        return "topics"
+    if len(columns) == 3 and _is_number(columns[-1]):
+        return "scores"
+    wanted = "JSON, CSV with a label column, topics (tab), qrels, a run or a leaderboard"
+    raise InputError(f"{path}:1: {shorten(first)!r} is of no known kind, wanted {wanted}")
+
+
+def _head(path: Path) -> list[list[str]]:
+    return [line.split() for _, line in islice(text_lines(path), _LOOKED_AT)]
+
+
+def _are_confident(path: Path) -> bool:
+    """Whether six columns have a grade where a run has the rank."""
+    rows = [columns for columns in _head(path) if len(columns) == 6]
+    pairs = [(columns[0], columns[3]) for columns in rows]
+    return len({*pairs}) < len(pairs) and {grade for _, grade in pairs} <= _GRADES
+
+
+def _is_qrel(columns: list[str]) -> bool:
+    if len(columns) != 4 or columns[1].upper() not in ("0", "Q0"):
+        return False
+    grade = columns[3].lower()
+    return grade in ("true", "false") or (_is_number(grade) and float(grade).is_integer())
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+ADJUDICATED = "adjudicated"  # `method` of a label that the adjudicator of a jury gave
+VERIFIED = "verified"  # `method` of a label that was judged once more,
+FIRST, VERIFIER = "first", "verifier"  # and who gave which of its votes
+
+OTHER_SCALES = (  # of no declared kind
+    ("no", "yes"),
+    ("false", "true"),
+    ("not_said", "unsupported", "uncited", "supported"),
+)
+HIGHEST_GRADE = 3  # of UMBRELA's scale; a file with higher grades has a longer one
+MOST_LABELS = 101  # of a scale, as 0 to 100: tables of labels have a cell for each pair of them
+
+
+@dataclass(frozen=True)
+class LabelFile:
+    """The labels of a file by the ids of their item.
+
+    `scale` runs from worst to best. `cells` are keyed by the values of `key_names`, in that
+    order. `n_unlabelled` cells are in the file without a label: not judged, or annotators
+    without a majority. `annotations` holds each annotator's label where the file names them;
+    the cell then has the label that more than half of its annotators gave. `scores` and
+    `probabilities` are there for the cells of which a judge gave them; `rationales` and `lines`
+    (the first in the file) for messages and for people. `votes` are there for the cells that a jury
+    labelled: by member the label, None where it gave none; `adjudicated` are those of them that its
+    adjudicator decided. `conditions` counts the labels of a file of people's by the condition under
+    which they were given; "": of no known one, beside others.
+    """
+
+    kind: str
+    scale: tuple[str, ...]
+    cells: dict[Cell, str] = field(repr=False)  # too long for a message
+    key_names: tuple[str, ...]
+    n_unlabelled: int = 0
+    annotations: dict[Cell, dict[str, str]] = field(default_factory=dict, repr=False)
+    scores: dict[Cell, float] = field(default_factory=dict, repr=False)
+    probabilities: dict[Cell, dict[str, float]] = field(default_factory=dict, repr=False)
+    lines: dict[Cell, int] = field(default_factory=dict, repr=False, compare=False)
+    rationales: dict[Cell, str] = field(default_factory=dict, repr=False, compare=False)
+    votes: dict[Cell, dict[str, str | None]] = field(default_factory=dict, repr=False)
+    adjudicated: set[Cell] = field(default_factory=set, repr=False)
+    conditions: dict[str, int] = field(default_factory=dict, repr=False, compare=False)
+
+
+def check_labelled(labels: LabelFile, path: Path) -> None:
+    """Raise InputError for a file whose items all lack a label, as a sheet to fill in does."""
+    if labels.n_unlabelled and not labels.cells and not any(labels.annotations.values()):
+        raise InputError(f"{path}: none of its {labels.n_unlabelled:,} items has a label yet")
+
+
+def check_same_things(
+    path: Path, key_names: Sequence[str], other: Path, other_names: Sequence[str]
+) -> None:
+    """Raise InputError unless both files name what they label by the same ids."""
+    if key_names != other_names:
+        keys = " and ".join(", ".join(names) for names in (key_names, other_names))
+        raise InputError(f"{path} and {other}: labels of different things ({keys})")
+
+
+class Cells:
+    """Labels as they are read; the same cell twice is mentioned, with two labels an error."""
+
+    def __init__(self, problems: Problems) -> None:
+        self.labels: dict[Cell, str | None] = {}
+        self.scores: dict[Cell, float] = {}
+        self.probabilities: dict[Cell, dict[str, float]] = {}
+        self.lines: dict[Cell, int] = {}
+        self.rationales: dict[Cell, str] = {}
+        self.votes: dict[Cell, dict[str, str | None]] = {}
+        self.adjudicated: set[Cell] = set()
+        self.problems = problems
+
+    def add(
+        self,
+        path: Path,
+        number: int,
+        cell: Cell,
+        label: str | None,
+        score: float | None = None,
+        probabilities: dict[str, float] | None = None,
+        votes: dict[str, str | None] | None = None,
+        method: str | None = None,
+    ) -> None:
+        """Add the label that stands in this line; None: the cell is there without one."""
+        self.lines.setdefault(cell, number)
+        if cell not in self.labels:
+            self.labels[cell] = label
+            if score is not None:
+                self.scores[cell] = score
+            if probabilities is not None:
+                self.probabilities[cell] = probabilities
+            if votes is not None:
+                self.votes[cell] = votes
+            if method == ADJUDICATED:
+                self.adjudicated.add(cell)
+        elif self.labels[cell] == label:
+            what = f"cell {' '.join(cell)} occurs twice with label {show(label)}"
+            self.problems.keep(path, number, "duplicate_cell", f"{what}; counted once")
+        else:
+            what = f"cell {' '.join(cell)} has {show(label)} here and {show(self.labels[cell])}"
+            self.problems.error(path, number, "duplicate_cell", f"{what} before, wanted one label")
+
+    def of(self, kind: str) -> LabelFile:
+        """As `file`, with the scale and the ids of a kind."""
+        declared = kind_named(kind)
+        scale = grade_scale(self.labels.values()) if declared.has_more_grades else declared.labels
+        return self.file(kind, scale, declared.key)
+
+    def file(self, kind: str, scale: tuple[str, ...], key: tuple[str, ...]) -> LabelFile:
+        """What was added, with the cells without a label counted."""
+        cells = {cell: label for cell, label in self.labels.items() if label is not None}
+        return LabelFile(
+            kind,
+            scale,
+            cells,
+            key,
+            n_unlabelled=len(self.labels) - len(cells),
+            scores=self.scores,
+            probabilities=self.probabilities,
+            lines=self.lines,
+            rationales=self.rationales,
+            votes=self.votes,
+            adjudicated=self.adjudicated,
+        )
+
+
+def grade_scale(labels: Iterable[str | None]) -> tuple[str, ...]:
+    """Every whole grade from the lowest to the highest of these, 0 to 3 at least."""
+    grades = [int(label) for label in labels if label is not None]
+    return tuple(map(str, range(min([0, *grades]), max([HIGHEST_GRADE, *grades]) + 1)))
+
+
+def known_scale(kind: str, labels: set[str]) -> tuple[str, ...] | None:
+    """The scale that has all these labels: one of ours, or their range as whole numbers.
+
+    None where there is none, or it would have more than MOST_LABELS.
+    """
+    own = [known.labels] if (known := find_kind(kind)) is not None else []
+    of_kinds = (  # whole numbers without a kind of their own have the range that they have
+        each.labels for each in declared_kinds().values() if not each.labels[0].isdecimal()
+    )
+    for scale in (*own, *OTHER_SCALES, *of_kinds):
+        if labels and labels <= set(scale):
+            return scale
+    if (ends := ends_of(kind, labels)) is None or ends[1] - ends[0] >= MOST_LABELS:
+        return None
+    return tuple(map(str, range(ends[0], ends[1] + 1)))
+
+
+def ends_of(kind: str, labels: Iterable[str]) -> tuple[int, int] | None:
+    """The lowest and highest of labels that are whole numbers; grades have 0 to 3 at least.
+
+    None where there are none, or other labels.
+    """
+    with suppress(ValueError):
+        numbers = {label: int(label) for label in labels}
+        if any(str(number) != label for label, number in numbers.items()):
+            return None  # 1_000, or digits of another script
+        if is_graded(kind):
+            numbers |= {"0": 0, str(HIGHEST_GRADE): HIGHEST_GRADE}
+        return (min(numbers.values()), max(numbers.values())) if numbers else None
+    return None
+
+
+def is_graded(kind: str) -> bool:
+    """Whether labels of this kind are whole grades, of which a file may have higher ones."""
+    return (known := find_kind(kind)) is not None and known.has_more_grades
