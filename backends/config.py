@@ -99,7 +99,6 @@ class BatchConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
     requests: int = Field(default=50_000, ge=1, description="in one batch, at most")
-    megabytes: float = Field(default=200.0, gt=0, description="of one batch, at most")
     at_once: int = Field(default=50_000, ge=1, le=1_000_000, description="judgements held at once")
     quiet_s: float = Field(
         default=2.0, gt=0, description="without a new request, until a batch is sent that has room"
@@ -161,11 +160,6 @@ class ModelConfig(BaseModel):
         description="ask for log-probabilities, to get each label's probability; a number: so many "
         f"alternatives a token, {TOP_LOGPROBS} by default",
     )
-    renormalise: bool = Field(
-        default=True,
-        description="under a JSON schema give the labels' shares of the probability even where "
-        "most of it is on other words; false: no probabilities then",
-    )
     context_length: int | None = Field(
         default=None, ge=1, description="tokens of prompt and reply; a longer one is not asked"
     )
@@ -192,9 +186,6 @@ class ModelConfig(BaseModel):
     extra_body: dict[str, Any] = Field(default_factory=dict, description="sent as it is")
 
     concurrency: int = Field(default=32, ge=1, description="requests in flight")
-    max_reply_bytes: int = Field(
-        default=2**20, ge=1, description="of a reply as it arrives; a longer one is cut off"
-    )
     rpm: float | None = Field(default=None, gt=0, description="requests a minute")
     tpm: float | None = Field(default=None, gt=0, description="tokens a minute, prompt and reply")
     timeout_s: float = Field(default=120.0, gt=0, description="for one request")
@@ -205,7 +196,6 @@ class ModelConfig(BaseModel):
         default=4, ge=0, le=20, description="after 429, 5xx, time-out, lost connection"
     )
     reasks: int = Field(default=1, ge=0, le=5, description="after a reply that is not a judgement")
-    max_retry_after_s: float = Field(default=60.0, ge=0, description="longest Retry-After obeyed")
     price: Price | None = Field(default=None, description="dollars per million tokens")
 
     @model_validator(mode="before")

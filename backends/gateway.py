@@ -48,6 +48,7 @@ from .replies.text import find_loop
 from .secrecy import secrets_of
 
 FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.5, 30.0
+MAX_RETRY_AFTER_S = 60.0  # a server that asks for a longer wait is not waited for
 MOST_WIRES = 1000  # request templates kept; there is one for each set of keys asked about
 _ASK_AGAIN = (Reason.UNPARSEABLE, Reason.INCOMPLETE)  # cut off or refused, it would be so again
 
@@ -392,9 +393,8 @@ class Gateway:
 
     def _wait(self, error: EndpointError, attempt: int, deadline: float) -> float:
         """Seconds until the next attempt; raises JudgeError when there will be none."""
-        limit = self.config.max_retry_after_s
         retry_after_s = error.retry_after_s if error.retryable else None
-        is_too_long = retry_after_s is not None and retry_after_s > limit
+        is_too_long = retry_after_s is not None and retry_after_s > MAX_RETRY_AFTER_S
         wait: float = min(LONGEST_BACKOFF_S, FIRST_BACKOFF_S * 2 ** (attempt - 1))
         wait *= random.uniform(0.5, 1)
         if retry_after_s is not None and not is_too_long:
@@ -442,7 +442,7 @@ class Gateway:
         if not completion.tokens:
             return {}, {}, completion
         paths, text = self._wire(prompt, inputs).paths, prompt.object_in(completion.text)
-        is_forced = self.config.renormalise and self.config.forces_labels
+        is_forced = self.config.forces_labels
         least = LEAST_FORCED if is_forced else LEAST_ON_LABELS
         chances, outside, tokens = label_probabilities(text, completion.tokens, paths, least)
         return chances, outside, completion._replace(tokens=tokens)

@@ -44,54 +44,8 @@ from .secrecy import Secrets, check_keys, secrets_of
 log = logging.getLogger("nuggetjudge")
 
 CONNECT_S = 30.0
+MAX_REPLY_BYTES = 2**20  # with its log-probabilities; a longer reply is cut off as it arrives
 FAULTS = (aiohttp.ClientError, TimeoutError, OSError)  # what a request may meet on its way
-
-
-class Deadline:
-    """Ends requests that take too long, by one timer for all that are under way.
-
-    A timer of its own for each is a tenth of what a request costs, and hardly one is ever needed.
-
-    Args:
-        seconds: for each, from `begin` to `end`.
-    """
-
-    def __init__(self, seconds: float) -> None:
-        self._seconds = seconds
-        self._due: dict[asyncio.Task[Any], float] = {}  # of loop.time(), the next first
-        self._late: set[asyncio.Task[Any]] = set()
-        self._timer: asyncio.TimerHandle | None = None
-
-    def begin(self) -> asyncio.Task[Any]:
-        """The task that runs begins a request; each has one at a time."""
-        task = asyncio.current_task()
-        assert task is not None
-        loop = task.get_loop()
-        self._due[task] = loop.time() + self._seconds
-        if self._timer is None:
-            self._timer = loop.call_later(self._seconds, self._end_late, loop)
-        return task
-
-    def end(self, task: asyncio.Task[Any]) -> bool:
-        """The request has ended; whether that was because its time was up, and nothing else."""
-        self._due.pop(task, None)
-        if not self._due and self._timer is not None:
-            self._timer.cancel()  # the next one may run on another loop
-            self._timer = None
-        if task not in self._late:
-            return False
-        self._late.remove(task)
-        return task.uncancel() == 0
-
-    def _end_late(self, loop: asyncio.AbstractEventLoop) -> None:
-        now, self._timer = loop.time(), None
-        for task, due in [*self._due.items()]:
-            if due > now:
-                self._timer = loop.call_at(due, self._end_late, loop)
-                return
-            del self._due[task]
-            self._late.add(task)
-            task.cancel()
 
 
 class Session:
@@ -280,26 +234,17 @@ class HttpTransport:
         self._secrets = secrets_of(config)
         headers = {"Content-Type": "application/json", **headers_of(config)}
         timeout_s = min(config.timeout_s, config.deadline_s)
-        self._deadline = Deadline(timeout_s)
-        timeout = aiohttp.ClientTimeout(total=None, connect=min(CONNECT_S, timeout_s))
+        timeout = aiohttp.ClientTimeout(total=timeout_s, connect=min(CONNECT_S, timeout_s))
         self._session = Session(str(config.base_url), headers, timeout)
 
     async def send(self, body: bytes) -> Completion:
         """One request. Raises: EndpointError, EndpointUnusable."""
-        task, is_late = self._deadline.begin(), False
         try:
+            response = await self._session.request("POST", PATH, data=body)
             try:
-                response = await self._session.request("POST", PATH, data=body)
-                try:
-                    raw, is_whole = await start_of(response, self._config.max_reply_bytes)
-                finally:
-                    response.release()
+                raw, is_whole = await start_of(response, MAX_REPLY_BYTES)
             finally:
-                is_late = self._deadline.end(task)
-        except asyncio.CancelledError:
-            if is_late:
-                raise self._too_late(0) from None
-            raise
+                response.release()
         except TimeoutError as error:
             raise self._too_late(_billed(error)) from None
         except FAULTS as error:
@@ -308,7 +253,7 @@ class HttpTransport:
             retry_after = response.headers.get("Retry-After")
             raise failure_of(self._config, self._secrets, response.status, raw, retry_after)
         if not is_whole:
-            raise cut_off(self._config, len(raw))
+            raise cut_off(len(raw))
         return read_completion(raw, self._secrets)
 
     def _too_late(self, billed: int | None) -> EndpointError:
@@ -334,19 +279,18 @@ async def start_of(response: aiohttp.ClientResponse, most: int) -> tuple[bytes, 
     return bytes(raw), True
 
 
-def cut_off(config: ModelConfig, n_bytes: int) -> EndpointError:
+def cut_off(n_bytes: int) -> EndpointError:
     """Of a reply that is longer than allowed, `n_bytes` of which came; it is not asked again."""
-    most = f"{config.max_reply_bytes:,} bytes (the model's max_reply_bytes)"
-    detail = f"a reply of more than {most} was cut off"
+    detail = f"a reply of more than {MAX_REPLY_BYTES:,} bytes was cut off"
     why = Reason.TRUNCATED
     return EndpointError(detail, retryable=False, reason=why, billed=n_bytes, is_general=False)
 
 
-def within(config: ModelConfig, completion: Completion) -> Completion:
-    """The same reply, which a library gives when all of it is there. Raises: EndpointError."""
+def check_size(completion: Completion) -> Completion:
+    """Return a reply that a library read as a whole. Raises: EndpointError if it is too long."""
     n_bytes = len(completion.text.encode("utf-8", "replace"))
-    if n_bytes > config.max_reply_bytes:
-        raise cut_off(config, n_bytes)
+    if n_bytes > MAX_REPLY_BYTES:
+        raise cut_off(n_bytes)
     return completion
 
 

@@ -17,13 +17,13 @@ from .errors import SETTINGS, EndpointError, EndpointUnusable, refused_part
 from .gateway import Completion
 from .http import (
     BUSY,
+    check_size,
     count_of,
     is_too_long,
     seconds_of,
     spare_this_machine,
     too_long,
     url_of,
-    within,
 )
 from .replies.logprobs import Token, read_tokens
 from .replies.text import THINK
@@ -88,7 +88,7 @@ class LiteLLMTransport:
             count_of(getattr(usage, "completion_tokens", 0)),
             _tokens(getattr(choice, "logprobs", None)),
         )
-        return within(self._config, completion)
+        return check_size(completion)
 
     async def aclose(self) -> None:
         """Nothing: the clients are LiteLLM's, shared by all of the process and closed at exit."""

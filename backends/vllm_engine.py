@@ -24,7 +24,7 @@ from ..records.reading.problems import InputError, pip_install
 from .config import ModelConfig
 from .errors import EndpointError, EndpointUnusable, refused_part
 from .gateway import Completion
-from .http import count_of, is_too_long, too_long, within
+from .http import check_size, count_of, is_too_long, too_long
 from .replies.logprobs import Token, read_tokens
 
 _ELSEWHERE = ("model", "messages", "chat_template_kwargs", "logprobs", "top_logprobs")
@@ -147,7 +147,7 @@ class VllmTransport:
             self._engine, key = _engine_of(self._model, self._options)
             self._release = weakref.finalize(self, _let_go, key)
         reply = await asyncio.wrap_future(self._engine.ask(orjson.loads(body)))
-        return within(self._config, reply)
+        return check_size(reply)
 
     async def aclose(self) -> None:
         """End the engine if nobody else uses it."""

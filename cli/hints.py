@@ -8,7 +8,7 @@ from pathlib import Path
 
 # How messages of models name a setting, and what to set it to.
 _SETTING = re.compile(
-    r"(Set |set )?the model's (api_base|api_key_env|concurrency|extra_body|logprobs|max_reply_bytes"
+    r"(Set |set )?the model's (api_base|api_key_env|concurrency|extra_body|logprobs"
     r"|max_tokens_name|max_tokens|name|rpm|schema|seed|system_role|temperature|timeout_s|top_p|tpm"
     r"|vllm)\b(?: to (null|false|json_object|user|max_tokens|max_completion_tokens)\b)?"
 )

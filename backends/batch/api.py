@@ -20,7 +20,7 @@ from ..budget import BYTES_PER_TOKEN, Budget, Caution
 from ..cache import ReplyCache
 from ..config import BatchConfig, ModelConfig
 from ..errors import EndpointError, EndpointUnusable
-from ..gateway import Completion, Gateway
+from ..gateway import MAX_RETRY_AFTER_S, Completion, Gateway
 from ..limits import Limiter
 from ..secrecy import secrets_of
 from ..tracing import open_gateway
@@ -31,6 +31,7 @@ FIRST_WAIT_S = 2.0  # between two looks at a batch, or two tries of a call; then
 TRIES = 10  # to send a file or to make a batch, before its requests count as failed
 SHOWS_UP_S = 10.0  # a batch that was asked for is listed after so long, or was never made
 AROUND = 150  # bytes of a line of a batch beside the request, at most
+MAX_BATCH_BYTES = 200_000_000  # of its file: OpenAI's limit
 FILES = ("output_file_id", "error_file_id")
 
 T = TypeVar("T")
@@ -207,7 +208,7 @@ class Follower:
 
     async def _fetch(self, sent: Sent, state: dict[str, Any]) -> Results:
         """Download the results of a batch that is over."""
-        results = Results(sent.batch_id, state["status"], self._config.max_reply_bytes)
+        results = Results(sent.batch_id, state["status"])
         try:
             for kind in FILES:
                 if state.get(kind):
@@ -232,7 +233,7 @@ class Follower:
                 if tries <= 0:
                     raise
                 batch.trouble = str(error)
-                retry_after_s = min(error.retry_after_s or 0.0, self._config.max_retry_after_s)
+                retry_after_s = min(error.retry_after_s or 0.0, MAX_RETRY_AFTER_S)
             else:
                 batch.trouble = ""
                 return done
@@ -402,7 +403,7 @@ class BatchTransport:
 
     def _gather(self, request: Request) -> Request:
         settings, size = self._settings, request.size
-        if self._gathered and self._n_bytes + size > settings.megabytes * 1e6:
+        if self._gathered and self._n_bytes + size > MAX_BATCH_BYTES:
             self._submit()
         self._gathered[request] = None
         self._n_bytes += size

@@ -15,6 +15,7 @@ import aiohttp
 import orjson
 
 from ...records.writing import temporary
+from .. import http
 from ..config import ModelConfig
 from ..errors import EndpointError, EndpointUnusable
 from ..gateway import Completion
@@ -182,15 +183,14 @@ _ID = re.compile(rb'"custom_id"\s*:\s*"(\d+-[0-9a-f]+)"')  # inside a text its q
 
 
 class Results:
-    """The downloaded lines, kept in a file; of each no more than `most` bytes are read.
+    """The downloaded lines, kept in a file; of each no more than MAX_REPLY_BYTES are read.
 
     `status`: how the batch ended, for requests that no line is about.
     """
 
-    def __init__(self, batch_id: str, status: str, most: int) -> None:
+    def __init__(self, batch_id: str, status: str) -> None:
         self.batch_id = batch_id
         self.status = status
-        self._most = most
         self.file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115  see close
         self._starts: dict[int, list[int]] = {}  # where the lines of each request start
 
@@ -227,11 +227,11 @@ class Results:
         with temporary():
             self.file.seek(0)
         start = 0
-        while line := self.file.readline(self._most + 1):
+        while line := self.file.readline(http.MAX_REPLY_BYTES + 1):
             yield start, line
             part = line
             while part and not part.endswith(b"\n"):  # the rest of a longer one
-                part = self.file.readline(self._most)
+                part = self.file.readline(http.MAX_REPLY_BYTES)
             start = self.file.tell()
 
     def _row(self, index: int, config: ModelConfig) -> dict[str, Any]:
@@ -248,9 +248,9 @@ class Results:
 
     def _line(self, start: int, config: ModelConfig) -> bytes:
         self.file.seek(start)
-        line = self.file.readline(self._most + 1)
+        line = self.file.readline(http.MAX_REPLY_BYTES + 1)
         if not line.endswith(b"\n"):
-            raise cut_off(config, len(line))
+            raise cut_off(len(line))
         return line
 
 

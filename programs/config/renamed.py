@@ -38,6 +38,10 @@ REMOVED_SETTINGS: Mapping[str, str] = {
     "pipelines.*.*.faiss_search": "Dense.open(..., faiss_search=) in Python",
     "retrieve.*.prompt": "RankLLM is asked by its rank_gpt prompt",
     "pipelines.*.*.prompt": "RankLLM is asked by its rank_gpt prompt",
+    "models.*.renormalise": "logprobs: false gives no probabilities",
+    "models.*.max_reply_bytes": "a reply of more than 1 MiB is cut off",
+    "models.*.max_retry_after_s": "a server that asks to wait for more than 60 s is not waited for",
+    "run.batch.megabytes": "a batch holds 200 MB; run.batch.requests makes it smaller",
     "models.*.tokens_per_s": "--dry-run counts tokens; divide them by your tokens a second",
 }
 _PIPELINE = "--pipeline 'bm25 100, cut 10'"

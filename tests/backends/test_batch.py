@@ -13,7 +13,7 @@ from mock_api import Denied
 from mock_batches import Lost, MockBatches
 from mock_server import Says, Status, input_of
 
-from nuggetjudge.backends import open_backend
+from nuggetjudge.backends import http, open_backend
 from nuggetjudge.backends.batch import api as batch_api
 from nuggetjudge.backends.batch.calls import BatchCalls
 from nuggetjudge.backends.batch.ledger import Batches, Ledger, Sent, left_running
@@ -156,11 +156,13 @@ def test_text_with_line_separators_comes_whole(server, open_batches, ask_all):
 
 
 @pytest.mark.parametrize(("limit", "sizes"), [("requests", [4, 4, 2]), ("megabytes", [3, 3, 3, 1])])
-def test_a_full_file_is_sent_at_once(limit, sizes, server, open_batches, ask_all):
+def test_a_full_file_is_sent_at_once(limit, sizes, server, open_batches, ask_all, monkeypatch):
     ask_all(open_batches(), 1)
     line = len(server.files["file-0"].content)
     server.batches.clear()
-    settings = {"requests": 4} if limit == "requests" else {"megabytes": (3.9 * line) / 1e6}
+    if limit == "megabytes":
+        monkeypatch.setattr(batch_api, "MAX_BATCH_BYTES", 3.9 * line)
+    settings = {"requests": 4} if limit == "requests" else {}
     ask_all(open_batches(**settings), [f"T{n}." for n in range(10)])
     assert [len(batch.lines) for batch in server.batches.values()] == sizes
     if limit == "megabytes":
@@ -218,16 +220,17 @@ def test_a_reply_that_is_no_judgement_is_asked_for_again(server, open_batches, a
 
 @pytest.mark.parametrize("position", ["first", "last"])
 def test_a_line_over_the_bound_is_cut_off_and_the_others_are_read(
-    position, server, open_batches, ask_all
+    position, server, open_batches, ask_all, monkeypatch
 ):
+    monkeypatch.setattr(http, "MAX_REPLY_BYTES", 20_000)
     long, others = (
         ("S1.", ["S0.", "S2.", "S3."]) if position == "first" else ("S3.", ["S0.", "S1."])
     )
     server.brain = lambda body: '{"verdict": "full"}' + " " * 50_000 * (sentence_of(body) == long)
-    outcomes = ask_all(open_batches(max_reply_bytes=20_000), sorted([long, *others]))
+    outcomes = ask_all(open_batches(), sorted([long, *others]))
     error = outcomes.pop(long)
     assert error.reason is Reason.TRUNCATED
-    assert "more than 20,000 bytes (the model's max_reply_bytes)" in error.detail
+    assert "more than 20,000 bytes" in error.detail
     assert set(verdicts(outcomes).values()) == {"full"}
     assert len(server.requests) == len(others) + 1  # none is asked again
 
@@ -442,7 +445,8 @@ def test_a_wait_that_the_endpoint_asks_for_is_kept_up_to_a_limit(
 
     look = BatchCalls.look
     monkeypatch.setattr(BatchCalls, "look", busy)
-    assert kinds(ask_all(open_batches(max_retry_after_s=1.0), 1)) == {"Reply"}
+    monkeypatch.setattr(batch_api, "MAX_RETRY_AFTER_S", 1.0)
+    assert kinds(ask_all(open_batches(), 1)) == {"Reply"}
     assert at[1] - at[0] >= 0.5
     assert 1 <= at[2] - at[1] < 10
 

@@ -16,7 +16,7 @@ import pytest
 from mock_server import MockServer, NotChatShape, Reply, Status, Supports
 from raw_servers import Proxy, RawServer, listening
 
-from nuggetjudge.backends import open_backend
+from nuggetjudge.backends import http, open_backend
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointError, EndpointLost, EndpointUnusable, JudgeError
 from nuggetjudge.backends.litellm_models import LiteLLMTransport
@@ -192,11 +192,14 @@ def test_counts_that_cannot_be_are_not_known(model_server, open_litellm, ask):
     assert (where.prompt_tokens, where.completion_tokens) == (0, 0)
 
 
-def test_a_reply_over_the_bound_is_truncated_and_asked_once(model_server, open_litellm, ask):
+def test_a_reply_over_the_bound_is_truncated_and_asked_once(
+    model_server, open_litellm, ask, monkeypatch
+):
+    monkeypatch.setattr(http, "MAX_REPLY_BYTES", 1000)
     model_server.brain = lambda body: Reply('{"verdict": "full"}' + " " * 2000)
-    error = failure(open_litellm(max_reply_bytes=1000, max_tokens=9000), ask)
+    error = failure(open_litellm(max_tokens=9000), ask)
     assert error.reason is Reason.TRUNCATED
-    assert "more than 1,000 bytes (the model's max_reply_bytes)" in error.detail
+    assert "more than 1,000 bytes" in error.detail
     assert len(model_server.requests) == 1
 
 

@@ -17,7 +17,7 @@ import pytest
 from pydantic import ValidationError
 from vllm_docs import shown_command, shown_entry
 
-from nuggetjudge.backends import open_backend
+from nuggetjudge.backends import http, open_backend
 from nuggetjudge.backends import vllm_engine as vllm_engine
 from nuggetjudge.backends.budget import price_of
 from nuggetjudge.backends.config import ModelConfig
@@ -269,10 +269,12 @@ def test_a_request_that_vllm_gave_up_is_asked_again_and_then_an_error(vllm):
     assert len(vllm.all[0].requests) == 2
 
 
-def test_a_reply_over_the_bound_is_truncated(vllm):
-    [error] = ask_all(model(max_reply_bytes=len(REPLY) - 1))
+def test_a_reply_over_the_bound_is_truncated(vllm, monkeypatch):
+    monkeypatch.setattr(http, "MAX_REPLY_BYTES", len(REPLY) - 1)
+    [error] = ask_all(model())
     assert error.reason is Reason.TRUNCATED
-    [kept] = ask_all(model(max_reply_bytes=len(REPLY)))
+    monkeypatch.setattr(http, "MAX_REPLY_BYTES", len(REPLY))
+    [kept] = ask_all(model())
     assert not isinstance(kept, Exception)
 
 

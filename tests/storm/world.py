@@ -141,7 +141,7 @@ def write_config(path: Path, job: Job, base_url: str, timeout_s: float) -> None:
     model = {
         "model": "hosted_vllm/mock", "api_base": base_url, "endpoint": "storm",
         "api_key_env": KEY_VARIABLE, "timeout_s": timeout_s, "retries": 1, "reasks": 1,
-        "concurrency": 64, "max_retry_after_s": 2,
+        "concurrency": 64,
     }  # fmt: skip
     config = {**job.config, "models": {"default": model}}
     config["run"] = {**job.config.get("run", {}), "concurrency": 64}

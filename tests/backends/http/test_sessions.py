@@ -11,6 +11,7 @@ import tracemalloc
 import pytest
 from raw_servers import OK, RawServer, completion, listening, reply, transport_to
 
+from nuggetjudge.backends import http
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointError, EndpointUnusable
 from nuggetjudge.backends.http import HttpTransport
@@ -293,12 +294,13 @@ def test_the_deadline_of_a_judgement_bounds_a_request_too():
     assert time.monotonic() - began < 4
 
 
-def test_a_reply_is_read_to_the_bound_and_not_beyond_it():
+def test_a_reply_is_read_to_the_bound_and_not_beyond_it(monkeypatch):
+    monkeypatch.setattr(http, "MAX_REPLY_BYTES", 1000)
     for body in (b"Content-Length: 1001\r\n\r\n" + b"x" * 1001, b"\r\n" + b"x" * 1001):
         with pytest.raises(EndpointError, match="more than 1,000 bytes"):
-            post(RawServer([HEAD + body, 5.0]), max_reply_bytes=1000)
+            post(RawServer([HEAD + body, 5.0]))
     with pytest.raises(EndpointError, match="not a chat completion"):
-        post(RawServer([reply(b"x" * 1000)]), max_reply_bytes=1000)
+        post(RawServer([reply(b"x" * 1000)]))
 
 
 def test_a_redirect_is_not_followed():

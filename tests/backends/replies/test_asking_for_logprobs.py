@@ -8,6 +8,7 @@ import orjson
 import pytest
 from mock_server import MockServer, NotChatShape, Reply, Supports, input_of
 
+from nuggetjudge.backends import http
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.backends.loop import run_sync
@@ -197,11 +198,14 @@ TOKEN = {"token": "x", "logprob": -0.1, "bytes": [120], "top_logprobs": []}
         {"token_logprobs": [-0.1], "tokens": ["x"]},  # of the older completions API
     ],
 )
-def test_hostile_log_probabilities_cost_no_judgement(logprobs, model_server, open_gateway, ask):
+def test_hostile_log_probabilities_cost_no_judgement(
+    logprobs, model_server, open_gateway, ask, monkeypatch
+):
+    monkeypatch.setattr(http, "MAX_REPLY_BYTES", 2**26)
     message = {"role": "assistant", "content": '{"verdict": "full"}'}
     choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": logprobs}
     model_server.faults = [NotChatShape({"choices": [choice]})]
-    reply = ask(open_gateway(logprobs=True, max_reply_bytes=2**26))
+    reply = ask(open_gateway(logprobs=True))
     assert (reply.values, reply.probabilities) == ({"verdict": "full"}, {})
     assert len(model_server.requests) == 1
 
