@@ -70,7 +70,6 @@ CORE: Mapping[str, Command] = {
         "trust",
         jury=("commands.jury", "Compare a jury with its members."),
     ),
-    **_ours("label", 20, next=("commands.next", "Choose the items that people should label next.")),
     **_ours(
         "upkeep",
         models=("upkeep.models", "List open models that can judge, and their settings."),

@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ...views.printing import print_view
 from ..options import Kind, Output, OutputOfMuch, Where, add, where_of
-from ..signatures import Positive, Share, Takes, There
+from ..signatures import Share, Takes, There
 from ..stopping import list_problems
 from ..tables import write_note
 
@@ -130,39 +129,5 @@ def curve(
     list_problems(problems)
 
 
-def people(
-    results: There,
-    *,
-    out: Path,
-    kind: Kind = None,
-    n: Annotated[Positive | None, Takes("--n")] = None,
-    kept: Annotated[int, Takes(min=0)] = 100,
-) -> None:
-    """Write what a run left to people as a label file to fill in, with some of what it kept.
-
-    Filled in, it corrects the scores: judge score RESULTS --labels people.csv
-
-    Example: judge cascade people results/demo --out people.csv
-
-    Args:
-        results: Results that people complete.
-        n: Take so many without a label; else all.
-        kept: Kept ones to label too, at random, for corrected scores.
-
-    Output:
-        out: File to fill in: .csv or .jsonl.
-    """
-    from ...programs.analysis.people_sheet import people_sheet
-    from ...programs.analysis.tables.cascade import sheet_view
-    from ...programs.engine.label_sheet import write_sheet
-    from ...records.reading.problems import Problems
-
-    problems = Problems()
-    sheet = people_sheet(results, problems, kind=kind, n=n, n_kept=kept)
-    write_sheet(out, sheet.rows, problems)
-    print_view(sheet_view(sheet, str(out)))
-    list_problems(problems)
-
-
-for command in (fit, curve, people):
+for command in (fit, curve):
     add(cascade, command)

@@ -8,5 +8,11 @@ COMMANDS = {
         "Have people label judged items in a web page.",
         f"{__package__}.cli.group:annotate",
         10,
-    )
+    ),
+    "next": Command(
+        "label",
+        "Choose the items that people should label next.",
+        f"{__package__}.cli.next:next",
+        20,
+    ),
 }

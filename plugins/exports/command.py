@@ -193,7 +193,7 @@ def qrels(
     write_note(f"{counts}{missing}. Written: {out}\n")
 
 
-def write_repaired(results: There, *, out: Path) -> None:
+def repaired(results: There, *, out: Path) -> None:
     """Write the runs with the suggestions that are used as first citations, the old ones beside.
 
     They get names of their own, so that nobody takes their scores for those of the systems.
@@ -261,7 +261,7 @@ def _export() -> None:
     """Write results for other tools, and answers with suggested citations."""
 
 
-for _command in (mlflow, write_repaired, ragdoll, nuggetizer, researchrubrics, autojudge, qrels):
+for _command in (mlflow, repaired, ragdoll, nuggetizer, researchrubrics, autojudge, qrels):
     add(export, _command)
 
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from ...metrics.inference import LEVEL, mean_by_topic
 from ...programs.analysis.cell_texts import REMARKS, cell_texts
-from ...programs.analysis.influence import MEASURES
 from ...programs.analysis.tables.words import (
     count,
     join_words,
@@ -35,6 +34,8 @@ from .columns import Fields, estimate, make_table, show
 
 Floats = NDArray[np.float64]
 
+# Measured first, if present.
+_MEASURES = ("V_strict", "A_strict", "support_precision")
 MARGIN = 0.05  # of a score; less is no change that matters
 # The verdict by whether the judge, and the systems, moved: for machines, and for people.
 _VERDICTS = {
@@ -95,7 +96,7 @@ def judge_drift(
     ]
     if unknown := [name for name in measures if name not in names]:
         raise InputError(f"--measure {unknown[0]}: wanted one of {', '.join(names)}")
-    first = next((name for name in MEASURES if name in names), names[0])
+    first = next((name for name in _MEASURES if name in names), names[0])
     return [
         _of_measure(both, name, labels is not None, margin, level) for name in measures or [first]
     ]

@@ -109,7 +109,6 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "cascade curve --seed": _DRAWS,
     "cascade curve --resamples": _DRAWS,
     "cascade curve --level": "intervals are 95%",
-    "cascade people --seed": "the same folder gives the same sheet",
     "jury --seed": _DRAWS,
     "jury --resamples": _DRAWS,
     "jury --draws": "labels of topics are drawn 50 times",

@@ -38,7 +38,7 @@ def human_labels(
 
     Labels of runs that were not judged, and of citations beyond those that were, are left out
     and mentioned. So are those rows of a sheet of `judge next` that are no random draw, unless
-    `where` names `chosen_by`; those of `judge cascade people` are with `in_parts`, see
+    `where` names `chosen_by`; those of `judge next --kept` are with `in_parts`, see
     `is_of_cascade`. Run names with and without a team prefix (`team.run`) are matched
     where that is unambiguous.
 
@@ -88,7 +88,7 @@ def _random_alone(
 
 
 def is_of_cascade(labels: Path, where: Mapping[str, Sequence[str]]) -> bool:
-    """Whether labels are of a sheet of `judge cascade people`.
+    """Whether labels are of a sheet of `judge next --kept`.
 
     Its rows are random draws of two parts of each topic: of what was judged, and of what was not.
     """

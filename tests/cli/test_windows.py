@@ -56,7 +56,6 @@ CASES = {
     "cascade fit": [f"cascade fit {DEMO}/labels/support.jsonl demo --to-people --share 0.25 "
                     "--kind support --out NEW.json"],
     "cascade curve": [f"cascade curve {DEMO}/labels/support.jsonl demo other --kind support"],
-    "cascade people": ["cascade people cascade --out NEW.csv"],
     "watch": [f"watch {DEMO}/judge.yaml --out NEW"],
     "build crux": ["build crux examples/summaries/summaries.jsonl --out NEW"],
     "build long2rag": ["build long2rag examples/long2rag/seeds.jsonl --out NEW"],
@@ -76,7 +75,7 @@ CASES = {
     "evidence": [f"evidence evidence --labels {DEMO}/labels/support.jsonl --sample 4"],
     "annotate import": [f"annotate import {DEMO}/labels/support.jsonl --dir people"],
     "annotate export": ["annotate export people --out NEW.csv"],
-    "next": ["next demo --out NEW.csv"],
+    "next": ["next demo --out NEW.csv", "next cascade --kept 100 --out NEW.csv"],
     "export mlflow": ["export mlflow demo --tracking-uri sqlite:///NEW.db"],
     "export repaired": ["export repaired evidence --out NEW"],
     "export ragdoll": ["export ragdoll demo NEW"],

@@ -1,6 +1,5 @@
 """The demo's cascade, as docs/agents.md runs it: fitted, run, and left to people."""
 
-import csv
 import json
 import shutil
 from pathlib import Path
@@ -8,9 +7,7 @@ from pathlib import Path
 import nuggetjudge as nj
 from nuggetjudge.calibration.cascade.report import Wanted, fit_report
 from nuggetjudge.calibration.cascade.stored import read_stored
-from nuggetjudge.programs.analysis.people_sheet import people_sheet
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.engine.label_sheet import write_sheet
 from nuggetjudge.records.reading.problems import Problems
 
 DEMO = Path(__file__).resolve().parents[2] / "examples" / "demo"
@@ -34,10 +31,3 @@ def test_what_the_lexical_judge_is_not_sure_of_is_left_to_people(tmp_path):
     lines = (result.folder / "unjudged.jsonl").read_text(encoding="utf-8").splitlines()
     assert {json.loads(line)["reason"] for line in lines} == {"abstained"}
     assert 20 <= len(lines) <= 60
-    sheet = people_sheet(result.folder, Problems(), n_kept=20)
-    assert sheet.n_by == {"cascade": len(lines), "random": 20}
-    write_sheet(tmp_path / "people.csv", sheet.rows, Problems())
-    with (tmp_path / "people.csv").open(encoding="utf-8-sig") as file:
-        (first, *_) = csv.DictReader(file)
-    assert first["sentence"]
-    assert first["passage"]

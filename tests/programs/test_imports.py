@@ -6,7 +6,6 @@ import sys
 NAMES = (
     "analysis.agree",
     "analysis.compare",
-    "analysis.next_labels",
     "partial",
     "scoring.corrected",
     "scoring.score",

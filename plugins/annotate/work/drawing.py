@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ....programs.analysis.next_labels import choose, codes_of, drawn_in_turn, values_of
 from ....programs.scoring.human_labels import RANDOM
 from ....records.kinds import Cell
+from .next_labels import choose, codes_of, drawn_in_turn, values_of
 from .plan import Plan
 from .task import Task
 from .verify import verify_cells

@@ -226,13 +226,3 @@ def _notes(report: _Report) -> Iterator[str]:
         yield f"{count(n, 'item')} without confidence (no label, or too few votes): they go on."
     if n := report["n_off_scale"]:
         yield f"{count(n, 'label')} not counted: not on the scale."
-
-
-def sheet_view(sheet: Any, out: str) -> View:
-    """What `judge cascade people` shows of the sheet that it wrote."""
-    names = {"cascade": "left to people", "random": "kept, drawn at random"}
-    columns = [Column("why", Kind.TEXT, "items"), Column("n", Kind.COUNT, "to label")]
-    rows = [Row([names.get(name, name), n]) for name, n in sheet.n_by.items()]
-    verdict = f"{count(len(sheet.rows), 'item')} of {sheet.n_cells:,} to label: {out}."
-    return View(verdict, [Table(f"Judgements of {sheet.kind}", columns, rows)],
-                [f"Labels: {', '.join(sheet.scale)}."])  # fmt: skip

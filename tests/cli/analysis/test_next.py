@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.whole
 COLLECTION = Path(__file__).resolve().parents[2] / "collection"
 
 
@@ -27,7 +28,7 @@ def rows_of(path):
 def test_a_sheet_that_people_filled_is_measured_as_it_is(judge, demo):
     ran = judge("next", "judged", "--kind", "support", "--n", 12, "--out", "sheet.csv")
     assert ran.code == 0, ran.err
-    assert "of 100 judged cells" in ran.out
+    assert "of 100 items" in ran.out
     rows = rows_of(demo / "sheet.csv")
     assert len(rows) == 12
     texts = {row["passage"] for row in rows} | {row["sentence"] for row in rows}
@@ -50,7 +51,7 @@ def test_a_sheet_that_people_filled_is_measured_as_it_is(judge, demo):
         *("next", "judged", "--kind", "support", "--n", 200, "--labels", "sheet.csv"),
         *("--out", "more.jsonl"),
     )
-    assert "of 100 judged cells, 10 labelled before" in more.out
+    assert "of 100 items, 10 labelled before" in more.out
     names = ("topic_id", "run_id", "sentence_id", "passage_id")
     first = {tuple(row[name] for name in names) for row in rows[:10]}
     second = [

@@ -10,7 +10,6 @@ from undigested import forget_digests
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.programs.analysis.compare import compare
-from nuggetjudge.programs.analysis.next_labels import next_labels
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine import stage
 from nuggetjudge.programs.run import plan
@@ -477,7 +476,10 @@ def test_two_judges_of_items_are_compared_with_the_texts_that_they_read(demo, tm
     assert (flip["claim"], flip["source"]) in texts
 
 
+@pytest.mark.whole
 def test_the_next_labels_come_with_the_inputs_of_the_judge(demo):
+    from nuggetjudge.plugins.annotate.work.next_labels import next_labels
+
     folder, labels = demo
     sheet = next_labels([folder], 4, Problems())
     texts = {(r["claim"], r["source"]) for r in rows(labels)}

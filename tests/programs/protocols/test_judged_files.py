@@ -6,7 +6,6 @@ import pytest
 
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.programs.analysis.compare_judges import compare_judges
-from nuggetjudge.programs.analysis.next_labels import next_labels
 from nuggetjudge.programs.protocols.judged_files import are_ordered
 from nuggetjudge.records.reading.problems import Problems
 
@@ -71,7 +70,10 @@ def test_flips_of_labels_without_order_come_by_their_ids(pair):
     assert [row["question_id"] for row in flips] == ["q0", "q1"]
 
 
+@pytest.mark.whole
 def test_of_labels_without_order_all_that_differ_are_equally_worth_asking(pair):
+    from nuggetjudge.plugins.annotate.work.next_labels import next_labels
+
     first = set()
     for seed in range(12):
         sheet = next_labels(pair, 1, Problems(), random_share=0, seed=seed)

@@ -13,7 +13,6 @@ from nuggetjudge.calibration.examples import read_examples
 from nuggetjudge.calibration.prompts.student import tasks
 from nuggetjudge.judges import RelevanceJudge, SupportJudge
 from nuggetjudge.programs.analysis.judge_items import read_judge_items
-from nuggetjudge.programs.analysis.next_labels import next_labels
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.sections import DataConfig
 from nuggetjudge.records.reading.problems import InputError, Problems
@@ -168,7 +167,10 @@ def test_titles_come_from_the_data_where_labels_have_ids_alone(tmp_path, data):
     assert titles == {"p1": WITH, "p2": None, "p3": None}
 
 
+@pytest.mark.whole
 def test_a_sheet_for_people_shows_titles_where_there_are_some(run, data):
+    from nuggetjudge.plugins.annotate.work.next_labels import next_labels
+
     run("support")
     rows = next_labels([data["out"]], 3, Problems()).rows
     assert {row["passage"]: row["title"] for row in rows} == {

@@ -6,7 +6,6 @@ import random
 
 import pytest
 
-from nuggetjudge.programs.analysis.next_labels import next_labels
 from nuggetjudge.programs.engine.label_sheet import write_sheet
 from nuggetjudge.programs.scoring.corrected import corrected_scores
 from nuggetjudge.programs.scoring.human_labels import human_labels
@@ -34,17 +33,29 @@ def judged(tmp_path):
     return path
 
 
+def cells_of(judged):
+    """The ids of each judged citation."""
+    answers = [json.loads(line) for line in judged.read_text(encoding="utf-8").splitlines()]
+    for answer in answers:
+        for i, sentence in enumerate(answer["sentences"]):
+            ids = answer["topic_id"], answer["run_id"], str(i), sentence["citations"][0]["docid"]
+            yield dict(zip(IDS, ids, strict=True))
+
+
 @pytest.fixture(params=["csv", "jsonl"])
 def sheet(judged, tmp_path, request):
     """A sheet of `judge next` of which all 120 rows have a label, and (random rows, others)."""
     path = tmp_path / f"sheet.{request.param}"
     rng = random.Random(2)
-    rows = next_labels([judged], 120, Problems()).rows
-    for row in rows:
-        row["label"] = rng.choice(LABELS)
-    write_sheet(path, rows, Problems())
-    n_random = sum(row["chosen_by"] == "random" for row in rows)
-    assert n_random == 60
+    why = ("random", "influence", "random", "margin")
+    write_sheet(
+        path,
+        [
+            cell | {"label": rng.choice(LABELS), "chosen_by": why[i % 4]}
+            for i, cell in zip(range(120), list(cells_of(judged))[::2], strict=False)
+        ],
+        Problems(),
+    )
     return path
 
 
@@ -73,11 +84,9 @@ def test_what_a_flag_names_is_used(judged, sheet):
 
 def rows_of(judged, chosen_by):
     """A labelled row for each of these, on cells one after the other."""
-    rows = next_labels([judged], len(chosen_by), Problems()).rows
     return [
-        {**{name: row[name] for name in IDS}, "label": LABELS[i % 3]}
-        | ({"chosen_by": name} if name is not None else {})
-        for i, (row, name) in enumerate(zip(rows, chosen_by, strict=True))
+        cell | {"label": LABELS[i % 3]} | ({"chosen_by": name} if name is not None else {})
+        for i, (cell, name) in enumerate(zip(cells_of(judged), chosen_by, strict=False))
     ]
 
 

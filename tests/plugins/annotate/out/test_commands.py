@@ -15,11 +15,11 @@ from nuggetjudge.plugins.annotate.out.importing import import_labels
 from nuggetjudge.plugins.annotate.store.events import BankEdit, Label
 from nuggetjudge.plugins.annotate.store.journal import read_state
 from nuggetjudge.plugins.annotate.store.sources import keep_source
+from nuggetjudge.plugins.annotate.work.next_labels import next_labels
 from nuggetjudge.plugins.annotate.work.plan import Plan
 from nuggetjudge.plugins.annotate.work.queue_files import load_queue
 from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.programs.analysis.agree import agree
-from nuggetjudge.programs.analysis.next_labels import next_labels
 from nuggetjudge.programs.scoring.corrected import corrected_scores
 from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.nuggets import read_nugget_banks

@@ -7,10 +7,10 @@ import pytest
 import nuggetjudge as nj
 from nuggetjudge.calibration.examples import read_examples
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge
+from nuggetjudge.plugins.annotate.work.next_labels import next_labels
 from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.plugins.annotate.work.wording import show_labels
 from nuggetjudge.programs.analysis.agree import agree
-from nuggetjudge.programs.analysis.next_labels import next_labels
 from nuggetjudge.programs.config.sections import DataConfig
 from nuggetjudge.programs.scoring.judged_items import read_items
 from nuggetjudge.records.reading.problems import InputError, Problems

@@ -11,7 +11,6 @@ from sennick_brain import ANSWERS, FOLDER, POINTS, careful
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.programs.analysis.compare import compare
-from nuggetjudge.programs.analysis.next_labels import next_labels
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -119,7 +118,10 @@ def test_the_cost_of_a_judgement_is_compared_too(folders):
     assert cost["ratio_per_judgement"]["dollars"] is None  # nobody knows the price
 
 
+@pytest.mark.whole
 def test_people_are_asked_first_where_the_two_differ_with_what_they_need_to_judge(folders):
+    from nuggetjudge.plugins.annotate.work.next_labels import next_labels
+
     sheet = next_labels(folders, 17, Problems(), random_share=0)
     assert sheet.n_by["disagreement"] == 17
     flips = {

@@ -12,17 +12,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...records.kinds import Cell, LabelFile, check_same_things, file_kind
-from ...records.labels import cell_run_aliases, read_labels, renamed
-from ...records.reading.problems import InputError, Problems
-from ..protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
-from ..scoring.human_labels import CHOSEN_BY, RANDOM
-from .agree_labels import joint_scale
-from .cell_texts import cell_texts, shown_texts
-from .influence import WEIGHING, influence
+from ....programs.analysis.agree_labels import joint_scale
+from ....programs.analysis.cell_texts import cell_texts, shown_texts
+from ....programs.protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
+from ....programs.scoring.human_labels import CASCADE, CHOSEN_BY, RANDOM
+from ....programs.scoring.judged_items import read_items
+from ....records.kinds import Cell, LabelFile, check_same_things, file_kind
+from ....records.labels import cell_run_aliases, read_labels, renamed
+from ....records.reading.problems import InputError, Problems
 
 RANDOM_SHARE = 0.5
 REST = "rest"
+KEPT = 100  # labels of kept items, by default
+WEIGHING = ("assignments", "support")  # kinds of files that tell what an item weighs
+MEASURES = ("V_strict", "A_strict", "support_precision")  # the first that there is
 
 Floats = NDArray[np.float64]
 
@@ -295,3 +298,93 @@ def sheet_rows(
         }
         for cell, choice in zip(picked, chosen, strict=True)
     ]
+
+
+def influence(path: Path, kind: str, cells: Sequence[Cell]) -> NDArray[np.float64]:
+    """(n_cells,) w / (w + gap), in [0, 1]: by one label towards the next run on the leaderboard.
+
+    w is how much the run's mean moves when the cell's label goes from worst to best, gap how far
+    the run is from its nearest neighbour. The measure is V_strict (A_strict where no nugget is
+    vital) or support_precision; what weighs nothing in it, or is of the only run, is 0.
+
+    Args:
+        path: a results folder, nugget assignments or support labels.
+    """
+    items = read_items(path, kind, Problems())
+    by_name = {measure.name: measure for measure in items.measures}
+    measure = next((by_name[name] for name in MEASURES if name in by_name), None)
+    shares = np.zeros(len(cells))
+    if measure is None:
+        return shares
+    earned = np.nan_to_num(measure.judged_gains(items)) * measure.weights
+    runs, of_item = np.unique(items.runs, return_inverse=True)
+    means = np.bincount(of_item, weights=earned, minlength=len(runs))
+    gaps = _gaps(means.astype(np.float64))
+    index = {cell: i for i, cell in enumerate(items.cells)}
+    for i, cell in enumerate(cells):
+        at = index.get(cell)
+        if at is not None and measure.weights[at] > 0:
+            weight = measure.weights[at]
+            shares[i] = weight / (weight + gaps[of_item[at]])
+    return shares
+
+
+def _gaps(means: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n_runs,) how far each run is from the nearest other; infinite for a single run."""
+    gaps = np.full(len(means), np.inf)
+    for one, other in pairwise(np.argsort(means)):
+        gap = means[other] - means[one]
+        gaps[one], gaps[other] = min(gap, gaps[one]), gap
+    return gaps
+
+
+def make_people_sheet(
+    results: Path,
+    problems: Problems,
+    *,
+    kind: str | None = None,
+    n: int | None = None,
+    n_kept: int = KEPT,
+    seed: int = 0,
+) -> Sheet:
+    """Draw items that a cascade left without a label, and some that have one, as rows to fill in.
+
+    `probability` of a row is the share of its topic's items, of those without a label or of those
+    with one, that were drawn. With both parts scores can be corrected.
+
+    Args:
+        results: a results folder. kind: of its judgements, see `judged_kinds`.
+        n: at most so many items without a label, drawn in turn over the topics; None: all.
+        n_kept: so many items with a label, drawn in turn over the topics; 0: none.
+
+    Raises: InputError if every item has a label, or if the random part cannot reach each topic.
+    """
+    kind = kind or kind_of_folder(results)
+    path = judged_file(results, kind)
+    file = read_labels(path, problems, scale=scale_of(results, kind=kind))
+    problems.raise_errors()
+    labelled = sorted(file.cells)
+    left = sorted(set(file.lines) - set(file.cells))
+    if not left:
+        raise InputError(f"{path}: every item has a label; leave out --kept to choose among them")
+    n_topics = len({*codes_of(labelled, file.key_names, "topic_id").tolist()}) if labelled else 0
+    if 0 < n_kept < n_topics:
+        what = f"wanted one of each of the {n_topics} topics at least, or 0 and no corrected score"
+        raise InputError(f"--kept {n_kept}: {what}")
+    rng = np.random.default_rng(seed)
+    picked: list[tuple[Cell, Choice]] = []
+    for cells, most, why in ((left, n, CASCADE), (labelled, n_kept, RANDOM)):
+        topics = codes_of(cells, file.key_names, "topic_id")
+        drawn = drawn_in_turn(
+            rng.permutation(len(cells)), topics, len(cells) if most is None else most
+        )
+        if not len(drawn):
+            continue
+        size = np.bincount(topics)
+        share = np.bincount(topics[drawn], minlength=len(size)) / size
+        picked += [(cells[i], Choice(i, why, float(share[topics[i]]))) for i in drawn.tolist()]
+    picked.sort(key=lambda one: one[0])
+    chosen = [choice for _, choice in picked]
+    rows = sheet_rows([results], file, [cell for cell, _ in picked], chosen, problems)
+    n_by = {name: sum(one.chosen_by == name for one in chosen) for name in (CASCADE, RANDOM)}
+    return Sheet(rows, file.kind, file.scale, n_by, len(left) + len(labelled), 0)

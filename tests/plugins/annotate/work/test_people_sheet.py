@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from nuggetjudge.programs.analysis.people_sheet import people_sheet
+from nuggetjudge.plugins.annotate.work.next_labels import make_people_sheet
 from nuggetjudge.programs.scoring.corrected import corrected_scores
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -41,13 +41,13 @@ def filled(path, rows, truth, which=("cascade", "random")):
 
 def test_the_sheet_has_all_that_was_left_and_a_random_part_of_what_was_kept(judged):
     path, _ = judged
-    sheet = people_sheet(path, Problems(), kind="relevance", n_kept=50)
+    sheet = make_people_sheet(path, Problems(), kind="relevance", n_kept=50)
     assert sheet.n_by == {"cascade": 200, "random": 50}
     by = {name: [r for r in sheet.rows if r["chosen_by"] == name] for name in sheet.n_by}
     assert {row["probability"] for row in by["cascade"]} == {1.0}
     assert {row["probability"] for row in by["random"]} == {5 / 20}
     assert {row["label"] for row in sheet.rows} == {None}
-    few = people_sheet(path, Problems(), kind="relevance", n=40, n_kept=0)
+    few = make_people_sheet(path, Problems(), kind="relevance", n=40, n_kept=0)
     assert few.n_by == {"cascade": 40, "random": 0}
     assert {row["probability"] for row in few.rows} == {4 / 20}
 
@@ -58,7 +58,7 @@ def test_each_part_counts_as_much_as_there_is_of_it(judged, tmp_path):
     share = np.mean([label == "3" for label in truth.values()])
     corrected = []
     for seed in range(12):
-        sheet = people_sheet(path, Problems(), kind="relevance", n_kept=100, seed=seed)
+        sheet = make_people_sheet(path, Problems(), kind="relevance", n_kept=100, seed=seed)
         labels = filled(tmp_path / "people.jsonl", sheet.rows, truth)
         (score, *_) = corrected_scores(path, labels, Problems()).scores
         corrected.append(score.corrected)
@@ -69,7 +69,7 @@ def test_each_part_counts_as_much_as_there_is_of_it(judged, tmp_path):
 
 def test_without_a_random_part_no_score_is_corrected(judged, tmp_path):
     path, truth = judged
-    sheet = people_sheet(path, Problems(), kind="relevance", n_kept=50)
+    sheet = make_people_sheet(path, Problems(), kind="relevance", n_kept=50)
     labels = filled(tmp_path / "people.jsonl", sheet.rows, truth, which=("cascade",))
     with pytest.raises(InputError, match="cannot be corrected without a random part"):
         corrected_scores(path, labels, Problems())
@@ -78,9 +78,9 @@ def test_without_a_random_part_no_score_is_corrected(judged, tmp_path):
 def test_what_cannot_be_a_sheet_is_refused(judged, tmp_path):
     path, _ = judged
     with pytest.raises(InputError, match="wanted one of each of the 10 topics at least"):
-        people_sheet(path, Problems(), kind="relevance", n_kept=3)
+        make_people_sheet(path, Problems(), kind="relevance", n_kept=3)
     whole = tmp_path / "whole.jsonl"
     lines = [line for line in path.open(encoding="utf-8") if "null" not in line]
     whole.write_text("".join(lines), encoding="utf-8")
-    with pytest.raises(InputError, match="nothing is left to people"):
-        people_sheet(whole, Problems(), kind="relevance")
+    with pytest.raises(InputError, match="every item has a label"):
+        make_people_sheet(whole, Problems(), kind="relevance")

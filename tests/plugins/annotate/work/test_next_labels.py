@@ -6,8 +6,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from nuggetjudge.programs.analysis.influence import influence
-from nuggetjudge.programs.analysis.next_labels import choose, next_labels
+from nuggetjudge.plugins.annotate.work.next_labels import choose, influence, next_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 TOPICS = np.repeat([0, 1, 2], [8, 4, 20])
