@@ -24,7 +24,7 @@ class Comparison(InTables, dict[str, Any]):
 
     Keys: what `judge compare --json` prints. `compared`: "runs" or "judges"; of runs `measures`,
     by name their `runs` (run_id, mean, low, high, n_topics, n_unanswered) and `pairs` (difference,
-    its low and high, p, corrected p, wins, ties, losses, is_told_apart); of judges `agreement`,
+    its low and high, p, corrected p, wins, ties, losses, is_significant); of judges `agreement`,
     `flip_counts`, `flips` and `ranking`.
     """
 

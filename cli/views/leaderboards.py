@@ -123,7 +123,7 @@ def _means(board: Leaderboard) -> Iterator[list[Cell]]:
         for measure in board.measures:
             if (row := line.means.get(measure)) is None:
                 continue
-            differs = line.is_told_apart if measure == board.measures[0] else None
+            differs = line.is_different_from_next if measure == board.measures[0] else None
             yield [
                 line.run_id, measure, row.value, line.intervals.get(measure),
                 None if differs is None else str(differs).lower(),

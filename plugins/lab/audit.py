@@ -162,7 +162,7 @@ def _only(
 
 def _apart(board: Mapping[str, Any]) -> dict[frozenset[str], bool | None]:
     return {
-        frozenset((row["run_id"], row["other_run_id"])): row["is_told_apart"]
+        frozenset((row["run_id"], row["other_run_id"])): row["is_significant"]
         for row in board["pairs"]
     }
 

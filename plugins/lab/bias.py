@@ -128,7 +128,7 @@ def judge_errors(
         "n_unjudged": len(labelled) - len(on),
         "level": level,
         "error": asdict(mean_by_topic(errors, topics, level=level)),
-        "is_told_apart": together is not None if len(all_covariates) > 1 else None,
+        "is_separable": together is not None if len(all_covariates) > 1 else None,
         "by": [
             _row(covariate, i, on, errors, topics, together, level)
             for i, covariate in enumerate(all_covariates)
@@ -302,5 +302,5 @@ def _notes(errors: Fields) -> Iterator[str]:
             yield f"{row['by']}: {row['what']}{unknown}."
     if errors["n_unjudged"]:
         yield f"{count(errors['n_unjudged'], 'item')} that people labelled were not judged."
-    if errors["is_told_apart"] is False:
+    if errors["is_separable"] is False:
         yield "These go together so closely that the effect of each cannot be separated."

@@ -121,14 +121,14 @@ class Answer(Spending):
 class Line(Value):
     """A run's mean on a leaderboard.
 
-    `interval_low`, `interval_high`: 95 % interval of the mean, by topic. `told_from_next`:
-    whether the run can be told from the one on the next line; null: not tested.
+    `interval_low`, `interval_high`: 95 % interval of the mean, by topic. `is_different_from_next`:
+    whether the run differs significantly from the one on the next line; null: not tested.
     """
 
     run: Text
     interval_low: float | None
     interval_high: float | None
-    told_from_next: bool | None
+    is_different_from_next: bool | None
 
 
 class Evaluation(Spending):
@@ -163,7 +163,7 @@ class Moved(BaseModel):
 class Difference(BaseModel):
     """One measure of two runs: the first less the second, over `n_topics` topics.
 
-    `low`, `high`: interval of the difference by topic. `is_told_apart`: by a randomisation test at
+    `low`, `high`: interval of the difference by topic. `is_significant`: by a randomisation test at
     that level; null: it cannot be tested. `n_not_judged`: topics left out, as one of the two has
     no value. `moved`: the topics with the largest differences.
     """
@@ -175,7 +175,7 @@ class Difference(BaseModel):
     low: float | None
     high: float | None
     p: float | None
-    is_told_apart: bool | None
+    is_significant: bool | None
     wins: int
     ties: int
     losses: int

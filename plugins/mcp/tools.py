@@ -341,7 +341,7 @@ def _lines(board: Leaderboard) -> list[Line]:
                 high=row.high,
                 interval_low=low,
                 interval_high=high,
-                told_from_next=line.is_told_apart,
+                is_different_from_next=line.is_different_from_next,
             )
         )
     return lines
@@ -412,7 +412,7 @@ def _difference(name: str, tested: dict[str, Any]) -> Difference:
         measure=name,
         mean=one["mean"],
         other_mean=other["mean"],
-        **{n: pair[n] for n in ("difference", "low", "high", "p", "is_told_apart")},
+        **{n: pair[n] for n in ("difference", "low", "high", "p", "is_significant")},
         **{n: pair[n] for n in ("wins", "ties", "losses", "n_topics")},
         n_not_judged=sum(row["difference"] is None for row in topics),
         moved=[

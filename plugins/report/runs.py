@@ -82,7 +82,7 @@ def find_leaders(source: Source, measure: str) -> Group:
         one, other, by = pair["run_id"], pair["other_run_id"], pair["difference"]
         for first, second, turn in ((one, other, sign), (other, one, -sign)):
             if first == tested[0]:
-                against[second] = pair["is_told_apart"], None if by is None else turn * by
+                against[second] = pair["is_significant"], None if by is None else turn * by
     is_tested = any(differs is not None for differs, _ in against.values())
     return find_group(
         tested,
@@ -124,7 +124,7 @@ def _measure(
     ]
     n_topics = len(source.scores.topics[measure])
     apart = {
-        frozenset((pair["run_id"], pair["other_run_id"])): pair["is_told_apart"]
+        frozenset((pair["run_id"], pair["other_run_id"])): pair["is_significant"]
         for pair in compared["pairs"]
     }
     names = [row["run_id"] for row in rows]
@@ -220,7 +220,7 @@ _COUNTS = ("wins", "ties", "losses")
 
 def make_pairs(source: Source) -> Mapping[str, Any] | None:
     """By measure its runs, best first, and of each pair (first with second, with third, ...)
-    a list for each figure; `is_told_apart` as text, 1, 0 or ? a pair; `test` says by which."""
+    a list for each figure; `is_significant` as text, 1, 0 or ? a pair; `test` says by which."""
     if len(source.runs) < 2:
         return None
     tested = [measure for measure in source.measures if source.is_tested(measure)]
@@ -238,7 +238,7 @@ def _pairs(compared: Mapping[str, Any]) -> dict[str, Any]:
         "least_topics": compared["least_topics"],
         **{name: [_short(pair.get(name)) for pair in pairs] for name in _FIGURES},
         **{name: [pair[name] for pair in pairs] for name in _COUNTS},
-        "is_told_apart": "".join(marks[pair["is_told_apart"]] for pair in pairs),
+        "is_significant": "".join(marks[pair["is_significant"]] for pair in pairs),
     }
 
 

@@ -229,7 +229,7 @@ def state_group(source: Source) -> str:
     group = find_leaders(source, measure)
     if not (phrase := group_phrase(group, measure, "worse")):
         return ""
-    n_worse = len(group.tested) - len(group.untold) - len(group.leading)
+    n_worse = len(group.tested) - len(group.not_compared) - len(group.leading)
     is_name = any(phrase.startswith(run) for run in group.leading[1:2])
     text = phrase if is_name else f"{phrase[:1].upper()}{phrase[1:]}"
     if len(group.leading) > 1 and n_worse:
@@ -341,13 +341,13 @@ def _order(source: Source) -> Mapping[str, Any]:
 
 def _verdict_on_order(source: Source, measure: str) -> tuple[str, Note]:
     compared = source.compared(measure)
-    tested = [pair for pair in compared["pairs"] if pair["is_told_apart"] is not None]
+    tested = [pair for pair in compared["pairs"] if pair["is_significant"] is not None]
     if not tested:
         why = "no two runs share a judged topic" if compared["pairs"] else "pairs were not tested"
         return NOT_KNOWN, Note(f"By {measure} {why}.")
     pairs = compared["pairs"]
-    differing = [bool(pair["is_told_apart"]) for pair in pairs]
-    neighbours = [bool(p["is_told_apart"]) for p in pairs if p.get("are_neighbours", True)]
+    differing = [bool(pair["is_significant"]) for pair in pairs]
+    neighbours = [bool(p["is_significant"]) for p in pairs if p.get("are_neighbours", True)]
     n, n_next = sum(differing), sum(neighbours)
     verdict = choose_order_word(differing, neighbours)
     how = f"({compared['test']}, p < {format_p(1 - LEVEL)})"

@@ -67,7 +67,7 @@ def compare_runs(
     Returns: `runs_in_both`: runs that two sources have. `measures`: by name its `runs` (mean, its
         interval by topic, and topics), its `test` (see `choose_test`) and `pairs`: the fields of
         `PairedTest`, and with more than two runs `p_holm`, `p_hsd` (None where `test` is another)
-        and `are_neighbours` on the leaderboard. `is_told_apart` goes by the p of `test`; None: the
+        and `are_neighbours` on the leaderboard. `is_significant` goes by the p of `test`; None: the
         two runs share no topic. Of two runs also their `topics`, see `topic_differences`, and
         beside the measures, for runs of one folder, `judgements`, see `judgement_differences`.
     Raises: InputError for an unknown run or measure, fewer than two runs, scores without topics.
@@ -165,7 +165,7 @@ def _one_measure(
             has_hsd = found is not None and found.test == HSD
             row |= {"p_holm": p_holm[n], "p_hsd": p if has_hsd else None}
             row["are_neighbours"] = j == i + 1
-        row["is_told_apart"] = None if p is None else p < alpha
+        row["is_significant"] = None if p is None else p < alpha
         rows_of_pairs.append(row)
     return {
         "n_topics": len(topics),
@@ -186,7 +186,7 @@ def leading_runs(compared: Mapping[str, Any]) -> list[str]:
         return []
     first = compared["runs"][0]["run_id"]
     of_first = [p for p in compared["pairs"] if p["run_id"] == first and p["p"] is not None]
-    is_worse = {p["other_run_id"]: p["is_told_apart"] and p["difference"] > 0 for p in of_first}
+    is_worse = {p["other_run_id"]: p["is_significant"] and p["difference"] > 0 for p in of_first}
     return [first, *(run for run, worse in is_worse.items() if not worse)]
 
 

@@ -39,14 +39,15 @@ class Line:
         intervals: their intervals by topic, by measure, where there are some.
         answered: topics that it answered, and those on which the measure means something, by
             measure; of those that have intervals.
-        is_told_apart: from the run on the next line, by the first measure; None: not tested.
+        is_different_from_next: whether it differs significantly from the run on the next line, by
+            the first measure; None: not tested.
     """
 
     run_id: str
     means: Mapping[str, ScoreRow]
     intervals: Mapping[str, tuple[float, float]]
     answered: Mapping[str, tuple[int, int]]
-    is_told_apart: bool | None = None
+    is_different_from_next: bool | None = None
 
     def value(self, measure: str) -> float | None:
         """The mean; None where it rests on no judgement.
@@ -70,7 +71,7 @@ class Group:
         tested: the runs with scores by topic, in order; the oracles of coverage have none.
         leading: the first of them and those that are not significantly worse; empty: not tested,
             or over too few topics (`least_topics`).
-        untold: runs that share no topic with the first.
+        not_compared: runs that share no topic with the first.
         least_topics: see `PairDifferences`.
     """
 
@@ -78,7 +79,7 @@ class Group:
     untested: str
     tested: Sequence[str]
     leading: Sequence[str]
-    untold: Sequence[str] = ()
+    not_compared: Sequence[str] = ()
     least_topics: int | None = None
 
 
@@ -103,7 +104,7 @@ def find_group(
         untested=untested,
         tested=tested,
         leading=[*tested[:1], *leading] if test and least_topics is None else [],
-        untold=[run for run, differs, _ in rows if differs is None],
+        not_compared=[run for run, differs, _ in rows if differs is None],
         least_topics=least_topics,
     )
 
@@ -119,7 +120,7 @@ class Leaderboard(Group):
         level: of the intervals; a pair differs significantly where p < 1 - level.
         is_of_answered: whether the first measure's mean is over the topics that a run answered; of
             others a topic that it did not answer counts 0.
-        n_told_apart, n_pairs: of all runs that are tested.
+        n_pairs: pairs of tested runs. n_significant: how many of them differ significantly.
     """
 
     title: str
@@ -128,7 +129,7 @@ class Leaderboard(Group):
     lines: Sequence[Line]
     level: float
     is_of_answered: bool
-    n_told_apart: int
+    n_significant: int
     n_pairs: int
 
 
@@ -239,7 +240,7 @@ def _leaderboard(
         ],
         level=LEVEL,
         is_of_answered=scores.is_of_answered(first),
-        n_told_apart=sum(map(bool, differs.values())),
+        n_significant=sum(map(bool, differs.values())),
         n_pairs=len(pairs),
     )
 

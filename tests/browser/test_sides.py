@@ -85,7 +85,7 @@ def test_two_runs_are_compared_as_judge_compare_does(opened, reports, folders):
     assert difference, text
     shown = float(difference[2]) * (1 if difference[1] == "+" else -1)
     assert shown == pytest.approx(sign * pair["difference"], abs=5e-4)
-    assert ("significantly different" in text) == pair["is_told_apart"]
+    assert ("significantly different" in text) == pair["is_significant"]
     won = pair["wins"] if sign > 0 else pair["losses"]
     assert f"Higher on {won} topic" in text
     it.page.locator("#pairs button", has_text="Turn round").click()

@@ -110,10 +110,11 @@ def test_intervals_and_significant_differences_are_those_of_compare(tmp_path):
     result = board(tmp_path, *rows)
     wanted = {r["run_id"]: (r["low"], r["high"]) for r in compared["runs"]}
     assert {line.run_id: line.intervals["A"] for line in result.lines} == wanted
-    next_of = {r["run_id"]: r["is_told_apart"] for r in compared["pairs"] if r["are_neighbours"]}
-    assert {line.run_id: line.is_told_apart for line in result.lines} == next_of | {"bad": None}
+    next_of = {r["run_id"]: r["is_significant"] for r in compared["pairs"] if r["are_neighbours"]}
+    differs = {line.run_id: line.is_different_from_next for line in result.lines}
+    assert differs == next_of | {"bad": None}
     assert next_of == {"good": False, "near": True}
-    assert (result.n_told_apart, result.n_pairs) == (2, 3)
+    assert (result.n_significant, result.n_pairs) == (2, 3)
     assert result.leading == ["good", "near"]
     assert leader_sentence(result).startswith("good leads; near is not significantly worse (HSD")
     text = board_text(result).splitlines()
@@ -126,7 +127,7 @@ def test_intervals_and_significant_differences_are_those_of_compare(tmp_path):
 def test_two_runs_are_tested_as_compare_tests_two(tmp_path):
     rows = [r for r in three_runs() if r.run_id != "near"]
     result = board(tmp_path, *rows)
-    assert (result.test, result.n_told_apart) == ("randomisation", 1)  # p = 2 / 2^8
+    assert (result.test, result.n_significant) == ("randomisation", 1)  # p = 2 / 2^8
     assert leader_sentence(result) == (
         "good leads; every other run is significantly worse (randomisation, p < .05)"
     )
@@ -163,7 +164,7 @@ def test_runs_with_gaps_get_tied_ranks_by_pairs(tmp_path):
         "good leads; near is not significantly worse "
         "(pairs tested on the topics both have, Holm, p >= .05)"
     )
-    assert (result.n_told_apart, result.n_pairs) == (4, 6)
+    assert (result.n_significant, result.n_pairs) == (4, 6)
 
 
 def test_a_run_that_shares_no_topic_with_the_leader_is_neither_tied_nor_worse(tmp_path):

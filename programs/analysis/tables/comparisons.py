@@ -68,7 +68,7 @@ def comparison_verdict(comparison: Mapping[str, Any]) -> str:
     if len(tests["runs"]) == 2:
         return _pair_verdict(name, tests, measures.get("length"))
     n = len(tests["pairs"])
-    apart = sum(bool(pair["is_told_apart"]) for pair in tests["pairs"])
+    apart = sum(bool(pair["is_significant"]) for pair in tests["pairs"])
     best = tests["runs"][0]["run_id"]
     return (
         f"{best} scores highest on {name}; {apart:,} of {n:,} pairs of runs differ significantly."
@@ -95,7 +95,7 @@ def _pair_verdict(name: str, tests: Mapping[str, Any], lengths: Mapping[str, Any
         amount += f" [{', '.join(bounds)}]"
     if not difference:
         text = f"{one} and {other} have the same mean {name}"
-    elif pair["is_told_apart"]:
+    elif pair["is_significant"]:
         text = f"{one} is better than {other}: {name} {amount}, p {_equals(pair['p'])}"
     else:
         text = f"{one} is not shown to be better than {other}: {name} {amount}{_needed(pair)}"
@@ -203,7 +203,7 @@ def _ranking(name: str, tests: Mapping[str, Any], level: float) -> Table:
             bounds = (pair["low"], pair["high"]) if has_interval else None
             cells += [pair["difference"], bounds, pair["p"]]
             cells += [pair["p_hsd"]] if has_hsd else [pair["p_holm"], pair["n_topics"]]
-            cells.append(_OUTCOME[pair["is_told_apart"]])
+            cells.append(_OUTCOME[pair["is_significant"]])
         rows.append(Row(cells, Style.LEADING if rank == 1 else Style.PLAIN))
     title = f"{name}: {len(rows)} runs"
     aside = f"{tests['n_topics']} topics"
@@ -214,7 +214,7 @@ def _ranking_notes(
     tests: Mapping[str, Any], next_of: Mapping[str, Mapping[str, Any]], level: float
 ) -> Iterator[str]:
     pairs, how = tests["pairs"], {HSD: "Tukey HSD"}.get(tests["test"], tests["test"])
-    n = sum(bool(pair["is_told_apart"]) for pair in pairs)
+    n = sum(bool(pair["is_significant"]) for pair in pairs)
     alpha = format_p(1 - level)
     yield f"{n:,} of {len(pairs):,} pairs differ significantly ({how}, p < {alpha})"
     if tests["test"] == HOLM and (few := tests["least_topics"]) is not None:

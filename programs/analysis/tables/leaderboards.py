@@ -79,7 +79,7 @@ def leader_sentence(board: Leaderboard) -> str:
     leader, phrase = board.tested[0], group_phrase(board, board.measures[0])
     if not board.test or board.least_topics is not None:
         return f"{leader} scores highest; {phrase}" if phrase else ""
-    if len(board.leading) == len(board.tested) - len(board.untold) > 1:
+    if len(board.leading) == len(board.tested) - len(board.not_compared) > 1:
         return f"{leader} scores highest, but {phrase}"
     about = meaning(board.measures[0])
     is_better = about.is_quality and not about.is_less_better  # else the first is no leader
@@ -100,10 +100,10 @@ def group_phrase(group: Group, measure: str, worse: str = "") -> str:
         return f"{too_few(group.least_topics, len(group.tested))} ({group.test})"
     tied = group.leading[1:]
     if not tied:
-        which = "with which it shares topics " if group.untold else ""
+        which = "with which it shares topics " if group.not_compared else ""
         return f"every other run {which}is significantly {worse} ({group.test}, p < {alpha})"
     how = f"({group.test}, p >= {alpha})"
-    if len(group.leading) == len(group.tested) - len(group.untold):
+    if len(group.leading) == len(group.tested) - len(group.not_compared):
         return f"no run is significantly {worse} {how}"
     if len(tied) > _NAMED:
         return f"{len(tied)} other runs are not significantly {worse} {how}"
@@ -178,22 +178,24 @@ def _style(board: Leaderboard, line: Line) -> Style:
         return Style.PLAIN
     if line.run_id == board.tested[0]:
         return Style.LEADING
-    is_worse = bool(board.leading) and line.run_id not in {*board.leading, *board.untold}
+    is_worse = bool(board.leading) and line.run_id not in {*board.leading, *board.not_compared}
     return Style.TRAILING if is_worse else Style.PLAIN
 
 
 def _rule(board: Leaderboard) -> int | None:
     """After the last run that is not significantly worse than the first."""
     at = [i for i, line in enumerate(board.lines, 1) if line.run_id in board.leading]
-    n_tested = len(board.tested) - len(board.untold)
+    n_tested = len(board.tested) - len(board.not_compared)
     return at[-1] if len(board.leading) < n_tested and at else None
 
 
 def _notes(board: Leaderboard) -> Iterator[str]:
     if sentence := leader_sentence(board):
         yield sentence
-    if n := len(board.untold):
-        names = ", ".join(board.untold[:_NAMED]) + (f" and {n - _NAMED:,} more" * (n > _NAMED))
+    if n := len(board.not_compared):
+        names = ", ".join(board.not_compared[:_NAMED]) + (
+            f" and {n - _NAMED:,} more" * (n > _NAMED)
+        )
         yield f"not tested, no topic shared with {board.tested[0]}: {names}"
     if unanswered_and_missing := Sides(_unanswered(board), _missing(board)):
         yield unanswered_and_missing

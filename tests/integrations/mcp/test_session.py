@@ -80,7 +80,7 @@ def test_an_agent_judges_compares_and_asks_why_without_a_model(
             (row,) = reply["differences"]
             assert row["difference"] == pytest.approx(board["complete"] - board["thin"])
             # 5 topics, all won: 2 of 2^5 assignments of signs are as extreme.
-            assert (row["wins"], row["p"], row["is_told_apart"]) == (5, 2 / 2**5, False)
+            assert (row["wins"], row["p"], row["is_significant"]) == (5, 2 / 2**5, False)
             assert abs(row["moved"][0]["difference"]) >= abs(row["moved"][1]["difference"])
 
             one = {"results": "results/first", "run": "complete", "topic": "demo-bees"}

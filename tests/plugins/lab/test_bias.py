@@ -69,7 +69,7 @@ def test_a_judge_that_is_kinder_to_long_answers_shows_it_by_length_and_by_run(lo
     # Of four places the odd ones err: 1 and 3 by 0.5 each on average.
     assert rows["position"]["alone"]["value"] == pytest.approx(-0.1)
     # A run has one length here, so that nothing tells them apart.
-    assert errors["is_told_apart"] is False
+    assert errors["is_separable"] is False
     assert {row["together"] for row in errors["by"]} == {None}
 
 

@@ -37,10 +37,10 @@ def slope(by, value, low, high, *, unit=100.0, together=None):
     }  # fmt: skip
 
 
-def errors(*by, overall=(-0.006, -0.085, 0.073), is_told_apart=None):
+def errors(*by, overall=(-0.006, -0.085, 0.073), is_separable=None):
     return {
         "gains": {"no": 0.0, "yes": 1.0}, "n": 42, "n_topics": 6, "n_unjudged": 1, "level": 0.95,
-        "error": estimate(*overall), "is_told_apart": is_told_apart, "by": list(by),
+        "error": estimate(*overall), "is_separable": is_separable, "by": list(by),
     }  # fmt: skip
 
 
@@ -71,7 +71,7 @@ def test_the_verdict_names_what_the_judge_is_biased_to(view, verdict, check_fits
 
 
 def test_what_is_unknown_or_unjudged_is_said():
-    notes = " ".join(bias_view(errors(slope("length", 0.1, 0, 0.2), is_told_apart=False)).notes)
+    notes = " ".join(bias_view(errors(slope("length", 0.1, 0, 0.2), is_separable=False)).notes)
     assert "unknown for 2 items" in notes
     assert "1 item that people labelled were not judged" in notes
     assert "cannot be separated" in notes

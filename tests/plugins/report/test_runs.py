@@ -106,8 +106,8 @@ def test_intervals_and_tests_are_those_of_judge_compare(folder):
         for run in comparison["runs"]:
             assert {name: rows[run["run_id"]][name] for name in run} == run
         marks = {True: "1", False: "0", None: "?"}
-        apart = "".join(marks[pair["is_told_apart"]] for pair in comparison["pairs"])
-        assert tested[measure]["is_told_apart"] == board["measures"][measure]["apart"] == apart
+        apart = "".join(marks[pair["is_significant"]] for pair in comparison["pairs"])
+        assert tested[measure]["is_significant"] == board["measures"][measure]["apart"] == apart
         for name in ("difference", "p", "p_holm", "p_hsd"):
             expected = [pair[name] for pair in comparison["pairs"]]
             assert tested[measure][name] == pytest.approx(expected, abs=5e-5), (measure, name)

@@ -46,7 +46,7 @@ def test_the_first_named_run_less_the_second_with_wins_and_p_by_hand(three):
     assert pair["difference"] == pytest.approx(-0.6)
     assert (pair["wins"], pair["ties"], pair["losses"]) == (0, 0, 3)
     assert pair["p"] == 2 / 8  # all three signs alike, either way
-    assert pair["is_told_apart"] is False
+    assert pair["is_significant"] is False
 
 
 @pytest.mark.parametrize("measure", ["length", "redundancy@10"])
@@ -92,9 +92,9 @@ def test_clearly_different_runs_are_told_apart_and_equal_ones_are_not(tmp_path):
     pairs = {
         (p["run_id"], p["other_run_id"]): p for p in comparison["measures"]["V_strict"]["pairs"]
     }
-    assert pairs["best", "twin"]["is_told_apart"] is False
+    assert pairs["best", "twin"]["is_significant"] is False
     assert pairs["best", "twin"]["p_hsd"] == 1.0
-    assert pairs["twin", "worst"]["is_told_apart"] is True
+    assert pairs["twin", "worst"]["is_significant"] is True
 
 
 def sparse():
@@ -120,9 +120,9 @@ def test_runs_judged_on_other_topics_are_compared_pair_by_pair(tmp_path):
     compared = compare_runs([scores(tmp_path / "s.jsonl", sparse())], Problems())
     board = compared["measures"]["V_strict"]
     assert (board["test"], board["n_topics_all_judged"]) == (HOLM, 0)
-    apart = {(p["run_id"], p["other_run_id"]) for p in board["pairs"] if p["is_told_apart"]}
+    apart = {(p["run_id"], p["other_run_id"]) for p in board["pairs"] if p["is_significant"]}
     assert apart == {(a, b) for a in ("good", "near") for b in ("poor", "bad")}
-    p = [pair["p_holm"] for pair in board["pairs"] if pair["is_told_apart"]]
+    p = [pair["p_holm"] for pair in board["pairs"] if pair["is_significant"]]
     assert p == pytest.approx([6 * 2 / 2**10] * 4, rel=0.1)  # of sampled signs
     assert {pair["p_hsd"] for pair in board["pairs"]} == {None}
     text = str(comparison_view(compared).tables[0].notes)
@@ -145,7 +145,7 @@ def test_too_few_shared_topics_are_said_with_how_many_are_needed(tmp_path):
     board = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems())["measures"]["V_strict"]
     assert board["least_topics"] == 8  # 5 pairs share a topic: 5 x 2 / 2^7 > .05 > 5 x 2 / 2^8
     last = board["pairs"][-1]
-    assert {p["is_told_apart"] for p in board["pairs"]} == {False, None}, last
+    assert {p["is_significant"] for p in board["pairs"]} == {False, None}, last
 
 
 def test_45_real_runs_with_gaps_are_all_compared(shared_data, tmp_path):
@@ -167,7 +167,7 @@ def test_45_real_runs_with_gaps_are_all_compared(shared_data, tmp_path):
     assert len(shared) > 900
     p_holm = multipletests([pair["p"] for pair in shared], method="holm")[1]
     assert [pair["p_holm"] for pair in shared] == pytest.approx(list(p_holm))
-    assert all(pair["is_told_apart"] is False for pair in shared)
+    assert all(pair["is_significant"] is False for pair in shared)
     board = next(b for b in leaderboards(result.scores, result.folder) if b.title == "Support")
     assert "too few shared topics to find differences between 45 runs" in leader_sentence(board)
 
@@ -230,7 +230,7 @@ def test_where_a_run_was_never_judged_nothing_is_claimed_about_it(tmp_path):
     board = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems())["measures"]["V_strict"]
     assert [(run["run_id"], run["n_topics"]) for run in board["runs"]][-1] == ("c", 0)
     last = board["pairs"][-1]
-    assert (last["p"], last["p_holm"], last["p_hsd"], last["is_told_apart"]) == (None,) * 4
+    assert (last["p"], last["p_holm"], last["p_hsd"], last["is_significant"]) == (None,) * 4
 
 
 def test_folders_of_other_judges_and_nuggets_are_said_to_be_so(tmp_path):

@@ -64,7 +64,7 @@ function tests(given, i, j) {
     wins: sign > 0 ? wins : losses,
     ties: given.ties[index],
     losses: sign > 0 ? losses : wins,
-    apart: given.is_told_apart[index],
+    apart: given.is_significant[index],
   };
 }
 
