@@ -97,7 +97,7 @@ def _plan(settings: dict[str, Any]) -> dict[str, Any]:
 
 
 def _run(settings: dict[str, Any]) -> dict[str, Any]:
-    from nuggetjudge.evaluation.run import run
+    from nuggetjudge.evaluation.evaluate import run
 
     clock = Clock()
     result = run(**settings)

@@ -75,7 +75,7 @@ def bench(is_smoke: bool) -> Report:
 
 def main(folder: str, url: str) -> dict[str, float]:
     """Run the support program on the collection in this process."""
-    from nuggetjudge.evaluation.run import run
+    from nuggetjudge.evaluation.evaluate import run
     from nuggetjudge.programs.engine import journal, session, stage
 
     judging_s = 0.0

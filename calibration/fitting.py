@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -17,11 +17,14 @@ from ..backends.errors import JudgeError
 from ..backends.gateway import Backend
 from ..backends.loop import run_sync
 from ..judges import Cascade, ItemJudge, JudgeFile, Verdict
+from ..judges.base import Judge
 from ..judges.calls import calls, judge_items
 from ..judges.fitted.correction import Correction
 from ..judges.lexical.overlap import word_weights
 from ..judges.makers.lists import ListMaker
 from ..metrics.inference import resampling
+from ..programs.engine.panel import Panel
+from ..programs.engine.spending import Estimate
 from ..records.judgements import Reason
 from ..records.kinds import Cell
 from ..records.reading.problems import InputError, did_you_mean
@@ -172,7 +175,7 @@ def refusals_of(method: str) -> Iterator[None]:
 def _fit_prompt(
     target: Target, splits: Sequence[Split], *, prompt_model: Backend | None, log: Path | None
 ) -> Calibration:
-    from .prompts.student import prompt_of
+    from .prompts.tasks import prompt_of
     from .report import prompt_diff
 
     judge, settings = target.judge, target.settings
@@ -407,3 +410,96 @@ def _draw_few(items: Sequence[Example], settings: Settings) -> tuple[list[Exampl
         most = min(settings.topic_labels, len(own) // 2)
         few.update(own[i] for i in rng.permutation(len(own))[:most])
     return [i for i in items if i.cell in few], [i for i in items if i.cell not in few]
+
+
+ITEMS, TEST, SEARCH = "every item", "test, twice", "search, at most"
+
+
+def ask_what_it_asks(panel: Panel, target: Target) -> float:
+    """Measure the items of a calibration, without a fit; how often those of a search are asked.
+
+    A method that fits numbers judges every item once. One that fits a prompt judges the test items
+    (or makes the test lists) before and after, and searches, here once over train and dev. A
+    search is not tried without a model, as its course is made of what models write: it counts as
+    the most it may take, at the length of the prompt as it is (worked examples make it longer),
+    with its proposals among the calls.
+
+    Raises: InputError as `fit_target`, before anything is asked.
+    """
+    judge, settings = target.judge, target.settings
+    try:
+        splits = target.splits()
+    except ValueError as error:
+        raise InputError(f"{settings.method}: {error}") from None
+    if settings.method in FIT_METHODS:
+        panel.part = ITEMS
+        target.measure(judge, target.items)
+        return 1.0
+    [split] = splits
+    train, dev, test = target.parts(split)
+    t, d = target.count(train), target.count(dev)
+    most = search_checked(judge, settings, t, d)
+    panel.part = TEST
+    for _ in ("before", "after"):
+        target.measure(judge, test)
+    panel.part = SEARCH
+    target.measure(judge, [*train, *dev])
+    return most / (t + d)
+
+
+def search_checked(judge: Judge, settings: Settings, t: int, d: int) -> int:
+    """As `search_calls`. Raises: InputError for what the search itself would refuse."""
+    from .prompts.optimisers import NO_PROMPT, checked_options, is_of_lists
+
+    method = settings.method
+    try:
+        if judge.model_name == "lexical":
+            raise ValueError(f"--method {method} {NO_PROMPT}")
+        checked_options(method, settings.options, t, is_of_lists(judge))
+    except (ValueError, ModuleNotFoundError) as error:
+        raise InputError(f"{method}: {error}") from None
+    return search_calls(method, settings.options, t, d)
+
+
+def search_calls(method: str, options: Mapping[str, Any], t: int, d: int) -> int:
+    """The most requests of a search over train and dev of so many calls (docs/trust/optimisers.md).
+
+    Raises: ValueError for an unknown method.
+
+    >>> search_calls("few-shot", {}, 40, 20)
+    40
+    """
+    from .prompts.optimisers import GEPA_ROUNDS, OPTIONS, SIMBA_BATCH
+
+    if method not in OPTIONS:
+        raise ValueError(f"wanted one of {', '.join(OPTIONS)}, got {method!r}")
+    o = {**OPTIONS[method], **options}
+    if method == "few-shot":
+        return 2 * d
+    if method == "bootstrap":
+        n = int(o["num_candidate_programs"])
+        return (n + 3) * d + (n + 1) * t * int(o["max_rounds"])
+    if method == "mipro":
+        n = int(o["num_candidates"])
+        return (int(o["num_trials"]) + 1) * d + (n - 2) * t + n + 11
+    if method == "simba":
+        n, batch = int(o["num_candidates"]), int(o["bsize"] or min(SIMBA_BATCH, t))
+        return int(o["max_steps"]) * ((2 * n + 1) * batch + n + 1 + d) + (n + 1) * t + 2 * d
+    most = int(o["max_metric_calls"] or GEPA_ROUNDS * (t + d))
+    return most + most // int(o["reflection_minibatch_size"]) + 2 * d
+
+
+def scaled(estimate: Estimate, times: float) -> Estimate:
+    """The same so often."""
+
+    def more(number: float | None) -> float | None:
+        return None if number is None else number * times
+
+    return replace(
+        estimate,
+        calls=round(estimate.calls * times),
+        prompt_tokens=round(estimate.prompt_tokens * times),
+        cached_tokens=round(estimate.cached_tokens * times),
+        completion_tokens=round(estimate.completion_tokens * times),
+        cost=more(estimate.cost),
+    )

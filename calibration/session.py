@@ -25,11 +25,9 @@ from ..programs.engine.spending import Estimate
 from ..records.reading.problems import InputError, Problems, did_you_mean
 from ..records.writing import rename, write_file, writing
 from .examples import read_examples
-from .fitting import Calibration, ItemTarget, Target, fit_target
-from .lists.examples import read_list_examples
-from .lists.fitting import ListTarget
-from .lists.matching import LEXICAL, Matcher
-from .plan import SEARCH, ask_what_it_asks, scaled
+from .fitting import SEARCH, Calibration, ItemTarget, Target, ask_what_it_asks, fit_target, scaled
+from .list_examples import read_list_examples
+from .lists import LEXICAL, ListTarget, Matcher
 from .settings import PROMPT_METHODS, Settings
 
 _SETTINGS = {field.name for field in dataclasses.fields(Settings)} - {"method"}

@@ -19,9 +19,8 @@ import typer
 from typer.core import TyperGroup
 
 from .commands import GROUPS, all_commands, command_of
-from .hints import fit_hint
 from .stopping import COMPLETE, INPUT, INTERNAL, INTERRUPTED, TERMINATED, Terminated
-from .tables import write_note
+from .tables import fit_hint, write_note
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 _IMPORTING = "<frozen importlib._bootstrap>"  # the file of a frame that loads a module

@@ -17,9 +17,9 @@ from pydantic.fields import FieldInfo
 from ..programs.config.base import program_names
 from ..programs.config.sections import Config, Flag
 from ..records.reading.problems import did_you_mean
-from .hints import note_config
 from .options import ApiBase, Model, Sets
 from .signatures import from_signature
+from .tables import note_config
 
 ConfigFile = Annotated[
     Path | None,

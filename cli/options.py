@@ -16,7 +16,7 @@ from ..views.printing import Format, print_view
 from ..views.table import Column, Row, Table, View
 from ..views.table import Kind as ColumnKind
 from .signatures import Takes, from_signature
-from .tables import shown, write_note, write_objects
+from .tables import shown, write_objects
 
 if TYPE_CHECKING:
     from ..views.table import View
@@ -287,30 +287,3 @@ def print_result(objects: Iterable[Any], text: Callable[[], str], *, as_json: bo
         write_objects(objects)
     else:
         sys.stdout.write(text())
-
-
-def planned(
-    plan: Iterable[Any],
-    assumed: str | None = None,
-    *,
-    dry_run: bool = True,
-    as_json: bool,
-) -> bool:
-    """Print what the command will take; whether that was all that is wanted.
-
-    Args:
-        assumed: a note below it; None: what a rehearsal assumes.
-    """
-    from ..programs.engine.rehearsal import ASSUMED
-    from .views.plan import plan_view
-
-    estimates = list(plan)
-    if dry_run:
-        write_note("A dry run: no model is asked, and no key is needed.\n")
-    if dry_run and as_json:
-        write_objects(vars(estimate) for estimate in estimates)
-        return True
-    notes = [ASSUMED if assumed is None else assumed]
-    view = plan_view(estimates, [note for note in notes if note])
-    print_view(view, stream=sys.stdout if dry_run else sys.stderr)
-    return dry_run

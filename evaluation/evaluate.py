@@ -1,46 +1,250 @@
-"""`nuggetjudge.evaluate`: answers that are in memory, judged as `judge run` judges files."""
+"""`nuggetjudge.run` for files and `nuggetjudge.evaluate` for answers in memory."""
 
 from __future__ import annotations
 
 import asyncio
 import threading
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial
 from itertools import count
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import finalize
 
+import orjson
+
 from ..backends.loop import Stop
-from ..programs.engine.manifest import constant_judges
+from ..judges.table import item_judges
+from ..programs.config.base import program_names
+from ..programs.config.reading import dotted, load_config
+from ..programs.config.sections import Config
+from ..programs.engine.folders import check_replaced
+from ..programs.engine.manifest import config_of, constant_judges
+from ..programs.engine.panel import check_judges, check_models, check_prices, spared_by
+from ..programs.engine.results import ALWAYS, MANIFEST, check_free
 from ..programs.protocols import table
-from ..programs.run import check_collection, judge_collection
-from ..records.reading.problems import InputError
-from ..records.writing import remove
+from ..programs.protocols.table import program_files
+from ..programs.run import NO_MODEL, check_collection, judge_collection, names_no_model
+from ..records.reading.problems import InputError, did_you_mean
+from ..records.writing import remove, write_file
 from .result import Result
-from .run import config_from, warn_without_model
 from .samples.asking import Answering, Asking, topics_asked
-from .samples.banks import BEGUN, add_to_bank, use_bank
-from .samples.cells import check_writable
-from .samples.choosing import (
-    Program,
-    anything,
-    check_needs,
-    chosen,
-    defaults,
-    fitting,
-    judge_file,
-    read_by,
+from .samples.citations import check_writable
+from .samples.files import (
+    BEGUN,
+    FOLDER,
+    Citing,
+    NewFiles,
+    add_to_bank,
+    use_bank,
+    write_items,
+    write_samples,
 )
-from .samples.citing import Citing
-from .samples.files import write_samples
-from .samples.items import write_items
-from .samples.new_files import FOLDER, NewFiles
 from .samples.reading import Samples, by_system, questions_in, read_samples
-from .starting import check_start
+
+if TYPE_CHECKING:
+    from ..judges import OwnJudge
+
+
+def run(
+    config: str | Path | Config | None = None, *, quiet: bool = True, **settings: Any
+) -> Result:
+    """Judge runs and write a results folder.
+
+    Args:
+        config: a YAML file or a Config; None: everything is in `settings`.
+        quiet: draw no progress bar.
+        settings: `program`; `model`, the name of a model or of an entry under `models:`, or a
+            whole entry as a dict; the names of `data:` (topics, runs, passages, candidates,
+            qrels, nuggets, items, questions, ratings, retrieval, ...), of `items:` (judge,
+            fields) and of `run:` (out, concurrency, max_cost, limit, ...), or any dotted name
+            as `**{"support.citations": "all"}`.
+
+    Returns: scores, judgements and counts, read back from the folder.
+    Raises: InputError for bad input, EndpointUnusable when no request can succeed; what was
+        judged until then is in the folder's journal, and the same call goes on from there.
+    Warns: UserWarning where no model is named, so that the lexical judge answers, and of a judge
+        that gave all of 15 or more items the same label.
+    """
+    if not isinstance(config, Config):
+        config = config_from(settings, Path(config) if config is not None else None)
+    elif settings:
+        raise ValueError("give settings or a Config, not both")
+    warn_without_model(config)
+    result = Result(judge_collection(config, quiet=quiet).folder)
+    for what in constant_judges(result.manifest):
+        warnings.warn(what, UserWarning, stacklevel=2)
+    return result
+
+
+def warn_without_model(config: Config) -> None:
+    """Warn where no model is named, in the line that called the function which called this one."""
+    if names_no_model(config):
+        warnings.warn(f"{NO_MODEL} Give model=.", UserWarning, stacklevel=3)
+
+
+def config_from(settings: Mapping[str, Any], path: Path | None = None) -> Config:
+    """The config of settings as `run` takes them, over those of a file.
+
+    Raises: InputError for a setting or value that is none.
+    """
+    settings = dict(settings)
+    model = settings.pop("model", None)
+    if isinstance(model, dict):  # a whole entry, instead of the name of one or of a model
+        settings["models.default"], model = model, None
+    return load_config(path, dotted(settings), model=model)
+
+
+Program: TypeAlias = "str | Path | Sequence[str] | OwnJudge | None"
+Judge: TypeAlias = "str | Path | OwnJudge"
+
+ITEMS = "items"
+# By program the files of which it needs one, and the fields of samples that give them.
+_NEEDS = {
+    "relevance": (("candidates",), "contexts"),
+    "nuggets": (("nuggets", "candidates"), "nuggets, or contexts to make them from"),
+    "support": (("passages",), "contexts"),
+    "evidence": (("passages",), "contexts"),
+    "coverage": (("questions", "reference"), "questions, or a reference to make them from"),
+    "keypoints": (("keypoints",), "key_points"),
+}
+
+
+def choose_program(program: Program, judge: Judge | None) -> tuple[list[str], Judge | None]:
+    """Programs, [] for those that fit; or the program of items, and its judge.
+
+    Raises: InputError for a name of neither.
+    """
+    if program is None and judge is None:
+        return [], None
+    if hasattr(program, "definition"):
+        return [ITEMS], program  # type: ignore[return-value]
+    listed = [program] if isinstance(program, str | Path) else list(program or [ITEMS])
+    names = [part.strip() for each in listed for part in str(each).split(",")]
+    if judge is not None:
+        if names != [ITEMS]:
+            raise InputError(f"judge: is of the program {ITEMS}, not of {', '.join(names)}")
+        return names, judge
+    if names == [ITEMS]:
+        what = "name the judge alone, or beside it (judge=)"
+        raise InputError(f"program: {ITEMS} are labelled by one judge; {what}")
+    if len(names) == 1 and _is_judge(names[0]):
+        return [ITEMS], names[0]
+    for name in names:
+        if name not in program_names():
+            choices = [*program_names(), *item_judges()]
+            what = (
+                f"no program or judge {name!r}, wanted one of {', '.join(choices)}, or a YAML file"
+            )
+            raise InputError(f"program: {what}{did_you_mean(name, choices)}")
+    return names, None
+
+
+def judge_file(judge: Judge, folder: Path) -> str:
+    """The name or file of a judge; one that was made in Python is written there."""
+    if isinstance(judge, str | Path):
+        return str(judge)
+    definition = getattr(judge, "definition", None)
+    if definition is None:
+        what = "wanted its name, a YAML file or an OwnJudge"
+        raise InputError(f"judge: is {type(judge).__name__}, {what}")
+    path = folder / "judge.yaml"  # JSON is YAML
+    about = definition.model_dump(mode="json", by_alias=True, exclude_none=True)
+    write_file(path, orjson.dumps(about, option=orjson.OPT_INDENT_2))
+    return str(path)
+
+
+def fitting(data: Mapping[str, Any]) -> list[str]:
+    """The programs that these files have something for, by the names of `data:`."""
+    programs = ["nuggets"] if data.keys() & {"nuggets", "candidates"} else []
+    programs += ["support"] if "passages" in data else []
+    # A reference alone asks for many judgements, so only where there is nothing else.
+    programs += ["coverage"] if "questions" in data else []
+    programs += ["keypoints"] if "keypoints" in data else []
+    return programs or (["coverage"] if "reference" in data else [])
+
+
+def check_needs(programs: Sequence[str], data: Mapping[str, Any]) -> None:
+    """Raise InputError for a program without what it judges by, naming the field."""
+    for name in programs:
+        files, fields = _NEEDS.get(name, ((), ""))
+        if files and not data.keys() & set(files):
+            raise InputError(f"samples: {name} needs {fields}, and no sample has any")
+
+
+def read_by(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, Any]:
+    """The files that these programs read: candidates only where needed, as texts take memory.
+
+    Those of programs of other packages are all of them.
+    """
+    ours = not set(programs) - _NEEDS.keys()
+    is_read = not ours or bool({"nuggets", "relevance"} & set(programs))
+    return {name: path for name, path in data.items() if name != "candidates" or is_read}
+
+
+def anything() -> str:
+    """The fields by which answers can be judged."""
+    return "contexts, nuggets, key_points, questions or a reference"
+
+
+def defaults(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings that fit samples: what of a bank is missing is made of contexts; of coverage all
+    questions count, and what a sample names is its context.
+    """
+    settings: dict[str, Any] = {"nuggets.fill": True} if "nuggets" in programs else {}
+    if "coverage" in programs:
+        settings["coverage.answerable"] = "all"
+        if "passages" in data:
+            settings["coverage.contexts"] = "answers"
+    return settings
+
+
+def _is_judge(name: str) -> bool:
+    if name.endswith((".yaml", ".yml")):
+        return True
+    return name not in program_names() and name in item_judges()
+
+
+def check_start(
+    folder: Path, programs: Sequence[str], settings: Mapping[str, Any], ids: Mapping[str, Any]
+) -> None:
+    """Raise InputError for what is wrong with an evaluation, whatever its samples hold.
+
+    A missing key is EndpointUnusable.
+
+    Args:
+        programs: [] for those that fit its samples.
+        settings: as of `nuggetjudge.run`, without those of data.
+        ids: `run_ids` and `topic_ids`, as far as they are known.
+    """
+    check_free(folder, (*program_files(), *ALWAYS))
+    options = {"program": programs, "out": folder, **settings}
+    if settings.get("force") or not (folder / MANIFEST).is_file():
+        _check_judges(config_from(options))
+        return
+    before = config_of(folder)
+    programs = programs or before.program
+    of_data = defaults(programs, {name: file for name, file in before.data if file})
+    config = config_from({**of_data, **options, "program": programs})
+    _check_judges(config)
+    # What is judged is not there yet, so it counts as the same.
+    config = config.model_copy(update={"data": before.data, "items": before.items})
+    check_replaced(config, ids)
+
+
+def _check_judges(config: Config) -> None:
+    """Raise InputError if what a config says of judges and prices is wrong.
+
+    Raises: EndpointUnusable if a model that is surely asked lacks its key.
+    """
+    judges = [name for each in table.chosen(config.program) for name in each.judges_of(config)]
+    check_prices(config, judges)
+    check_judges(config, judges)
+    check_models(config, [name for name in judges if not spared_by(name)])
+
 
 _NUMBERS = count(1)  # of the evaluations of this process that have no folder
 _LEFT_OUT = "topics_without_nuggets"  # in a manifest
@@ -93,7 +297,7 @@ def evaluate(
 
     Example: nj.evaluate([{"question": q, "answer": a, "contexts": texts}], "support")
     """
-    programs, judge = chosen(program, settings.pop("judge", None))
+    programs, judge = choose_program(program, settings.pop("judge", None))
     fields = settings.pop("fields", {}) if judge is not None else {}
     if model is not None:
         settings["model"] = model

@@ -8,14 +8,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ..evaluation.sources import Source, opened
+from ..evaluation.comparing import Source, opened
 from ..metrics.inference import LEVEL
 from ..programs.scoring.result import Result
-from .bounds import Bound, check_bound
-from .checks import Check, messages, with_texts
-from .measures import check_known, runs_in
-from .missing import judged
-from .not_worse import BY, not_worse
+from .baseline import BY, not_worse
+from .checks import Bound, Check, check_bound, check_known, judged, messages, runs_in, with_texts
 
 
 def assert_judged(result: Source, *, allow_missing: float = 0.0) -> Judged:

@@ -1,20 +1,36 @@
-"""All checks of a results folder together: what `judge gate` decides."""
+"""The verdict of `judge gate`, as tables, Markdown and JUnit XML."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
+from itertools import compress
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 from ..metrics.inference import LEVEL
 from ..programs.engine.manifest import dependence_of
 from ..programs.scoring.result import Result
-from .bounds import Bound, check_bound
-from .checks import Check, with_texts
-from .measures import check_known, runs_in
-from .missing import judged
-from .not_worse import BY, not_worse
+from ..records.reading.problems import cell, shown
+from ..views.formats import view_markdown
+from ..views.numbers import format_bounds, format_share
+from ..views.table import Cell, Column, Kind, Row, Style, Styled, Table, View
+from .baseline import BY, not_worse
+from .checks import (
+    SHOWN_QUESTIONS,
+    Bound,
+    Check,
+    Question,
+    check_bound,
+    check_known,
+    how_to_look,
+    judged,
+    message,
+    runs_in,
+    with_texts,
+)
 
 
 @dataclass(frozen=True)
@@ -110,3 +126,121 @@ def verdict_on(
     against = not_worse(results, baseline, by=by, level=level, measures=measures, run=run)
     notes = [*against.notes, *dependence_of([results, baseline], [named, baseline])]
     return Verdict(named, is_judged, with_texts([*checks, *against.checks], results), notes)
+
+
+_STYLES = {"failed": Style.UNJUDGED, "inconclusive": Style.WARNING}
+
+
+def verdict_view(verdict: Verdict) -> View:
+    """What was decided, and a row a check."""
+    return View(verdict.sentence, [checks_table(verdict.checks)])
+
+
+def checks_table(checks: Sequence[Check]) -> Table:
+    """A row a check: what it wanted and what it found; columns without any value are left out."""
+    columns = [
+        Column("outcome", Kind.NAME, ""),
+        Column("run", Kind.NAME),
+        Column("wanted", Kind.TEXT),
+        Column("value", Kind.SHARE),
+        Column("questions", Kind.COUNT),
+        Column("interval", Kind.INTERVAL, "interval or bounds"),
+        Column("unjudged", Kind.COUNT),
+    ]
+    used = [True] * 5
+    used += [any(each.low != each.high for each in checks), any(c.n_unjudged for c in checks)]
+    rows = [Row(list(compress(_cells(check), used))) for check in checks]
+    return Table("", list(compress(columns, used)), rows)
+
+
+def _cells(check: Check) -> list[Cell]:
+    is_signed = check.is_difference
+    bounds = format_bounds(check.low, check.high, signed=is_signed)
+    return [
+        Styled(check.outcome, _STYLES.get(check.outcome, Style.PLAIN)),
+        check.run_id,
+        check.wanted,
+        format_share(check.value, signed=is_signed),
+        check.n,
+        None if check.low == check.high else bounds,
+        check.n_unjudged,
+    ]
+
+
+def questions_table(questions: Sequence[Question], shown: int) -> Table:
+    """A row a question that counts against a check, with its value before and now."""
+    columns = [
+        Column("question", Kind.TEXT),
+        Column("before", Kind.SHARE),
+        Column("now", Kind.SHARE),
+        Column("change", Kind.DIFFERENCE),
+    ]
+    rows = [
+        Row([f"{one.topic_id} {one.text}".rstrip(), one.before, one.after, one.why or one.change])
+        for one in questions[:shown]
+    ]
+    more = len(questions) - shown
+    return Table("", columns, rows, notes=[f"... and {more:,} more"] * (more > 0))
+
+
+_MENTION = re.compile(r"(?<!\w)@")  # which would call somebody of that name
+SHOWN_CHECKS = 20  # that failed, with their questions
+
+
+def summary(verdict: Verdict) -> str:
+    """What was decided, a table of all checks, and the questions behind those that failed."""
+    failed = [check for check in verdict.checks if not check.is_passed]
+    lines = [f"### judge gate {_text(verdict.sentence)}", "", _table(checks_table(verdict.checks))]
+    for check in failed[:SHOWN_CHECKS]:
+        lines += ["", f"**{_text(check.name)}**: {_text(check.found)}"]
+        if check.questions:
+            lines += ["", _table(questions_table(check.questions, SHOWN_QUESTIONS))]
+            if check.run_id:
+                command = how_to_look(check, verdict.folder).replace("`", "'")
+                lines += ["", f"`{command}`"]
+    if (more := len(failed) - SHOWN_CHECKS) > 0:
+        lines += ["", f"... and {more:,} more checks that failed"]
+    if verdict.notes:
+        lines += ["", *(f"- {_text(note)}" for note in verdict.notes)]
+    return "\n".join(lines) + "\n"
+
+
+def _table(table: Table) -> str:
+    return _MENTION.sub("@\u200b", view_markdown(View(tables=[table]))).rstrip("\n")
+
+
+def _text(text: str) -> str:
+    """Nothing in it is Markdown or HTML."""
+    plain = _MENTION.sub("@\u200b", cell(text))
+    return "".join(f"\\{c}" if c in "\\`*_{}[]<>|#!~" else c for c in plain)
+
+
+_NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+def junit_xml(verdict: Verdict) -> bytes:
+    """One suite: failures where a check failed, errors where too little was judged to check."""
+    failed = [check for check in verdict.checks if not check.is_passed]
+    n_errors = sum(not check.measure for check in failed)
+    counts = {"tests": len(verdict.checks), "failures": len(failed) - n_errors, "errors": n_errors}
+    about = {name: str(n) for name, n in counts.items()}
+    suites = ElementTree.Element("testsuites", about)
+    suite = ElementTree.SubElement(suites, "testsuite", {"name": "judge gate", **about})
+    for check in verdict.checks:
+        of = {"classname": _plain(check.run_id or "results"), "name": _plain(check.wanted)}
+        case = ElementTree.SubElement(suite, "testcase", {**of, "time": "0"})
+        if not check.is_passed:
+            kind = "failure" if check.measure else "error"
+            what = {"message": _plain(check.found), "type": kind}
+            ElementTree.SubElement(case, kind, what).text = _plain(message(check, verdict.folder))
+        else:
+            ElementTree.SubElement(case, "system-out").text = _plain(check.found)
+    if verdict.notes:
+        ElementTree.SubElement(suite, "system-out").text = _plain("\n".join(verdict.notes))
+    ElementTree.indent(suites)
+    text: bytes = ElementTree.tostring(suites, encoding="utf-8", xml_declaration=True)
+    return text + b"\n"
+
+
+def _plain(text: str) -> str:
+    return _NO_XML.sub("?", shown(text))

@@ -16,8 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nuggetjudge.calibration.jury.report import jury_report
-from nuggetjudge.calibration.jury.ways import Settings
+from nuggetjudge.calibration.juries import Settings, jury_report
 from nuggetjudge.records.reading.problems import Problems
 
 BEST = (5, 10)

@@ -1,21 +1,172 @@
-"""How a prompt is tried on one example: by a call about items, or by all calls that make a list."""
+"""DSPy's optimisers over the gateway: their settings, budget and LM, and one try of a prompt."""
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import Mapping
-from typing import Any, NamedTuple, Protocol
+import os
+import warnings
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
 import dspy
+from dspy.lm15 import Message, Request, Response, Usage
 from pydantic_core import to_jsonable_python
 
-from ...backends.errors import JudgeError
+from ...backends.budget import Budget
+from ...backends.errors import EndpointLost, EndpointUnusable, JudgeError
 from ...backends.gateway import Backend, Gateway, Reply
+from ...backends.loop import run_sync
 from ...backends.prompt import Prompt
 from ...judges.base import set_prompt
 from ...judges.fitted.files import FittedPrompt
+from ...judges.in_dspy.backend_lm import FreeText, messages_of
 from ...judges.makers.lists import ListMaker
-from .bridge import ask, waited
+from ...records.judgements import Reason
+
+NO_LIMIT = 10**9  # of errors before DSPy gives up: a wrong reply is scored, a dead endpoint stops
+
+# Whatever the program around us configured: no histories that grow, no trace but where an optimiser
+# wants one, no callbacks.
+SETTINGS: dict[str, Any] = {
+    "disable_history": True,
+    "trace": None,
+    "callbacks": [],
+    "max_errors": NO_LIMIT,
+    "provide_traceback": False,
+}
+
+
+@contextlib.contextmanager
+def confined(lm: dspy.LM) -> Iterator[None]:
+    """Run DSPy with this LM, leaving the caller's settings alone.
+
+    What is printed meanwhile, by DSPy or others, is dropped; our own warnings come at the end.
+    """
+    with (
+        Path(os.devnull).open("w", encoding="utf-8") as nowhere,
+        warnings.catch_warnings(record=True) as caught,
+        contextlib.redirect_stdout(nowhere),
+        contextlib.redirect_stderr(nowhere),
+        dspy.context(**SETTINGS, lm=lm, adapter=dspy.ChatAdapter()),
+    ):
+        warnings.simplefilter("always")
+        yield
+    for warning in caught:
+        if warning.category is RuntimeWarning and "nuggetjudge" in warning.filename:
+            warnings.warn_explicit(
+                warning.message, warning.category, warning.filename, warning.lineno
+            )
+
+
+@contextlib.contextmanager
+def keeping_back(budget: Budget, n_calls: int) -> Iterator[None]:
+    """Lower the limits by so many requests, to be had again afterwards.
+
+    Tokens and money are reserved at the mean of the requests so far; before the first, none.
+    """
+    reached, limits = budget.reached, (budget.max_calls, budget.max_tokens, budget.max_cost)
+    use, share = budget.usage, n_calls / max(1, budget.usage.requests)
+    if budget.max_calls is not None:
+        budget.max_calls -= n_calls
+    if budget.max_tokens is not None:
+        budget.max_tokens -= round(use.tokens * share)
+    if budget.max_cost is not None:
+        budget.max_cost -= use.cost * share
+    try:
+        yield
+    finally:
+        budget.max_calls, budget.max_tokens, budget.max_cost = limits
+        budget.reached = reached
+
+
+T = TypeVar("T")
+TEMPERATURE = 1.0  # at which proposals are asked for, and samples of a judge's answers
+
+
+class Stopped(BaseException):
+    """No further request can succeed: the budget is reached, or the endpoint is gone (the cause).
+
+    Not an Exception, since optimisers count those as bad answers and go on.
+    """
+
+
+def ask(gateway: Gateway, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
+    """Ask and wait. Raises: JudgeError for a reply that is none; Stopped."""
+    return waited(gateway.ask(prompt, inputs, replicate))
+
+
+def waited(asking: Coroutine[Any, Any, T]) -> T:
+    """What comes of asking. Raises: JudgeError for a reply that is none; Stopped."""
+    try:
+        return run_sync(asking)
+    except (EndpointLost, EndpointUnusable) as error:
+        raise Stopped from error
+    except JudgeError as error:
+        if error.reason is Reason.BUDGET:
+            raise Stopped from None
+        raise
+
+
+class Proposals:
+    """Free text from a model, as an optimiser asks for instructions and advice.
+
+    Args:
+        gateway: whose model, endpoint, cache, budget and limits are used.
+        max_tokens: longest reply; None: no limit is sent, as that of a judge's entry is meant
+            for labels.
+    """
+
+    def __init__(self, gateway: Gateway, max_tokens: int | None = None) -> None:
+        self._gateway = gateway.varied(reply_schema="none", logprobs=False, max_tokens=max_tokens)
+        self._by_temperature: dict[float | None, Gateway] = {}
+
+    def lm(self) -> dspy.LM:
+        """For `dspy.context(lm=...)`; does nothing of its own: no cache, no retries."""
+        temperature = None if self._gateway.config.temperature is None else TEMPERATURE
+        return GatewayLM(
+            "gateway",  # no provider's name, so that DSPy looks up neither abilities nor prices
+            engine=_Engine(self, 0),
+            cache=False,
+            num_retries=0,
+            temperature=temperature,
+        )
+
+    def text(
+        self, messages: Sequence[Mapping[str, str]], temperature: float | None, replicate: int
+    ) -> str:
+        """One reply. Raises: JudgeError when it is refused or truncated; Stopped."""
+        gateway = self._by_temperature.get(temperature)
+        if gateway is None:
+            gateway = self._gateway.varied(temperature=temperature)
+            self._by_temperature[temperature] = gateway
+        return str(ask(gateway, FreeText(messages), {}, replicate).values["text"])
+
+
+class GatewayLM(dspy.LM):  # type: ignore[misc]
+    """A dspy.LM of which each copy with a `rollout_id` gets replies of its own."""
+
+    def copy(self, **changes: Any) -> Self:
+        """See dspy.LM.copy."""
+        if "rollout_id" in changes:
+            changes["engine"] = _Engine(self.engine.proposals, changes["rollout_id"] or 0)
+        twin: Self = super().copy(**changes)
+        return twin
+
+
+class _Engine:
+    """DSPy's contract for what answers an LM: a Request in, a Response out."""
+
+    def __init__(self, proposals: Proposals, replicate: int) -> None:
+        self.proposals = proposals
+        self._replicate = replicate
+
+    def complete(self, request: Request) -> Response:
+        messages = messages_of(request)
+        text = self.proposals.text(messages, request.config.temperature, self._replicate)
+        return Response(None, request.model, Message.assistant(text), "stop", Usage())
+
 
 Call = tuple[dict[str, Any], dspy.Prediction]  # what a predictor was asked, and its reply
 

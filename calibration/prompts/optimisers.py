@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from ...judges.fitted.files import FittedPrompt
     from ...judges.items import ItemJudge
     from .asking import Way
-    from .marking import Marks
-    from .student import Example, Task
+    from .tasks import Example, Marks, Task
     from .trials import Trials
 
 # Options of each method and their defaults, under DSPy's names; None: see docs/trust/optimisers.md.
@@ -125,8 +124,7 @@ def optimise(
         JudgeError when proposals cannot be read, or the endpoint is lost; EndpointUnusable.
     """
     gateway_of(judge, method)
-    from .marking import ItemMarks, kappa_gains
-    from .student import tasks
+    from .tasks import ItemMarks, kappa_gains, tasks
 
     check_parts(train, dev, "items", threads)
     gains = kappa_gains([e.label for e in dev], judge.scale, is_ordered=judge.is_ordered)
@@ -175,9 +173,8 @@ class Search:
         from dspy.utils.exceptions import AdapterParseError, LMError
 
         from ...backends.errors import JudgeOutputError
-        from .asking import ask_once
-        from .bridge import Proposals, Stopped, confined, keeping_back
-        from .student import predictor_of
+        from .asking import Proposals, Stopped, ask_once, confined, keeping_back
+        from .tasks import predictor_of
         from .trials import Trials
 
         judge, marks = self.judge, self.marks

@@ -16,10 +16,8 @@ from ...backends.prompt import Prompt
 from ...judges.base import Judge, set_prompt
 from ...judges.fitted.files import FittedPrompt
 from ...records.writing import NewFile
-from .asking import Answer, Way, ask_once, key_of
-from .bridge import Stopped
-from .marking import Marks
-from .student import Student, Task, predictor_of, prompt_of
+from .asking import Answer, Stopped, Way, ask_once, key_of
+from .tasks import Marks, Student, Task, predictor_of, prompt_of
 
 
 class Candidate:

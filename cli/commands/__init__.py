@@ -1,5 +1,5 @@
-"""The list of commands: the core's, each in the file of its name here or in cli/upkeep, and those
-of installed packages. Plugins may import the list; only it imports the commands."""
+"""The list of commands: the core's, each in the file of its name here, and those of installed
+packages. Plugins may import the list; only it imports the commands."""
 
 from __future__ import annotations
 
@@ -50,7 +50,6 @@ CORE: Mapping[str, Command] = {
         agree=("commands.agree", "Measure agreement with human labels or scores."),
         calibrate=("commands.calibrate", "Fit a judge to human labels and test the effect."),
         gate=("commands.gate", "Check results against bounds or a baseline, for CI."),
-        init=("upkeep.init", "Write a config for your own files."),
     ),
     **_ours(
         "judge",
@@ -69,15 +68,6 @@ CORE: Mapping[str, Command] = {
     **_ours(
         "trust",
         jury=("commands.jury", "Compare a jury with its members."),
-    ),
-    **_ours(
-        "upkeep",
-        models=("upkeep.models", "List open models that can judge, and their settings."),
-        doctor=("upkeep.doctor", "Check a model's key, endpoint and features."),
-        prompt=("upkeep.prompt", "Print what a judge asks, with your item."),
-        cache=("upkeep.cache", "Show or clear cached replies and vectors."),
-        schema=("upkeep.configs", "Print the JSON Schema of config files."),
-        export_config=("upkeep.configs", "Print the complete config of a run or a file."),
     ),
 }
 

@@ -42,7 +42,7 @@ def agree(
     """
     from ...programs.analysis.agree import agree as compare
     from ...programs.analysis.tables.agreement import agreement_view
-    from ..views.partial import opened
+    from ..stopping import opened
 
     problems = Problems()
     human, *second = opened(context, [human] if judged is None else [human, judged])

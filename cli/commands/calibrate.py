@@ -15,12 +15,12 @@ from ..options import (
     OutputOfMuch,
     Where,
     fields_of,
-    planned,
     where_of,
 )
 from ..signatures import File, Positive, Takes
 from ..stopping import INCOMPLETE, list_problems
 from ..tables import shown, write_note
+from ..views import planned
 
 
 @settings("data.topics data.runs data.passages run.max_cost")

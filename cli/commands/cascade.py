@@ -52,7 +52,7 @@ class Labelled:
 
     def read(self) -> tuple[Any, Any]:
         """What they say, see `read_stored`, and the problems of their files."""
-        from ...calibration.cascade.stored import read_stored
+        from ...calibration.stored import read_stored
         from ...records.reading.problems import Problems
 
         problems, options = Problems(), dict(vars(self))
@@ -88,7 +88,7 @@ def fit(
     Output:
         out: Cascade file to write.
     """
-    from ...calibration.cascade.report import choice, fit_report
+    from ...calibration.cascades import choice, fit_report
     from ...programs.analysis.tables.cascade import fit_view
     from ...records.reading.problems import InputError
     from ...records.writing import write_file
@@ -120,7 +120,7 @@ def curve(
         confidence: How sure a label is: fitted, by votes, or by probabilities.
         share: A share to show; repeatable.
     """
-    from ...calibration.cascade.report import curve_report
+    from ...calibration.cascades import curve_report
     from ...programs.analysis.tables.cascade import curve_view
 
     stored, problems = given_labels.read()

@@ -47,7 +47,7 @@ def compare(
     from ...programs.analysis.compare import compare as compare_files
     from ...programs.analysis.tables.comparisons import comparison_view, judges_of
     from ...programs.engine.manifest import dependence_of
-    from ..views.partial import opened
+    from ..stopping import opened
 
     if flips is not None and flips.exists():
         raise InputError(f"{flips}: is there already; name another file")

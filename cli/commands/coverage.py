@@ -39,7 +39,7 @@ def coverage(
     from ...programs.analysis.tables.coverage import coverage_view
     from ...programs.protocols.coverage.files import read_coverage
     from ...programs.protocols.program import Folder
-    from ..views.partial import opened
+    from ..stopping import opened
 
     etas, problems = numbers_of("eta", eta, most=5), Problems()
     data, settings = read_coverage(Folder(opened(context, [results])[0], problems))

@@ -50,14 +50,12 @@ def gate(
         junit: JUnit XML file, a test case a check.
         summary: Markdown file for a pull request.
     """
-    from ...gates.bounds import bounds_of
-    from ...gates.junit import junit_xml
-    from ...gates.summary import summary as markdown
-    from ...gates.tables import verdict_view
-    from ...gates.verdict import verdict_on
+    from ...gates.checks import bounds_of
+    from ...gates.verdict import junit_xml, verdict_on, verdict_view
+    from ...gates.verdict import summary as markdown
     from ...records.writing import write_file
     from ...views.printing import print_view
-    from ..views.partial import opened
+    from ..stopping import opened
 
     bounds = [*bounds_of(least or (), "--min"), *bounds_of(most or (), "--max", "<=")]
     if not bounds and baseline is None:

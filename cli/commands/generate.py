@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from ..flags import Given, settings
-from ..options import AsJson, DryRun, planned, printed
+from ..options import AsJson, DryRun, printed
 from ..stopping import count_made, exit_unless, is_whole, report_end, unless_stopped
-from ..views.unjudged import unjudged_lines
+from ..views import planned, unjudged_lines
 
 
 @settings(

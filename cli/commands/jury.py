@@ -44,8 +44,7 @@ def jury(
     Output:
         out: Label file to write the combined labels to.
     """
-    from ...calibration.jury.report import jury_report, write_combined
-    from ...calibration.jury.ways import Settings
+    from ...calibration.juries import Settings, jury_report, write_combined
     from ...programs.analysis.tables.jury import jury_view
     from ...records.reading.problems import InputError, Problems
 

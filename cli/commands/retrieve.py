@@ -11,9 +11,10 @@ import typer
 
 from ...records.reading.problems import InputError
 from ..flags import Given, settings
-from ..options import AsJson, DryRun, planned, printed
+from ..options import AsJson, DryRun, printed
 from ..stopping import exit_unless, is_whole, report_end, unless_stopped
 from ..tables import shown, write_note, write_objects
+from ..views import planned
 
 Steps = Annotated[
     str | None,

@@ -17,13 +17,10 @@ from ...views.numbers import format_money
 from ...views.printing import Format, print_view
 from ...views.table import View
 from ..flags import Given, settings
-from ..hints import fit_hint
-from ..options import DryRun, Quiet, Verbose, planned
+from ..options import DryRun, Quiet, Verbose
 from ..stopping import INPUT, detail_lines, exit_unless, report_end, unless_stopped
-from ..tables import cell, worked_lines, write_note, write_objects
-from ..views.leaderboards import ALL, Printed, print_leaderboards
-from ..views.plan import agents_table
-from ..views.unjudged import unjudged_lines
+from ..tables import cell, fit_hint, worked_lines, write_note, write_objects
+from ..views import ALL, Printed, agents_table, planned, print_leaderboards, unjudged_lines
 
 QUOTE_CHARS = 60  # of what a judge quoted
 WARNED = (NO_PROBABILITIES, WRONG_QUOTES)  # counts that are shown also without --verbose
@@ -63,8 +60,7 @@ def run(
             RUN:MEASURE=VALUE.
     """
     from ...backends.budget import notes_on
-    from ...gates.bounds import bounds_of
-    from ...gates.measures import check_beforehand, check_measures_beforehand
+    from ...gates.checks import bounds_of, check_beforehand, check_measures_beforehand
     from ...programs.run import (
         NO_MODEL,
         forecast,

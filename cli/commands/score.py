@@ -19,7 +19,7 @@ from ..options import Level, where_of
 from ..signatures import There
 from ..stopping import list_problems
 from ..tables import write_objects, write_rows
-from ..views.leaderboards import ALL, Printed, print_leaderboards
+from ..views import ALL, Printed, print_leaderboards
 
 if TYPE_CHECKING:
     from ...metrics.inference import Interval
@@ -73,7 +73,7 @@ def score(
     """
     from ...programs.scoring.score import score_path
     from ...records.topics import read_topics
-    from ..views.partial import opened
+    from ..stopping import opened
 
     named, (path,) = path, opened(context, [path])
     of_labels = {

@@ -38,7 +38,7 @@ def show(
     """
     from ...programs.analysis.answers.showing import show_answer, show_summary
     from ...records.reading.problems import InputError, Problems
-    from ..views.partial import opened
+    from ..stopping import opened
 
     if of_topic is not None and topic is not None:
         raise InputError("--topic: the topic is named already; wanted RUN TOPIC, or --topic alone")

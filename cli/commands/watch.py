@@ -75,7 +75,7 @@ def keep_judging(watched: Watched, rounds: int | None = None) -> None:
 
 def _judge(config: Config) -> None:
     from ...programs.run import judge_collection
-    from ..views.leaderboards import print_leaderboards
+    from ..views import print_leaderboards
 
     before = _rows(config.run.out)
     result = judge_collection(config, quiet=not sys.stderr.isatty())
@@ -88,7 +88,7 @@ def _judge(config: Config) -> None:
 
 def _rows(folder: Path) -> Rows | None:
     """The main measures of each question in a results folder; None: there are no results yet."""
-    from ...gates.measures import main_measures, runs_in
+    from ...gates.checks import main_measures, runs_in
     from ...programs.scoring.result import Result
 
     try:

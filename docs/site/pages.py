@@ -19,8 +19,8 @@ from nuggetjudge.cli.app import app
 WIDTH = 88  # of help texts, in characters
 PYTHON = {  # module: title of its page
     "nuggetjudge": "nuggetjudge",
-    "nuggetjudge.evaluation.questions": "evaluation: rows by question",
-    "nuggetjudge.evaluation.samples.fields": "evaluation: a sample",
+    "nuggetjudge.evaluation.result": "evaluation: rows by question",
+    "nuggetjudge.evaluation.samples.reading": "evaluation: a sample",
     "nuggetjudge.gates.asserting": "gates: assert_judged",
     "nuggetjudge.plugins.harnesses.judging": "integrations: one sample",
     "nuggetjudge.judges": "judges",

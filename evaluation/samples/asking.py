@@ -19,10 +19,19 @@ from ...records.judgements import NOT_MADE, Reason
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError
 from ...records.writing import Appending
-from .cells import check_writable, fields_of
-from .contexts import CONTEXTS
-from .fields import ANSWER, ID, QUESTION, Sample, digest, sample_of, text_of
-from .reading import Samples, questions_in
+from .citations import check_writable, fields_of
+from .reading import (
+    ANSWER,
+    CONTEXTS,
+    ID,
+    QUESTION,
+    Sample,
+    Samples,
+    digest,
+    questions_in,
+    sample_of,
+    text_of,
+)
 
 Answering: TypeAlias = Callable[[str], Any]  # a question -> text, or answer and contexts
 

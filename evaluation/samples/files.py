@@ -1,23 +1,107 @@
-"""Samples as the files of a run: topics, answers, passages, and what answers are compared with."""
+"""Samples as the files that a run reads: topics, answers, passages, nuggets, items."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack
+import fcntl
+import shutil
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import orjson
 
+from ...judges.table import kind_of
 from ...records.judgements import NOT_MADE
-from ...records.reading.problems import InputError
-from ...records.writing import NewFile, own_folder, remove, rename
-from .cells import check_writable
-from .citing import Citing
-from .contexts import Context
-from .fields import Nugget, Sample, digest
-from .marks import Marks
-from .sentences import Sentence, cited_sentences, indices_by_id
+from ...records.nuggets import bank_row, read_nugget_banks
+from ...records.reading.fields import read_lines
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import NuggetBank
+from ...records.writing import Appending, NewFile, own_folder, remove, rename, writing
+from .citations import (
+    Marks,
+    Sentence,
+    check_writable,
+    cited_sentences,
+    indices_by_id,
+    is_missing,
+    listed,
+    mark_like,
+    plain,
+)
+from .reading import (
+    ANSWER,
+    CONTEXTS,
+    QUESTION,
+    Context,
+    Nugget,
+    Sample,
+    Samples,
+    contexts_of,
+    digest,
+    having,
+    read_rows,
+    topic_of,
+)
+
+FORMS = "[1], [1, 3], 【1】, [Source 1], (1), superscripts, or the id of a context in brackets"
+
+
+@dataclass
+class Citing:
+    """Counts of the answers that have contexts, and where the first of a kind stands.
+
+    Attributes:
+        n_answers: how many there are. n_from_zero: of them those whose `[0]` is the first context.
+        n_uncited: those that cite nothing. unread: what looks like a mark in the first of those
+            that have something, and where.
+        n_not_given: citations of contexts that are not there.
+    """
+
+    n_answers: int = 0
+    n_from_zero: int = 0
+    n_uncited: int = 0
+    unread: str = ""
+    first_uncited: str = ""
+    n_not_given: int = 0
+    first_not_given: str = ""
+
+    def count(
+        self, sample: Sample, first: int, cited: Sequence[Sequence[int | str]], missing: list[str]
+    ) -> None:
+        """Count one answer: the number of its first context, and what its sentences cite."""
+        if not sample.contexts or not sample.answer.strip():
+            return
+        self.n_answers += 1
+        self.n_from_zero += not first
+        if not any(cited):
+            self.n_uncited += 1
+            self.first_uncited = self.first_uncited or sample.location
+            if not self.unread and (like := mark_like(sample.answer)):
+                self.unread = f"{like!r} in {sample.location}"
+        if missing:
+            self.n_not_given += sum(name in missing for each in cited for name in each)
+            self.first_not_given = self.first_not_given or sample.location
+
+    def doubts(self) -> Iterator[str]:
+        """What a user should know of them, a line each."""
+        if self.n_uncited:
+            which = f"{self.n_uncited:,} of {self.n_answers:,} answers cite none of their contexts"
+            unread = f"{self.unread} was not read as a citation; " if self.unread else ""
+            yield f"{which}, first {self.first_uncited}, so support is 0; {unread}read are {FORMS}"
+        if self.n_not_given:
+            yield (
+                f"{self.n_not_given:,} citations name a context that is not there, first in "
+                f"{self.first_not_given}; they count as no support"
+            )
+        if 0 < self.n_from_zero < self.n_answers:
+            yield (
+                f"{self.n_from_zero:,} of {self.n_answers:,} answers have [0] and are read as "
+                "counting contexts from 0, the others from 1; if all count from 0, give them marks "
+                "from [1]"
+            )
+
 
 NAMES = (
     *("topics", "runs", "passages", "candidates"),
@@ -207,3 +291,253 @@ def _nugget_row(nugget: Nugget | str) -> dict[str, str]:
     if isinstance(nugget, str):
         nugget = Nugget(nugget)
     return {"text": nugget.text, "importance": nugget.importance}
+
+
+BEGUN = "bank.jsonl"  # beside the samples: what the bank had for them when they were first judged
+
+
+def use_bank(bank: Path, folder: Path) -> bool:
+    """Put what a bank has for these samples beside the nuggets that they bring themselves.
+
+    What it had at the first start of an evaluation holds until that ends, however often it goes
+    on: what is added to it meanwhile, by itself too, changes nothing.
+
+    Args:
+        folder: of the samples; with the file BEGUN of the first start, if this is a later one.
+
+    Returns: whether there are any nuggets.
+    Raises: InputError for a bank that cannot be read, or is of another question.
+    """
+    begun = folder / BEGUN
+    if not begun.is_file():
+        banks = _read(bank)
+        _write(begun, {topic: banks[topic] for topic in _questions(folder) if topic in banks})
+    stored, own = _read(begun), _read(folder / "nuggets.jsonl")
+    for topic, question in _questions(folder).items():
+        if topic in stored and stored[topic].query.split() not in ([], question.split()):
+            what = f"topic {topic!r} is {stored[topic].query!r} there, of the samples {question!r}"
+            raise InputError(f"{bank}: {what}; take another bank, or other ids")
+    if both := stored | own:
+        _write(folder / "nuggets.jsonl", both)
+    return bool(both)
+
+
+def add_to_bank(bank: Path, made: Path) -> None:
+    """Append the nuggets of questions that a bank lacks.
+
+    Args:
+        made: nuggets.jsonl of a results folder.
+
+    Raises: InputError for a bank that cannot be read or written.
+    """
+    if not made.is_file() or not made.stat().st_size:
+        return
+    made_here = _read(made)
+    if made_here.keys() <= _read(bank).keys():
+        return
+    with _alone(bank):
+        stored = _read(bank)
+        content = bank.read_bytes()
+        ended = b"" if not content or content.endswith(b"\n") else b"\n"
+        new = [bank_row(nuggets) for topic, nuggets in made_here.items() if topic not in stored]
+        file = Appending(bank, len(content))
+        try:
+            file.write(ended + b"".join(orjson.dumps(row) + b"\n" for row in new))
+        finally:
+            file.close()
+
+
+def _read(path: Path) -> dict[str, NuggetBank]:
+    if not path.is_file() or not path.stat().st_size:
+        return {}
+    problems = Problems()
+    banks = read_nugget_banks(path, problems)
+    problems.raise_errors()
+    return dict(banks)
+
+
+def _write(path: Path, banks: Mapping[str, NuggetBank]) -> None:
+    part = path.with_name(f"{path.name}.part")
+    with NewFile(part) as file:
+        for each in banks.values():
+            file.write(orjson.dumps(bank_row(each)) + b"\n")
+    rename(part, path)
+
+
+def _questions(folder: Path) -> dict[str, str]:
+    rows = (line.row for line in read_lines(folder / "topics.jsonl", Problems()))
+    return {row["id"]: row["title"] for row in rows}
+
+
+@contextmanager
+def _alone(bank: Path) -> Iterator[None]:
+    """Keep other evaluations from adding to the same bank meanwhile."""
+    with writing(bank):
+        bank.parent.mkdir(parents=True, exist_ok=True)
+        file = bank.open("ab")
+    with file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+FOLDER = "samples"  # in the folder of an evaluation
+_FILES = (*(f"{name}.jsonl" for name in NAMES), BEGUN, "items.jsonl", "judge.yaml")
+
+
+class NewFiles:
+    """A folder beside that of the samples, which goes when this context ends.
+
+    Attributes:
+        folder: where the files are written until `publish`.
+    """
+
+    def __init__(self, evaluation: Path) -> None:
+        self._final = evaluation / FOLDER
+        self.folder = evaluation / f"{FOLDER}.part"
+
+    def __enter__(self) -> NewFiles:
+        own_folder(self.folder)
+        self._clear()  # of an evaluation that was killed
+        own_folder(self.folder)
+        return self
+
+    def __exit__(self, *ended: object) -> None:
+        self._clear()
+
+    def copy(self, name: str) -> None:
+        """Take over an earlier file, if there is one."""
+        if (self._final / name).is_file():
+            with writing(self.folder / name):
+                shutil.copyfile(self._final / name, self.folder / name)
+
+    def named(self, data: Mapping[str, Any]) -> dict[str, Any]:
+        """The values, of which paths of these files are as they will be once they are published."""
+        return {
+            name: str(self._final / Path(value).name)
+            if Path(value).parent == self.folder
+            else value
+            for name, value in data.items()
+        }
+
+    def publish(self) -> None:
+        """Give the files their places, in that of all earlier ones."""
+        own_folder(self._final)
+        for name in _FILES:
+            if (self.folder / name).is_file():
+                rename(self.folder / name, self._final / name)
+            else:
+                remove(self._final / name)
+
+    def _clear(self) -> None:
+        with writing(self.folder):
+            shutil.rmtree(self.folder)
+
+
+# What a judge's input may be called in a sample, beside its own name.
+_GROUPS = (QUESTION, ANSWER, (*CONTEXTS, "passage"))
+
+
+def write_items(
+    systems: Mapping[str, Samples], judge: str, fields: Mapping[str, str], folder: Path
+) -> Path:
+    """Write each sample as an item with the inputs of a judge.
+
+    Args:
+        judge: name of one that labels items, or a YAML file.
+        fields: names that samples have for inputs, by the input.
+
+    Returns: the file.
+    Raises: InputError for an unknown judge, and for a sample that lacks an input, by its location.
+    """
+    inputs, optional = _inputs(judge)
+    own_folder(folder)
+    path, part = folder / "items.jsonl", folder / "items.jsonl.part"
+    with ExitStack() as stack:
+        file = stack.enter_context(NewFile(part))
+        seen: dict[tuple[str, str], str] = {}
+        for system, samples in systems.items():
+            n = len(seen)
+            for at, sample in read_rows(samples, "samples"):
+                row = _row(sample, inputs, optional, fields, at, judge)
+                check_writable(row, at)
+                key = (system, row["topic_id"])
+                if (first := seen.setdefault(key, at)) != at:
+                    what = f"{system} has topic {key[1]!r} in {first} too"
+                    raise InputError(f"{at}: {what}; give samples ids of their own")
+                file.write(orjson.dumps({"run_id": system, **row}) + b"\n")
+            if len(seen) == n:
+                of = f" of {system}" if len(systems) > 1 else ""
+                raise InputError(f"samples: there is none{of}, wanted one or more")
+    rename(part, path)
+    return path
+
+
+def _inputs(judge: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """What the judge reads, and what it is shown besides where it is there."""
+    kind = kind_of(judge)
+    if kind is not None and kind.labels_items:
+        definition = kind.load()
+        return tuple(definition.inputs), tuple(definition.optional)
+    from ...judges import read_own_judge  # with which DSPy comes
+
+    return tuple(read_own_judge(Path(judge)).inputs), ()
+
+
+def _row(
+    sample: Mapping[str, Any] | Sample,
+    inputs: tuple[str, ...],
+    optional: tuple[str, ...],
+    fields: Mapping[str, str],
+    at: str,
+    judge: str,
+) -> dict[str, Any]:
+    there = dict(_of_sample(sample)) if isinstance(sample, Sample) else dict(sample)
+    there = {str(name): plain(v) for name, v in there.items() if not is_missing(v)}
+    if isinstance(sample, Sample):
+        topic = sample.topic_id
+    else:
+        question = next((there[n] for n in QUESTION if isinstance(there.get(n), str)), None)
+        number = "s" + "".join(filter(str.isdigit, at))
+        topic = (
+            topic_of(there, question, at) if question else topic_of({"id": number} | there, "", at)
+        )
+    row: dict[str, Any] = {"topic_id": topic}
+    if there.get(NOT_MADE):
+        return {**row, NOT_MADE: there[NOT_MADE]}
+    for name in (*inputs, *optional):
+        value = _value(there, name, fields, at)
+        if value is not None:
+            row[name] = value
+        elif name in inputs:
+            wanted = dict.fromkeys((fields.get(name, name), *_others(name)))
+            what = f"no {', '.join(wanted)}, which the judge {Path(judge).stem} reads as {name!r}"
+            raise InputError(f"{at}: {what}; {having(there, wanted)}")
+    return row
+
+
+def _value(there: Mapping[str, Any], name: str, fields: Mapping[str, str], at: str) -> Any:
+    """The text, number or list of texts for an input; None: there is none."""
+    for field in (fields[name],) if name in fields else (name, *_others(name)):
+        if field not in there:
+            continue
+        if field in CONTEXTS:
+            return [context.text for context in contexts_of(there[field], at)]
+        value = there[field]
+        return value if isinstance(value, str | int | float) else list(map(str, listed(value)))
+    return None
+
+
+def _others(name: str) -> Iterator[str]:
+    return (other for group in _GROUPS if name in group for other in group if other != name)
+
+
+def _of_sample(sample: Sample) -> Iterator[tuple[str, Any]]:
+    yield QUESTION[0], sample.question
+    if sample.not_made:
+        yield NOT_MADE, sample.not_made
+    else:
+        yield ANSWER[0], sample.answer or " ".join(s.text for s in sample.sentences)
+    if sample.contexts:
+        yield CONTEXTS[0], list(sample.contexts)
+    if sample.reference:
+        yield "reference", sample.reference

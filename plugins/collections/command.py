@@ -8,7 +8,7 @@ from typing import Any
 import typer
 
 from ...cli.flags import Given, settings
-from ...cli.options import AsJson, Command, DryRun, planned, printed
+from ...cli.options import AsJson, Command, DryRun, printed
 from ...cli.signatures import File, There
 from ...cli.stopping import (
     INCOMPLETE,
@@ -18,7 +18,7 @@ from ...cli.stopping import (
     unless_stopped,
 )
 from ...cli.tables import write_note
-from ...cli.views.unjudged import unjudged_lines
+from ...cli.views import planned, unjudged_lines
 
 build = typer.Typer(
     help="Make a collection to evaluate with.",

@@ -10,9 +10,8 @@ import typer
 
 from ...cli.options import AsJson, add, text_table
 from ...cli.signatures import Folder, NewFile, There
-from ...cli.stopping import GATE_FAILED, list_problems
+from ...cli.stopping import GATE_FAILED, list_problems, opened
 from ...cli.tables import write_note, write_objects, write_text
-from ...cli.views.partial import opened
 from ...programs.engine.results import MANIFEST
 from ...views.printing import print_view
 from ...views.table import Column, Kind, Row, Table, View

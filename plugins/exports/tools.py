@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from ...evaluation.sources import Source, opened, warn_of
+from ...evaluation.comparing import Source, opened, warn_of
 from ...metrics import count_words
 from ...programs.analysis.answers.texts import AnswerTexts
 from ...programs.engine.folders import inputs_of

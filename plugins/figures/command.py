@@ -39,7 +39,7 @@ def figure(
         out: The file to write, .pdf, .svg or .png.
         width: One column (3.3 inches), or the page (6.9 inches).
     """
-    from ...cli.views.partial import opened
+    from ...cli.stopping import opened
     from ...records.reading.problems import Problems
     from .drawing import write_figure
 

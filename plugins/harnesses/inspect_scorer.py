@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from zipfile import BadZipFile
 
-from ...evaluation.questions import QuestionScore
+from ...evaluation.result import QuestionScore
 from ...records.reading.problems import InputError, need
 from .judging import SampleJudge, sample_fields
 

@@ -16,11 +16,10 @@ from tempfile import mkdtemp
 from typing import Any, NoReturn
 from weakref import finalize
 
-from ...evaluation.questions import QuestionScore, question_scores
-from ...evaluation.samples.choosing import check_needs, defaults, read_by
-from ...evaluation.samples.contexts import CONTEXTS
-from ...evaluation.samples.fields import ANSWER, QUESTION, Sample, sample_of
+from ...evaluation.evaluate import check_needs, defaults, read_by
+from ...evaluation.result import QuestionScore, question_scores
 from ...evaluation.samples.files import write_samples
+from ...evaluation.samples.reading import ANSWER, CONTEXTS, QUESTION, Sample, sample_of
 from ...programs.analysis.answers.points import standing
 from ...programs.analysis.answers.views import AnswerView, Judged, answers_of
 from ...programs.config.base import program_names

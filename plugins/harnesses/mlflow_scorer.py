@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import PrivateAttr
 
-from ...evaluation.questions import QuestionScore
-from ...evaluation.samples.contexts import CONTEXTS
-from ...evaluation.samples.fields import ANSWER, ID, QUESTION
+from ...evaluation.result import QuestionScore
+from ...evaluation.samples.reading import ANSWER, CONTEXTS, ID, QUESTION
 from ...records.reading.problems import need
 from .judging import SampleJudge
 

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...evaluation.questions import QuestionScore
+from ...evaluation.result import QuestionScore
 from ...records.reading.lines import json_lines
 from ...records.reading.problems import InputError, Problems, need
 from .judging import SampleJudge

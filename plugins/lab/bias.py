@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.sources import InOneLine, Source, chosen_rows, opened, warn_of
-from ...evaluation.tables import InTables
+from ...evaluation.comparing import InOneLine, InTables, Source, chosen_rows, opened, warn_of
 from ...metrics.inference import LEVEL, mean_by_topic
 from ...programs.analysis.slices import Covariate, covariates
 from ...programs.analysis.tables.words import (

@@ -14,13 +14,12 @@ from ...cli.options import (
     Output,
     Seed,
     Where,
-    planned,
     where_of,
 )
 from ...cli.signatures import Folder, Positive, Takes, There
-from ...cli.stopping import INCOMPLETE, is_whole, list_problems, unless_stopped
+from ...cli.stopping import INCOMPLETE, is_whole, list_problems, opened, unless_stopped
 from ...cli.tables import spent_line, write_note
-from ...cli.views.partial import opened
+from ...cli.views import planned
 from ...metrics.inference import LEVEL
 from ...records.reading.problems import InputError, Problems
 

@@ -18,8 +18,8 @@ from ...backends.budget import cost_of, price_of
 from ...backends.config import Price
 from ...cli.options import AsJson, read_pairs
 from ...cli.signatures import There
+from ...cli.stopping import opened
 from ...cli.tables import cell, write_objects, write_text
-from ...cli.views.partial import opened
 from ...judges.table import judge_names
 from ...programs.config.sections import Config
 from ...programs.engine.manifest import config_of

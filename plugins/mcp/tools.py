@@ -11,9 +11,9 @@ from typing import Any
 
 from ...backends.budget import Budget
 from ...backends.errors import JudgeError
-from ...evaluation.questions import question_scores
-from ...evaluation.samples.fields import Sample, sample_of
+from ...evaluation.result import question_scores
 from ...evaluation.samples.files import PassageNames, write_samples
+from ...evaluation.samples.reading import Sample, sample_of
 from ...judges.items import ItemJudge
 from ...judges.verdicts import Verdict
 from ...programs.analysis.answers.showing import show_answer, show_summary

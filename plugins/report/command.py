@@ -35,7 +35,7 @@ def report(
         texts: Answers: all of them, the sentences that judgements are about, or none.
         max_mb: Megabytes of texts; above that they are cut.
     """
-    from ...cli.views.partial import opened
+    from ...cli.stopping import opened
     from ...records.reading.problems import Problems
     from .page import write_report
     from .source import Source

@@ -9,11 +9,11 @@ from . import (
     retrieval as retrieval,
 )
 from .calibration.session import calibrate as calibrate
-from .evaluation.agreement import agree as agree
+from .evaluation.comparing import agree as agree
 from .evaluation.comparing import compare as compare
 from .evaluation.evaluate import aevaluate as aevaluate, evaluate as evaluate
 from .evaluation.result import Result as Result
-from .evaluation.run import run as run
+from .evaluation.evaluate import run as run
 from .gates.asserting import assert_judged as assert_judged
 
 __version__: str

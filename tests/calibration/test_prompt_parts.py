@@ -6,7 +6,7 @@ from graded_labels import support_rows, write_jsonl
 from nuggetjudge.calibration.examples import read_examples
 from nuggetjudge.calibration.fitting import fitted_and_tested
 from nuggetjudge.calibration.prompts import optimisers
-from nuggetjudge.calibration.prompts.student import prompt_of
+from nuggetjudge.calibration.prompts.tasks import prompt_of
 from nuggetjudge.calibration.settings import Settings
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.judges.fitted.files import FittedPrompt

@@ -2,6 +2,7 @@
 
 from cli_fixtures import (
     environment,
+    example,
     files_of,
     judge,
     rows_of,
@@ -13,6 +14,7 @@ from cli_fixtures import (
 
 __all__ = [
     "environment",
+    "example",
     "files_of",
     "judge",
     "rows_of",

@@ -20,9 +20,7 @@ import pytest
         ),
     ],
 )
-def test_a_mistyped_value_is_told_which_was_meant(arguments, message, judge):
-    if "run" in arguments:
-        assert judge("init", "demo", "--demo").code == 0
+def test_a_mistyped_value_is_told_which_was_meant(arguments, message, judge, example):
     ran = judge(*arguments)
     assert ran.code == 2
     assert message in " ".join(ran.err.split())

@@ -96,8 +96,7 @@ def test_sigterm_ends_a_run_with_143_while_modules_are_loaded(module, environmen
      (f"{HOME}run:forecast", ["run", COLLECTION, "--dry-run"]),
      (f"{HOME}run:load_data", ["run", COLLECTION]),
      (f"{HOME}engine.session:open_cache", ["run", COLLECTION]),
-     (f"{HOME}pipelines.indexing:make_indexes", ["index", "--passages", "p", "--out", "i"]),
-     ("nuggetjudge.backends.cache:ReplyCache", ["cache", "--folder", "."])],
+     (f"{HOME}pipelines.indexing:make_indexes", ["index", "--passages", "p", "--out", "i"])],
 )  # fmt: skip
 def test_sigterm_ends_every_command_with_143(what, command, environment, tmp_path):
     ran = run("-c", WORKS, what, *command, cwd=tmp_path, env=environment)

@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from nuggetjudge.evaluation.questions import question_scores
+from nuggetjudge.evaluation.result import question_scores
 from nuggetjudge.records.rows import ScoreRow
 
 

@@ -14,7 +14,7 @@ from undigested import forget_digests
 
 import nuggetjudge as nj
 from nuggetjudge.evaluation import result as results
-from nuggetjudge.evaluation.tables import Text
+from nuggetjudge.evaluation.comparing import Text
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.views.numbers import format_bounds
 

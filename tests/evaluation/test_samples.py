@@ -8,9 +8,8 @@ import pytest
 from pydantic import BaseModel
 
 import nuggetjudge as nj
-from nuggetjudge.evaluation.samples.fields import Nugget, Sample, sample_of
 from nuggetjudge.evaluation.samples.files import write_samples
-from nuggetjudge.evaluation.samples.reading import read_samples
+from nuggetjudge.evaluation.samples.reading import Nugget, Sample, read_samples, sample_of
 from nuggetjudge.records.reading.problems import InputError
 
 TIDES = {"question": "what are tides", "answer": "Tides turn [1].", "contexts": ["Tides turn."]}

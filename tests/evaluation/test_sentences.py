@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from nuggetjudge.evaluation.samples.sentences import Sentence, indices_by_id, sentences_of
+from nuggetjudge.evaluation.samples.citations import Sentence, indices_by_id, sentences_of
 
 
 def cut(answer, ids=(), n=3):

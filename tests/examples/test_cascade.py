@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 import nuggetjudge as nj
-from nuggetjudge.calibration.cascade.report import Wanted, fit_report
-from nuggetjudge.calibration.cascade.stored import read_stored
+from nuggetjudge.calibration.cascades import Wanted, fit_report
+from nuggetjudge.calibration.stored import read_stored
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import Problems
 

@@ -4,9 +4,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from nuggetjudge.gates.checks import Check, Question
-from nuggetjudge.gates.junit import junit_xml
-from nuggetjudge.gates.summary import summary
-from nuggetjudge.gates.verdict import Verdict
+from nuggetjudge.gates.verdict import Verdict, junit_xml, summary
 
 ODD = "a|b <i> & \x1b[2J \ud800 ]]> @team `x`"
 

@@ -7,8 +7,7 @@ import pytest
 from of_plugins import of_plugins
 
 import nuggetjudge as nj
-from nuggetjudge.gates.bounds import Bound, check_bound
-from nuggetjudge.gates.measures import check_beforehand, main_measures
+from nuggetjudge.gates.checks import Bound, check_beforehand, check_bound, main_measures
 from nuggetjudge.metrics.instruments.narratives import NARRATIVE_MEASURES
 from nuggetjudge.programs.config.reading import dotted, load_config
 from nuggetjudge.programs.inputs import ORACLES

@@ -10,8 +10,7 @@ import pytest
 from undigested import forget_digests
 
 import nuggetjudge as nj
-from nuggetjudge.gates.not_worse import check_pair, least_questions, not_worse
-from nuggetjudge.gates.pairs import Pair, paired
+from nuggetjudge.gates.baseline import Pair, check_pair, least_questions, not_worse, paired
 from nuggetjudge.metrics.inference import paired_tests
 from nuggetjudge.programs.scoring.topic_scores import TopicScores
 from nuggetjudge.records.reading.problems import InputError

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +71,13 @@ def judge(tmp_path: Path, environment: dict[str, str]) -> Judge:
         return Ran(ran.returncode, ran.stdout, ran.stderr)
 
     return go
+
+
+@pytest.fixture
+def example(tmp_path: Path) -> Path:
+    """A copy of the example, in `demo`."""
+    source = Path(__file__).resolve().parents[2] / "examples" / "demo"
+    return Path(shutil.copytree(source, tmp_path / "demo"))
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import nuggetjudge as nj
-from nuggetjudge.evaluation.samples.fields import sample_of
+from nuggetjudge.evaluation.samples.reading import sample_of
 from nuggetjudge.plugins.harnesses import judging
 from nuggetjudge.plugins.harnesses.judging import SampleJudge
 from nuggetjudge.records.reading.problems import InputError

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from of_plugins import of_plugins
 
 import nuggetjudge
-from nuggetjudge.calibration.lists.report import mean_figure
+from nuggetjudge.calibration.lists import mean_figure
 from nuggetjudge.calibration.report import figures_of
 from nuggetjudge.metrics import agreement, pairwise_kappa, reliability, taus
 from nuggetjudge.metrics.inference import (

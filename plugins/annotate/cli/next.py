@@ -9,9 +9,8 @@ import typer
 
 from ....cli.options import Kind
 from ....cli.signatures import Positive, Takes, There
-from ....cli.stopping import list_problems
+from ....cli.stopping import list_problems, opened
 from ....cli.tables import cell, write_text
-from ....cli.views.partial import opened
 from ....programs.engine.label_sheet import write_sheet
 from ....programs.protocols.judged_files import kinds_in
 from ....records.reading.problems import InputError, Problems

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from ....cli.flags import Given, settings
-from ....cli.options import DryRun, Fields, OutputOfMuch, Seed, fields_of, planned
+from ....cli.options import DryRun, Fields, OutputOfMuch, Seed, fields_of
 from ....cli.signatures import Positive, There
 from ....cli.stopping import INCOMPLETE, list_problems
 from ....cli.tables import cell, spent_line, write_note
+from ....cli.views import planned
 from ....records.reading.problems import InputError, Problems
 
 if TYPE_CHECKING:

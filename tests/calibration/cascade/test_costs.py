@@ -2,7 +2,7 @@
 
 import pytest
 
-from nuggetjudge.calibration.cascade import stored
+from nuggetjudge.calibration import stored
 from nuggetjudge.programs.config.sections import Config
 
 PRICES = {

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nuggetjudge.calibration.cascade.report import Wanted, confidences, curve_report, fit_report
-from nuggetjudge.calibration.cascade.stored import read_stored
+from nuggetjudge.calibration.cascades import Wanted, confidences, curve_report, fit_report
+from nuggetjudge.calibration.stored import read_stored
 from nuggetjudge.judges.combined.cascade_files import Guarantee
 from nuggetjudge.records.reading.problems import InputError, Problems
 

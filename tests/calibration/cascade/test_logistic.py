@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from nuggetjudge.calibration.cascade.chance import fit_logistic
+from nuggetjudge.calibration.cascades import fit_logistic
 
 
 @pytest.mark.parametrize("n", [50, 2000])

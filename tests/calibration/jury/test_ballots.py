@@ -5,9 +5,8 @@ import json
 import numpy as np
 import pytest
 
-from nuggetjudge.calibration.jury.ballots import NONE, read_ballots
-from nuggetjudge.calibration.jury.report import members_of, together, write_combined
-from nuggetjudge.calibration.jury.ways import Settings, ways
+from nuggetjudge.calibration.ballots import NONE, read_ballots
+from nuggetjudge.calibration.juries import Settings, members_of, together, ways, write_combined
 from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 

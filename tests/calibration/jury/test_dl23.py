@@ -5,9 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from nuggetjudge.calibration.jury.ballots import read_ballots
-from nuggetjudge.calibration.jury.report import members_of, together
-from nuggetjudge.calibration.jury.ways import Settings, ways
+from nuggetjudge.calibration.ballots import read_ballots
+from nuggetjudge.calibration.juries import Settings, members_of, together, ways
 from nuggetjudge.records.reading.problems import Problems
 
 

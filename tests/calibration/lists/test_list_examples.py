@@ -4,7 +4,7 @@ import pytest
 from graded_labels import write_jsonl
 from stamped import text_about, wanted_of, write_nugget_data, write_question_data
 
-from nuggetjudge.calibration.lists.examples import read_list_examples
+from nuggetjudge.calibration.list_examples import read_list_examples
 from nuggetjudge.judges import (
     ClaimExtractor,
     KeyPointExtractor,

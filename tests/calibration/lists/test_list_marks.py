@@ -4,9 +4,9 @@ import dspy
 import pytest
 from stamped import fact
 
-from nuggetjudge.calibration.lists.examples import ListExample
-from nuggetjudge.calibration.lists.matching import ListMarks, Match, Matcher, list_tasks
-from nuggetjudge.calibration.prompts.bridge import Stopped
+from nuggetjudge.calibration.list_examples import ListExample
+from nuggetjudge.calibration.lists import ListMarks, Match, Matcher, list_tasks
+from nuggetjudge.calibration.prompts.asking import Stopped
 from nuggetjudge.judges import Nuggetizer
 
 A, B, C, D = (fact(0, n) for n in range(4))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from nuggetjudge.calibration.lists.report import list_figures
+from nuggetjudge.calibration.lists import list_figures
 from nuggetjudge.metrics.key_points import list_scores
 
 

@@ -9,8 +9,8 @@ from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.loop import run_sync
-from nuggetjudge.calibration.lists.examples import ListExample
-from nuggetjudge.calibration.lists.matching import Match, Matcher
+from nuggetjudge.calibration.list_examples import ListExample
+from nuggetjudge.calibration.lists import Match, Matcher
 from nuggetjudge.judges import EntailmentJudge, NuggetAssigner, RelevanceJudge, SupportJudge
 from nuggetjudge.metrics.key_points import list_scores
 from nuggetjudge.records.nuggets import read_nugget_banks

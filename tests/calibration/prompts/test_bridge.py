@@ -12,7 +12,7 @@ from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.calibration.prompts.bridge import Proposals, Stopped
+from nuggetjudge.calibration.prompts.asking import Proposals, Stopped
 
 
 @pytest.fixture

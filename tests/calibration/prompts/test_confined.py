@@ -7,7 +7,7 @@ import dspy
 import pytest
 
 from nuggetjudge.backends.budget import Budget, Usage
-from nuggetjudge.calibration.prompts.bridge import confined, keeping_back
+from nuggetjudge.calibration.prompts.asking import confined, keeping_back
 
 
 def test_prints_go_nowhere_and_our_own_warnings_come_afterwards(capfd):

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from nuggetjudge.calibration.prompts.marking import kappa_gains
+from nuggetjudge.calibration.prompts.tasks import kappa_gains
 
 ROUNDING = 1e-9  # labels that are worth the same may differ by the last bits
 SCALE = ("none", "partial", "full")

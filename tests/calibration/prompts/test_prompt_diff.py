@@ -2,7 +2,7 @@
 
 import pytest
 
-from nuggetjudge.calibration.prompts.student import prompt_of
+from nuggetjudge.calibration.prompts.tasks import prompt_of
 from nuggetjudge.calibration.report import prompt_diff
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.judges.fitted.files import FittedPrompt

@@ -7,7 +7,7 @@ import pytest
 from stamped import REASON, Stamped, stamped, stamped_nuggets
 
 from nuggetjudge.backends.adapter import JudgeAdapter
-from nuggetjudge.calibration.prompts.student import RATIONALE, by_number, prompt_of, tasks
+from nuggetjudge.calibration.prompts.tasks import RATIONALE, by_number, prompt_of, tasks
 from nuggetjudge.judges import NuggetAssigner, RelevanceJudge, SupportJudge
 
 

@@ -133,8 +133,7 @@ def test_what_cannot_be_compared_ends_with_2_and_the_reason(judge, judged):
         assert (ran.code, reason in ran.err) == (2, True), ran.err
 
 
-def test_the_page_shows_what_is_printed(judge):
-    judge("init", "demo", "--demo")
+def test_the_page_shows_what_is_printed(judge, example):
     judge("run", "demo/judge.yaml", "--out", "judged", "--quiet")
     page = (Path(__file__).parents[3] / "docs" / "trust" / "compare.md").read_text(encoding="utf-8")
     for runs in ([], ["complete", "thin"]):

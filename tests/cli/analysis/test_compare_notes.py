@@ -6,8 +6,7 @@ import shutil
 WARNED = "Made with this judge: thin. These scores are not independent of the judge."
 
 
-def test_what_was_compared_and_on_whom_the_judge_leans_is_said(judge, tmp_path):
-    assert judge("init", "demo", "--demo").code == 0
+def test_what_was_compared_and_on_whom_the_judge_leans_is_said(judge, tmp_path, example):
     assert judge("run", "demo/judge.yaml", "--out", "judged", "--quiet").code == 0
     path = tmp_path / "judged" / "manifest.json"
     manifest = json.loads(path.read_text("utf-8"))

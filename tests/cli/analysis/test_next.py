@@ -86,8 +86,7 @@ def test_texts_that_are_gone_are_left_out_and_said(judge, demo):
     assert {row["passage"] for row in rows_of(demo / "sheet.csv")} == {""}
 
 
-def test_the_page_shows_what_is_printed(judge, tmp_path):
-    judge("init", "demo", "--demo")
+def test_the_page_shows_what_is_printed(judge, tmp_path, example):
     judge("run", "demo/judge.yaml", "--out", "judged", "-q")
     page = (Path(__file__).parents[3] / "docs" / "trust" / "next.md").read_text(encoding="utf-8")
     shown = page.split("```\n")[3]

@@ -5,7 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from nuggetjudge.calibration.plan import search_calls
+from nuggetjudge.calibration.fitting import search_calls
 
 HERE = Path(__file__).resolve().parents[3] / "tests/collection"
 ARGS = ["calibrate", str(HERE / "labels/grounded.jsonl"), "--judge", str(HERE / "grounded.yaml")]

@@ -215,8 +215,7 @@ def test_a_correction_goes_with_a_prompt_of_a_file(run_tiny, server, files, tmp_
     assert {row["label"] for row in rows_of(tmp_path / "out" / "support.jsonl")} == {"partial"}
 
 
-def test_no_prompt_is_searched_for_in_the_place_of_a_files(judge, files):
-    assert judge("init", "demo", "--demo").code == 0
+def test_no_prompt_is_searched_for_in_the_place_of_a_files(judge, files, example):
     model = [
         "--model",
         "hosted_vllm/mock",

@@ -88,12 +88,6 @@ def test_a_missing_label_ends_with_three_and_a_broken_file_with_two(judge, own, 
     assert (ran.code, "own.yaml:4: labels: " in ran.err) == (2, True)
 
 
-def test_the_schema_of_a_judge_is_printed(judge):
-    schema = json.loads(judge("schema", "--judge").out)
-    assert schema["required"] == ["name", "question", "inputs", "labels"]
-    assert "program" in json.loads(judge("schema").out)["properties"]
-
-
 def test_the_page_shows_the_demos_judge_and_what_the_commands_print(judge, tmp_path):
     assert BLOCKS[0] == (ROOT / "examples" / "demo" / "grounded.yaml").read_text(encoding="utf-8")
     (tmp_path / "examples").symlink_to(ROOT / "examples")

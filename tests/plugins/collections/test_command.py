@@ -183,7 +183,7 @@ def test_a_run_does_not_replace_a_collection(judge, tmp_path):
 
 def test_commands_on_results_say_that_a_collection_is_none(judge, tmp_path):
     assert judge("build", "crux", SUMMARIES, "--limit", 1, "--out", "c").code == 0
-    for command in (["score", "c"], ["compare", "c", "c"], ["export-config", "c"]):
+    for command in (["score", "c"], ["compare", "c", "c"]):
         ran = judge(*command)
         assert ran.code == 2
         assert "c: a collection of judge build crux, not results of judge run" in ran.err

@@ -10,7 +10,7 @@ from mock_server import MockServer, input_of
 import nuggetjudge as nj
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.calibration.examples import read_examples
-from nuggetjudge.calibration.prompts.student import tasks
+from nuggetjudge.calibration.prompts.tasks import tasks
 from nuggetjudge.judges import RelevanceJudge, SupportJudge
 from nuggetjudge.programs.analysis.judge_items import read_judge_items
 from nuggetjudge.programs.config.reading import load_config

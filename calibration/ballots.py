@@ -1,0 +1,235 @@
+"""The labels that several judges gave the same items, from results of a jury or of each judge."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..metrics.jury import How, Ties, combined
+from ..programs.analysis.agree_labels import joint_scale, topics_of
+from ..programs.config.judge_sections import seats
+from ..programs.engine.manifest import config_of, read_manifest
+from ..programs.protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
+from ..records.kinds import Cell, LabelFile, check_same_things
+from ..records.labels import cell_run_aliases, read_labels, with_run_names
+from ..records.reading.problems import InputError, Problems
+
+Codes = NDArray[np.int64]
+NONE = -1  # in place of the code of a label
+
+
+@dataclass(frozen=True)
+class Ballots:
+    """Votes (n items, m members) and labels of people (n,), as codes on `scale`; -1: none.
+
+    Attributes:
+        cells: the ids of each item. topics: of each, in the same order; None: items have none.
+        labels: what the jury itself said, where the votes are of one.
+        adjudicated: (n,) whether its adjudicator said so.
+        how, ties: how the jury combines votes.
+        costs: by member the dollars that its calls took, None where the price is not known.
+        n_off_scale: votes that are no label of the scale, counted as none.
+    """
+
+    members: tuple[str, ...]
+    scale: tuple[str, ...]
+    is_ordered: bool
+    key_names: tuple[str, ...]
+    cells: tuple[Cell, ...] = field(repr=False)
+    topics: tuple[str, ...] | None = field(repr=False)
+    votes: Codes = field(repr=False)
+    truth: Codes = field(repr=False)
+    labels: Codes | None = field(default=None, repr=False)
+    adjudicated: NDArray[np.bool_] | None = field(default=None, repr=False)
+    how: How = "median"
+    ties: Ties = "between"
+    costs: Mapping[str, float | None] = field(default_factory=dict)
+    n_off_scale: int = 0
+
+    def at(self, where: NDArray[np.bool_]) -> Ballots:
+        """The items there."""
+
+        def chosen(column: Any) -> Any:
+            if column is None or isinstance(column, np.ndarray):
+                return None if column is None else column[where]
+            return tuple(one for one, is_in in zip(column, where, strict=True) if is_in)
+
+        names = ("cells", "topics", "votes", "truth", "labels", "adjudicated")
+        return replace(self, **{name: chosen(getattr(self, name)) for name in names})
+
+    def decided(self, how: How | None = None, members: Sequence[int] | None = None) -> Codes:
+        """(n,) the label that these members' votes give, all by default; -1 for none or a tie."""
+        which = list(range(len(self.members)) if members is None else members)
+
+        @cache
+        def one(row: tuple[int, ...]) -> int:
+            codes = [code for code in row if code != NONE]
+            if not codes:
+                return NONE
+            label = combined(codes, len(self.scale), how or self.how, self.ties)
+            return NONE if label is None else label
+
+        rows = map(tuple, self.votes[:, which].tolist())
+        return np.array([one(row) for row in rows], dtype=np.int64)
+
+    def means(self, members: Sequence[int] | None = None) -> NDArray[np.float64]:
+        """(n,) mean position of these members' votes on the scale, in [0, 1]; nan without any."""
+        votes = self.votes if members is None else self.votes[:, list(members)]
+        there = votes != NONE
+        sums = np.where(there, votes, 0).sum(1)
+        mean_positions = np.full(len(sums), np.nan)
+        np.divide(
+            sums, there.sum(1) * (len(self.scale) - 1), out=mean_positions, where=there.any(1)
+        )
+        np.minimum(mean_positions, 1.0, out=mean_positions)
+        return mean_positions
+
+
+def read_ballots(
+    paths: Sequence[Path],
+    problems: Problems,
+    *,
+    labels: Path | None = None,
+    where: Mapping[str, Sequence[str]] | None = None,
+    kind: str | None = None,
+    votes: str = "votes",
+    may_be_one: bool = False,
+) -> Ballots:
+    """The votes of one results folder or file of a jury, or of several, one of each judge.
+
+    Args:
+        labels: those of people; where: which rows of them count.
+        kind: of folders, see `judged_kinds`.
+        votes: of one file, the field of its rows that holds member -> label.
+        may_be_one: take results of a single judge, too.
+
+    Raises: InputError for files without votes, or without an item in common.
+    """
+    if labels is not None and kind is None and any(path.is_dir() for path in paths):
+        kind = read_labels(labels, Problems(), where).kind
+    folders = [path for path in paths if path.is_dir()]
+    kind = kind or (kind_of_folder(folders[0]) if folders else None)
+    files = [judged_file(path, kind or "") for path in paths]
+    scale = scale_of(*paths, *([labels] if labels else []), kind=kind)
+    read = [read_labels(file, problems, scale=scale, votes=votes) for file in files]
+    people = None if labels is None else read_labels(labels, problems, where, scale)
+    problems.raise_errors()
+    for path, one in zip(paths[1:], read[1:], strict=True):
+        check_same_things(paths[0], read[0].key_names, path, one.key_names)
+    if people is not None and labels is not None:
+        check_same_things(paths[0], read[0].key_names, labels, people.key_names)
+        if not set(people.cells.values()) & set(chain.from_iterable(one.scale for one in read)):
+            gave, may = (", ".join(sorted({*file.scale})) for file in (people, read[0]))
+            what = f"people gave {gave}, {paths[0]} has {may}"
+            raise InputError(f"{labels}: labels of another scale: {what}")
+    read[1:] = [_joined(read[0], *each, problems) for each in zip(read[1:], paths[1:], strict=True)]
+    if people is not None and labels is not None:
+        people = _joined(read[0], people, labels, problems)
+    whole = read[0].scale if people is None else joint_scale(people.scale, read[0].scale)
+    for one in read[1:]:
+        whole = joint_scale(whole, one.scale)
+    by_member = _votes_of(paths, read, votes, may_be_one=may_be_one)
+    cells = tuple(sorted(set().union(*by_member.values())))
+    code = {label: i for i, label in enumerate(whole)}
+    rows = [[of.get(cell) for of in by_member.values()] for cell in cells]
+    made = Ballots(
+        members=tuple(by_member),
+        scale=whole,
+        is_ordered=are_ordered(read[0].kind, whole, *paths, *([labels] if labels else [])),
+        key_names=tuple(read[0].key_names),
+        cells=cells,
+        topics=None if (t := topics_of(cells, read[0].key_names)) is None else tuple(t),
+        votes=np.array([[code.get(v or "", NONE) for v in row] for row in rows], np.int64),
+        truth=_codes(cells, people, code),
+        n_off_scale=sum(v is not None and v not in code for row in rows for v in row),
+    )
+    if not made.is_ordered:
+        made = replace(made, how="vote", ties="unjudged")
+    return made if len(paths) > 1 else _as_run(made, paths[0], read[0], code)
+
+
+def _joined(first: LabelFile, other: LabelFile, path: Path, problems: Problems) -> LabelFile:
+    """The other file with the first one's names of runs, where these differ by a team prefix."""
+    names = cell_run_aliases(first.cells, other.cells, other.key_names)
+    if names:
+        what = f"{len(names)} run names were matched without their team prefix"
+        problems.keep(path, 0, "run_names", what)
+    return with_run_names(other, names)
+
+
+def _votes_of(
+    paths: Sequence[Path], files: Sequence[LabelFile], votes: str, *, may_be_one: bool
+) -> dict[str, dict[Cell, str | None]]:
+    """By member the label of each cell; None where it was asked and gave none."""
+    by_member: dict[str, dict[Cell, str | None]] = {}
+    if len(files) == 1:
+        for cell, cell_votes in files[0].votes.items():
+            for member, label in cell_votes.items():
+                by_member.setdefault(member, {})[cell] = label
+        if len(by_member) > 1:
+            return by_member
+        if not may_be_one:
+            what = f"no row has {votes!r}, the labels of 2 or more members, as those of a jury do"
+            raise InputError(f"{paths[0]}: {what}; or name the results of each judge")
+        by_member.clear()
+    for path, file in zip(paths, files, strict=True):
+        name = path.name if path.is_dir() else path.stem
+        name = name if name not in by_member else str(path)
+        by_member[name] = dict(file.cells)
+    common = set.intersection(*(set(cells) for cells in by_member.values()))
+    if not common:
+        raise InputError(f"{', '.join(map(str, paths))}: no item that all of them labelled")
+    return by_member
+
+
+def _codes(cells: Sequence[Cell], file: LabelFile | None, code: Mapping[str, int]) -> Codes:
+    labels = {} if file is None else file.cells
+    return np.array([code.get(labels.get(cell, ""), NONE) for cell in cells], np.int64)
+
+
+def _as_run(made: Ballots, path: Path, file: LabelFile, code: Mapping[str, int]) -> Ballots:
+    """With what the jury of a results folder said, how it decides and what it took."""
+    if not path.is_dir():
+        return made
+    manifest = read_manifest(path)
+    juries = manifest.get("judges", {})
+    matching = [name for name in juries if set(juries[name].get("members", ())) >= {*made.members}]
+    if not matching:
+        return made
+    settings = juries[matching[0]]["jury"]
+    return replace(
+        made,
+        labels=_codes(made.cells, file, code),
+        adjudicated=np.array([cell in file.adjudicated for cell in made.cells]),
+        how=settings["how"],
+        ties=settings["ties"],
+        costs=_costs(path, manifest, matching[0], made.members),
+    )
+
+
+def _costs(
+    path: Path, manifest: Mapping[str, Any], name: str, members: Sequence[str]
+) -> dict[str, float | None]:
+    """By member the dollars that its replies took; None: the price is not known."""
+    from ..backends.budget import cost_of, price_of
+
+    config = config_of(path)
+    prices = {
+        seat.name: price_of(config.model(seat.settings.model)) for seat in seats(config.judge(name))
+    }
+    dollars: dict[str, float | None] = {}
+    for answered, tokens in manifest.get("tokens_by", {}).items():
+        member = answered.partition(": ")[0]
+        if member in members:
+            counts = [tokens.get(part, 0) for part in ("prompt", "cached", "completion")]
+            price, before = prices[member], dollars.get(member, 0.0)
+            has_price = price is not None and before is not None
+            dollars[member] = (before or 0.0) + cost_of(price, *counts) if has_price else None
+    return dollars

@@ -1,0 +1,513 @@
+"""The report of a jury: agreement of its members and of their combined votes with people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import orjson
+from numpy.typing import NDArray
+
+from ..judges.fitted.correction import Correction
+from ..metrics.inference import (
+    BEYOND_CHANCE,
+    SIGNED_DIFFERENCE,
+    Draws,
+    Ends,
+    Interval,
+    Resampling,
+    resampling,
+)
+from ..metrics.jury import (
+    HOWS,
+    LEAST_ITEMS,
+    LEAST_MEMBERS,
+    EffectiveVotes,
+    dawid_skene,
+    effective_votes,
+)
+from ..metrics.label_coefficients import cohen_kappa, confusion_of
+from ..records.reading.problems import InputError, Problems
+from ..records.writing import write_file
+from .ballots import NONE, Ballots, Codes, read_ballots
+from .fits import add_topics, fit_topics
+from .settings import topic_folds
+from .threshold import objective_named
+
+Floats = NDArray[np.float64]
+Where = NDArray[np.bool_]  # items, by whether they are among them
+Members = Callable[[Where], list[int]]  # by what other topics show
+MOST_FOLDS = 20  # more topics are left out in as many groups
+DRAWS = 50  # of the labels of a topic
+CHOSEN = "single, chosen on other topics"
+
+
+@dataclass(frozen=True)
+class Way:
+    """How labels come about, and how they agree with people's.
+
+    Attributes:
+        name: of the way. uses: what of people's labels it needs: none, those of other topics, or
+            `N labels of each topic` beside them; `these` of hindsight, which nobody has.
+        n, n_unlabelled: items with a label of people that it labels, and that it does not; means
+            over draws where labels of the topic are drawn.
+        kappa: unweighted. value: the objective. less_chosen: its objective less that of the single
+            judge chosen on other topics, with the interval of the difference.
+        why_not: why there are no figures; "" where there are.
+    """
+
+    name: str
+    uses: str
+    n: float = 0
+    n_unlabelled: float = 0
+    kappa: float | None = None
+    value: Interval | None = None
+    less_chosen: Interval | None = None
+    why_not: str = ""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What is tried.
+
+    Attributes:
+        objective: what members are chosen by, cuts are fitted by and ways are compared by, see
+            `threshold.fit_cuts`.
+        best: the means of so many members are tried too, the best on other topics.
+        topic_labels: of each topic, drawn `n_draws` times; 0: none.
+    """
+
+    objective: str = "quadratic"
+    best: Sequence[int] = ()
+    topic_labels: int = 10
+    n_draws: int = DRAWS
+    seed: int = 0
+
+
+def ways(ballots: Ballots, settings: Settings, draws: Draws) -> list[Way]:
+    """Every way, each topic judged by what was chosen and fitted on others.
+
+    Args:
+        ballots: with labels of people, on 2 topics or more.
+        draws: of the intervals, which draw topics.
+
+    Raises: ValueError for ballots without those.
+    """
+    return _Ways(ballots, settings, draws).all()
+
+
+class _Part(NamedTuple):
+    """The mean position of all items, which of them are tested, and the fit to the others."""
+
+    position: Floats
+    test: Where
+    fit: Correction
+
+
+class _Ways:
+    def __init__(self, ballots: Ballots, settings: Settings, draws: Draws) -> None:
+        labelled = ballots.at((ballots.truth != NONE) & (ballots.votes != NONE).any(1))
+        if labelled.topics is None or len(set(labelled.topics)) < 2:
+            raise ValueError("wanted labels of people on 2 topics or more, to test on others")
+        self.all_items, self.ballots, self.settings = ballots, labelled, settings
+        self.k = len(labelled.scale)
+        self.sample: Resampling = resampling(labelled.topics, **draws)
+        self.topics = np.array(labelled.topics)
+        self.objective = objective_named(settings.objective, self.k)
+        n_folds = min(len(set(labelled.topics)), MOST_FOLDS)
+        self.folds = [
+            np.isin(self.topics, split.test)
+            for split in topic_folds(sorted(set(labelled.topics)), n_folds, seed=settings.seed)
+        ]
+        self.members = range(len(labelled.members))
+        self.of_member = [self._counts(labelled.votes[:, j]) for j in self.members]
+
+    def all(self) -> list[Way]:
+        """The ways, the single judges first."""
+        ballots, chosen = self.ballots, self._counts(self._chosen())
+        self.base: Floats = self._drawn(chosen)
+        best = int(np.argmax([self._value(counts) for counts in self.of_member]))
+        typical = self._by_rank(len(self.of_member) // 2)
+        tried = [
+            self._way(
+                f"single, best of these ({ballots.members[best]})", "these", self.of_member[best]
+            ),
+            self._way(CHOSEN, "other topics", chosen),
+            self._way(
+                f"single, the middle one ({ballots.members[typical]})",
+                "none",
+                self.of_member[typical],
+            ),
+            self._way("vote", "none", self._counts(ballots.decided("vote"))),
+        ]
+        if ballots.is_ordered:
+            tried += [
+                self._way(how, "none", self._counts(ballots.decided(how)))
+                for how in ("median", "mean")
+            ]
+        tried += list(self._dawid_skene())
+        return tried + (self._fitted(best) if ballots.is_ordered else [])
+
+    def _fitted(self, best: int) -> list[Way]:
+        """The ways that put cuts on a mean position, without and with labels of the topic."""
+        m = len(self.members)
+        name = f"single, best of these ({self.ballots.members[best]}), cuts"
+        singles: dict[str, Members] = {
+            name: lambda train: [best],
+            f"{CHOSEN}, cuts": partial(self._first, 1),
+        }
+        means: dict[str, Members] = {f"mean of {m}, cuts": lambda train: list(self.members)}
+        for n in self.settings.best:
+            if n < m:
+                means[f"mean of the best {n}, cuts"] = partial(self._first, n)
+        without, with_labels = [], []
+        if not self.settings.topic_labels:  # a single judge's labels need no cuts then
+            singles = {}
+        for name, members in {**singles, **means}.items():
+            cut = self._cut(name, members)
+            without += cut[:1] if name in means else []
+            with_labels += cut[1:]
+        return [*without, *with_labels]
+
+    def _cut(self, name: str, members: Members) -> list[Way]:
+        """Cuts fitted to other topics; the same moved by labels of the topic."""
+        n, truth = self.settings.topic_labels, self.ballots.truth
+        parts = []
+        for test in self.folds:
+            position = self.ballots.means(members(~test))
+            train = ~test & ~np.isnan(position)
+            fit_on = position[train], truth[train], self.topics[train].tolist()
+            try:
+                fit = fit_topics(*fit_on, self.k, objective=self.settings.objective)
+            except ValueError as error:
+                return [Way(name, "other topics", why_not=str(error))]
+            parts.append(_Part(position, test, fit))
+        labels = np.full(len(self.topics), NONE)
+        for position, test, fit in parts:
+            labels[test] = _labels(fit, position[test], None)
+        cut_ways = [self._way(name, "other topics", self._counts(labels))]
+        if n:
+            n_draws = self.settings.n_draws
+            drawn = [self._counts(*self._drawn_labels(parts, n, d)) for d in range(n_draws)]
+            cut_ways.append(self._way(name, f"{n} labels of each topic", np.mean(drawn, axis=0)))
+        return cut_ways
+
+    def _drawn_labels(self, parts: Sequence[_Part], n: int, draw: int) -> tuple[Codes, Where]:
+        """Labels after `n` of each topic were drawn, and which items are left to test on."""
+        rng = np.random.default_rng([self.settings.seed, draw])
+        labels, left = np.full(len(self.topics), NONE), np.ones(len(self.topics), bool)
+        for position, test, fit in parts:
+            for topic in np.unique(self.topics[test]):
+                own = np.flatnonzero((self.topics == topic) & test)
+                voted = own[~np.isnan(position[own])]
+                few = rng.permutation(voted)[: min(n, len(voted) // 2)]
+                left[few] = False
+                moved = fit
+                if len(few):
+                    truth = self.ballots.truth[few]
+                    moved = add_topics(fit, position[few], truth, [str(topic)] * len(few))
+                labels[own] = _labels(moved, position[own], str(topic))
+        return labels, left
+
+    def _dawid_skene(self) -> Iterator[Way]:
+        """On all items, those without labels of people too."""
+        ballots = self.all_items
+        keep = (ballots.votes != NONE).any(1)
+        votes, names = ballots.votes[keep], np.array(ballots.topics)[keep]
+        is_ours = ballots.truth[keep] != NONE
+        groups = {
+            "Dawid-Skene, each topic by itself": [names == topic for topic in np.unique(names)],
+            "Dawid-Skene, all together": [np.ones(len(votes), bool)],
+        }
+        for name, parts in groups.items():
+            least = min(int(part.sum()) for part in parts)
+            if least < LEAST_ITEMS or votes.shape[1] < LEAST_MEMBERS:
+                what = f"wanted {LEAST_ITEMS} items and {LEAST_MEMBERS} members"
+                yield Way(name, "none", why_not=f"{what}, got {least} and {votes.shape[1]}")
+                continue
+            labels = np.full(len(votes), NONE)
+            for part in parts:
+                labels[part] = dawid_skene(votes[part], self.k).codes
+            yield self._way(name, "none", self._counts(labels[is_ours]))
+
+    def _chosen(self) -> Codes:
+        """What the best member on other topics says."""
+        labels = np.full(len(self.topics), NONE)
+        for test in self.folds:
+            labels[test] = self.ballots.votes[test, self._ranked(~test)[0]]
+        return labels
+
+    def _first(self, n: int, train: Where) -> list[int]:
+        return self._ranked(train)[:n]
+
+    def _ranked(self, train: Where) -> list[int]:
+        return sorted(self.members, key=lambda j: -self._value_on(j, train))
+
+    def _value_on(self, member: int, where: Where) -> float:
+        topics = np.unique(self.sample.topic_of[where])
+        return self._value(self.of_member[member][topics])
+
+    def _by_rank(self, rank: int) -> int:
+        return sorted(self.members, key=lambda j: -self._value(self.of_member[j]))[rank]
+
+    def _value(self, counts: Floats) -> float:
+        return float(np.nan_to_num(self.objective(counts[:, :, : self.k].sum(0)), nan=-1.0))
+
+    def _counts(self, labels: Codes, where: Where | None = None) -> Floats:
+        """(n_topics, k, k) of labels of people (rows) and given ones; the last column: none."""
+        k, truth, topics = self.k, self.ballots.truth, self.sample.topic_of
+        which = np.ones(len(labels), bool) if where is None else where
+        counts = np.zeros((self.sample.draws.shape[1], k, k + 1))
+        np.add.at(counts, (topics[which], truth[which], labels[which]), 1)  # -1 is the last
+        return counts
+
+    def _drawn(self, counts: Floats) -> Floats:
+        """(1 + resamples,) the objective on all topics, then on each drawn sample."""
+        labelled = counts[:, :, : self.k]
+        samples = np.tensordot(self.sample.draws.astype(np.float64), labelled, axes=1)
+        return np.asarray(self.objective(np.concatenate([labelled.sum(0)[None], samples])))
+
+    def _way(self, name: str, uses: str, counts: Floats) -> Way:
+        drawn, labelled = self._drawn(counts), counts[:, :, : self.k]
+        away = drawn - self.base
+
+        def of(values: Floats, ends: Ends) -> Interval:
+            first = None if np.isnan(values[0]) else float(values[0])
+            return self.sample.interval(first, values[1:], ends)
+
+        kappa = float(cohen_kappa(labelled.sum(0)))
+        return Way(
+            name,
+            uses,
+            n=float(labelled.sum()),
+            n_unlabelled=float(counts[:, :, self.k].sum()),
+            kappa=None if np.isnan(kappa) else kappa,
+            value=of(drawn, BEYOND_CHANCE),
+            less_chosen=None if name == CHOSEN else of(away, SIGNED_DIFFERENCE),
+        )
+
+
+def _labels(fit: Correction, positions: Floats, topic: str | None) -> Codes:
+    """The label of each position by the cuts of a fit; -1 where there is no position."""
+    assert fit.cuts is not None
+    at = np.array([fit.position(p, topic) if p == p else np.nan for p in positions])
+    codes = np.searchsorted(fit.cuts, at, side="right")
+    return np.where(np.isnan(at), NONE, codes)
+
+
+@dataclass(frozen=True)
+class MemberRow:
+    """One member of a jury.
+
+    Attributes:
+        n, n_unjudged: items that it labelled, and that it gave no label.
+        changes: share of the jury's labels that would be others without it, in [0, 1].
+        differs: share of its labels that are not the jury's.
+        kappa, value: agreement with people, unweighted and by the objective; None without labels.
+        cost: dollars of its replies; None: not known.
+    """
+
+    member: str
+    n: int
+    n_unjudged: int
+    changes: float | None
+    differs: float | None
+    kappa: float | None = None
+    value: float | None = None
+    cost: float | None = None
+
+
+@dataclass(frozen=True)
+class Together:
+    """The members together.
+
+    Attributes:
+        worth: effective votes, by errors against labels of people; without those against the
+            jury's own labels, which errors that all share are not seen by.
+        by_people: which of the two. n: items that count.
+        unanimous: share of the items on which all who labelled it agree.
+        n_adjudicated, n_overturned: items that an adjudicator decided, and of those where it did
+            not give the label of the vote.
+    """
+
+    worth: EffectiveVotes
+    by_people: bool
+    n: int
+    unanimous: float | None
+    n_adjudicated: int = 0
+    n_overturned: int = 0
+
+
+def members_of(ballots: Ballots, objective: str) -> list[MemberRow]:
+    """Each member, in the order of the jury."""
+    whole, m = ballots.decided(), len(ballots.members)
+    rows = []
+    for j, name in enumerate(ballots.members):
+        own = ballots.votes[:, j]
+        others = [i for i in range(m) if i != j]
+        without = ballots.decided(members=others) if others else whole
+        there = own != NONE
+        both = there & (ballots.truth != NONE)
+        counts = confusion_of(
+            [ballots.scale[i] for i in ballots.truth[both]],
+            [ballots.scale[i] for i in own[both]],
+            ballots.scale,
+            may_miss=False,
+        )
+        rows.append(
+            MemberRow(
+                member=name,
+                n=int(there.sum()),
+                n_unjudged=int((~there).sum()),
+                changes=_share(without != whole, whole != NONE),
+                differs=_share(own != whole, there & (whole != NONE)),
+                kappa=_or_none(cohen_kappa(counts)),
+                value=_or_none(objective_named(objective, len(ballots.scale))(counts)),
+                cost=ballots.costs.get(name),
+            )
+        )
+    return rows
+
+
+def together(ballots: Ballots) -> Together:
+    """How many independent judges they are worth, and where they agree."""
+    by_people = bool((ballots.truth != NONE).any())
+    truth = ballots.truth if by_people else ballots.decided()
+    has_truth = truth != NONE
+    votes = ballots.votes[has_truth]
+    errors = np.where(votes == NONE, np.nan, votes != truth[has_truth][:, None])
+    low = np.where(ballots.votes == NONE, len(ballots.scale), ballots.votes).min(1)
+    several = (ballots.votes != NONE).sum(1) > 1
+    decided = ballots.adjudicated if ballots.adjudicated is not None else np.zeros(len(low), bool)
+    overturned = 0
+    if ballots.labels is not None:
+        overturned = int((decided & (ballots.decided("vote") != ballots.labels)).sum())
+    return Together(
+        worth=effective_votes(errors.astype(np.float64)),
+        by_people=by_people,
+        n=int(has_truth.sum()),
+        unanimous=_share(low == ballots.votes.max(1), several),
+        n_adjudicated=int(decided.sum()),
+        n_overturned=overturned,
+    )
+
+
+def _share(of: Codes | np.ndarray, where: np.ndarray) -> float | None:
+    return float(np.asarray(of)[where].mean()) if where.any() else None
+
+
+def _or_none(value: np.ndarray) -> float | None:
+    return None if np.isnan(value) else float(value)
+
+
+DAWID_SKENE, BY_TOPIC = "dawid-skene", "dawid-skene-topics"
+
+
+def jury_report(
+    paths: Sequence[Path],
+    problems: Problems,
+    *,
+    labels: Path | None,
+    where: Mapping[str, Sequence[str]] | None,
+    kind: str | None,
+    votes: str,
+    settings: Settings,
+    draws: Draws,
+) -> tuple[Ballots, dict[str, Any]]:
+    """The votes, and what they say: `members`, `worth`, `ways` (see `Way`), and counts.
+
+    Args:
+        paths, labels, where, kind, votes: see `read_ballots`.
+        settings: an empty objective is quadratic for an ordered scale of 3 labels or more, else
+            kappa.
+
+    Raises: InputError for files that do not fit, or an unknown objective.
+    """
+    ballots = read_ballots(paths, problems, labels=labels, where=where, kind=kind, votes=votes)
+    k = len(ballots.scale)
+    default = "quadratic" if k > 2 and ballots.is_ordered else "kappa"
+    settings = replace(settings, objective=settings.objective or default)
+    try:
+        objective_named(settings.objective, k)
+        is_distance = settings.objective in ("linear", "quadratic")
+        if is_distance and not ballots.is_ordered:
+            raise ValueError(f"objective {settings.objective!r}: the labels have no order")
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    n_labelled = int((ballots.truth != NONE).sum())
+    if labels is not None and not n_labelled:
+        raise InputError(f"{paths[0]} and {labels}: no item in common; do their ids agree?")
+    try:
+        compared = ways(ballots, settings, draws) if n_labelled else []
+    except ValueError as error:
+        raise InputError(f"{labels}: {error}") from None
+    return ballots, {
+        "n_items": len(ballots.cells),
+        "n_topics": len(set(ballots.topics or ())),
+        "n_labelled": n_labelled,
+        "n_off_scale": ballots.n_off_scale,
+        "scale": list(ballots.scale),
+        "how": ballots.how,
+        "objective": settings.objective,
+        **asdict(together(ballots)),
+        "ways": [asdict(way) for way in compared],
+        "members": [asdict(row) for row in members_of(ballots, settings.objective)],
+    }
+
+
+def write_combined(path: Path, ballots: Ballots, how: str) -> None:
+    """Write a label file of what the votes become; an item that they do not decide has none.
+
+    Args:
+        how: of `HOWS`; DAWID_SKENE, of all items together; BY_TOPIC, of each topic by itself.
+
+    Raises: InputError for another name, a file that is there, or too little to go by.
+    """
+    if path.exists():
+        raise InputError(f"{path}: is there already; name another file")
+    if how not in (*HOWS, DAWID_SKENE, BY_TOPIC):
+        raise InputError(f"--how {how}: wanted one of {', '.join((*HOWS, DAWID_SKENE, BY_TOPIC))}")
+    if how in HOWS and how != "vote" and not ballots.is_ordered:
+        raise InputError(f"--how {how}: the labels have no order, wanted vote")
+    if how in HOWS:
+        chances = None
+        codes = ballots.decided(how)
+    else:
+        chances = _chances(ballots, by_topic=how == BY_TOPIC)
+        codes = np.where(np.isnan(chances[:, 0]), NONE, np.nan_to_num(chances).argmax(1))
+    means, lines = ballots.means(), []
+    for i, cell in enumerate(ballots.cells):
+        row: dict[str, Any] = dict(zip(ballots.key_names, cell, strict=True))
+        row["label"] = None if codes[i] == NONE else ballots.scale[codes[i]]
+        if ballots.is_ordered and codes[i] != NONE:
+            row["score"] = float(means[i])
+        if chances is not None and codes[i] != NONE:
+            row["probabilities"] = dict(zip(ballots.scale, chances[i].tolist(), strict=True))
+        row["votes"] = {
+            member: None if code == NONE else ballots.scale[code]
+            for member, code in zip(ballots.members, ballots.votes[i].tolist(), strict=True)
+        }
+        lines.append(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+    write_file(path, b"".join(lines))
+
+
+def _chances(ballots: Ballots, *, by_topic: bool) -> np.ndarray:
+    """(n, k) probabilities of the labels, nan for an item without votes."""
+    if by_topic and ballots.topics is None:
+        raise InputError(f"--how {BY_TOPIC}: the items have no topic_id")
+    names = np.array(ballots.topics) if by_topic else np.zeros(len(ballots.cells))
+    there = (ballots.votes != NONE).any(1)
+    chances = np.full((len(names), len(ballots.scale)), np.nan)
+    for name in np.unique(names):
+        part = there & (names == name)
+        if part.sum() < LEAST_ITEMS or ballots.votes.shape[1] < LEAST_MEMBERS:
+            got = f"{part.sum():,} items and {ballots.votes.shape[1]} members"
+            where = f" of topic {name}" if by_topic else ""
+            wanted = f"{LEAST_ITEMS} items and {LEAST_MEMBERS} members"
+            raise InputError(f"--how {DAWID_SKENE}: wanted {wanted}{where}, got {got}")
+        chances[part] = dawid_skene(ballots.votes[part], len(ballots.scale)).probabilities
+    return chances

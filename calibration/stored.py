@@ -1,0 +1,374 @@
+"""Labels of people and of the judges that a cascade would ask, from files, and what a call cost."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backends.budget import cost_of, price_of
+from ..judges import ItemJudge, OwnJudge
+from ..judges.combined.cascade import PEOPLE, length_of
+from ..judges.combined.confidence import Scale, Seen
+from ..judges.table import item_judges, kind_of
+from ..metrics.jury import How, combined
+from ..programs.analysis.cell_texts import cell_texts
+from ..programs.config.judge_sections import seats
+from ..programs.engine.manifest import config_of, read_manifest
+from ..programs.protocols.judged_files import judged_file
+from ..records.kinds import Cell, LabelFile, find_kind
+from ..records.labels import cell_run_aliases, read_labels, with_run_names
+from ..records.reading.problems import InputError, Problems
+from .ballots import NONE, Ballots, Codes, read_ballots
+
+
+@dataclass(frozen=True)
+class Stored:
+    """n items that people labelled, as codes on `scale`; -1: no label.
+
+    Attributes:
+        judge: whose labels they are. members: of the first stage, () of a single judge.
+        how: what the members' votes become. names: of the first stage's judges, as they were given.
+        seen: (n,) what the first stage said; None: no label.
+        panel: (n,) the median of the members' votes, of labels without order the commonest.
+        votes: (n, m) by each of `names`. cheap, dear, truth: (n,) labels of the first stage, of the
+            next (of people: theirs), and of people. dear_name: of the next.
+        has_texts: whether lexical scores and lengths are known.
+        models: by member, "" for a single judge, who answered, where that is known.
+        costs: dollars for an item of the first stage and of the next; None: not known.
+        n_off_scale: labels that are not on the scale, taken for none.
+    """
+
+    judge: str
+    scale: Scale
+    names: tuple[str, ...]
+    members: tuple[str, ...]
+    how: How
+    topics: tuple[str, ...] = field(repr=False)
+    seen: tuple[Seen | None, ...] = field(repr=False)
+    votes: Codes = field(repr=False)
+    panel: Codes = field(repr=False)
+    cheap: Codes = field(repr=False)
+    dear: Codes = field(repr=False)
+    truth: Codes = field(repr=False)
+    dear_name: str
+    has_texts: bool
+    models: Mapping[str, str]
+    costs: tuple[float | None, float | None]
+    n_off_scale: int
+
+    @property
+    def is_right(self) -> NDArray[np.bool_]:
+        """(n,) whether the first stage's label is as people's, on the same side of a cut."""
+        return self._right(self.cheap)
+
+    @property
+    def next_right(self) -> NDArray[np.bool_]:
+        """(n,) the same of the next one's label."""
+        return self._right(self.dear)
+
+    def _right(self, labels: Codes) -> NDArray[np.bool_]:
+        pairs = zip(labels.tolist(), self.truth.tolist(), strict=True)
+        return np.array([a != NONE and self.scale.is_same(a, b) for a, b in pairs], np.bool_)
+
+
+def read_stored(
+    labels: Path,
+    results: Sequence[Path],
+    problems: Problems,
+    *,
+    where: Mapping[str, Sequence[str]] | None = None,
+    kind: str | None = None,
+    votes: str = "votes",
+    members: Sequence[str] = (),
+    to_people: bool = False,
+    how: How = "median",
+    cut: str | None = None,
+    judge: str | None = None,
+) -> Stored:
+    """The labels of people with those of judges, of which the last is the dear one.
+
+    Args:
+        results: folders or files of judgements, one of each judge, or one with the votes of
+            several. The results of a jury are one stage, with its votes.
+        votes, members: the field of one file's rows that holds member -> label, and which of them
+            in which order; all by default.
+        to_people: what the first stage is not sure of goes to people, so that no result is dear.
+        how: what several cheap judges' labels become.
+        cut: a label; labels differ only on two sides of it.
+        judge: a name or YAML file, where the kind of labels does not say it.
+
+    Raises: InputError for results that do not fit, or no topics.
+    """
+    ballots = read_ballots(
+        results,
+        problems,
+        labels=labels,
+        where=where,
+        kind=kind,
+        votes=votes,
+        may_be_one=to_people,
+    )
+    of_people = read_labels(labels, Problems(), where)
+    if ballots.topics is None:
+        raise InputError(f"{labels}: its items have no topic_id, and cascades are fitted by topic")
+    names = _chosen(members, ballots)
+    indices = [ballots.members.index(name) for name in names]
+    cheap = indices if to_people else indices[:-1]
+    if not cheap:
+        raise InputError(f"{results[0]}: wanted a cheap judge and a dear one, got {names[0]} alone")
+    ballots = ballots.at(ballots.truth != NONE)
+    if not len(ballots.cells):
+        raise InputError(f"{labels}: no label of an item of {results[0]}; do their ids agree?")
+    scale = Scale(ballots.scale, ballots.is_ordered, _code_of(cut, ballots))
+    file = _file_of(
+        ballots, results, cheap, of_people.kind, votes, is_alone=len(ballots.members) == 1
+    )
+    stage = _Stage.of(ballots, cheap, file, how, len(results) == 1 and not members)
+    built = _judge_of(judge, of_people.kind, results)
+    texts = _texts(built, of_people.kind, ballots.cells, (*results, labels)) if built else {}
+    return Stored(
+        judge=built.name if built is not None else judge or str(of_people.kind),
+        scale=scale,
+        names=tuple(ballots.members[j] for j in cheap),
+        members=stage.members,
+        how=stage.how,
+        topics=tuple(ballots.topics or ()),
+        seen=_seen(ballots, stage, file, texts, built),
+        votes=ballots.votes[:, cheap],
+        panel=_panel(stage, ballots),
+        cheap=stage.labels,
+        dear=ballots.truth if to_people else ballots.votes[:, indices[-1]],
+        truth=ballots.truth,
+        dear_name=PEOPLE if to_people else ballots.members[indices[-1]],
+        has_texts=bool(texts),
+        models=_models(results, stage, ballots, cheap),
+        costs=_costs(results, indices, to_people=to_people),
+        n_off_scale=ballots.n_off_scale,
+    )
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """The first stage: its members' votes (n, m), none of a single judge, and its labels (n,)."""
+
+    members: tuple[str, ...]
+    votes: Codes
+    labels: Codes
+    how: How
+
+    @classmethod
+    def of(
+        cls,
+        ballots: Ballots,
+        cheap: Sequence[int],
+        file: LabelFile | None,
+        how: How,
+        is_whole: bool,
+    ) -> _Stage:
+        code = {label: i for i, label in enumerate(ballots.scale)}
+        if len(cheap) == 1:
+            labels = ballots.votes[:, cheap[0]]
+            votes_of = {} if file is None else file.votes
+            names = tuple(dict.fromkeys(name for votes in votes_of.values() for name in votes))
+            of = [[votes_of.get(cell, {}).get(name) for name in names] for cell in ballots.cells]
+            votes = np.array([[code.get(v or "", NONE) for v in row] for row in of], np.int64)
+            return cls(names, votes.reshape(len(ballots.cells), len(names)), labels, how)
+        names = tuple(ballots.members[j] for j in cheap)
+        if is_whole and ballots.labels is not None:  # what the jury itself said
+            return cls(names, ballots.votes[:, list(cheap)], ballots.labels, ballots.how)
+        decided = "vote" if not ballots.is_ordered else how
+        labels = ballots.decided(decided, cheap)
+        return cls(names, ballots.votes[:, list(cheap)], labels, decided)
+
+
+def _chosen(members: Sequence[str], ballots: Ballots) -> tuple[str, ...]:
+    if unknown := [name for name in members if name not in ballots.members]:
+        there = ", ".join(ballots.members)
+        raise InputError(f"--member {unknown[0]}: no such judge in the results; there is {there}")
+    if len(set(members)) < len(members):
+        raise InputError("--member: wanted each once")
+    return tuple(members) or ballots.members
+
+
+def _code_of(cut: str | None, ballots: Ballots) -> int | None:
+    if cut is None:
+        return None
+    if not ballots.is_ordered or cut not in ballots.scale[1:]:
+        wanted = ", ".join(ballots.scale[1:])
+        raise InputError(f"--cut {cut}: wanted a label of an ordered scale, one of {wanted}")
+    return ballots.scale.index(cut)
+
+
+def _file_of(
+    ballots: Ballots,
+    results: Sequence[Path],
+    cheap: Sequence[int],
+    kind: str,
+    votes: str,
+    *,
+    is_alone: bool,
+) -> LabelFile | None:
+    """The judgements of a single cheap judge, with its scores; None where there are several."""
+    if len(cheap) > 1 or (len(results) == 1 and not is_alone):
+        return None
+    path = judged_file(results[cheap[0]], kind)
+    file = read_labels(path, Problems(), scale=ballots.scale, votes=votes)
+    return with_run_names(file, cell_run_aliases(ballots.cells, file.cells, file.key_names))
+
+
+def _judge_of(name: str | None, kind: str, results: Sequence[Path]) -> ItemJudge | None:
+    """The lexical judge of such items; None where nothing says which judge it was."""
+    declared = find_kind(kind)
+    name = name or (declared.judge if declared is not None else "")
+    if not name:
+        return None
+    if name in item_judges():
+        kind_of_judge = kind_of(name)
+        assert kind_of_judge is not None
+        judge = kind_of_judge.load()(model="lexical")
+        assert isinstance(judge, ItemJudge)
+        return judge
+    if not Path(name).is_file():
+        names = ", ".join(item_judges())
+        raise InputError(f"--judge {name}: wanted one of {names}, or a YAML file of your own")
+    return OwnJudge(Path(name), "lexical")
+
+
+def _texts(
+    judge: ItemJudge, kind: str, cells: Sequence[Cell], paths: Sequence[Path]
+) -> dict[Cell, dict[str, str]]:
+    """The inputs of the judge by cell, {} unless one of the files has them for every cell."""
+    for path in dict.fromkeys(paths):
+        try:
+            by_cell = cell_texts(path, kind, cells, Problems())
+        except InputError:
+            continue
+        for texts in by_cell.values():
+            if "answer_text" in texts:
+                texts.setdefault("answer", texts["answer_text"])
+        if all(texts.get(name, "").strip() for texts in by_cell.values() for name in judge.inputs):
+            return {cell: {n: texts[n] for n in judge.inputs} for cell, texts in by_cell.items()}
+    return {}
+
+
+def _seen(
+    ballots: Ballots,
+    stage: _Stage,
+    file: LabelFile | None,
+    texts: Mapping[Cell, Mapping[str, str]],
+    judge: ItemJudge | None,
+) -> tuple[Seen | None, ...]:
+    lexical = _lexical(judge, [texts[cell] for cell in ballots.cells]) if texts and judge else None
+    means = (
+        ballots.means([ballots.members.index(name) for name in stage.members]) if not file else None
+    )
+    made: list[Seen | None] = []
+    for i, cell in enumerate(ballots.cells):
+        label = int(stage.labels[i])
+        if label == NONE:
+            made.append(None)
+            continue
+        score = file.scores.get(cell) if file else None
+        if means is not None and stage.members:
+            score = float(means[i])
+        chances = file.probabilities.get(cell) if file else None
+        row = zip(stage.members, stage.votes[i].tolist(), strict=True)
+        made.append(
+            Seen(
+                label=label,
+                score=score,
+                votes={name: None if code == NONE else code for name, code in row},
+                chances=tuple(chances.get(n, 0.0) for n in ballots.scale) if chances else None,
+                lexical=None if lexical is None else lexical[i],
+                length=length_of(judge, texts[cell]) if judge and texts else None,
+            )
+        )
+    return tuple(made)
+
+
+def _lexical(judge: ItemJudge, items: Sequence[Mapping[str, str]]) -> list[float | None] | None:
+    """The lexical judge's score of each item; None where it has no rule for such."""
+    from ..backends.loop import run_sync
+
+    if judge.prompt(judge.predictor).twin is None:
+        return None
+
+    async def all_of() -> list[float | None]:
+        return [(await judge.verdict(**item))[0].score for item in items]
+
+    return run_sync(all_of())
+
+
+def _models(
+    results: Sequence[Path], stage: _Stage, ballots: Ballots, cheap: Sequence[int]
+) -> dict[str, str]:
+    """Who answered for each member, "" for a single judge, as far as manifests say it."""
+    if len(results) < len(cheap) or (len(cheap) == 1 and stage.members):
+        return {}
+    names = {ballots.members[j]: results[j] for j in cheap}
+    models = {}
+    for name, path in names.items():
+        judges = read_manifest(path).get("judges", {}) if path.is_dir() else {}
+        about: Mapping[str, Any] = next(iter(judges.values())) if len(judges) == 1 else {}
+        model = about.get("model")
+        if isinstance(model, dict) and model.get("model"):
+            models[name if stage.members else ""] = str(model["model"])
+    return models
+
+
+def _panel(stage: _Stage, ballots: Ballots) -> Codes:
+    if len(stage.members) < 2:
+        return stage.labels
+    how: How = "median" if ballots.is_ordered else "vote"
+    codes = [[code for code in row if code != NONE] for row in stage.votes.tolist()]
+    k = len(ballots.scale)
+    made = [combined(row, k, how, ballots.ties) if row else None for row in codes]
+    return np.array([NONE if code is None else code for code in made], np.int64)
+
+
+def _costs(
+    results: Sequence[Path], indices: Sequence[int], *, to_people: bool
+) -> tuple[float | None, float | None]:
+    if len(results) < len(indices):  # one file with the votes of several
+        return None, None
+    each = [dollars(results[j]) for j in indices]
+    cheap = each if to_people else each[:-1]
+    priced = [cost for cost in cheap if cost is not None]
+    return sum(priced) if len(priced) == len(cheap) else None, None if to_people else each[-1]
+
+
+def dollars(path: Path) -> float | None:
+    """Dollars for a call, on average; None for a file, several judges, or an unknown price.
+
+    None too of verified labels, since nothing tells which tokens were the verifier's. Replies that
+    came from the cache report no tokens: where none was paid for, nothing is known.
+    """
+    if not path.is_dir():
+        return None
+    manifest, config = read_manifest(path), config_of(path)
+    names = list(manifest.get("judges", {}))
+    if len(names) != 1:
+        return None
+    settings = config.judge(names[0])
+    if settings.cascade is not None or settings.verify is not None:
+        return None
+    models = {"": settings.model}
+    if settings.jury is not None:
+        models = {seat.name: seat.settings.model for seat in seats(settings)}
+    if all(config.model(model).way in ("lexical", "recorded") for model in models.values()):
+        return 0.0
+    total = 0.0
+    for answered, tokens in manifest.get("tokens_by", {}).items():
+        member = answered.partition(": ")[0] if settings.jury is not None else ""
+        price = price_of(config.model(models[member])) if member in models else None
+        if price is None:
+            return None
+        counts = [tokens.get(part, 0) for part in ("prompt", "cached", "completion")]
+        total += cost_of(price, *counts)
+    n = sum(manifest["judged"].values())
+    return total / n if total and n else None

@@ -1,0 +1,261 @@
+"""Tables of commands: leaderboards, dry runs, and what helps where judgements are missing."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from shlex import quote
+from typing import TYPE_CHECKING, Any
+
+from ..backends.errors import TOO_LONG
+from ..views.numbers import format_money
+from ..views.printing import Format, print_view
+from ..views.table import Cell, Column, Kind, Row, Sides, Table, View
+from .options import AsJson, choose_format
+from .tables import fit_hint, write_note, write_objects, write_rows
+
+if TYPE_CHECKING:
+    from ..programs.analysis.leaderboards import Leaderboard
+    from ..programs.engine.spending import Estimate
+    from ..records.rows import ScoreRow
+
+
+ALL = "all"
+_ALL_HINT = "all measures: --measures all"
+
+
+@dataclass(frozen=True)
+class Printed:
+    """How leaderboards are printed.
+
+    Output:
+        measures (A,B): Measures to show, or all; else those that the window has room for.
+        sort (MEASURE): Order runs by this measure, else by each program's first.
+        format: json is what --json prints.
+    """
+
+    _: KW_ONLY
+    measures: str | None = None
+    sort: str | None = None
+    format: Format = Format.TABLE
+    as_json: AsJson = False
+
+    @property
+    def way(self) -> Format:
+        """The format; JSON by `--json`. Raises: InputError where both are given and differ."""
+        return choose_format(self.format, as_json=self.as_json)
+
+    @property
+    def names(self) -> list[str]:
+        """`--measures A,B` as a list."""
+        return [name.strip() for name in (self.measures or "").split(",") if name.strip()]
+
+
+def print_leaderboards(
+    rows: Sequence[ScoreRow],
+    path: Path,
+    format: Format,
+    *,
+    topics: Sequence[str] | None = None,
+    measures: Sequence[str] = (),
+    sort: str | None = None,
+    named: Path | None = None,
+    has_tables: bool = True,
+) -> None:
+    """Print scores: a leaderboard of each program, or every row as JSON.
+
+    Args:
+        measures: to show, or `ALL`; by default those that the window has room for.
+        named: how the user named `path`, for the line on how to look further; None: the same.
+        has_tables: whether those that programs make are printed above.
+
+    Raises: InputError for a measure that is not there.
+    """
+    from ..programs.analysis.leaderboards import check_measures, leaderboards, ranked
+
+    has_all = bool(measures)
+    measures = [] if list(measures) == [ALL] else measures
+    if format is Format.JSON:
+        there = dict.fromkeys(row.measure for row in rows)
+        check_measures(there, [*measures, *([sort] if sort is not None else [])], path)
+        write_rows(ranked(rows, measures, sort))
+        return
+    is_csv = format is Format.CSV
+    boards = leaderboards(
+        rows, path, topics=topics, measures=measures, sort=sort, with_all_intervals=is_csv
+    )
+    if is_csv:
+        print_view(View(tables=[means_table(boards)]), format)
+        return
+    from ..programs.analysis.tables.leaderboards import leaderboard_table, name_judges
+    from ..programs.engine.manifest import dependence_of
+    from ..programs.protocols.table import programs
+    from ..programs.scoring.result import Result
+
+    is_folder, is_shown = path.is_dir(), format is Format.TABLE
+    judges = name_judges(Result(path).judged_by) if is_folder else ""
+    makers = programs() if has_tables and is_shown else ()
+    tables = [table for one in makers for table in one.tables(path)]
+    tables += [
+        leaderboard_table(board, judges, has_all=has_all, names_left_out=not is_shown)
+        for board in boards
+    ]
+    notes: list[str] = [*dependence_of([path])]
+    if is_shown:
+        why = ""
+        if is_folder and boards:
+            run = next(iter(boards[0].tested), boards[0].lines[0].run_id)
+            why = f"why: judge show {quote(str(named or path))} {quote(run)}"
+        notes.append(Sides(why, "" if has_all or not boards else _ALL_HINT))
+    print_view(View(tables=tables, notes=[note for note in notes if note]), format)
+
+
+def means_table(boards: Sequence[Leaderboard]) -> Table:
+    """A line for each run and measure, in the order of the leaderboards."""
+    columns = [
+        Column("run_id", Kind.NAME), Column("measure", Kind.NAME), Column("mean", Kind.SHARE),
+        Column("interval", Kind.INTERVAL), Column("is_different_from_next", Kind.TEXT),
+        Column("if_all_judged", Kind.INTERVAL), Column("n", Kind.COUNT),
+        Column("n_unjudged", Kind.COUNT), Column("n_answered", Kind.COUNT),
+        Column("n_asked", Kind.COUNT), Column("n_topics", Kind.COUNT),
+    ]  # fmt: skip
+    return Table("means", columns, [Row(cells) for board in boards for cells in _means(board)])
+
+
+def _means(board: Leaderboard) -> Iterator[list[Cell]]:
+    for line in board.lines:
+        for measure in board.measures:
+            if (row := line.means.get(measure)) is None:
+                continue
+            differs = line.is_different_from_next if measure == board.measures[0] else None
+            yield [
+                line.run_id, measure, row.value, line.intervals.get(measure),
+                None if differs is None else str(differs).lower(),
+                None if row.low is None or row.high is None else (row.low, row.high),
+                row.n, row.n_unjudged, *line.answered.get(measure, (None, None)), row.n_topics,
+            ]  # fmt: skip
+
+
+_COUNTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
+_BOUNDS = ("least", "expected", "most")
+
+
+def plan_view(estimates: Sequence[Estimate], notes: Sequence[str] = ()) -> View:
+    """The total in a sentence, then a row for each judge."""
+    columns = [
+        Column("judge", Kind.NAME), Column("model", Kind.NAME),
+        Column("calls", Kind.COUNT), Column("prompt_tokens", Kind.COUNT, "prompt"),
+        Column("cached_tokens", Kind.COUNT, "cached", optional=1),
+        Column("completion_tokens", Kind.COUNT, "reply"), Column("cost", Kind.MONEY),
+    ]  # fmt: skip
+    rows = [
+        Row([each.judge, each.model, *(getattr(each, name) for name in _COUNTS), each.cost])
+        for each in estimates
+    ]
+    counts = [sum(getattr(each, name) for each in estimates) for name in _COUNTS]
+    calls, prompt, _, reply = counts
+    cost = _sum([each.cost for each in estimates])
+    if len(estimates) > 1:
+        rows.append(Row(["all", "", *counts, cost]))
+    paid = "cost unknown" if cost is None else format_money(cost)
+    verdict = f"Up to {calls:,} calls, {prompt:,} prompt and {reply:,} reply tokens, {paid}."
+    return View(verdict, [Table("", columns, rows, has_all=True)], notes)
+
+
+def agents_table(rows: Sequence[dict[str, Any]]) -> Table:
+    """The least, the expected and the most that agents may take."""
+    columns = [Column("agent", Kind.NAME), Column("items", Kind.COUNT)]
+    columns += [
+        Column(f"{what}_{bound}", Kind.COUNT, f"{what}, {bound}", optional=1)
+        for what in ("calls", "tokens")
+        for bound in _BOUNDS
+    ]
+    return Table("", columns, [Row(list(_agent_cells(row))) for row in rows], has_all=True)
+
+
+def _agent_cells(row: dict[str, Any]) -> Iterator[Any]:
+    yield from (row["agent"], row["items"])
+    yield from (row[bound][what] for what in ("calls", "tokens") for bound in _BOUNDS)
+
+
+def _sum(numbers: Sequence[float | None]) -> float | None:
+    known = [n for n in numbers if n is not None]
+    return sum(known) if len(known) == len(numbers) else None
+
+
+_AGAIN = "run the same command again to retry"
+_OFFLINE = "run the same command without --offline"
+_LONGER = "longer than the context of the model: use a model with a larger one"
+_WINDOW = ", or set a smaller window (judges.NAME.window)"
+# By reason; of those that are not here, asking again is what can help.
+_HELPS = {
+    "abstained": "the judge could not decide: use another judge, or ask people (judge next)",
+    "budget": "run the same command again to go on",
+    "no_passage": "retrying will not help: their texts are missing (data.passages)",
+    "refused": "the model or its filter declined: use another model",
+    "steps": "the agent reached its limits: raise them and run again",
+    "truncated": "the reply was cut off: raise the model's max_tokens",
+}
+
+
+def unjudged_lines(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
+    """Which file lists missing judgements, and for each reason what helps; [] without any."""
+    reasons = Counter(manifest["unjudged_by_reason"])
+    if not reasons.total():
+        return []
+    lines = [f"Missing judgements are listed in {folder / 'unjudged.jsonl'}:"]
+    n_long, windows = _too_long(folder) if {"error", "truncated"} & reasons.keys() else (0, set())
+    reasons["error"] -= n_long
+    is_offline = manifest.get("config", {}).get("run", {}).get("offline", False)
+    for reason, n in (+reasons).items():
+        helps = _OFFLINE if is_offline and reason == "error" else _HELPS.get(reason, _AGAIN)
+        lines.append(f"  {reason} {n:,}: {helps}{_WINDOW if reason in windows else ''}")
+    if n_long:
+        lines.append(f"  error {n_long:,}: {_LONGER}{_WINDOW if TOO_LONG in windows else ''}")
+    return [fit_hint(line) for line in lines]
+
+
+def _too_long(folder: Path) -> tuple[int, set[str]]:
+    """How many are beyond the model's context; where several items of a call may be the cause.
+
+    Returns: the number; of "truncated" and TOO_LONG those that windows of several items met.
+    """
+    from ..records.reading.lines import json_lines
+    from ..records.reading.problems import Problems
+
+    n_long, windows = 0, set()
+    for _, row in json_lines(folder / "unjudged.jsonl", Problems()):
+        is_long = row["detail"].startswith(TOO_LONG)
+        n_long += is_long
+        if row["n"] > 1 and (is_long or row["reason"] == "truncated"):
+            windows.add(TOO_LONG if is_long else "truncated")
+    return n_long, windows
+
+
+def planned(
+    plan: Iterable[Any],
+    assumed: str | None = None,
+    *,
+    dry_run: bool = True,
+    as_json: bool,
+) -> bool:
+    """Print what the command will take; whether that was all that is wanted.
+
+    Args:
+        assumed: a note below it; None: what a rehearsal assumes.
+    """
+    from ..programs.engine.rehearsal import ASSUMED
+
+    estimates = list(plan)
+    if dry_run:
+        write_note("A dry run: no model is asked, and no key is needed.\n")
+    if dry_run and as_json:
+        write_objects(vars(estimate) for estimate in estimates)
+        return True
+    notes = [ASSUMED if assumed is None else assumed]
+    view = plan_view(estimates, [note for note in notes if note])
+    print_view(view, stream=sys.stdout if dry_run else sys.stderr)
+    return dry_run

@@ -1,0 +1,330 @@
+"""Commands on configs and prompts: `judge init`, `schema`, `export-config`, `prompt`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from ...cli.flags import Given, settings
+from ...cli.options import ApiBase, AsJson, Model, read_pairs
+from ...cli.signatures import Takes
+from ...cli.tables import shown, write_note, write_objects
+from ...records.reading.problems import InputError
+
+if TYPE_CHECKING:
+    from ...programs.prompts import RenderedPrompt
+
+
+def schema(*, judge: bool = False) -> None:
+    """Print the JSON Schema of config files, for editors. Example: judge schema > judge.json
+
+    Args:
+        judge: Of the YAML file of a judge of your own.
+    """
+    import orjson
+    from pydantic import BaseModel
+
+    kind: type[BaseModel]
+    if judge:
+        from ...judges.own import OwnJudgeDefinition as kind
+    else:
+        from ...programs.config.sections import Config as kind
+    text = orjson.dumps(kind.model_json_schema(by_alias=True), option=orjson.OPT_INDENT_2)
+    sys.stdout.write(text.decode() + "\n")
+
+
+@settings(model=False, config=False)
+def export_config(
+    given: Given,
+    what: Annotated[str | None, Takes(show_default=False)] = None,
+) -> None:
+    """Print a complete config, as YAML: of a finished run, or of a config with its defaults.
+
+    Paths are those of the run, relative to the folder in which it was started.
+
+    Example: judge export-config results/demo > judge.yaml
+
+    Args:
+        what: A results folder, a config file, or programs to start from.
+    """
+    import yaml
+
+    from ...programs.engine.manifest import config_of
+
+    if what is None or not Path(what).is_dir():
+        config = given.config_of(what)
+    elif given.is_empty:
+        config = config_of(Path(what))
+    else:
+        raise InputError(
+            f"{what}: is a finished run, which --config, --model and --set cannot change"
+        )
+    data = config.model_dump(mode="json", by_alias=True)
+    text = yaml.safe_dump(data, sort_keys=False, allow_unicode=True)
+    sys.stdout.write(shown(text) if sys.stdout.isatty() else text)
+
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "demo"  # which the package ships
+FILE = "judge.yaml"
+
+
+@dataclass(frozen=True)
+class _Input:
+    """A line of `data:`. `names`: the files that need no option, the usual one first."""
+
+    key: str
+    about: str
+    names: tuple[str, ...]
+
+
+_INPUTS = (
+    _Input("topics", "topic id, TAB, question; or JSONL", ("topics.tsv", "topics.jsonl")),
+    _Input("runs", "answers, one JSON object a line", ("runs",)),
+    _Input("passages", "docid and text of what answers cite", ("passages.jsonl",)),
+    _Input("candidates", "retrieved docids; nuggets come from them", ("candidates.jsonl",)),
+    _Input("qrels", "relevance grades of the candidates", ("qrels.txt",)),
+    _Input("nuggets", "your own nuggets, instead of made ones", ("nuggets.jsonl",)),
+)
+_FOR_NUGGETS = ("candidates", "nuggets")
+
+
+def init(
+    folder: Path,
+    *,
+    topics: str | None = None,
+    runs: str | None = None,
+    passages: str | None = None,
+    candidates: str | None = None,
+    qrels: str | None = None,
+    nuggets: str | None = None,
+    model: Model = None,
+    api_base: ApiBase = None,
+    demo: bool = False,
+) -> None:
+    """Write a config for your own files, or a copy of the example with --demo.
+
+    Files in the folder with the usual names (topics.tsv, runs, passages.jsonl, candidates.jsonl,
+    qrels.txt, nuggets.jsonl) are found without an option.
+
+    Example: judge init mine --topics topics.tsv --runs 'runs/*.jsonl'
+
+    Args:
+        folder: Where judge.yaml is written.
+        demo: Copy the example: its questions, passages, answers, labels and configs.
+
+    Data:
+        topics (FILE): The questions, TSV or JSONL.
+        runs (FILES): A run file, a folder or a quoted pattern.
+        passages (FILE): Passage texts, JSONL.
+        candidates (FILE): Ranked passages by topic, to make nuggets from.
+        qrels (FILE): Relevance grades of the candidates.
+        nuggets (FILE): A nugget bank, to use instead of making nuggets.
+    """
+    given = {
+        "topics": topics, "runs": runs, "passages": passages,
+        "candidates": candidates, "qrels": qrels, "nuggets": nuggets,
+    }  # fmt: skip
+    named = {key: value for key, value in given.items() if value is not None}
+    models = {"model": model, "api_base": api_base}
+    chosen = {key: value for key, value in models.items() if value is not None}
+    if not demo:
+        _write_config(folder, named, {"model": "lexical", **chosen})
+    elif named or chosen:
+        raise InputError("--demo copies its own files: leave the other options out")
+    else:
+        _copy_example(folder)
+
+
+def _copy_example(folder: Path) -> None:
+    from ...records.writing import write_file
+
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise InputError(f"{folder}: is there already, wanted a new or empty folder")
+    for path in sorted(EXAMPLE.rglob("*")):
+        if path.is_file():  # its bytes alone: a package may be installed read-only
+            write_file(folder / path.relative_to(EXAMPLE), path.read_bytes())
+    write_note(f"The example is in {folder}. Next: judge run {folder / FILE}\n")
+
+
+def _write_config(folder: Path, named: dict[str, str], models: dict[str, str]) -> None:
+    from ...records.writing import write_file
+
+    path = folder / FILE
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder}: is a file, wanted a folder")
+    if path.exists():
+        raise InputError(f"{path}: is there already; edit it, or name another folder")
+    for key, value in named.items():
+        if key != "runs" and not Path(value).is_file():  # `runs` may be a pattern: checked below
+            raise InputError(f"--{key} {value}: no such file")
+    files = {**_found(folder), **named}
+    has_nuggets, has_support = not files.keys().isdisjoint(_FOR_NUGGETS), "passages" in files
+    is_open = not has_nuggets and not has_support  # nothing says what can be judged: offer both
+    tasks = [*["nuggets"] * (has_nuggets or is_open), *["support"] * (has_support or is_open)]
+    wanted = {"topics", "runs", *(["passages", "candidates"] if is_open else [])}
+    steps = _next_steps(path, tasks, files, models, wanted - files.keys())
+    relative = {key: os.path.relpath(value, folder) for key, value in files.items()}
+    write_file(path, _config_text(tasks, relative, models, wanted))
+    write_note("\n".join(steps) + "\n")
+
+
+def _found(folder: Path) -> dict[str, str]:
+    """The files in a folder that have a usual name."""
+    there = {each.key: [folder / name for name in each.names] for each in _INPUTS}
+    return {
+        key: str(path) for key, paths in there.items() for path in reversed(paths) if path.exists()
+    }
+
+
+def _config_text(
+    tasks: list[str], files: dict[str, str], models: dict[str, str], wanted: set[str]
+) -> str:
+    """About 15 lines of YAML. A file that is neither there nor wanted is a comment."""
+
+    def lines() -> Iterator[tuple[str, str]]:
+        yield f"program: [{', '.join(tasks)}]", "nuggets: key facts stated; support: citations"
+        yield "data:", "paths are relative to this file"
+        for each in _INPUTS:
+            is_on = each.key in files or each.key in wanted
+            value = _quote(files.get(each.key, each.names[0]))
+            yield f"  {'' if is_on else '# '}{each.key}: {value}", each.about
+        yield "models:", "the judge: openai/gpt-4o, hosted_vllm/NAME with api_base, ..."
+        default = ", ".join(f"{key}: {_quote(value)}" for key, value in models.items())
+        yield f"  default: {{{default}}}", ""
+        yield "run:", ""
+        yield "  out: results", ""
+        yield "  # max_cost: 5", "dollars that a run may spend"
+
+    rows = list(lines())
+    width = max(len(setting) for setting, about in rows if about and len(setting) < 40)
+    body = [f"{s:<{width}}  # {about}" if about else s for s, about in rows]
+    return "\n".join([f"# judge run {FILE}     (all settings: judge schema)", *body, ""])
+
+
+def _quote(text: str) -> str:
+    """A text as YAML has it in a list or map."""
+    import yaml
+
+    return yaml.safe_dump([text], default_flow_style=True, allow_unicode=True, width=10**6)[1:-2]
+
+
+def _next_steps(
+    path: Path, tasks: list[str], files: dict[str, str], models: dict[str, str], missing: set[str]
+) -> list[str]:
+    """What the files hold, what is still missing, and the next command. Raises: InputError."""
+    from ...programs.config.reading import load_config
+    from ...programs.run import check_collection, load_data
+
+    flags: dict[str, Any] = {f"data.{key}": value for key, value in files.items()}
+    flags |= {f"models.default.{key}": value for key, value in models.items()}
+    config = load_config(None, {"program": tasks, "run.out": path.parent / "results", **flags})
+    steps = [f"{path} is written."]
+    if "topics" in files and "runs" in files:
+        collection = load_data(config)
+        counts = (
+            (len(collection.topics), "topic"),
+            (len(collection.run_ids), "run"),
+            (collection.n_answers, "answer"),
+        )
+        read = ", ".join(f"{n:,} {noun}{'' if n == 1 else 's'}" for n, noun in counts)
+        steps = [f"{path} is written for {read}."]
+        if n := len(collection.problems.rows):
+            steps.append(f"Problems in the files: {n:,}. judge run lists them in problems.jsonl.")
+        if not missing:
+            check_collection(config, config)
+    if missing:
+        steps.append("Put these files there, or edit their lines:")
+        steps += [
+            f"  {path.parent / each.names[0]}: {each.about}"
+            for each in _INPUTS
+            if each.key in missing
+        ]
+    steps.append(f"Next: judge run {path} --dry-run    (counts the calls; without it: judges)")
+    return steps
+
+
+@settings()
+def prompt(
+    given: Given,
+    name: str | None = None,
+    *,
+    item: list[str] | None = None,
+    items: Path | None = None,
+    n: Annotated[int, Takes("--n", min=1)] = 1,
+    for_model: Annotated[str | None, Takes("--for")] = None,
+    schema: bool = False,
+    as_json: AsJson = False,
+) -> None:
+    """Print what a judge asks a model, word for word, with your item or a small example.
+
+    Nothing is asked, and no key is needed. Without a name: the judges and their fields.
+
+    Example: judge prompt support --item sentence='Ice floats.' --item "passage=$(cat page.txt)"
+    / judge prompt assigner --items results/demo --n 5 --for gpt-4o --schema
+
+    Args:
+        name: A judge, your judge's YAML file, or a judge file of judge calibrate.
+        item (FIELD=VALUE): A field of your item; repeat a field for several, as nugget=.
+        items: A results folder, or a file of items or labels, for a judge that labels items.
+        n: With --items: the first so many; those of one answer share a prompt.
+        for_model (MODEL): Count the tokens for this model, where LiteLLM has its tokenizer.
+        schema: Print the JSON Schema of the reply too.
+    """
+    from ...programs.prompts import render_prompts
+    from ...records.reading.problems import InputError
+
+    config = given.config()
+    if name is None:
+        _list_judges(given, as_json=as_json)
+        return
+    if items is not None and item:
+        raise InputError("--items and --item: wanted one of them")
+    prompts = render_prompts(
+        config, name, read_pairs("--item", item or ()), items=items, n=n, counted_for=for_model
+    )
+    if as_json:
+        write_objects(asdict(each) for each in prompts)
+        return
+    if missing := prompts[0].from_example:
+        write_note(f"From an example, since --item does not give it: {', '.join(missing)}\n")
+    for i, each in enumerate(prompts):
+        text = ("\n" if i else "") + _text(each, has_schema=schema)
+        sys.stdout.write(shown(text) if sys.stdout.isatty() else text)
+
+
+def _list_judges(given: Given, *, as_json: bool) -> None:
+    from ...programs.prompts import judge_fields, known_judges
+    from ...views.printing import print_view
+    from ...views.table import Column, Kind, Row, Table, View
+
+    config = given.config()
+    fields = {name: judge_fields(config, name) for name in known_judges()}
+    if as_json:
+        write_objects({"judge": name, "fields": list(each)} for name, each in fields.items())
+        return
+    columns = [Column("judge", Kind.NAME), Column("fields", Kind.TEXT, "fields for --item")]
+    rows = [Row([name, ", ".join(each)]) for name, each in fields.items()]
+    print_view(View(tables=[Table("", columns, rows)]))
+    write_note("Print one: judge prompt NAME. Your judge's YAML file and judge files work too.\n")
+
+
+def _text(prompt: RenderedPrompt, *, has_schema: bool) -> str:
+    """A line about the prompt, then each message below its role."""
+    about = f"{prompt.judge} judge, version {prompt.version}, question {prompt.question}"
+    parts = [f"{about}: {prompt.tokens:,} tokens ({prompt.counted_by})\n"]
+    if prompt.n_more:
+        calls = f"{prompt.n_more:,} more call{'s' * (prompt.n_more > 1)}"
+        parts.append(f"The item takes {calls} like this one.\n")
+    for message in prompt.messages:
+        parts.append(f"\n--- {message['role']} ---\n{message['content']}\n")
+    if has_schema:
+        text = "none: the endpoint is told no schema"
+        if prompt.schema is not None:
+            text = json.dumps(prompt.schema, indent=2, ensure_ascii=False)
+        parts.append(f"\n--- schema of the reply ---\n{text}\n")
+    return "".join(parts)
