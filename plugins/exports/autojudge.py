@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
-from ...backends.offline import StoredReplies, write_replies
 from ...programs.config.sections import Config
 from ...programs.engine.folders import inputs_of, relocated
 from ...programs.engine.manifest import fingerprint_of, input_files, input_hashes, read_manifest
@@ -31,11 +30,13 @@ from .replay import (
     About,
     EarlierRun,
     ReplayPanel,
+    StoredReplies,
     files_in,
     no_network,
     with_endpoints,
     without_address,
     write_about,
+    write_replies,
     write_tables,
 )
 from .rerun import kept_replies, results_in, run_again

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
@@ -17,15 +18,15 @@ from pydantic import BaseModel, ConfigDict
 from ...backends.budget import Budget
 from ...backends.cache import ReplyCache
 from ...backends.config import ModelConfig
-from ...backends.gateway import Backend, Gateway
-from ...backends.offline import ReplayGateway, StoredReplies, read_replies
+from ...backends.gateway import Backend, Gateway, Reply
+from ...backends.prompt import Prompt
 from ...programs.config.sections import Config
 from ...programs.engine.folders import inputs_of
 from ...programs.engine.manifest import read_manifest
 from ...programs.engine.panel import Panel, budget_of
 from ...programs.run import judge_collection
 from ...records.nuggets import read_nugget_banks, v3_row
-from ...records.reading.lines import hash_of
+from ...records.reading.lines import hash_of, json_lines
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.settings import read_json_file
 from ...records.relevance import read_relevance, write_qrels
@@ -356,3 +357,116 @@ def _read_stored_replies(
         if lost := about.replies.get(alias, 0) - len(stored[alias].lines):
             wrong.append(f"{path}: {len(stored[alias].lines):,} replies, wanted {lost:+,}")
     return stored, wrong
+
+
+_DIGITS = 16  # of a reply's SHA-256
+
+
+class StoredReplies(ReplyCache):
+    """Replies of one endpoint by their keys, in memory; nothing of it is on the disk.
+
+    Attributes:
+        used: the keys that were asked for and are there. missed: those that are not.
+    """
+
+    def __init__(self, lines: Mapping[bytes, bytes] | None = None) -> None:
+        self.lines: dict[bytes, bytes] = dict(lines or {})
+        self.used: set[bytes] = set()
+        self.missed: set[bytes] = set()
+
+    def get(self, key: bytes) -> bytes | None:
+        """The reply filed under this key, or None."""
+        line = self.lines.get(key)
+        (self.missed if line is None else self.used).add(key)
+        return line
+
+    def put(self, key: bytes, value: bytes, tag: str) -> None:
+        """File a reply."""
+        self.lines[key] = value
+
+    def settle(self) -> None:
+        """Nothing waits."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def write_replies(path: Path, replies: StoredReplies) -> None:
+    """Write them in the order of their keys: `key` in hex, `sha256` (16 digits), `reply`.
+
+    `reply` has, in this order: text, finish reason, refusal, model, tokens of the prompt, of it
+    from the endpoint's cache, of the reply, and tokens with log-probabilities.
+    """
+    rows = (
+        {"key": key.hex(), "sha256": _digest(line), "reply": orjson.loads(line)}
+        for key, line in sorted(replies.lines.items())
+    )
+    write_file(path, b"".join(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE) for row in rows))
+
+
+def read_replies(path: Path, problems: Problems) -> StoredReplies:
+    """The replies of a file. One that is not what was written is used, and reported.
+
+    Errors reported: no key, a key twice, a reply that is not the one that was written (`changed`).
+    """
+    lines: dict[bytes, bytes] = {}
+    for number, row in json_lines(path, problems):
+        try:
+            key = bytes.fromhex(row["key"])
+            line = orjson.dumps(row["reply"])
+            written = row["sha256"]
+        except (KeyError, TypeError, ValueError) as error:
+            what = f"not a held reply ({error}), wanted key, sha256 and reply"
+            problems.error(path, number, "no_reply", what)
+            continue
+        if written != _digest(line):
+            what = f"the reply is not what was written: its SHA-256 is {_digest(line)}"
+            problems.error(path, number, "changed", f"{what}, wanted {written}")
+        if key in lines:
+            problems.error(path, number, "duplicate", "a second reply of this key, wanted one")
+        lines[key] = line
+    return StoredReplies(lines)
+
+
+def _digest(line: bytes) -> str:
+    return hashlib.sha256(line).hexdigest()[:_DIGITS]
+
+
+class ReplayGateway(Gateway):
+    """Asks nobody. What the endpoint once answered is found by the entry of then, whose key has its
+    address, and held by the entry of now, whose key has another name for it.
+
+    Args:
+        config: the entry as it is now. then: the entry that the replies were asked by.
+        kept: where they are. held: where those that are used go.
+    """
+
+    def __init__(
+        self,
+        config: ModelConfig,
+        then: ModelConfig,
+        *,
+        earlier: ReplyCache,
+        stored: StoredReplies,
+        budget: Budget | None = None,
+    ) -> None:
+        super().__init__(config, None, cache=stored, budget=budget)
+        self._then = Gateway(then, None)
+        self._earlier, self._stored = earlier, stored
+
+    async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
+        """See Gateway.ask."""
+        exact = prompt.of(inputs)
+        user = exact.escaped(inputs)
+        line = self._earlier.get(self._then._wire(exact, inputs).key(user, replicate))
+        if line is not None:
+            key = self._wire(exact, inputs).key(user, replicate)
+            self._stored.put(key, line, self.config.model)
+        return await super().ask(prompt, inputs, replicate)
+
+    def varied(self, **settings: Any) -> ReplayGateway:
+        """See Gateway.varied."""
+        twin = super().varied(**settings)
+        assert isinstance(twin, ReplayGateway)
+        twin._then = self._then.varied(**settings)
+        return twin

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -11,7 +12,6 @@ from typing import Any, Unpack
 
 import orjson
 
-from ...backends.presets import family
 from ...metrics import kendall_tau
 from ...metrics.inference import Draws
 from ...metrics.label_agreement import cohen_kappas
@@ -83,7 +83,7 @@ def families(results: Path, models: Sequence[str]) -> tuple[list[str], list[str]
     """The families of who judged a folder, and of those who judge again, each once."""
     identities = read_manifest(results).get("judges", {}).values()
     before = [of["model"]["model"] for of in identities if isinstance(of.get("model"), dict)]
-    return [list(dict.fromkeys(map(family, names))) for names in (before, models)]  # type: ignore[return-value]
+    return [list(dict.fromkeys(map(name_family, names))) for names in (before, models)]  # type: ignore[return-value]
 
 
 def family_warning(before: Sequence[str], now: Sequence[str]) -> str:
@@ -389,3 +389,40 @@ def _notes(audited: Sequence[Fields]) -> Iterator[str]:
         n = "unknown calls" if calls is None else count(calls, "call")
         amounts.append(f"{n}, {format_money(dollars)}" if dollars is not None else n)
     yield f"Cost: {amounts[0]} at first, {amounts[1]} for the audit."
+
+
+# By what a name, or a fine-tune's, holds; the first that is there. What models were made of comes
+# before who sells them: a distilled Qwen is a Qwen (its card).
+_KNOWN = {
+    "lexical": "lexical",
+    "qwen": "Qwen",
+    "llama": "Llama",
+    "minicheck": "InternLM",  # bespokelabs/Bespoke-MiniCheck-7B, its card
+    "prometheus": "Mistral",  # prometheus-eval/prometheus-7b-v2.0, arXiv:2405.01535
+    "flow-judge": "Phi",  # flowaicom/Flow-Judge-v0.1, its card
+    **dict.fromkeys(("mistral", "mixtral", "ministral", "magistral"), "Mistral"),
+    **dict.fromkeys(("gemini", "gemma"), "Gemini"),
+    "claude": "Claude",
+    "deepseek": "DeepSeek",
+    "phi-": "Phi",
+    "command": "Command",
+    "glm": "GLM",
+    "grok": "Grok",
+    "gpt": "GPT",
+}
+_OF_OPENAI = re.compile(r"o\d")
+
+
+def name_family(model: str) -> str:
+    """The family of a model by its name; of one that is not known, the first word of its name.
+
+    >>> [name_family(name) for name in ("hosted_vllm/Qwen/Qwen3-8B", "openai/o3-mini")]
+    ['Qwen', 'GPT']
+    >>> name_family("hosted_vllm/acme/Anvil-70B-instruct")
+    'anvil'
+    """
+    name = model.rsplit("/", 1)[-1].lower()
+    if _OF_OPENAI.match(name):
+        return "GPT"
+    listed = next((family_name for part, family_name in _KNOWN.items() if part in name), None)
+    return listed or re.split(r"[-_.:\d]", name, maxsplit=1)[0] or name
