@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 
 from ..metrics.inference import LEVEL, PairedTest, paired_tests
 from ..programs.engine.manifest import config_of
-from ..programs.protocols.glossary import meaning
-from ..programs.protocols.nuggets.program import MEASURES as OF_NUGGETS
+from ..programs.protocols.nuggets import MEASURES as OF_NUGGETS
 from ..programs.protocols.program import Program
-from ..programs.protocols.table import chosen
+from ..programs.protocols.table import chosen, meaning
 from ..programs.scoring.result import Result
 from ..programs.scoring.topic_scores import TopicScores, note_other_instruments, topic_scores
 from ..records.reading.problems import InputError, Problems, cell, figure, interval

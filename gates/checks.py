@@ -18,7 +18,7 @@ from ..programs.analysis.leaderboards import measure_groups
 from ..programs.config.sections import Config
 from ..programs.inputs import ORACLES
 from ..programs.pipelines.closed_loop import is_closed_loop
-from ..programs.protocols.glossary import meaning
+from ..programs.protocols.table import meaning
 from ..programs.run import load_data, programs_of
 from ..programs.scoring.result import Result
 from ..records.reading.problems import InputError, Problems, cell, did_you_mean, figure

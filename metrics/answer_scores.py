@@ -232,6 +232,21 @@ def expected_gain(probabilities: Mapping[str, float], gains: Mapping[str, float]
     return sum(p * gains[label] for label, p in possible.items()) / sum(possible.values())
 
 
+def chances_of_label(
+    label: str | None, probabilities: Chances | None, gains: Mapping[str, float]
+) -> Chances | None:
+    """The probabilities of an item's labels, or its label as certain where it has none.
+
+    Args:
+        gains: label -> what it earns; probabilities of other labels do not count.
+
+    Returns: None: the item was not judged.
+    """
+    if probabilities is not None and expected_gain(probabilities, gains) is not None:
+        return probabilities
+    return None if label is None else {label: 1.0}
+
+
 def weighted_recall(
     gains: Sequence[float], weights: Sequence[float], *, undefined: float = math.nan
 ) -> float:

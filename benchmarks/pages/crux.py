@@ -25,8 +25,7 @@ from nuggetjudge.metrics.coverage import coverage
 from nuggetjudge.programs.analysis.coverage_tables import by_eta, by_k, measure_taus
 from nuggetjudge.programs.config.sections import CoverageConfig
 from nuggetjudge.programs.inputs import ORACLE_CONTEXT
-from nuggetjudge.programs.protocols.coverage.scores import coverage_rows
-from nuggetjudge.programs.protocols.coverage.topic import TopicView
+from nuggetjudge.programs.protocols.coverage.topic import TopicView, coverage_rows
 from nuggetjudge.records.questions import reference_id
 from nuggetjudge.records.rows import ScoreRow
 

@@ -22,7 +22,7 @@ from typing import Any
 import nuggetjudge
 from nuggetjudge.metrics.inference import Interval
 from nuggetjudge.plugins.lab.evidence import refound
-from nuggetjudge.programs.protocols.evidence.program import LEXICAL_LEAST, LEXICAL_WORDS
+from nuggetjudge.programs.protocols.evidence import LEXICAL_LEAST, LEXICAL_WORDS
 from nuggetjudge.records.kinds import Cell
 from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import Problems

@@ -27,8 +27,7 @@ from nuggetjudge.judges.makers.questions import QuestionDecomposer
 from nuggetjudge.metrics.inference import PairedTest, holm, paired_tests
 from nuggetjudge.metrics.length import token_counter
 from nuggetjudge.programs.inputs import ORACLE_CONTEXT
-from nuggetjudge.programs.protocols.coverage.scores import coverage_rows
-from nuggetjudge.programs.protocols.coverage.topic import TopicView
+from nuggetjudge.programs.protocols.coverage.topic import TopicView, coverage_rows
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.rows import ScoreRow
 from nuggetjudge.records.topics import read_passages

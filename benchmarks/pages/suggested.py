@@ -17,7 +17,7 @@ from typing import NamedTuple
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.metrics.inference import Interval
 from nuggetjudge.plugins.lab.evidence import share
-from nuggetjudge.programs.protocols.evidence.program import LEXICAL_WORDS
+from nuggetjudge.programs.protocols.evidence import LEXICAL_WORDS
 from nuggetjudge.records.kinds import Cell
 from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import Problems

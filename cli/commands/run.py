@@ -140,7 +140,7 @@ def _note_uncounted(config: Any) -> None:
 def _report(result: Any, *, is_verbose: bool) -> None:
     """Say how the run ended; `is_verbose`: and what was counted, with samples of quotes."""
     from ...programs.engine.manifest import constant_judges
-    from ...programs.protocols.nuggets.search import summarize_searches
+    from ...programs.protocols.nugget_search import summarize_searches
 
     manifest, details = result.manifest, []
     if is_verbose:
@@ -187,7 +187,7 @@ def _other_topics(result: Any) -> list[str]:
 
 def _quotes(folder: Path) -> Iterator[str]:
     """What a judge quoted for a label, once of each task."""
-    from ...programs.scoring.quotes import first_quoted
+    from ...programs.scoring.result import first_quoted
 
     for name, each in first_quoted(folder):
         ids = ", ".join(one for one in (name, each.run_id, each.topic_id, each.item) if one)

@@ -23,13 +23,13 @@ from ..views import ALL, Printed, print_leaderboards
 
 if TYPE_CHECKING:
     from ...metrics.inference import Interval
-    from ...programs.scoring.corrected_rows import (
+    from ...programs.scoring.corrected_measure import (
         CorrectedDifference,
         CorrectedScore,
         CorrectedScores,
         Figure,
     )
-    from ...programs.scoring.label_counts import LabelCounts
+    from ...programs.scoring.score import LabelCounts
 
 _FILES = (Format.CSV, Format.MARKDOWN)
 _HEADER = ("topics like these", "these topics")
@@ -140,7 +140,7 @@ def _print_counts(
     path: Path, counts: str, problems: Problems, where: Mapping[str, list[str]], way: Format
 ) -> None:
     """How often each label was given, by a field of the rows."""
-    from ...programs.scoring.label_counts import label_counts
+    from ...programs.scoring.score import label_counts
 
     counted = label_counts(path, counts, problems, where)
     if way is Format.JSON:

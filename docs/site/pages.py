@@ -31,7 +31,7 @@ PYTHON = {  # module: title of its page
     "nuggetjudge.calibration": "calibration",
     "nuggetjudge.programs.protocols.program": "programs: a program",
     "nuggetjudge.programs.engine.stage": "programs: what it asks",
-    "nuggetjudge.programs.protocols.item_scores": "programs: scores of items",
+    "nuggetjudge.programs.protocols.judged_items": "programs: scores of items",
 }
 
 

@@ -35,9 +35,8 @@ from ...programs.engine.results import MANIFEST, Results
 from ...programs.engine.spending import Estimate
 from ...programs.engine.stage import Item
 from ...programs.inputs import note_instructions
-from ...programs.protocols.coverage.files import write_ratings
-from ...programs.protocols.coverage.judging import question_set, rate
-from ...programs.protocols.coverage.texts import Text, token_counter_of
+from ...programs.protocols.coverage.files import Text, token_counter_of, write_ratings
+from ...programs.protocols.coverage.program import question_set, rate
 from ...programs.protocols.coverage.topic import CoverageData, TopicView
 from ...programs.protocols.table import empty_notes
 from ...records.documents import Summary, read_summaries

@@ -35,7 +35,7 @@ from ...programs.engine.results import MANIFEST, Results
 from ...programs.engine.spending import Estimate
 from ...programs.engine.stage import Item
 from ...programs.inputs import note_instructions
-from ...programs.protocols.keypoints.making import Made, find_points
+from ...programs.protocols.key_point_making import Made, find_points
 from ...programs.protocols.table import empty_notes
 from ...records.documents import TopicDocuments, read_topic_documents
 from ...records.judgements import Provenance

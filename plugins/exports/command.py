@@ -205,7 +205,7 @@ def repaired(results: There, *, out: Path) -> None:
     Output:
         out: Folder for the run files.
     """
-    from ...programs.protocols.evidence.repaired import export_repaired
+    from ...programs.protocols.evidence import export_repaired
 
     counts = export_repaired(results, out)
     write_note(

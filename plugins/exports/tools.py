@@ -19,7 +19,7 @@ from ...programs.analysis.answers.texts import AnswerTexts
 from ...programs.engine.folders import inputs_of
 from ...programs.inputs import load_collection
 from ...programs.protocols.judged_items import ALL
-from ...programs.protocols.nuggets.program import ASSIGNMENTS, BANKS
+from ...programs.protocols.nuggets import ASSIGNMENTS, BANKS
 from ...programs.protocols.relevance import FILE as RELEVANCE
 from ...programs.protocols.support import FILE as SUPPORT
 from ...programs.scoring.result import Result

@@ -15,8 +15,8 @@ from ...programs.analysis.compare_judges import compare_judges
 from ...programs.analysis.compare_runs import PRIMARY, compare_scores, leading_runs, score_table
 from ...programs.analysis.lengths import score_by_length
 from ...programs.analysis.tables.leaderboards import name_judges
-from ...programs.protocols.glossary import meaning
 from ...programs.protocols.scoreboard import LENGTH
+from ...programs.protocols.table import meaning
 from ...programs.scoring.corrected import corrected_scores
 from ...programs.scoring.result import Result
 from ...programs.scoring.topic_scores import (

@@ -172,7 +172,7 @@ def evidence(
         labels: Support labels of people, or of read suggestions.
         sample: Confirmed citations to look for, at most; else all.
     """
-    from ...programs.protocols.evidence.program import FILE
+    from ...programs.protocols.evidence import FILE
     from ...records.labels import read_labels
     from .evidence import evidence_view, find_labelled_suggestions, precision_rows, refound
 

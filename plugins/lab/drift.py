@@ -22,8 +22,7 @@ from ...programs.protocols.judged_files import are_ordered, kinds_in
 from ...programs.protocols.judged_items import JudgedItems, Measure
 from ...programs.protocols.program import Texts
 from ...programs.scoring.corrected_measure import MIN_LABELS, MIN_TOPICS
-from ...programs.scoring.human_labels import human_labels
-from ...programs.scoring.judged_items import read_items
+from ...programs.scoring.human_labels import human_labels, read_items
 from ...records.kinds import Cell
 from ...records.labels import read_labels
 from ...records.reading.problems import InputError, Problems, cell

@@ -21,7 +21,7 @@ from ...programs.engine.folders import inputs_of
 from ...programs.engine.session import Session, run_session
 from ...programs.inputs import load_collection
 from ...programs.pipelines.searching import PipelineCorpus
-from ...programs.protocols.evidence.program import SUPPORT, EvidenceSearch, evidence_agent
+from ...programs.protocols.evidence import SUPPORT, EvidenceSearch, evidence_agent
 from ...records.judgements import Judged
 from ...records.kinds import Cell
 from ...records.reading.problems import Problems

@@ -13,8 +13,8 @@ from ...programs.inputs import ORACLES
 from ...programs.protocols.coverage.files import POOLS, read_coverage
 from ...programs.protocols.coverage.topic import CoverageData, TopicView
 from ...programs.protocols.program import Folder
-from ...programs.protocols.ranking import RANKING_MEASURES
 from ...programs.protocols.relevance import FILE as RELEVANCE
+from ...programs.protocols.relevance import RANKING_MEASURES
 from ...programs.scoring.result import Result
 from .source import Source
 

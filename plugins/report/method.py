@@ -12,8 +12,7 @@ from ...programs.engine.folders import CHANGED as HAS_CHANGED
 from ...programs.engine.folders import inputs_of
 from ...programs.engine.manifest import config_of
 from ...programs.engine.spending import Spent, cost_in_all, read_spending
-from ...programs.protocols.glossary import meaning
-from ...programs.protocols.table import programs
+from ...programs.protocols.table import meaning, programs
 from ...programs.scoring.result import Result
 from ...records.reading.problems import InputError
 from .source import Source

@@ -11,9 +11,8 @@ from ...programs.analysis.leaderboards import Group, find_group
 from ...programs.analysis.lengths import score_by_length
 from ...programs.analysis.tables.leaderboards import group_phrase
 from ...programs.inputs import ORACLES
-from ...programs.protocols.glossary import meaning
-from ...programs.protocols.measure_values import LENGTH
-from ...programs.protocols.table import programs
+from ...programs.protocols.scoreboard import LENGTH
+from ...programs.protocols.table import meaning, programs
 from ...records.nuggets import QUERY_FIELDS, TOPIC_FIELDS
 from ...records.reading.fields import read_lines
 from ...records.reading.problems import Problems

@@ -15,7 +15,7 @@ from ...programs.analysis.compare_runs import PRIMARY, compare_scores
 from ...programs.protocols.judged_files import kinds_in
 from ...programs.protocols.scoreboard import LENGTH
 from ...programs.scoring.corrected import corrected_scores
-from ...programs.scoring.corrected_rows import CorrectedScore
+from ...programs.scoring.corrected_measure import CorrectedScore
 from ...programs.scoring.result import Result
 from ...programs.scoring.topic_scores import (
     TopicScores,

@@ -17,8 +17,7 @@ from ...programs.analysis.tables.words import (
     choose_order_word,
 )
 from ...programs.engine.manifest import constant_judges, dependence_notes
-from ...programs.protocols.glossary import meaning
-from ...programs.protocols.table import programs
+from ...programs.protocols.table import meaning, programs
 from ...records.reading.problems import InputError
 from ...views.numbers import format_money, format_p, format_short_share
 from ...views.terminal import cut_names

@@ -13,8 +13,8 @@ import orjson
 
 from ...programs.analysis.answers.wording import command
 from ...programs.analysis.cell_texts import TEXTS
-from ...programs.protocols.evidence.program import FILE as EVIDENCE
-from ...programs.protocols.nuggets.search import find_searches
+from ...programs.protocols.evidence import FILE as EVIDENCE
+from ...programs.protocols.nugget_search import find_searches
 from ...records.reading.lines import json_lines
 from ...records.reading.problems import Problems
 from ...records.support import NOT_SOUGHT, OUTCOMES, read_sentence_evidence

@@ -16,7 +16,7 @@ from ...records.reading.problems import InputError, Problems, did_you_mean
 from ...records.rows import ScoreRow
 from ...records.scores import read_scores
 from ..inputs import ORACLES
-from ..protocols.glossary import is_of_answered
+from ..protocols.table import is_of_answered
 from .agree_labels import plain
 
 _DIGITS = 12  # of a mean made here, so that equal means are tied however they were added up

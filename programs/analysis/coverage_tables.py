@@ -15,14 +15,15 @@ from ...metrics.rank_correlation import kendall_tau, tau_intervals, taus
 from ...records.rows import ScoreRow
 from ..config.sections import CoverageConfig
 from ..inputs import ORACLES
-from ..protocols.coverage.scores import (
+from ..protocols.coverage.topic import (
+    CoverageData,
+    TopicView,
     context_board,
     coverage_rows,
     relevance_rows,
     report_board,
     topic_board,
 )
-from ..protocols.coverage.topic import CoverageData, TopicView
 from ..protocols.scoreboard import Scoreboard
 
 LEAST_RUNS = 3  # of a tau; two runs have but two orders

@@ -12,7 +12,7 @@ from ...records.topics import read_topics
 from ..config.sections import Config
 from ..engine.folders import inputs_of
 from ..protocols.items import load_items
-from ..scoring.judged_items import read_items as read_judged
+from ..scoring.human_labels import read_items as read_judged
 from .cell_texts import cell_texts
 
 _JUDGED_KINDS = {"assignments": "nuggets", "support": "support"}  # what files of judgements hold

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...metrics.rank_correlation import spearman
-from ..protocols.glossary import meaning
+from ..protocols.table import meaning
 
 
 def score_by_length(

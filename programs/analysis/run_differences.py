@@ -18,7 +18,7 @@ from ..protocols.coverage.topic import TopicView
 from ..protocols.judged_files import kinds_in
 from ..protocols.judged_items import JudgedItems
 from ..protocols.program import Folder
-from ..scoring.judged_items import read_items
+from ..scoring.human_labels import read_items
 from ..scoring.topic_scores import TopicScores
 from .cell_texts import cell_texts
 

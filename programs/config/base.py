@@ -84,11 +84,11 @@ _HOME = __name__.rpartition(".config")[0] + ".protocols"
 # Where each is, as an entry point says it; they run, and their scores stand, in this order.
 BUILT_IN = {
     "relevance": f"{_HOME}.relevance:Relevance",
-    "nuggets": f"{_HOME}.nuggets.program:Nuggets",
+    "nuggets": f"{_HOME}.nuggets:Nuggets",
     "support": f"{_HOME}.support:Support",
-    "evidence": f"{_HOME}.evidence.program:EvidenceSearch",
+    "evidence": f"{_HOME}.evidence:EvidenceSearch",
     "coverage": f"{_HOME}.coverage.program:Coverage",
-    "keypoints": f"{_HOME}.keypoints.program:KeyPoints",
+    "keypoints": f"{_HOME}.keypoints:KeyPoints",
     "items": f"{_HOME}.items:Items",
 }
 

@@ -41,7 +41,7 @@ from ..engine.results import MANIFEST, Results
 from ..engine.spending import Estimate
 from ..engine.stage import Item, makes
 from ..inputs import load_collection
-from ..protocols.coverage.texts import inputs_of
+from ..protocols.coverage.files import inputs_of
 from ..protocols.table import empty_notes
 
 PROGRAM, ANSWERS = "generate", "answers"

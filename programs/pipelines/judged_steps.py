@@ -20,7 +20,7 @@ from ...retrieval.rerank.windows import setwise_top, slide
 from ...retrieval.scored import Ranked, Scored, by_rank
 from ..config.pipelines import CoverageStep, ListwiseStep, SetwiseStep
 from ..engine.panel import Panel
-from ..protocols.coverage.judging import question_set
+from ..protocols.coverage.program import question_set
 
 MENDED = "list-wise replies that were no permutation, mended"
 T = TypeVar("T")

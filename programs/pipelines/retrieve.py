@@ -45,7 +45,7 @@ from ..engine.results import MANIFEST
 from ..engine.session import Session, run_session
 from ..engine.spending import Estimate
 from ..inputs import Collection, read_coverage_inputs
-from ..protocols.coverage.judging import add_pools
+from ..protocols.coverage.program import add_pools
 from ..protocols.coverage.topic import CoverageData, TopicView
 from .indexing import Encoders, Indexes
 from .judged_steps import JudgedSteps

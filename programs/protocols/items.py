@@ -26,16 +26,16 @@ from ..engine.manifest import read_manifest
 from ..engine.results import MANIFEST
 from ..engine.stage import Item, labels, rows_of
 from ..inputs import Collection, looks_like_an_instruction
-from .item_scores import (
+from .judged_items import (
     ITEMS,
     MEAN_GAIN,
     ItemScale,
+    JudgedItems,
     item_measures,
     item_rows,
     labelled_items,
     read_labelled,
 )
-from .judged_items import JudgedItems
 from .program import CellTexts, Folder, Program, Run
 from .scoreboard import Scoreboard
 

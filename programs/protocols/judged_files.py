@@ -9,7 +9,7 @@ from ...records.kinds import kinds_of_labels, known_scale
 from ...records.reading.fields import Line, read_lines
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
-from .item_scores import ItemScale
+from .judged_items import ItemScale
 from .pieces import Piece, plain_pieces
 from .program import Program
 from .table import programs

@@ -20,11 +20,9 @@ from ..config.sections import Config
 from ..engine.manifest import data_of, read_manifest
 from ..engine.results import Results
 from ..inputs import Collection, load_collection
-from .item_scores import ItemScale
-from .judged_items import JudgedItems
-from .measure_values import Meaning, Meanings, declare
+from .judged_items import ItemScale, JudgedItems
 from .pieces import Answers, FileLines, Piece, Words, by_answer, plain_pieces
-from .scoreboard import Scoreboard
+from .scoreboard import Meaning, Meanings, Scoreboard, declare
 from .tool_files import ToolFiles
 
 if TYPE_CHECKING:

@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from ...metrics import Value, support_scores
-from ...metrics.answer_scores import SUFFIX, SUPPORT_GAINS
+from ...metrics.answer_scores import (
+    SUFFIX,
+    SUPPORT_GAINS,
+    chances_of_label,
+    expected_support_scores,
+)
 from ...records.judgements import Reason, Unjudged
 from ...records.kinds import Cell
 from ...records.reading.problems import InputError, Problems
@@ -26,7 +31,6 @@ from ..config.sections import Config
 from ..engine.results import Results
 from ..engine.stage import Item, labels, rows_of
 from ..inputs import Collection, load_collection
-from .expected import expected_support_values, has_probabilities
 from .judged_items import Collected, JudgedItems
 from .pieces import MISSED, PARTLY, STATED, Answers, FileLines, Piece, Words, explanation
 from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
@@ -144,12 +148,14 @@ class Support(Program):
         every = folder.setting("support", "citations") not in ("first", 1)
         is_expected = False
         for row in read_support(path, folder.problems, folder.where):
-            is_expected |= has_probabilities(row)
+            is_expected |= any(
+                c.probabilities is not None for s in row.sentences for c in s.citations
+            )
             verdicts = [[c.label for c in s.citations] for s in row.sentences]
             board.add(row.run_id, row.topic_id, _of_asked(support_scores(verdicts), every))
         board.leave_unmade((), list(_of_asked(support_scores([]), every)))
         for row in read_support(path, Problems(), folder.where) if is_expected else ():
-            board.add(row.run_id, row.topic_id, _of_asked(expected_support_values(row), every))
+            board.add(row.run_id, row.topic_id, _of_asked(_expected_values(row), every))
 
     def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """See Program."""
@@ -262,6 +268,17 @@ def labels_in(path: Path) -> Labels:
 def _of_asked(values: Mapping[str, Value], every: bool) -> dict[str, Value]:
     """The measures of an answer; the `_all` ones only where every citation was asked about."""
     return {name: value for name, value in values.items() if every or "_all" not in name}
+
+
+def _expected_values(row: SupportLabels) -> dict[str, Value]:
+    """The support measures of one answer by probabilities."""
+    gains = SUPPORT_GAINS["support_precision"]
+    return expected_support_scores(
+        [
+            [chances_of_label(c.label, c.probabilities, gains) for c in sentence.citations]
+            for sentence in row.sentences
+        ]
+    )
 
 
 def _items(

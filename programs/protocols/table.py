@@ -1,4 +1,4 @@
-"""The table of programs: the built-in ones, and those of other packages by their entry points."""
+"""The table of tasks (built in, or of other packages by entry points), and what measures mean."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any
 
+from ...metrics.answer_scores import SUFFIX
 from ...records.reading.problems import InputError
 from ..config.base import BUILT_IN, PROGRAMS, program_names
 from .program import Program
+from .scoreboard import Meaning
+from .scoreboard import is_of_answered as _is_of_answered
 
 
 @cache
@@ -72,3 +75,26 @@ def judgement_files() -> list[str]:
 def program_files() -> list[str]:
     """All files that programs write, what follows from judgements included."""
     return list(dict.fromkeys(n for one in programs() for n in (*one.files, *one.derived)))
+
+
+def is_of_answered(measure: str) -> bool:
+    """Whether a run that did not answer a topic has no value there, and not 0."""
+    programs()  # which say so of their measures
+    return _is_of_answered(measure)
+
+
+def meaning(measure: str) -> Meaning:
+    """What a measure says; of one that no program explains, what its name says."""
+    name, _, cut = measure.partition("@")
+    for one in programs():
+        if written := one.meanings.get(name):
+            about = Meaning(written) if isinstance(written, str) else written
+            return about._replace(text=f"{about.text[:-1]}, of the first {cut}.") if cut else about
+    if name.endswith(SUFFIX):
+        about = meaning(name.removesuffix(SUFFIX))
+        text = f"{about.text[:-1]}, by the judge's probabilities."
+        return about._replace(text=text, says="")
+    if name.startswith("share_"):
+        label = name.removeprefix("share_")
+        return Meaning(f"Share of the items that are labelled {label}.", False, False)
+    return Meaning("What the items earn by their labels, on average.")

@@ -9,9 +9,15 @@ from ...metrics.inference import LEVEL
 from ...records.kinds import file_kind
 from ...records.reading.problems import InputError, Problems
 from ..protocols.judged_items import JudgedItems, Measure
-from .corrected_measure import MIN_LABELS, MIN_TOPICS, Correction
-from .corrected_rows import CorrectedDifference, CorrectedScore, CorrectedScores
-from .corrected_samples import labelled
+from .corrected_measure import (
+    MIN_LABELS,
+    MIN_TOPICS,
+    CorrectedDifference,
+    CorrectedScore,
+    CorrectedScores,
+    Correction,
+    labelled,
+)
 from .human_labels import human_labels, is_of_cascade
 from .score import score_path
 

@@ -1,4 +1,4 @@
-"""What a run left behind, read from its folder."""
+"""A results folder as Python reads it: scores, judgements, and what judges quoted."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ from ...records.rows import ScoreRow
 from ...records.scores import read_scores
 from ...views.rows import Rows, RowsByName
 from ..engine.manifest import read_manifest
+from ..protocols.pieces import Piece, TopicFiles
+from ..protocols.program import Folder, Program
 from ..protocols.table import chosen, judgement_files
 
 if TYPE_CHECKING:
@@ -108,3 +110,18 @@ class Result:
         for _, row in json_lines(self.folder / name, problems):
             yield row
         problems.raise_errors()
+
+
+def first_quoted(folder: Path) -> list[tuple[str, Piece]]:
+    """The first piece with quoted words of each program of a results folder, of those with any."""
+    names = read_manifest(folder)["config"]["program"]
+    first_pieces = ((one.name, next(quoted_pieces(folder, one), None)) for one in chosen(names))
+    return [(name, piece) for name, piece in first_pieces if piece is not None]
+
+
+def quoted_pieces(folder: Path, program: Program) -> Iterator[Piece]:
+    """All that a program judged for whose label words of the judged text are given."""
+    problems = Problems()
+    files = TopicFiles(Folder(folder, problems).file, problems)
+    for topic in files.topics(program.judged):
+        yield from (piece for piece in program.pieces(files.of(topic)) if piece.quoted)

@@ -14,10 +14,9 @@ from ...records.reading.problems import InputError, Problems
 from ...records.rows import ScoreRow
 from ...records.scores import read_scores
 from ..inputs import ORACLES
-from ..protocols.coverage.scores import COVERAGE_MEASURES
-from ..protocols.glossary import is_of_answered
+from ..protocols.coverage.topic import COVERAGE_MEASURES
 from ..protocols.program import Folder, Program
-from ..protocols.table import chosen
+from ..protocols.table import chosen, is_of_answered
 from .result import Result
 from .score import score_path
 

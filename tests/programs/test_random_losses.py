@@ -8,9 +8,9 @@ from losing import SETTINGS, World
 
 from nuggetjudge.programs.analysis.coverage_tables import by_eta, by_k
 from nuggetjudge.programs.protocols.coverage.files import read_coverage
-from nuggetjudge.programs.protocols.coverage.scores import relevance_rows
-from nuggetjudge.programs.protocols.measure_values import range_of
+from nuggetjudge.programs.protocols.coverage.topic import relevance_rows
 from nuggetjudge.programs.protocols.program import Folder
+from nuggetjudge.programs.protocols.scoreboard import range_of
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import Problems
 

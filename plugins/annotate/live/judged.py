@@ -11,7 +11,7 @@ import numpy as np
 
 from ....programs.protocols.judged_files import are_ordered, judged_file
 from ....programs.protocols.judged_items import ALL, JudgedItems, Measure
-from ....programs.scoring.judged_items import read_items
+from ....programs.scoring.human_labels import read_items
 from ....programs.scoring.score import score_path
 from ....records.kinds import Cell, file_kind, kinds_of_labels
 from ....records.reading.problems import Problems

@@ -11,9 +11,7 @@ import numpy as np
 from ....metrics.inference import LEVEL, Interval
 from ....programs.protocols.judged_items import ALL, Measure
 from ....programs.scoring.corrected import later_citations
-from ....programs.scoring.corrected_measure import Correction
-from ....programs.scoring.corrected_rows import CorrectedScore
-from ....programs.scoring.corrected_samples import Labelled, labelled
+from ....programs.scoring.corrected_measure import CorrectedScore, Correction, Labelled, labelled
 from ....records.kinds import Cell
 from .confidence_sequence import Floats, Order, confidence_sequence, predictions
 from .judged import Judged

@@ -10,7 +10,7 @@ from typing import Any
 
 from ....programs.engine.folders import inputs_of
 from ....programs.inputs import Collection, load_collection
-from ....programs.protocols.nuggets.program import BANKS
+from ....programs.protocols.nuggets import BANKS
 from ....records.nuggets import nugget_row, read_nugget_banks
 from ....records.reading.problems import InputError, Problems
 from ....records.rows import Importance, Nugget, NuggetBank, NuggetSource, Passage, nugget_ids

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from ....programs.analysis.agree_labels import joint_scale
 from ....programs.analysis.cell_texts import cell_texts, shown_texts
 from ....programs.protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
-from ....programs.scoring.human_labels import CASCADE, CHOSEN_BY, RANDOM
-from ....programs.scoring.judged_items import read_items
+from ....programs.scoring.human_labels import CASCADE, CHOSEN_BY, RANDOM, read_items
 from ....records.kinds import Cell, LabelFile, check_same_things, file_kind
 from ....records.labels import cell_run_aliases, read_labels, renamed
 from ....records.reading.problems import InputError, Problems

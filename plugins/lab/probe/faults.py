@@ -23,9 +23,9 @@ from ....programs.analysis.judge_items import read_judge_items
 from ....programs.config.sections import Config
 from ....programs.engine.manifest import config_of
 from ....programs.engine.results import MANIFEST
-from ....programs.protocols.item_scores import ITEMS
 from ....programs.protocols.judged_files import kinds_in
-from ....programs.scoring.judged_items import read_items
+from ....programs.protocols.judged_items import ITEMS
+from ....programs.scoring.human_labels import read_items
 from ....records.judgements import Unjudged
 from ....records.kinds import file_kind
 from ....records.labels import ItemRow

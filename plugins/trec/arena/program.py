@@ -11,8 +11,7 @@ from ....metrics.answer_scores import Value
 from ....metrics.inference import Interval
 from ....programs.config.sections import Config
 from ....programs.inputs import Collection, load_collection
-from ....programs.protocols.item_scores import ItemScale
-from ....programs.protocols.judged_items import JudgedItems
+from ....programs.protocols.judged_items import ItemScale, JudgedItems
 from ....programs.protocols.pieces import FileLines, Piece
 from ....programs.protocols.program import (
     CellTexts,

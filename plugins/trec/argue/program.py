@@ -11,9 +11,7 @@ from typing import Any, ClassVar
 from ....metrics.answer_scores import Value
 from ....programs.config.sections import Config
 from ....programs.inputs import Collection, load_collection
-from ....programs.protocols.item_scores import ItemScale
-from ....programs.protocols.judged_items import JudgedItems, equal_items
-from ....programs.protocols.measure_values import OVER_LENGTH
+from ....programs.protocols.judged_items import ItemScale, JudgedItems, equal_items
 from ....programs.protocols.pieces import (
     AGAINST,
     MISSED,
@@ -36,7 +34,7 @@ from ....programs.protocols.program import (
     Texts,
     need_answers,
 )
-from ....programs.protocols.scoreboard import Scoreboard
+from ....programs.protocols.scoreboard import OVER_LENGTH, Scoreboard
 from ....programs.protocols.support import FILE as SUPPORT_FILE
 from ....programs.protocols.support import Support, labels_in
 from ....records.kinds import Cell

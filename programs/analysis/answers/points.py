@@ -13,10 +13,9 @@ from typing import Any, Literal
 from ....records.reading.problems import InputError, Problems, did_you_mean
 from ....records.rows import ScoreRow
 from ....records.scores import score_rows
-from ...protocols.glossary import is_of_answered, meaning
 from ...protocols.pieces import TopicFiles
 from ...protocols.program import Folder
-from ...protocols.table import chosen, programs
+from ...protocols.table import chosen, is_of_answered, meaning, programs
 from .views import SCORES, AnswerView, Judged, answers_of
 
 Standing = Literal["stated", "partly", "missed", "unjudged"]

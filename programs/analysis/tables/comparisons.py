@@ -10,7 +10,7 @@ from typing import Any
 
 from ....views.numbers import format_count, format_money, format_p, format_short_share
 from ....views.table import Column, Kind, Row, Style, Table, View
-from ...protocols.glossary import meaning
+from ...protocols.table import meaning
 from ...scoring.result import Result
 from ..compare_runs import HOLM, HSD, PRIMARY, is_over_fewer
 from .leaderboards import name_judges, too_few

@@ -9,7 +9,7 @@ from ....metrics.inference import LEVEL
 from ....records.rows import ScoreRow
 from ....views.numbers import format_number, format_share
 from ....views.table import Cell, Column, Estimate, Kind, Row, Sides, Style, Styled, Table
-from ...protocols.glossary import meaning
+from ...protocols.table import meaning
 from ..leaderboards import Group, Leaderboard, Line
 
 _NAMED = 3  # runs that the sentence names

@@ -1,20 +1,37 @@
-"""The coverage program: how much of what a topic asks for is in contexts and in reports."""
+"""The coverage task: how much of what a topic asks for is in contexts and in reports."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Names
 from contextlib import ExitStack
 from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
+from annotated_types import Ge, Le
+from pydantic import Strict, StrictStr
+
+from ....records.judgements import Outcome, Reason, Unjudged
 from ....records.kinds import Cell
-from ....records.questions import passages_of, question_sets, ratings_with_lines, topics_of
+from ....records.questions import (
+    NOT_JUDGED,
+    UNPARSED,
+    Ratings,
+    is_own,
+    passages_of,
+    question_sets,
+    ratings_with_lines,
+    topics_of,
+)
 from ....records.reading.problems import InputError, Problems
+from ....records.rows import QuestionSet, SubQuestion
 from ...config.base import JudgeName
 from ...config.sections import Config
-from ...inputs import Collection, load_collection
+from ...engine.journal import list_of, object_of
+from ...engine.results import Results, RowWriter
+from ...engine.stage import Item, acts, labels, makes, rows_of
+from ...inputs import Collection, CoverageInputs, load_collection
 from ..pieces import SUB_QUESTION, FileLines, Piece
 from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run
 from ..scoreboard import Scoreboard
@@ -27,15 +44,27 @@ from .files import (
     REPORTS,
     UNASKED,
     WHY,
+    CoverageTexts,
+    Text,
+    add_tokens,
+    inputs_of,
     read_coverage,
+    token_counter_of,
     write_coverage,
 )
-from .judging import add_contexts, add_pools, questions_of, rate
-from .research import JUDGES as RESEARCHING_JUDGES
-from .research import RESEARCH, check_research, researched_questions
-from .scores import COVERAGE_MEASURES, coverage_measures, coverage_rows
-from .texts import CoverageTexts, Text, add_tokens, inputs_of, token_counter_of
-from .topic import CoverageData
+from .topic import COVERAGE_MEASURES, CoverageData, TopicView, coverage_measures, coverage_rows
+
+if TYPE_CHECKING:
+    from ....agents import Corpus
+    from ....agents.researcher import Researcher
+    from ...engine.session import Session  # with DSPy, which who reads results need not wait for
+
+RESEARCH = "research.jsonl"
+JUDGES: tuple[JudgeName, ...] = ("question_decomposer", "answerability")
+GRADE = Annotated[int, Strict(), Ge(0), Le(5)]
+QUESTION = {"question": StrictStr, "answered_by": StrictStr | None, "grades": dict[str, GRADE]}
+MADE = object_of({"questions": list_of(object_of(QUESTION))})
+UNANSWERABLE = "sub-questions unanswerable in the corpus, left out (unanswerable_in_corpus)"
 
 
 class Coverage(Program):
@@ -87,7 +116,7 @@ class Coverage(Program):
     def judges_of(self, config: Config) -> tuple[JudgeName, ...]:
         """See Program."""
         is_research = config.questions.how == "research" and config.data.questions is None
-        return RESEARCHING_JUDGES if is_research else self.judges
+        return JUDGES if is_research else self.judges
 
     def measures(self, config: Config) -> Names[str]:
         """See Program."""
@@ -207,6 +236,227 @@ class Coverage(Program):
                 cell = (text.topic_id, text.id, question.id)
                 if cell in wanted and text.text is not None:
                     yield cell, {"question": question.text, "context": text.text}
+
+
+async def questions_of(run: Run) -> tuple[dict[str, QuestionSet], list[str]]:
+    """The sub-questions that were given, or new ones from the reference reports, by topic.
+
+    Returns: the questions; the topics whose questions could not be made.
+    """
+    collection, data = run.collection, run.config.data
+    inputs = inputs_of(collection)
+    unasked: list[str] = []
+    if inputs.questions is None:
+        questions = await _made_questions(run)
+        unasked = [t for t in collection.topics if t in inputs.reports and t not in questions]
+    else:
+        given = inputs.questions
+        questions = {topic: given[topic] for topic in collection.topics if topic in given}
+    for topic in collection.topics:
+        if topic not in questions and topic not in unasked:
+            what = f"topic {topic!r} has no sub-questions, it is left out of coverage"
+            where = data.questions or data.reference or "questions"
+            collection.problems.skip(where, 0, "no_questions", what)
+    return questions, unasked
+
+
+async def _made_questions(run: Run) -> dict[str, QuestionSet]:
+    inputs = inputs_of(run.collection)
+    reports, n = inputs.reports, inputs.settings.n
+
+    def items() -> Iterator[Item]:
+        for topic_id in run.collection.topics:
+            if topic_id in reports:
+                yield Item({"topic_id": topic_id}, (reports[topic_id], n))
+
+    sets: dict[str, QuestionSet] = {}
+    generate = run.panel["subquestions"].generate
+    stage = makes("questions", ("subquestions",), generate, items, made=list[StrictStr])
+    for ids, made in await run.session.made(stage, run.results):
+        if made is not None:
+            topic_id = ids["topic_id"]
+            sets[topic_id] = question_set(topic_id, made)
+            if missing := n - len(sets[topic_id].questions):
+                run.results.count("questions fewer than asked for", missing)
+    return sets
+
+
+async def rate(
+    session: Session,
+    results: Results,
+    name: str,
+    texts: Callable[[], Iterable[Text]],
+    questions: Mapping[str, QuestionSet],
+    ratings: Ratings,
+    *,
+    paper_zero: bool = False,
+    why: RowWriter | None = None,
+) -> None:
+    """Have texts rated for the questions of their topics, as far as they are not rated yet.
+
+    A question of a text that is not in the data ends as `Unjudged(no_passage)`, never as 0.
+
+    Args:
+        texts: what to rate, each once; called again for each pass, so that none is kept in memory.
+        ratings: those that are there already; new ones are added.
+        paper_zero: do not ask again for ratings that were unreadable: they count as 0.
+        why: is given the new ratings for which the judge said why, each with its ids.
+    """
+    size = session.panel["answerability"].window
+    to_ask = {NOT_JUDGED} if paper_zero else {NOT_JUDGED, UNPARSED}
+    before = {topic: dict(of_topic) for topic, of_topic in ratings.items()}
+
+    def earlier_row(topic_id: str, text_id: str) -> tuple[int, ...]:
+        nothing = (NOT_JUDGED,) * questions[topic_id].n_columns
+        return before.get(topic_id, {}).get(text_id, nothing)
+
+    def windows() -> Iterator[tuple[Sequence[SubQuestion], Item]]:
+        for text in texts():
+            if text.topic_id in questions:
+                row = earlier_row(text.topic_id, text.id)
+                missing = [q for q in questions[text.topic_id].questions if row[q.column] in to_ask]
+                for start in range(0, len(missing), size):
+                    window = missing[start : start + size]
+                    yield window, _item(text, window)
+
+    def items() -> Iterator[Item]:
+        return (item for _, item in windows())
+
+    final = frozenset({Reason.UNPARSEABLE} if paper_zero else ())
+    stage = labels(name, session.panel, "answerability", items, final=final)
+    async with session.judged(stage, results) as outcome:
+        for window, item in windows():
+            topic_id, text_id = item.ids["topic_id"], item.ids["passage_id"]
+            of_topic = ratings.setdefault(topic_id, {})
+            row = list(of_topic.get(text_id) or earlier_row(topic_id, text_id))
+            result = outcome(item)
+            for question, verdict in zip(window, rows_of(result, item.n), strict=True):
+                row[question.column] = _rating(result, verdict["label"])
+                if why is not None and ("evidence" in verdict or "rationale" in verdict):
+                    ids = {"topic_id": topic_id, "passage_id": text_id, "question_id": question.id}
+                    why.write(ids | verdict)
+            of_topic[text_id] = tuple(row)
+
+
+def _item(text: Text, window: Sequence[SubQuestion]) -> Item:
+    """Text by text, so that calls about one text follow each other."""
+    ids = {"topic_id": text.topic_id, "passage_id": text.id}
+    named = {**ids, "question_ids": [question.id for question in window]}
+    if text.text is None:
+        return Item(named, None, len(window), f"{text.id} has no text in the data")
+    return Item(named, ([question.text for question in window], text.text), len(window))
+
+
+def question_set(topic_id: str, texts: Sequence[str]) -> QuestionSet:
+    """Questions named by their positions."""
+    questions = tuple(SubQuestion(id=str(i), text=text) for i, text in enumerate(texts))
+    return QuestionSet(topic_id=topic_id, questions=questions, n_columns=len(texts))
+
+
+def add_pools(data: CoverageData, collection: Collection) -> None:
+    """Note which passages make P*, the pool that says what is answerable.
+
+    Those that the pool file lists; without it, by their ids, the passages of the topic's own
+    documents: those that have ratings, or all in the data if none has. Else none.
+    """
+    inputs = inputs_of(collection)
+    in_data: dict[str, list[str]] = {}
+    for name in collection.passages:
+        for topic_id in topics_of(name, collection.topics):
+            in_data.setdefault(topic_id, []).append(name)
+    for topic_id in data.questions:
+        rated = passages_of(topic_id, data.ratings.get(topic_id, {}))
+        own = [name for name in rated if is_own(name, topic_id)] or in_data.get(topic_id, [])
+        data.pools[topic_id] = tuple(inputs.listed.get(topic_id, own))
+
+
+def add_contexts(data: CoverageData, inputs: CoverageInputs) -> None:
+    """Cut each ranking to its context; needs the pools where `k` is "required"."""
+    for topic_id in data.topics:
+        k = inputs.most_k(topic_id)
+        if topic_id in data.questions:
+            k = TopicView(data, topic_id, inputs.settings).k
+        for run_id, rankings in inputs.rankings.items():
+            cut = data.rankings.setdefault(run_id, {})
+            if topic_id in rankings:
+                cut[topic_id] = rankings[topic_id][:k]
+
+
+def _rating(outcome: Outcome, label: str | None) -> int:
+    if label is not None:
+        return int(label)
+    is_unreadable = isinstance(outcome, Unjudged) and outcome.reason is Reason.UNPARSEABLE
+    return UNPARSED if is_unreadable else NOT_JUDGED
+
+
+def check_research(config: Config) -> None:
+    """Raise InputError where there is nothing to search."""
+    if not config.data.passages:
+        what = "searches passages: name files of them (data.passages, --passages)"
+        raise InputError(f"questions.how: research {what}")
+
+
+async def researched_questions(run: Run) -> tuple[dict[str, QuestionSet], list[str]]:
+    """The sub-questions that a passage answers, by topic; a topic without any is not in it.
+
+    Where no pool is given, the passages that answer are its pool.
+
+    Returns: the questions; the topics of which a judgement or search is missing.
+    """
+    collection, results = run.collection, run.results
+    has_pool, listed = run.config.data.pool is not None, inputs_of(collection).listed
+    corpus = run.corpus(run.config.questions.pipeline)
+
+    def items() -> Iterator[Item]:
+        for topic in collection.topics.values():
+            yield Item({"topic_id": topic.id}, (topic.id, topic.question, []))
+
+    sets: dict[str, QuestionSet] = {}
+    unasked = []
+    total = len(collection.topics)
+    stage = acts("research", JUDGES, _researcher(run, corpus), items, made=MADE, total=total)
+    made = await run.session.made(stage, results)
+    with results.open(RESEARCH) as rows:
+        for topic_id, of_topic in ((ids["topic_id"], of_topic) for ids, of_topic in made):
+            if of_topic is None:
+                unasked.append(topic_id)
+                continue
+            questions = of_topic["questions"]
+            answered = [each for each in questions if each["answered_by"] is not None]
+            for each in questions:
+                number = str(answered.index(each)) if each in answered else None
+                rows.write({"topic_id": topic_id, "question_id": number, **each})
+            if n_lost := len(questions) - len(answered):
+                results.count(UNANSWERABLE, n_lost)
+            if not answered:
+                what = (
+                    f"topic {topic_id!r}: no passage answers one of its {len(questions)} questions"
+                )
+                collection.problems.skip(RESEARCH, 0, "no_questions", what)
+                continue
+            sets[topic_id] = question_set(topic_id, [q["question"] for q in answered])
+            if not has_pool:
+                pool = dict.fromkeys(q["answered_by"] for q in answered)
+                listed[topic_id] = dict.fromkeys(pool, 1)
+                _hold(collection, corpus, pool)
+    return sets, unasked
+
+
+def _hold(collection: Collection, corpus: Corpus, names: Iterable[str]) -> None:
+    """Have the texts of passages in the collection, which holds only those that runs name."""
+    for name in names:
+        if (passage := corpus.passage(name)) is not None:
+            collection.passages.setdefault(name, passage)
+
+
+def _researcher(run: Run, corpus: Corpus) -> Researcher:
+    from ....agents import Limits
+    from ....agents.researcher import Researcher
+
+    n, hits = run.config.coverage.n, Limits().hits
+    limits = Limits(calls=1 + n * hits, hits=hits)  # enough for all that a search gives
+    judges = {name: run.panel[name] for name in JUDGES}
+    return Researcher(corpus, limits, judges=judges, eta=run.config.coverage.eta, most=n)
 
 
 def _own(collection: Collection) -> Iterator[str]:

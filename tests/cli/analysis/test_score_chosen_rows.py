@@ -5,8 +5,7 @@ from collections import Counter
 
 import pytest
 
-from nuggetjudge.programs.scoring.label_counts import label_counts
-from nuggetjudge.programs.scoring.score import score_path
+from nuggetjudge.programs.scoring.score import label_counts, score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 TABLE_2 = {  # of arXiv:2504.15205: topics -> full, partial, none of people, by condition

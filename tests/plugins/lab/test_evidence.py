@@ -15,7 +15,7 @@ from nuggetjudge.plugins.lab.evidence import (
     precision_rows,
     refound,
 )
-from nuggetjudge.programs.protocols.evidence.program import LEXICAL_LEAST
+from nuggetjudge.programs.protocols.evidence import LEXICAL_LEAST
 from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import Problems
 

@@ -18,10 +18,9 @@ from nuggetjudge.plugins.report.source import Source
 from nuggetjudge.plugins.report.summary import make_summary
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.protocols import glossary
-from nuggetjudge.programs.protocols.glossary import meaning
 from nuggetjudge.programs.protocols.program import Meaning
-from nuggetjudge.programs.protocols.ranking import RANKING_MEASURES
-from nuggetjudge.programs.protocols.table import programs
+from nuggetjudge.programs.protocols.relevance import RANKING_MEASURES
+from nuggetjudge.programs.protocols.table import meaning, programs
 from nuggetjudge.programs.scoring.corrected import corrected_scores
 from nuggetjudge.records.reading.problems import InputError, Problems
 

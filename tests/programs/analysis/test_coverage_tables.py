@@ -6,8 +6,11 @@ import pytest
 
 from nuggetjudge.programs.analysis.coverage_tables import by_eta, by_k, measure_taus
 from nuggetjudge.programs.config.sections import CoverageConfig
-from nuggetjudge.programs.protocols.coverage.scores import coverage_rows, relevance_rows
-from nuggetjudge.programs.protocols.coverage.topic import CoverageData
+from nuggetjudge.programs.protocols.coverage.topic import (
+    CoverageData,
+    coverage_rows,
+    relevance_rows,
+)
 from nuggetjudge.records.questions import NOT_JUDGED, answer_id, reference_id
 from nuggetjudge.records.rows import QuestionSet, SubQuestion
 

@@ -10,7 +10,7 @@ from nuggetjudge.programs.analysis.compare import compare
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.run import judge_collection, plan
-from nuggetjudge.programs.scoring.judged_items import read_items
+from nuggetjudge.programs.scoring.human_labels import read_items
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 

@@ -16,7 +16,7 @@ from nuggetjudge.programs.pipelines import indexing, ranking_steps
 from nuggetjudge.programs.pipelines import indexing as encoders_of
 from nuggetjudge.programs.pipelines.judged_steps import MENDED, JudgedSteps
 from nuggetjudge.programs.pipelines.retrieve import asks_by_itself, plan_retrieve, retrieve
-from nuggetjudge.programs.protocols.coverage.judging import question_set
+from nuggetjudge.programs.protocols.coverage.program import question_set
 from nuggetjudge.records.judgements import Reason
 from nuggetjudge.records.reading.problems import InputError, Problems
 from nuggetjudge.records.relevance import read_trec_run

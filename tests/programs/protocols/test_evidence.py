@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 import nuggetjudge
-from nuggetjudge.programs.protocols.evidence.repaired import export_repaired
-from nuggetjudge.programs.protocols.evidence.scores import evidence_values
+from nuggetjudge.programs.protocols.evidence import evidence_values, export_repaired
 from nuggetjudge.records.answers import read_answers
 from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nuggetjudge.programs.protocols.item_scores import ItemScale, LabelledItem, item_rows
+from nuggetjudge.programs.protocols.judged_items import ItemScale, LabelledItem, item_rows
 
 SCALE = ItemScale(
     judge="tone",

@@ -16,7 +16,7 @@ from nuggetjudge.judges.lexical import (
     nuggets_and_citations,
     questions,
 )
-from nuggetjudge.programs.protocols.nuggets.search import summarize_searches
+from nuggetjudge.programs.protocols.nugget_search import summarize_searches
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records import NuggetSource, read_nugget_banks
 from nuggetjudge.records.reading.problems import InputError, Problems

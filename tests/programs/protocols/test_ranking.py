@@ -2,7 +2,7 @@
 
 import pytest
 
-from nuggetjudge.programs.protocols.ranking import ranking_rows
+from nuggetjudge.programs.protocols.relevance import ranking_rows
 from nuggetjudge.records.rows import Ranking
 
 

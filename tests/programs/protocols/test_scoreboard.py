@@ -5,7 +5,7 @@ import pytest
 
 from nuggetjudge.metrics import NUGGET_MEASURES, Value
 from nuggetjudge.metrics.answer_scores import UNDEFINED
-from nuggetjudge.programs.protocols.expected import NOT_JUDGED
+from nuggetjudge.programs.protocols.nuggets import NOT_JUDGED
 from nuggetjudge.programs.protocols.program import Folder
 from nuggetjudge.programs.protocols.scoreboard import LENGTH, Scoreboard, nugget_values
 from nuggetjudge.programs.protocols.support import FILE, Support

@@ -13,7 +13,7 @@ from nuggetjudge.programs.analysis.compare_judges import compare_judges
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.protocols.table import program
 from nuggetjudge.programs.run import plan
-from nuggetjudge.programs.scoring.quotes import first_quoted, quoted_pieces
+from nuggetjudge.programs.scoring.result import first_quoted, quoted_pieces
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 

@@ -4,8 +4,7 @@ import pytest
 
 from nuggetjudge.metrics.ppi import estimate
 from nuggetjudge.programs.protocols.judged_items import equal_items
-from nuggetjudge.programs.scoring.corrected_measure import Correction
-from nuggetjudge.programs.scoring.corrected_samples import labelled
+from nuggetjudge.programs.scoring.corrected_measure import Correction, labelled
 
 GAINS = {"bad": 0.0, "good": 1.0}
 LETTERS = {"b": "bad", "g": "good", "-": None}

@@ -2,7 +2,7 @@
 
 import json
 
-from nuggetjudge.programs.scoring.label_counts import label_counts
+from nuggetjudge.programs.scoring.score import label_counts
 from nuggetjudge.records.reading.problems import Problems
 
 

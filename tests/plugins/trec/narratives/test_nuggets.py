@@ -9,7 +9,7 @@ import nuggetjudge as nj
 from nuggetjudge.plugins.report.answers import matrices
 from nuggetjudge.programs.analysis.answers.answer_text import answer_text
 from nuggetjudge.programs.analysis.answers.views import answers_of
-from nuggetjudge.programs.scoring.judged_items import read_items
+from nuggetjudge.programs.scoring.human_labels import read_items
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records import read_nugget_banks
 from nuggetjudge.records.reading.problems import Problems

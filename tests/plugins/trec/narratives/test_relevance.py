@@ -12,7 +12,7 @@ from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.plugins.annotate.work.wording import show_labels
 from nuggetjudge.programs.analysis.agree import agree
 from nuggetjudge.programs.config.sections import DataConfig
-from nuggetjudge.programs.scoring.judged_items import read_items
+from nuggetjudge.programs.scoring.human_labels import read_items
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 PARTS = ["how turbines make power", "what tidal power costs", "who pays the bill"]

@@ -12,7 +12,7 @@ from nuggetjudge.plugins.exports import tools
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.partial import results_at
 from nuggetjudge.programs.run import plan
-from nuggetjudge.programs.scoring.judged_items import read_items
+from nuggetjudge.programs.scoring.human_labels import read_items
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 

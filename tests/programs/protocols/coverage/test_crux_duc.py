@@ -15,7 +15,7 @@ from benchmarks.pages import crux
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.coverage_tables import by_eta, by_k, measure_taus
 from nuggetjudge.programs.config.sections import CoverageConfig
-from nuggetjudge.programs.protocols.coverage.scores import coverage_rows
+from nuggetjudge.programs.protocols.coverage.topic import coverage_rows
 
 ROOT = Path(__file__).resolve().parents[4]
 PAGE = (ROOT / "docs" / "protocols" / "coverage.md").read_text(encoding="utf-8")

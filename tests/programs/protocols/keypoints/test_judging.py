@@ -9,7 +9,7 @@ import nuggetjudge as nj
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.run import plan
-from nuggetjudge.programs.scoring.judged_items import read_items
+from nuggetjudge.programs.scoring.human_labels import read_items
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 

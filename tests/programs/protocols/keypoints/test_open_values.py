@@ -3,7 +3,7 @@
 import pytest
 
 from nuggetjudge.metrics import Value
-from nuggetjudge.programs.protocols.keypoints.scores import KeyPointCell, group_rows
+from nuggetjudge.programs.protocols.keypoints import KeyPointCell, group_rows
 from nuggetjudge.records import Topic
 from nuggetjudge.records.key_points import Claim, ClaimSet
 

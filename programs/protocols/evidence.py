@@ -1,38 +1,50 @@
-"""The evidence program: for sentences that their citations do not carry, what does?"""
+"""The evidence task: passages for sentences that their citations do not support."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from ....records.judgements import Judged, Outcome
-from ....records.reading.problems import InputError
-from ....records.rows import Answer, Passage, Sentence
-from ....records.support import (
+import orjson
+
+from ...metrics import Value, support_scores
+from ...metrics.answer_scores import UNDEFINED
+from ...records.answers import answers_with_lines, read_references
+from ...records.judgements import Judged, Outcome
+from ...records.reading.fields import Line, read_lines
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import Answer, Passage, Sentence
+from ...records.support import (
     NOT_SOUGHT,
+    OUTCOMES,
     SentenceEvidence,
     Suggestion,
     read_sentence_evidence,
     sentence_evidence,
 )
-from ...config.base import JudgeName
-from ...config.sections import Config
-from ...engine.journal import object_of
-from ...engine.stage import Item, acts
-from ...inputs import Collection
-from ..pieces import FileLines, Piece, explanation
-from ..program import Folder, Meaning, Meanings, Program, Run, need_answers
-from ..scoreboard import Scoreboard
-from ..support import FILE as SUPPORT_FILE
-from ..support import Labels, Support, labels_in
-from .scores import MEASURES, REPAIRED, evidence_values
+from ...records.writing import NewFile, own_folder
+from ..config.base import JudgeName
+from ..config.sections import Config
+from ..engine.folders import inputs_of
+from ..engine.journal import object_of
+from ..engine.stage import Item, acts
+from ..inputs import Collection, expand_runs
+from .pieces import FileLines, Piece, explanation
+from .program import Folder, Meaning, Meanings, Program, Run, need_answers
+from .scoreboard import Scoreboard
+from .support import FILE as SUPPORT_FILE
+from .support import Labels, Support, labels_in
 
 if TYPE_CHECKING:
-    from ....agents import Agent, Corpus
-    from ...engine.panel import Panel
+    from ...agents import Agent, Corpus
+    from ..engine.panel import Panel
 
+REPAIRED = ("support_precision_repaired", "support_recall_repaired")
+MEASURES = (*OUTCOMES, *REPAIRED)
 FILE = "evidence.jsonl"
 # Of the lexical judge's suggestions those are used that reach this score, for sentences of so many
 # words: the rule is chosen on suggestions that were read (docs/agents.md); shorter sentences were
@@ -49,8 +61,9 @@ _MADE = object_of(
         "queries": list[str],
     }
 )
-
 _TEXT = 2  # of a payload: where the sentence stands, see `EvidenceAgent.inputs`
+SUFFIX = "-repaired"
+ORIGINAL, FROM = "original_citations", "repaired_from"
 
 
 class EvidenceSearch(Program):
@@ -161,6 +174,46 @@ class EvidenceSearch(Program):
             )
 
 
+def evidence_values(sentences: Sequence[SentenceEvidence]) -> dict[str, Value]:
+    """The measures of one answer, each in [0, 1].
+
+    The share of its claiming sentences that came to each outcome, those for which nothing was
+    sought among the sentences. And support_precision and support_recall (see `support_scores`) as
+    if each suggestion that is used were the sentence's first citation.
+
+    Args:
+        sentences: all of the answer that make a claim.
+
+    >>> row = {"run_id": "r", "topic_id": "t", "outcome": "not_found"}
+    >>> given = [SentenceEvidence(sentence=n, **row) for n in range(2)]
+    >>> evidence_values(given)["not_found"].value
+    1.0
+    """
+    counts = Counter(sentence.outcome for sentence in sentences)
+    n_unjudged = counts[None]
+    values = {name: _share(counts[name], len(sentences), n_unjudged) for name in OUTCOMES}
+    repaired = support_scores([_labels(sentence) for sentence in sentences])
+    by_first = (repaired["support_precision"], repaired["support_recall"])
+    return values | dict(zip(REPAIRED, by_first, strict=True))
+
+
+def _share(count: int, n: int, n_unjudged: int) -> Value:
+    if not n:
+        return UNDEFINED
+    judged = n - n_unjudged
+    value = count / judged if judged else None
+    return Value(value, judged, n_unjudged, count / n, (count + n_unjudged) / n)
+
+
+def _labels(sentence: SentenceEvidence) -> list[str | None]:
+    """The label of its first citation as repaired; [] where it has none."""
+    if sentence.repaired is not None:
+        return ["full"]
+    if sentence.outcome is None:
+        return [None]
+    return [] if sentence.citation is None else [sentence.label]
+
+
 class _Sentences:
     """The sentences that make a claim, each as what is known of it and what the agent gets."""
 
@@ -228,7 +281,7 @@ class _Sentences:
 
 def evidence_agent(config: Config, panel: Panel, corpus: Corpus) -> Agent:
     """The agent of a config, with the judges of a panel."""
-    from ....agents.evidence import EvidenceAgent, Plan
+    from ...agents.evidence import EvidenceAgent, Plan
 
     settings = config.evidence
     return EvidenceAgent(
@@ -270,3 +323,88 @@ def _is_shown(suggestion: Suggestion, text: str, config: Config) -> bool:
     if suggestion.label != "full" or (is_lexical and len(text.split()) < LEXICAL_WORDS):
         return False
     return suggestion.score is None or suggestion.score >= least
+
+
+def export_repaired(folder: Path, out: Path) -> dict[str, int]:
+    """Write the runs of a results folder with the suggestions that it uses as first citations.
+
+    Each run has its name with `-repaired` behind it, and `repaired_from` says of which run it is.
+    A sentence that was changed has `original_citations` beside `citations`; passages that are new
+    to `references` stand at its end. Files keep their names, lines without a suggestion too.
+
+    Args:
+        out: a folder, made if it is not there, without files of these names.
+
+    Returns: counts of answers, changed answers and sentences.
+    Raises: InputError where the runs are not those that were judged, or a file is there already.
+    """
+    changes: dict[tuple[str, str], dict[int, tuple[str, bool]]] = {}
+    problems = Problems()
+    evidence = folder / FILE
+    if not evidence.is_file():
+        raise InputError(f"{folder}: has no {FILE}; run `judge run evidence` first")
+    for row in read_sentence_evidence(evidence, problems):
+        if (name := row.repaired) is not None:
+            of_answer = changes.setdefault((row.run_id, row.topic_id), {})
+            of_answer[row.sentence] = (name, row.citation is not None)
+    problems.raise_errors()
+    inputs = inputs_of(folder)
+    paths = expand_runs(inputs.config.data.runs)
+    inputs.checked("its answers cannot be repaired", of=paths)
+    names = [path.name.removesuffix(".gz") for path in paths]
+    for name, n in Counter(names).items():
+        if n > 1 or (out / name).exists():
+            what = "is there already" if n == 1 else "would be written for two of the runs"
+            raise InputError(f"{out / name}: {what}; name another --out")
+    own_folder(out)
+    counts: Counter[str] = Counter(answers=0, changed_answers=0, changed_sentences=0)
+    for path, name in zip(paths, names, strict=True):
+        with NewFile(out / name) as file:
+            for written in _rows(path, changes, counts):
+                file.write(orjson.dumps(written, option=orjson.OPT_APPEND_NEWLINE))
+    return dict(counts)
+
+
+def _rows(
+    path: Path,
+    changes: Mapping[tuple[str, str], Mapping[int, tuple[str, bool]]],
+    counts: Counter[str],
+) -> Iterator[dict[str, Any]]:
+    for line, answer in answers_with_lines(read_lines(path, Problems()), is_checked=True):
+        of_answer = changes.get((answer.run_id, answer.topic_id), {})
+        counts["answers"] += 1
+        counts["changed_answers"] += bool(of_answer)
+        counts["changed_sentences"] += len(of_answer)
+        row = _changed(line, of_answer)
+        holder = row["metadata"] if isinstance(row.get("metadata"), dict) else row
+        holder["run_id"] = answer.run_id + SUFFIX
+        yield {**row, FROM: answer.run_id}
+
+
+def _changed(line: Line, changes: Mapping[int, tuple[str, bool]]) -> dict[str, Any]:
+    row: dict[str, Any] = orjson.loads(orjson.dumps(line.row))
+    if not changes:
+        return row
+    field = "answer" if row.get("answer") is not None else "responses"
+    listed = list(read_references(line).listed)
+    references = list(row.get("references") or ())
+    for index, (name, replaces) in changes.items():
+        item = row[field][index]
+        item = {"text": item} if isinstance(item, str) else item
+        before = item.get("citations")
+        written = list(before or ())  # of a map: its keys, the strongest need not stand first
+        if isinstance(before, dict):
+            written = sorted(before, key=lambda key: -_weight(before[key]))
+        rest = written[1:] if replaces else written
+        by_index = any(type(each) is int for each in written) or not written
+        if name not in listed:
+            listed.append(name)
+            references.append(name)
+        first: Any = listed.index(name) if by_index else name
+        others = [each for each in rest if each not in (name, first)]
+        row[field][index] = {**item, "citations": [first, *others], ORIGINAL: before}
+    return {**row, "references": references}
+
+
+def _weight(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else float("-inf")

@@ -1,20 +1,29 @@
-"""The nuggets program: banks made from relevant passages, and answers judged against them."""
+"""The nuggets task: nuggets made from relevant passages, and answers judged against them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from pydantic import StrictStr
 
-from ....metrics import NUGGET_MEASURES, count_words
-from ....metrics.answer_scores import UNDEFINED, Value
-from ....metrics.instruments.narratives import NARRATIVE_MEASURES
-from ....records.judgements import Provenance
-from ....records.kinds import Cell
-from ....records.nuggets import (
+from ...metrics import NUGGET_MEASURES, count_words
+from ...metrics.answer_scores import (
+    NUGGET_GAINS,
+    NUGGET_WEIGHTS,
+    SUFFIX,
+    UNDEFINED,
+    Value,
+    chances_of_label,
+    expected_nugget_scores,
+)
+from ...metrics.instruments.narratives import NARRATIVE_GAINS, NARRATIVE_MEASURES, narrative_weights
+from ...records.judgements import Provenance
+from ...records.kinds import Cell
+from ...records.nuggets import (
+    NUGGET_KIND,
     AssignedNugget,
     Assignment,
     assignment_row,
@@ -23,21 +32,17 @@ from ....records.nuggets import (
     read_assignments,
     read_nugget_banks,
 )
-from ....records.reading.problems import InputError, Problems
-from ....records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget_ids
-from ...config.base import JudgeName
-from ...config.sections import Config
-from ...engine.journal import Count, object_of
-from ...engine.stage import Item, makes
-from ...inputs import Collection, load_collection
-from ..expected import (
-    EXPECTED_NUGGET_MEASURES,
-    NOT_JUDGED,
-    expected_nugget_values,
-    has_probabilities,
-)
-from ..judged_items import JudgedItems
-from ..pieces import (
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget_ids
+from ..config.base import JudgeName
+from ..config.sections import Config
+from ..engine.journal import Count, object_of
+from ..engine.stage import Item, makes
+from ..inputs import Collection, load_collection
+from .judged_items import Collected, JudgedItems
+from .nugget_search import JUDGES as SEARCH_JUDGES
+from .nugget_search import POOL, SEARCHES, check_search, search_banks
+from .pieces import (
     MISSED,
     NUGGET,
     PARTLY,
@@ -49,24 +54,24 @@ from ..pieces import (
     explanation,
     point_piece,
 )
-from ..points import Look, leave_out, looked_for
-from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
-from ..relevance import candidate_grades, check_candidates, makes_bank
-from ..scoreboard import LENGTH, Scoreboard, length_value, nugget_values
-from ..tool_files import ToolFiles
-from .items import nugget_items
-from .search import JUDGES as SEARCH_JUDGES
-from .search import POOL, SEARCHES, check_search, search_banks
+from .points import Look, leave_out, looked_for
+from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
+from .relevance import candidate_grades, check_candidates, makes_bank
+from .scoreboard import LENGTH, Scoreboard, length_value, nugget_values
+from .tool_files import ToolFiles
 
+FAMILIES = (*NUGGET_WEIGHTS, "SN")  # of measures in which a nugget weighs the same
+GAINS = NUGGET_GAINS | NARRATIVE_GAINS
 BANKS, ASSIGNMENTS = "nuggets.jsonl", "assignments.jsonl"
 # Keys of the manifest: topics without nuggets; those whose nuggets could not be made, and (run,
 # topic, words) of the answers to them; by topic, missing grades of passages for its nuggets.
 LEFT_OUT, WITHOUT_BANK = "topics_without_nuggets", "cells_without_bank"
 UNMADE, UNGRADED = "topics_without_bank", "topics_with_missing_grades"
+EXPECTED_NUGGET_MEASURES = tuple(name + SUFFIX for name in NUGGET_MEASURES)
 MEASURES = (*NUGGET_MEASURES, *NARRATIVE_MEASURES, *EXPECTED_NUGGET_MEASURES, LENGTH)
-
 MADE = object_of({"nuggets": list[tuple[StrictStr, Literal["vital", "okay"]]], "n_cut": Count})
 LOOK = Look[Nugget]("assignments", "assigner", "nuggets", lambda *given: given)
+NOT_JUDGED = Value(None, 0, 1, 0.0, 1.0)  # of an answer whose topic got no nugget bank
 Banks = dict[str, NuggetBank | None]  # by topic; None: the bank was not judged
 
 
@@ -166,7 +171,7 @@ class Nuggets(Program):
         plain: list[tuple[str, str]] = []  # answers whose nuggets are of no sub-narrative
         n_rows = 0
         for row in read_assignments(path, folder.problems, folder.where):
-            is_expected |= has_probabilities(row)
+            is_expected |= any(each.probabilities is not None for each in row.nuggets)
             verdicts = [assigned.label for assigned in row.nuggets]
             length = count_words(row.answer_text) if row.answer_text else row.response_length
             values = _values(row, verdicts, length)
@@ -182,7 +187,7 @@ class Nuggets(Program):
         if is_expected:
             measures += EXPECTED_NUGGET_MEASURES
             for row in read_assignments(path, Problems(), folder.where):
-                board.add(row.run_id, row.topic_id, expected_nugget_values(row))
+                board.add(row.run_id, row.topic_id, _expected_values(row))
         for run_id, topic_id, *n_words in folder.notes.get(WITHOUT_BANK, ()):
             board.add(run_id, topic_id, dict.fromkeys(measures, NOT_JUDGED))
             for n in n_words:
@@ -255,6 +260,57 @@ class Nuggets(Program):
         topics = load_collection(config.data, config.run.limit).topics
         for cell in wanted:
             yield cell, {"question": topics[cell[0]].question} if cell[0] in topics else {}
+
+
+def nugget_items(
+    assigned: Iterable[Assignment],
+    without_bank: Iterable[tuple[str, str]],
+    counted_of: Callable[[Iterable[str]], Sequence[str]],
+) -> JudgedItems:
+    """The nuggets of all answers, one item for an answer whose nuggets could not be made.
+
+    Args:
+        without_bank: (run, topic) of those answers.
+        counted_of: the topics that scores are means over, of those with answers.
+    """
+    collected = Collected(FAMILIES)
+    defined: dict[str, set[str]] = {family: set() for family in FAMILIES}
+    for row in assigned:
+        collected.topics[row.topic_id] = None
+        worth = {
+            family: [weight[assigned.nugget.importance] for assigned in row.nuggets]
+            for family, weight in NUGGET_WEIGHTS.items()
+        }
+        worth["SN"] = narrative_weights([each.nugget.sub_narrative for each in row.nuggets])
+        totals = {family: sum(of_family) for family, of_family in worth.items()}
+        for family, total in totals.items():
+            if total:
+                defined[family].add(row.topic_id)
+        for i, each in enumerate(row.nuggets):
+            weights = {f: w[i] / totals[f] for f, w in worth.items() if totals[f]}
+            cell = (row.topic_id, row.run_id, each.nugget.id)
+            collected.add(cell, row.run_id, each.label, each.probabilities, weights)
+    for run_id, topic_id in without_bank:
+        collected.topics[topic_id] = None
+        collected.add((topic_id, run_id, ""), run_id, None, None, dict.fromkeys(FAMILIES, 1.0))
+        for of_family in defined.values():
+            of_family.add(topic_id)
+    every = counted_of(collected.topics)
+    # Left out: 0/0 for every answer, such as V where no nugget is vital.
+    nothing = {family: collected.topics.keys() - of_family for family, of_family in defined.items()}
+    counted = {f: [t for t in every if t not in nothing[f]] for f in defined}
+    if collected.topics.keys() == nothing["SN"] or not _any_narrative(collected):
+        counted["SN"] = []
+    families = {name: name.removesuffix("_strict") for name in GAINS}
+    families = {name: family for name, family in families.items() if counted[family]}
+    return collected.items("nuggets", NUGGET_KIND.labels, NUGGET_KIND.key, families, GAINS, counted)
+
+
+def _any_narrative(collected: Collected) -> bool:
+    """Whether a judged nugget is of a sub-narrative; those that were not made are of none."""
+    return any(
+        w and cell[2] for w, cell in zip(collected.weights["SN"], collected.index, strict=True)
+    )
 
 
 async def _banks(run: Run) -> Banks:
@@ -383,6 +439,13 @@ def _values(row: Assignment, labels: Sequence[str | None], length: int | None) -
     nuggets = [assigned.nugget for assigned in row.nuggets]
     importances = [nugget.importance for nugget in nuggets]
     return nugget_values(labels, importances, length, [one.sub_narrative for one in nuggets])
+
+
+def _expected_values(row: Assignment) -> dict[str, Value]:
+    """The six nugget measures of one answer by probabilities."""
+    gains = NUGGET_GAINS["A"]
+    chances = [chances_of_label(each.label, each.probabilities, gains) for each in row.nuggets]
+    return expected_nugget_scores(chances, [each.nugget.importance for each in row.nuggets])
 
 
 def _assignment(answer: Answer, bank: NuggetBank, verdicts: list[dict[str, Any]]) -> Assignment:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import StrictStr
 
-from ....records.rows import KeyPoint, KeyPointSet, Passage, key_point_ids
-from ...engine.journal import Count
-from ...engine.results import Results
-from ...engine.stage import Item, Maker, labels, makes, rows_of
-from ..program import Run
+from ...records.rows import KeyPoint, KeyPointSet, Passage, key_point_ids
+from ..engine.journal import Count
+from ..engine.results import Results
+from ..engine.stage import Item, Maker, labels, makes, rows_of
+from .program import Run
 
 if TYPE_CHECKING:
-    from ...engine.session import Session  # with DSPy, which who reads results need not wait for
+    from ..engine.session import Session  # with DSPy, which who reads results need not wait for
 
 NO_SPAN, FILTERED = "no_span", "filter"  # why a point is not among the key points
 EXTRACTED = list[tuple[StrictStr, list[StrictStr], list[StrictStr]]]  # FoundPoint

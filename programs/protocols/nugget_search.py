@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import StrictStr
 
-from ....records.judgements import Judged, Outcome, Provenance, Unjudged
-from ....records.nuggets import read_nugget_banks
-from ....records.reading.fields import as_int, read_lines
-from ....records.reading.problems import InputError, Problems
-from ....records.rows import Importance, Nugget, NuggetBank, NuggetSource, nugget_ids
-from ...config.base import JudgeName
-from ...config.sections import Config
-from ...engine.journal import Count, list_of, object_of
-from ...engine.stage import Item, acts, makes
-from ...inputs import Collection
-from ..program import Run
+from ...records.judgements import Judged, Outcome, Provenance, Unjudged
+from ...records.nuggets import read_nugget_banks
+from ...records.reading.fields import as_int, read_lines
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import Importance, Nugget, NuggetBank, NuggetSource, nugget_ids
+from ..config.base import JudgeName
+from ..config.sections import Config
+from ..engine.journal import Count, list_of, object_of
+from ..engine.stage import Item, acts, makes
+from ..inputs import Collection
+from .program import Run
 
 if TYPE_CHECKING:
-    from ....agents.nugget_searcher import NuggetSearcher
+    from ...agents.nugget_searcher import NuggetSearcher
 
 SEARCHES, POOL = "nugget_search.jsonl", "pool.jsonl"
 JUDGES: tuple[JudgeName, ...] = (
@@ -103,8 +103,8 @@ async def search_banks(run: Run, passages: Passages) -> dict[str, NuggetBank | N
 
 
 def _searcher(run: Run) -> NuggetSearcher:
-    from ....agents import Limits
-    from ....agents.nugget_searcher import NuggetSearcher, SearchSettings
+    from ...agents import Limits
+    from ...agents.nugget_searcher import NuggetSearcher, SearchSettings
 
     search = run.config.nugget_search
     settings = SearchSettings(rounds=search.rounds)

@@ -1,0 +1,443 @@
+"""The keypoints task (arXiv:2410.23000): key points that answers state, claims that state one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection as Names
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import StrictStr
+
+from ...metrics import KEY_POINT_MEASURES, Value, count_words, key_point_recall
+from ...metrics.answer_scores import IN_0_TO_1, not_made
+from ...metrics.key_points import (
+    by_length,
+    group_means,
+    key_point_f1,
+    key_point_precision,
+    micro_recall,
+)
+from ...records.key_points import (
+    KEY_POINT_KIND,
+    Claim,
+    ClaimSet,
+    Entailment,
+    claim_sets,
+    claims_row,
+    entailment_row,
+    entailments_with_lines,
+    key_point_set_row,
+    key_point_sets,
+    read_claims,
+    read_entailments,
+    read_key_point_sets,
+)
+from ...records.kinds import Cell
+from ...records.reading.problems import InputError, Problems
+from ...records.rows import Answer, KeyPoint, KeyPointSet, Topic
+from ..config.sections import Config
+from ..engine.stage import Item, labels, makes, rows_of
+from ..inputs import Collection, load_collection
+from .judged_items import JudgedItems, equal_items
+from .key_point_making import make_key_points
+from .pieces import (
+    AGAINST,
+    KEY_POINT,
+    MISSED,
+    STATED,
+    Answers,
+    FileLines,
+    Piece,
+    Words,
+    explanation,
+    point_piece,
+)
+from .points import Look, check_questions, check_topics, leave_out, looked_for, texts_of_points
+from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts, need_answers
+from .scoreboard import Scoreboard, is_of_answered
+
+# Keys of the manifest: topics without key points; those whose points could not be made, and (run,
+# topic) of the answers to them.
+LEFT_OUT, UNMADE = "topics_without_key_points", "cells_without_key_points"
+UNMADE_TOPICS = "topics_with_unmade_key_points"
+Sets = Mapping[str, KeyPointSet | None]  # by topic; None: they could not be made
+AnswerId = tuple[str, str]  # topic and run
+LOOK = Look[KeyPoint](
+    "entailments", "entailment", "key_points", lambda question, answer, texts: (texts, answer)
+)
+KEY_POINTS, ENTAILMENTS, CLAIMS = "keypoints.jsonl", "entailments.jsonl", "claims.jsonl"
+
+
+class KeyPoints(Program):
+    """Long2RAG (arXiv:2410.23000): key points of documents, looked for one by one in answers."""
+
+    name = "keypoints"
+    paper = (
+        "Long2RAG: Evaluating Long-Context & Long-Form Retrieval-Augmented Generation with Key "
+        "Point Recall",
+        "2410.23000",
+    )
+    judges_answers = True
+    judges = (
+        *("keypoint_extractor", "keypoint_merger", "keypoint_filter"),
+        *("entailment", "claim_extractor", "claim"),
+    )
+    kind, judged, files = "keypoints", ENTAILMENTS, (KEY_POINTS, ENTAILMENTS, CLAIMS)
+    besides = "claims"
+    matrix = "points"
+    words = Words(
+        *("Key points", "key point", "state it", "those that the fewest runs state"),
+        labels={
+            "yes": (*STATED, "stated"),
+            "neutral": (*MISSED, "not stated"),
+            "no": (*AGAINST, "contradicted"),
+        },
+    )
+    derived = ("rejected_keypoints.jsonl", "groups.jsonl")
+    stages = ("entailments", "precision", "claims", "extract", "merge", "filter")
+    makes: ClassVar[Mapping[str, str]] = {"keypoints": KEY_POINTS}
+    notes: ClassVar[Mapping[str, Any]] = {UNMADE: [], LEFT_OUT: [], UNMADE_TOPICS: []}
+    meanings: ClassVar[Meanings] = {
+        "KPR": Meaning(
+            "Share of the key points that an answer states.",
+            says="states {} of the key points",
+            orders=4,
+        ),
+        "KPP": "Share of an answer's claims that state a key point.",
+        "KPF": "Harmonic mean of KPR and KPP.",
+    }
+    shown = tuple(meanings)
+    reads = ("key_point", "response")
+    file_kind = "entailments"
+    without, of_points = LEFT_OUT, KEY_POINT_MEASURES
+
+    def measures(self, config: Config) -> Names[str]:
+        """See Program."""
+        return KEY_POINT_MEASURES if config.keypoints.precision else KEY_POINT_MEASURES[:1]
+
+    def check(self, config: Config, collection: Collection) -> None:
+        """See Program."""
+        need_answers(collection)
+        is_given = collection.key_points is not None
+        by_topic = collection.key_points if is_given else collection.documents
+        where = config.data.keypoints if is_given else config.data.documents
+        assert by_topic is not None
+        check_topics(by_topic, where or "key points", collection)
+        if is_given:
+            return
+        if not collection.documents:
+            what = "name them (data.keypoints) or documents to make them from"
+            raise InputError(f"keypoints needs key points: {what} (data.documents)")
+        what = "key points are what answers a question; name a file of topics (--topics)"
+        check_questions(collection, what)
+
+    async def judge(self, run: Run) -> None:
+        """Have key points made where none are given, and look for them in answers."""
+        collection, results, data = run.collection, run.results, run.config.data
+        sets = collection.key_points
+        if sets is None:
+            by_topic = await make_key_points(run)
+        else:
+            by_topic = {topic: sets[topic] for topic in collection.topics if topic in sets}
+        results.write(KEY_POINTS, map(key_point_set_row, filter(None, by_topic.values())))
+        by_topic = {
+            t: points for t, points in by_topic.items() if points is None or points.key_points
+        }
+        where = data.keypoints or data.documents or "key points"
+        why = "key points, it is left out of their scores"
+        leave_out(run, LEFT_OUT, by_topic, "no_key_points", why, where)
+        results.notes[UNMADE_TOPICS] = [t for t, points in by_topic.items() if points is None]
+        results.notes[UNMADE], lengths = await entailed(run, by_topic)
+        if run.config.keypoints.precision:
+            await claims_of(run, by_topic)
+        cells = read_cells(Folder(results.folder, Problems(), notes=run.notes(), is_written=False))
+        n_points = {t: len(points.key_points) for t, points in by_topic.items() if points}
+        scored = [collection.topics[topic] for topic in by_topic]
+        results.write("groups.jsonl", group_rows(cells, scored, n_points, lengths))
+
+    def score(self, folder: Folder, board: Scoreboard) -> None:
+        """See Program."""
+        for cell in read_cells(folder):
+            board.add(cell.run_id, cell.topic_id, cell.values())
+        is_precise = folder.file(CLAIMS) is not None
+        measures = KEY_POINT_MEASURES if is_precise else KEY_POINT_MEASURES[:1]
+        board.leave_unmade((), measures)
+        board.leave_open(measures, dict.fromkeys(folder.notes.get(UNMADE_TOPICS, ()), 0))
+        board.leave_out(KEY_POINT_MEASURES, folder.notes.get(LEFT_OUT, ()))
+
+    def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
+        """KPR alone: the claims behind KPP and KPF are each judge's own, and so no common cells."""
+        return {
+            at: {"KPR": key_point_recall([one.label for one in pieces if one.unit == KEY_POINT])}
+            for at, pieces in answers.items()
+        }
+
+    def items(self, folder: Folder) -> JudgedItems:
+        """Each key point of an answer; where they could not be made, one that was not judged."""
+        cells: list[tuple[Cell, str, str | None, Mapping[str, float] | None]] = [
+            ((row.topic_id, row.run_id, row.key_point_id), row.run_id, row.label, row.probabilities)
+            for row in read_entailments(folder.need(ENTAILMENTS), folder.problems)
+        ]
+        for run_id, topic_id in folder.notes.get(UNMADE, ()):
+            cells.append(((topic_id, run_id, ""), run_id, None, None))
+        counted = folder.counted((cell[0] for cell, *_ in cells), LEFT_OUT)
+        gains = {"KPR": {label: float(label == "yes") for label in KEY_POINT_KIND.labels}}
+        return equal_items(
+            cells, "keypoints", KEY_POINT_KIND.labels, KEY_POINT_KIND.key, gains, counted
+        )
+
+    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+        """Each key point of an answer, and each of its claims."""
+        sets = key_point_sets(lines(KEY_POINTS))
+        texts = {(topic, p.id): p.text for topic, of in sets.items() for p in of.key_points}
+        for _, row in entailments_with_lines(lines(ENTAILMENTS)):
+            name = row.key_point_id
+            text, ids = texts.get((row.topic_id, name), ""), {"run_id": row.run_id}
+            ids["key_points"] = name
+            question = sets[row.topic_id].query if row.topic_id in sets else ""
+            more = {"asked": ids, "question": question, **explanation(row)}
+            yield point_piece(row, KEY_POINT, name, text, row.label, **more)
+        for claim_set in claim_sets(lines(CLAIMS)):
+            at, run = (
+                (claim_set.run_id, claim_set.topic_id, (), "claim"),
+                {"run_id": claim_set.run_id},
+            )
+            if claim_set.claims is None:
+                yield Piece(*at, "", "", None, asked=run)
+            for number, claim in enumerate(claim_set.claims or ()):
+                ids = {**run, "claim": str(number)}
+                yield Piece(
+                    *at, str(number), claim.text, claim.label, asked=ids, **explanation(claim)
+                )
+
+    def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
+        """See Program."""
+        sets = read_key_point_sets(folder / KEY_POINTS, Problems())
+        points = {topic: of_topic.key_points for topic, of_topic in sets.items()}
+
+        def texts(question: str, answer: Answer, point: KeyPoint) -> Texts:
+            return {"key_point": point.text, "response": answer.text}
+
+        data = load_collection(config.data, config.run.limit)
+        return texts_of_points(data, points, wanted, texts)
+
+
+@dataclass
+class KeyPointCell:
+    """What was judged of one answer.
+
+    Attributes:
+        labels: yes, neutral, no or None (not judged) of each key point; None for the whole: the
+            key points of its topic, or the answer itself, could not be made.
+        claims: of the answer, with `is_precise`; None: they are missing.
+        is_precise: whether claims were asked for.
+    """
+
+    topic_id: str
+    run_id: str
+    labels: list[str | None] | None = field(default_factory=list)
+    claims: ClaimSet | None = None
+    is_precise: bool = False
+
+    def values(self) -> dict[str, Value]:
+        """KPR, and KPP and KPF where claims were asked for."""
+        if self.labels is None:
+            return dict.fromkeys(KEY_POINT_MEASURES if self.is_precise else ("KPR",), not_made())
+        recall = key_point_recall(self.labels)
+        if not self.is_precise:
+            return {"KPR": recall}
+        has_claims = self.claims is not None and self.claims.claims is not None
+        labels = [c.label for c in self.claims.claims or ()] if self.claims is not None else []
+        precision = key_point_precision(labels if has_claims else None)
+        both = key_point_f1(recall, precision)
+        is_zero = recall.is_complete and recall.value == 0
+        if precision.value is None and not (both.is_undefined or is_zero):
+            # Of an answer without a claim it is 0/0, and no part of the mean, or 0.
+            both = Value(None, both.n, both.n_unjudged, 0.0, 1.0)
+        return {"KPR": recall, "KPP": precision, "KPF": both}
+
+
+def read_cells(folder: Folder) -> list[KeyPointCell]:
+    """What was judged of every answer."""
+    cells: dict[tuple[str, str], KeyPointCell] = {}
+    for row in read_entailments(folder.need("entailments.jsonl"), folder.problems):
+        cell = cells.setdefault((row.run_id, row.topic_id), KeyPointCell(row.topic_id, row.run_id))
+        if cell.labels is not None:
+            cell.labels.append(row.label)
+    left_out = folder.notes.get(LEFT_OUT, ())
+    unmade = (cell for cell in folder.not_made if cell[1] not in left_out)
+    for run_id, topic_id in (*folder.notes.get(UNMADE, ()), *unmade):
+        cells[run_id, topic_id] = KeyPointCell(topic_id, run_id, labels=None)
+    if (path := folder.file("claims.jsonl")) is not None:
+        for cell in cells.values():
+            cell.is_precise = True
+        for claims in read_claims(path, folder.problems):
+            if (claims.run_id, claims.topic_id) in cells:
+                cells[claims.run_id, claims.topic_id].claims = claims
+    folder.problems.raise_errors()
+    return list(cells.values())
+
+
+def group_rows(
+    cells: Sequence[KeyPointCell],
+    topics: Sequence[Topic],
+    n_points: Mapping[str, int],
+    lengths: Mapping[tuple[str, str], int],
+) -> Iterator[dict[str, Any]]:
+    """Rows of each run: means by domain, category and length of its answers, and micro recall.
+
+    Args:
+        topics: those that every run has to answer.
+        n_points: key points of each topic whose points are known; those of others are in no micro
+            recall, which is then open.
+        lengths: words of the answers, by topic and run; not of those that were not made.
+
+    `by` says what the groups are, `group` which one; of length it is the fewest to the most words
+    of a quarter of the run's answers, and `all` has Spearman's correlation of length and KPR.
+    """
+    by_run: dict[str, list[KeyPointCell]] = {}
+    for cell in cells:
+        by_run.setdefault(cell.run_id, []).append(cell)
+    groups = {
+        "domain": {topic.id: topic.domain for topic in topics},
+        "category": {topic.id: topic.category for topic in topics},
+    }
+    unknown = [topic.id for topic in topics if topic.id not in n_points]
+    for run_id, own in sorted(by_run.items()):
+        values = {cell.topic_id: cell.values() for cell in own}
+        for measure in dict.fromkeys(name for of_topic in values.values() for name in of_topic):
+            of_measure = {t: v[measure] for t, v in values.items() if measure in v}
+            every = None
+            if not is_of_answered(measure):
+                every = [topic.id for topic in topics]
+                absent = dict.fromkeys(unknown, not_made(value=0.0))
+                of_measure = absent | of_measure
+            for by, names in groups.items():
+                if any(names.values()):
+                    for group, (mean, n) in group_means(of_measure, names, every).items():
+                        yield _row(run_id, by, group, measure, mean, n)
+        labels: dict[str, Sequence[str | None]] = {t: ["neutral"] * n for t, n in n_points.items()}
+        for cell in own:
+            if cell.topic_id in n_points:
+                own_labels = cell.labels
+                labels[cell.topic_id] = own_labels or [None] * n_points[cell.topic_id]
+        micro = micro_recall(labels)
+        if unknown:
+            micro = micro.widened(IN_0_TO_1, len(unknown))
+        yield _row(run_id, "micro", "all", "KPR", micro, len(labels))
+        with_length = [cell for cell in own if (cell.topic_id, run_id) in lengths]
+        recalls = [values[cell.topic_id]["KPR"] for cell in with_length]
+        quarters = by_length(recalls, [lengths[cell.topic_id, run_id] for cell in with_length])
+        for part in quarters.bins:
+            group, mean = f"{part.shortest:.0f}-{part.longest:.0f}", part.mean
+            if n_lost := len(own) - len(with_length):  # nobody knows in which
+                mean = mean.widened(IN_0_TO_1, n_lost)
+            yield _row(run_id, "length", group, "KPR", mean, part.n)
+        row = {"run_id": run_id, "by": "length", "group": "all", "measure": "spearman_KPR"}
+        yield {**row, "value": quarters.spearman, "n_topics": quarters.n}
+
+
+def _row(
+    run_id: str, by: str, group: str, measure: str, value: Value, n_topics: int
+) -> dict[str, Any]:
+    row = {"run_id": run_id, "by": by, "group": group, "measure": measure}
+    return {**row, **asdict(value), "n_topics": n_topics}
+
+
+async def entailed(run: Run, sets: Sets) -> tuple[list[tuple[str, str]], dict[AnswerId, int]]:
+    """Look for the key points in all answers, one by one or a window in a call.
+
+    Returns: (run, topic) of the answers whose key points could not be made; the words of each
+        answer.
+    Source: arXiv:2410.23000 asks about one key point at a time.
+    """
+    points = {
+        t: None if point_set is None else point_set.key_points for t, point_set in sets.items()
+    }
+    unmade: list[tuple[str, str]] = []
+    lengths: dict[AnswerId, int] = {}
+    count_name = "answers without text (state no key point)"
+    async with looked_for(run, points, [LOOK], "neutral", count_name) as answers:
+        with run.results.open("entailments.jsonl") as rows:
+            for answer, verdicts in answers:
+                ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}
+                lengths[answer.topic_id, answer.run_id] = count_words(answer.text)
+                if verdicts is None:
+                    unmade.append((answer.run_id, answer.topic_id))
+                for point, verdict in zip(
+                    points[answer.topic_id] or (), verdicts or (), strict=True
+                ):
+                    rows.write(entailment_row(Entailment(**ids, key_point_id=point.id, **verdict)))
+    return unmade, lengths
+
+
+async def claims_of(run: Run, sets: Sets) -> None:
+    """Write claims.jsonl: what each answer claims, and which of it states a key point."""
+    claims = await _claims(run, sets)
+    verdicts = await _precise(run, sets, claims)
+    with run.results.open("claims.jsonl") as rows:
+        for (topic_id, run_id), texts in claims.items():
+            of_answer = None
+            if texts is not None:
+                pairs = zip(texts, verdicts[topic_id, run_id], strict=True)
+                of_answer = tuple(_claim(text, verdict) for text, verdict in pairs)
+            rows.write(claims_row(ClaimSet(topic_id=topic_id, run_id=run_id, claims=of_answer)))
+
+
+async def _claims(run: Run, sets: Sets) -> dict[AnswerId, list[str] | None]:
+    """By answer its claims: [] without text, None where they are missing."""
+
+    def answers() -> Iterator[Answer]:
+        for answer in run.collection.answers():
+            if sets.get(answer.topic_id) is not None:
+                yield answer
+
+    def items() -> Iterator[Item]:
+        for answer in answers():
+            if answer.text.strip():
+                yield Item({"topic_id": answer.topic_id, "run_id": answer.run_id}, (answer.text,))
+
+    n_with_text = run.collection.n_with_text
+    total = sum(n_with_text[t] for t, points in sets.items() if points is not None)
+    extract = run.panel["claim_extractor"].extract
+    stage = makes("claims", ("claim_extractor",), extract, items, made=list[StrictStr], total=total)
+    claims: dict[AnswerId, list[str] | None] = {(a.topic_id, a.run_id): [] for a in answers()}
+    for ids, made in await run.session.made(stage, run.results):
+        claims[ids["topic_id"], ids["run_id"]] = made
+    return claims
+
+
+async def _precise(
+    run: Run, sets: Sets, claims: Mapping[AnswerId, Sequence[str] | None]
+) -> dict[AnswerId, list[dict[str, Any]]]:
+    """By answer the verdicts on its claims, `yes` where one states a key point."""
+    from ...judges.keypoints import numbered  # with which DSPy comes
+
+    size = run.panel["claim"].window
+    listed = {
+        topic: numbered([point.text for point in points.key_points])
+        for topic, points in sets.items()
+        if points is not None
+    }
+
+    def items() -> Iterator[Item]:
+        for (topic_id, run_id), texts in claims.items():
+            for start in range(0, len(texts or ()) if listed[topic_id] else 0, size):
+                window = list((texts or ())[start : start + size])
+                ids = {"topic_id": topic_id, "run_id": run_id, "claim": start}
+                yield Item(ids, (listed[topic_id], window), len(window))
+
+    verdicts: dict[AnswerId, list[dict[str, Any]]] = {answer: [] for answer in claims}
+    stage = labels("precision", run.panel, "claim", items)
+    async with run.session.judged(stage, run.results) as outcome:
+        for item in items():
+            of_answer = verdicts[item.ids["topic_id"], item.ids["run_id"]]
+            of_answer += rows_of(outcome(item), item.n)
+    return verdicts
+
+
+def _claim(text: str, verdict: Mapping[str, Any]) -> Claim:
+    fields = {name: verdict[name] for name in ("label", "evidence", "rationale") if name in verdict}
+    return Claim(text=text, **fields)
