@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from functools import partial
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from ..judges.fitted.correction import Correction
 from ..metrics.inference import (
     BEYOND_CHANCE,
     SIGNED_DIFFERENCE,
@@ -34,15 +32,12 @@ from ..metrics.label_coefficients import cohen_kappa, confusion_of
 from ..records.reading.problems import InputError, Problems
 from ..records.writing import write_file
 from .ballots import NONE, Ballots, Codes, read_ballots
-from .fits import add_topics, fit_topics
 from .settings import topic_folds
 from .threshold import objective_named
 
 Floats = NDArray[np.float64]
 Where = NDArray[np.bool_]  # items, by whether they are among them
-Members = Callable[[Where], list[int]]  # by what other topics show
 MOST_FOLDS = 20  # more topics are left out in as many groups
-DRAWS = 50  # of the labels of a topic
 CHOSEN = "single, chosen on other topics"
 
 
@@ -52,9 +47,8 @@ class Way:
 
     Attributes:
         name: of the way. uses: what of people's labels it needs: none, those of other topics, or
-            `N labels of each topic` beside them; `these` of hindsight, which nobody has.
-        n, n_unlabelled: items with a label of people that it labels, and that it does not; means
-            over draws where labels of the topic are drawn.
+            `these` (hindsight, which nobody has).
+        n, n_unlabelled: items with a label of people that it labels, and that it does not.
         kappa: unweighted. value: the objective. less_chosen: its objective less that of the single
             judge chosen on other topics, with the interval of the difference.
         why_not: why there are no figures; "" where there are.
@@ -70,25 +64,7 @@ class Way:
     why_not: str = ""
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What is tried.
-
-    Attributes:
-        objective: what members are chosen by, cuts are fitted by and ways are compared by, see
-            `threshold.fit_cuts`.
-        best: the means of so many members are tried too, the best on other topics.
-        topic_labels: of each topic, drawn `n_draws` times; 0: none.
-    """
-
-    objective: str = "quadratic"
-    best: Sequence[int] = ()
-    topic_labels: int = 10
-    n_draws: int = DRAWS
-    seed: int = 0
-
-
-def ways(ballots: Ballots, settings: Settings, draws: Draws) -> list[Way]:
+def ways(ballots: Ballots, objective: str, draws: Draws) -> list[Way]:
     """Every way, each topic judged by what was chosen and fitted on others.
 
     Args:
@@ -97,31 +73,23 @@ def ways(ballots: Ballots, settings: Settings, draws: Draws) -> list[Way]:
 
     Raises: ValueError for ballots without those.
     """
-    return _Ways(ballots, settings, draws).all()
-
-
-class _Part(NamedTuple):
-    """The mean position of all items, which of them are tested, and the fit to the others."""
-
-    position: Floats
-    test: Where
-    fit: Correction
+    return _Ways(ballots, objective, draws).all()
 
 
 class _Ways:
-    def __init__(self, ballots: Ballots, settings: Settings, draws: Draws) -> None:
+    def __init__(self, ballots: Ballots, objective: str, draws: Draws) -> None:
         labelled = ballots.at((ballots.truth != NONE) & (ballots.votes != NONE).any(1))
         if labelled.topics is None or len(set(labelled.topics)) < 2:
             raise ValueError("wanted labels of people on 2 topics or more, to test on others")
-        self.all_items, self.ballots, self.settings = ballots, labelled, settings
+        self.all_items, self.ballots = ballots, labelled
         self.k = len(labelled.scale)
         self.sample: Resampling = resampling(labelled.topics, **draws)
         self.topics = np.array(labelled.topics)
-        self.objective = objective_named(settings.objective, self.k)
+        self.objective = objective_named(objective, self.k)
         n_folds = min(len(set(labelled.topics)), MOST_FOLDS)
         self.folds = [
             np.isin(self.topics, split.test)
-            for split in topic_folds(sorted(set(labelled.topics)), n_folds, seed=settings.seed)
+            for split in topic_folds(sorted(set(labelled.topics)), n_folds)
         ]
         self.members = range(len(labelled.members))
         self.of_member = [self._counts(labelled.votes[:, j]) for j in self.members]
@@ -150,68 +118,7 @@ class _Ways:
                 for how in ("median", "mean")
             ]
         tried += list(self._dawid_skene())
-        return tried + (self._fitted(best) if ballots.is_ordered else [])
-
-    def _fitted(self, best: int) -> list[Way]:
-        """The ways that put cuts on a mean position, without and with labels of the topic."""
-        m = len(self.members)
-        name = f"single, best of these ({self.ballots.members[best]}), cuts"
-        singles: dict[str, Members] = {
-            name: lambda train: [best],
-            f"{CHOSEN}, cuts": partial(self._first, 1),
-        }
-        means: dict[str, Members] = {f"mean of {m}, cuts": lambda train: list(self.members)}
-        for n in self.settings.best:
-            if n < m:
-                means[f"mean of the best {n}, cuts"] = partial(self._first, n)
-        without, with_labels = [], []
-        if not self.settings.topic_labels:  # a single judge's labels need no cuts then
-            singles = {}
-        for name, members in {**singles, **means}.items():
-            cut = self._cut(name, members)
-            without += cut[:1] if name in means else []
-            with_labels += cut[1:]
-        return [*without, *with_labels]
-
-    def _cut(self, name: str, members: Members) -> list[Way]:
-        """Cuts fitted to other topics; the same moved by labels of the topic."""
-        n, truth = self.settings.topic_labels, self.ballots.truth
-        parts = []
-        for test in self.folds:
-            position = self.ballots.means(members(~test))
-            train = ~test & ~np.isnan(position)
-            fit_on = position[train], truth[train], self.topics[train].tolist()
-            try:
-                fit = fit_topics(*fit_on, self.k, objective=self.settings.objective)
-            except ValueError as error:
-                return [Way(name, "other topics", why_not=str(error))]
-            parts.append(_Part(position, test, fit))
-        labels = np.full(len(self.topics), NONE)
-        for position, test, fit in parts:
-            labels[test] = _labels(fit, position[test], None)
-        cut_ways = [self._way(name, "other topics", self._counts(labels))]
-        if n:
-            n_draws = self.settings.n_draws
-            drawn = [self._counts(*self._drawn_labels(parts, n, d)) for d in range(n_draws)]
-            cut_ways.append(self._way(name, f"{n} labels of each topic", np.mean(drawn, axis=0)))
-        return cut_ways
-
-    def _drawn_labels(self, parts: Sequence[_Part], n: int, draw: int) -> tuple[Codes, Where]:
-        """Labels after `n` of each topic were drawn, and which items are left to test on."""
-        rng = np.random.default_rng([self.settings.seed, draw])
-        labels, left = np.full(len(self.topics), NONE), np.ones(len(self.topics), bool)
-        for position, test, fit in parts:
-            for topic in np.unique(self.topics[test]):
-                own = np.flatnonzero((self.topics == topic) & test)
-                voted = own[~np.isnan(position[own])]
-                few = rng.permutation(voted)[: min(n, len(voted) // 2)]
-                left[few] = False
-                moved = fit
-                if len(few):
-                    truth = self.ballots.truth[few]
-                    moved = add_topics(fit, position[few], truth, [str(topic)] * len(few))
-                labels[own] = _labels(moved, position[own], str(topic))
-        return labels, left
+        return tried
 
     def _dawid_skene(self) -> Iterator[Way]:
         """On all items, those without labels of people too."""
@@ -238,18 +145,12 @@ class _Ways:
         """What the best member on other topics says."""
         labels = np.full(len(self.topics), NONE)
         for test in self.folds:
-            labels[test] = self.ballots.votes[test, self._ranked(~test)[0]]
+            labels[test] = self.ballots.votes[test, self._best_member(~test)]
         return labels
 
-    def _first(self, n: int, train: Where) -> list[int]:
-        return self._ranked(train)[:n]
-
-    def _ranked(self, train: Where) -> list[int]:
-        return sorted(self.members, key=lambda j: -self._value_on(j, train))
-
-    def _value_on(self, member: int, where: Where) -> float:
-        topics = np.unique(self.sample.topic_of[where])
-        return self._value(self.of_member[member][topics])
+    def _best_member(self, train: Where) -> int:
+        topics = np.unique(self.sample.topic_of[train])
+        return max(self.members, key=lambda j: self._value(self.of_member[j][topics]))
 
     def _by_rank(self, rank: int) -> int:
         return sorted(self.members, key=lambda j: -self._value(self.of_member[j]))[rank]
@@ -257,12 +158,10 @@ class _Ways:
     def _value(self, counts: Floats) -> float:
         return float(np.nan_to_num(self.objective(counts[:, :, : self.k].sum(0)), nan=-1.0))
 
-    def _counts(self, labels: Codes, where: Where | None = None) -> Floats:
-        """(n_topics, k, k) of labels of people (rows) and given ones; the last column: none."""
-        k, truth, topics = self.k, self.ballots.truth, self.sample.topic_of
-        which = np.ones(len(labels), bool) if where is None else where
-        counts = np.zeros((self.sample.draws.shape[1], k, k + 1))
-        np.add.at(counts, (topics[which], truth[which], labels[which]), 1)  # -1 is the last
+    def _counts(self, labels: Codes) -> Floats:
+        """(n_topics, k, k + 1) of labels of people (rows) and given ones; the last column: none."""
+        counts = np.zeros((self.sample.draws.shape[1], self.k, self.k + 1))
+        np.add.at(counts, (self.sample.topic_of, self.ballots.truth, labels), 1)  # -1 is the last
         return counts
 
     def _drawn(self, counts: Floats) -> Floats:
@@ -289,14 +188,6 @@ class _Ways:
             value=of(drawn, BEYOND_CHANCE),
             less_chosen=None if name == CHOSEN else of(away, SIGNED_DIFFERENCE),
         )
-
-
-def _labels(fit: Correction, positions: Floats, topic: str | None) -> Codes:
-    """The label of each position by the cuts of a fit; -1 where there is no position."""
-    assert fit.cuts is not None
-    at = np.array([fit.position(p, topic) if p == p else np.nan for p in positions])
-    codes = np.searchsorted(fit.cuts, at, side="right")
-    return np.where(np.isnan(at), NONE, codes)
 
 
 @dataclass(frozen=True)
@@ -415,34 +306,34 @@ def jury_report(
     where: Mapping[str, Sequence[str]] | None,
     kind: str | None,
     votes: str,
-    settings: Settings,
+    objective: str | None,
     draws: Draws,
 ) -> tuple[Ballots, dict[str, Any]]:
     """The votes, and what they say: `members`, `worth`, `ways` (see `Way`), and counts.
 
     Args:
         paths, labels, where, kind, votes: see `read_ballots`.
-        settings: an empty objective is quadratic for an ordered scale of 3 labels or more, else
-            kappa.
+        objective: how agreement is measured (see `threshold.fit_cuts`); None: quadratic for an
+            ordered scale of 3 labels or more, else kappa.
 
     Raises: InputError for files that do not fit, or an unknown objective.
     """
     ballots = read_ballots(paths, problems, labels=labels, where=where, kind=kind, votes=votes)
     k = len(ballots.scale)
     default = "quadratic" if k > 2 and ballots.is_ordered else "kappa"
-    settings = replace(settings, objective=settings.objective or default)
+    objective = objective or default
     try:
-        objective_named(settings.objective, k)
-        is_distance = settings.objective in ("linear", "quadratic")
+        objective_named(objective, k)
+        is_distance = objective in ("linear", "quadratic")
         if is_distance and not ballots.is_ordered:
-            raise ValueError(f"objective {settings.objective!r}: the labels have no order")
+            raise ValueError(f"objective {objective!r}: the labels have no order")
     except ValueError as error:
         raise InputError(str(error)) from None
     n_labelled = int((ballots.truth != NONE).sum())
     if labels is not None and not n_labelled:
         raise InputError(f"{paths[0]} and {labels}: no item in common; do their ids agree?")
     try:
-        compared = ways(ballots, settings, draws) if n_labelled else []
+        compared = ways(ballots, objective, draws) if n_labelled else []
     except ValueError as error:
         raise InputError(f"{labels}: {error}") from None
     return ballots, {
@@ -452,10 +343,10 @@ def jury_report(
         "n_off_scale": ballots.n_off_scale,
         "scale": list(ballots.scale),
         "how": ballots.how,
-        "objective": settings.objective,
+        "objective": objective,
         **asdict(together(ballots)),
         "ways": [asdict(way) for way in compared],
-        "members": [asdict(row) for row in members_of(ballots, settings.objective)],
+        "members": [asdict(row) for row in members_of(ballots, objective)],
     }
 
 

@@ -16,10 +16,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nuggetjudge.calibration.juries import Settings, jury_report
+from nuggetjudge.calibration.juries import jury_report
 from nuggetjudge.records.reading.problems import Problems
-
-BEST = (5, 10)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -37,7 +35,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         where=None,
         kind=None,
         votes="llm",
-        settings=Settings(best=BEST),
+        objective=None,
         draws={},
     )
     print("| judges | effective votes | correlation of errors |\n|---|---:|---:|")

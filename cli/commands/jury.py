@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
 from ..options import Kind, OutputOfMuch, Where, where_of
-from ..signatures import Takes, There
+from ..signatures import There
 from ..stopping import list_problems
 from ..tables import write_note
-
-Several = Annotated[int, Takes(min=2)]
 
 
 def jury(
@@ -21,8 +18,6 @@ def jury(
     kind: Kind = None,
     votes: str = "votes",
     objective: str | None = None,
-    best: list[Several] | None = None,
-    topic_labels: Annotated[int, Takes(min=0)] = 10,
     how: str | None = None,
     out: Path | None = None,
     output: OutputOfMuch,
@@ -30,21 +25,19 @@ def jury(
     """Compare a jury with its members: agreement with people, and how many judges it is worth.
 
     Examples: judge jury results/jury --labels human.csv
-    / judge jury results/gpt results/claude results/local --labels human.csv --best 2
+    / judge jury results/gpt results/claude results/local --labels human.csv
 
     Args:
         judged: Results of a jury (or a file with votes), or of each judge.
         labels: Labels of people, to compare all ways of combining votes with.
         votes: Field of one file's rows that holds member -> label.
-        objective: What members are chosen and cuts are fitted by, as of judge calibrate.
-        best: Try the mean of so many, the best on other topics; repeatable.
-        topic_labels: Labels of each topic that a fit may use; 0: none.
+        objective: How agreement is measured, as in judge calibrate.
         how: How --out combines: vote, median, mean, dawid-skene, or by topic: dawid-skene-topics.
 
     Output:
         out: Label file to write the combined labels to.
     """
-    from ...calibration.juries import Settings, jury_report, write_combined
+    from ...calibration.juries import jury_report, write_combined
     from ...programs.analysis.tables.jury import jury_view
     from ...records.reading.problems import InputError, Problems
 
@@ -58,11 +51,7 @@ def jury(
         where=where_of(where or ()),
         kind=kind,
         votes=votes,
-        settings=Settings(
-            objective=objective or "",
-            best=tuple(best or ()),
-            topic_labels=topic_labels,
-        ),
+        objective=objective,
         draws={},
     )
     if out is not None and how is not None:

@@ -111,8 +111,10 @@ REMOVED_OPTIONS: Mapping[str, str] = {
     "cascade curve --level": "intervals are 95%",
     "jury --seed": _DRAWS,
     "jury --resamples": _DRAWS,
-    "jury --draws": "labels of topics are drawn 50 times",
-    "jury --family": "--best N, the mean of the N best members",
+    "jury --draws": "fit cuts: judge calibrate --judge NAME --method topic",
+    "jury --family": "name the results of the members that you want",
+    "jury --best": "fit cuts: judge calibrate --judge NAME --method topic",
+    "jury --topic-labels": "fit cuts: judge calibrate --judge NAME --method topic",
     "jury --level": "intervals are 95%",
 }
 

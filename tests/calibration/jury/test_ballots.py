@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from nuggetjudge.calibration.ballots import NONE, read_ballots
-from nuggetjudge.calibration.juries import Settings, members_of, together, ways, write_combined
+from nuggetjudge.calibration.juries import members_of, together, ways, write_combined
 from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -123,7 +123,7 @@ def test_no_label_of_a_topic_reaches_the_choice_for_it(files, write):
              "votes": {f"j{j}": right if n != j else wrong for j in range(N_TOPICS)}}
         )  # fmt: skip
     ballots = read_ballots([write("shown.jsonl", shown)], Problems(), labels=human)
-    table = ways(ballots, Settings(topic_labels=0), {"resamples": 0})
+    table = ways(ballots, "quadratic", {"resamples": 0})
     [chosen] = [way for way in table if way.name == "single, chosen on other topics"]
     assert (
         chosen.value.value < -0.9
