@@ -92,13 +92,16 @@ def print_leaderboards(
         return
     from ..programs.analysis.tables.leaderboards import leaderboard_table, name_judges
     from ..programs.engine.manifest import dependence_of
-    from ..programs.protocols.table import programs
+    from ..programs.protocols.table import chosen, programs
     from ..programs.scoring.result import Result
 
     is_folder, is_shown = path.is_dir(), format is Format.TABLE
     judges = name_judges(Result(path).judged_by) if is_folder else ""
-    makers = programs() if has_tables and is_shown else ()
-    tables = [table for one in makers for table in one.tables(path)]
+    tables = []
+    if has_tables and is_shown:
+        ran = Result(path).manifest["config"]["program"] if is_folder else ()
+        makers = chosen(ran) if is_folder else programs()
+        tables = [table for one in makers for table in one.tables(path)]
     tables += [
         leaderboard_table(board, judges, has_all=has_all, names_left_out=not is_shown)
         for board in boards

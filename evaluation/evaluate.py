@@ -220,7 +220,8 @@ def check_start(
         settings: as of `nuggetjudge.run`, without those of data.
         ids: `run_ids` and `topic_ids`, as far as they are known.
     """
-    check_free(folder, (*program_files(), *ALWAYS))
+    files = program_files(programs or [one.name for one in table.programs()])
+    check_free(folder, (*files, *ALWAYS))
     options = {"program": programs, "out": folder, **settings}
     if settings.get("force") or not (folder / MANIFEST).is_file():
         _check_judges(config_from(options))

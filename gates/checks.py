@@ -17,7 +17,6 @@ from ..programs.analysis.compare_runs import PRIMARY
 from ..programs.analysis.leaderboards import measure_groups
 from ..programs.config.sections import Config
 from ..programs.inputs import ORACLES
-from ..programs.pipelines.closed_loop import is_closed_loop
 from ..programs.protocols.table import meaning
 from ..programs.run import load_data, programs_of
 from ..programs.scoring.result import Result
@@ -395,7 +394,7 @@ def check_beforehand(bounds: Sequence[Bound], config: Config) -> None:
         itself, such a name is found out at the end.
     """
     check_measures_beforehand([(bound.measure, bound.spelled) for bound in bounds], config)
-    if any(bound.run_id for bound in bounds) and not is_closed_loop(config):
+    if any(bound.run_id for bound in bounds) and not config.has_pipelines:
         collection = load_data(config)
         runs = [*collection.run_ids, *{r.run_id for r in collection.candidates.values()}]
         for bound in bounds:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import dspy
 
@@ -13,12 +13,14 @@ from ..backends.gateway import Reply
 from ..backends.prompt import Scorer
 from ..records.judgements import Evidence, Provenance, Unjudged
 from .explaining import ExplainingJudge
-from .fitted.correction import Correction
-from .fitted.files import JudgeFile
 from .in_dspy.fit import Fit
-from .in_dspy.metric import Field, JudgeMetric
 from .listed import Listed
 from .verdicts import Verdict, label_alone
+
+if TYPE_CHECKING:
+    from .fitted.correction import Correction
+    from .fitted.files import JudgeFile
+    from .in_dspy.metric import Field, JudgeMetric
 
 Overlap = Callable[[str, str, Mapping[str, float]], float]  # of a text, by weights of words
 
@@ -187,6 +189,8 @@ class ItemJudge(ExplainingJudge):
         """What `fitted` took from a judge file; None: nothing."""
         if not (self.correction or self.fitted_words or self.fitted_prompts or self.fitted_on):
             return None
+        from .fitted.files import JudgeFile
+
         return JudgeFile(
             judge=self.name,
             version=self.version,
@@ -239,6 +243,8 @@ class ItemJudge(ExplainingJudge):
         >>> worth(dspy.Example(context="Wind moves decks."), answered)
         1.0
         """
+        from .in_dspy.metric import JudgeMetric
+
         return JudgeMetric(self, fields)
 
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Collection as Names
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..backends.budget import Budget
 from ..backends.config import ModelConfig
 from ..records.judgements import Reason
 from ..records.reading.problems import InputError, Problems
 from ..records.scores import write_scores
-from .config.base import program_names
+from .config.base import JudgeName, program_names
 from .config.sections import Config
 from .engine.folders import check_replaced, write_started
 from .engine.manifest import (
@@ -26,19 +27,18 @@ from .engine.manifest import (
     manifest_of,
 )
 from .engine.panel import Panel, budget_of, check_judges, check_models
-from .engine.rehearsal import forecast_of
-from .engine.results import ALWAYS, Results
+from .engine.results import ALWAYS, Results, published_files
 from .engine.session import Session, run_session
 from .engine.spending import Estimate, Forecast
 from .inputs import Collection
-from .pipelines.closed_loop import closed_loop, is_closed_loop
-from .pipelines.retrieve import judges_of as rerankers_of
-from .pipelines.retrieve import pipelines_of
-from .pipelines.searching import PipelineCorpus
 from .protocols.program import Folder, Program, Run
 from .protocols.scoreboard import Scoreboard
-from .protocols.table import chosen, empty_notes, program_files
+from .protocols.table import chosen, program_files
 from .scoring.result import Result
+
+if TYPE_CHECKING:
+    from ..agents import Corpus
+    from .config.pipelines import AnyStep
 
 
 def judge_collection(
@@ -63,7 +63,9 @@ def judge_collection(
     programs = programs_of(config)
     judges = [name for program in programs for name in program.judges_of(config)]
     budget = budget if budget is not None else budget_of(config)
-    if is_closed_loop(config):
+    if config.has_pipelines:
+        from .pipelines.closed_loop import closed_loop  # with all that retrieves and reranks
+
         if panel is None:
             check_judges(config, judges)
             check_models(config, judges)
@@ -113,8 +115,14 @@ def forecast(config: Config) -> Forecast:
 
     Asks nothing and writes nothing that stays. See `rehearse`.
     """
-    check_not_input(config, (*program_files(), *ALWAYS))
-    here = rerankers_of(pipelines_of(config)) if is_closed_loop(config) else ()
+    from .engine.rehearsal import forecast_of
+
+    check_not_input(config, _files_of(config))
+    here: Names[JudgeName] = ()
+    if config.has_pipelines:
+        from .pipelines.retrieve import judges_of, pipelines_of
+
+        here = judges_of(pipelines_of(config))
     return forecast_of(config, lambda alone, panel: judge_collection(alone, panel=panel), here)
 
 
@@ -160,8 +168,13 @@ def load_data(config: Config) -> Collection:
 
 def _check_folder(config: Config, data: Mapping[str, Any] | None = None) -> None:
     """Raise InputError if the run would write over an input, or take away other results."""
-    check_not_input(config, (*program_files(), *ALWAYS))
+    check_not_input(config, _files_of(config))
     check_replaced(config, data)
+
+
+def _files_of(config: Config) -> list[str]:
+    """The files that a run writes into its folder, and those of the run before that it replaces."""
+    return [*program_files(config.program), *ALWAYS, *published_files(config.run.out)]
 
 
 async def _judge(
@@ -173,11 +186,12 @@ async def _judge(
 ) -> bool:
     """All programs, into a complete results folder; False: they have to be judged once more."""
     began, config = time.monotonic(), session.config
-    with Results(config.run.out, program_files()) as results:
+    with Results(config.run.out, program_files(config.program)) as results:
         write_started(config, inputs)
-        run = Run(session, collection, results, corpus=lambda steps: PipelineCorpus(config, steps))
+        run = Run(session, collection, results, corpus=lambda steps: _open_corpus(config, steps))
         _count_not_made(collection, results)
         for program in programs:
+            results.notes |= program.notes
             await program.judge(run)
         if await session.starts_again():
             return False
@@ -196,9 +210,15 @@ async def _judge(
         data, problems = data_of(collection), collection.problems
         if expected is not None:
             results.notes["forecast"] = expected.rows()
-        manifest = manifest_of(session, results, inputs, data, problems, empty_notes(), began=began)
+        manifest = manifest_of(session, results, inputs, data, problems, began=began)
         results.publish(manifest)
     return True
+
+
+def _open_corpus(config: Config, steps: Sequence[AnyStep]) -> Corpus:
+    from .pipelines.searching import PipelineCorpus
+
+    return PipelineCorpus(config, steps)
 
 
 def _count_not_made(collection: Collection, results: Results) -> None:

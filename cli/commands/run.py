@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -21,6 +21,9 @@ from ..options import DryRun, Quiet, Verbose
 from ..stopping import INPUT, detail_lines, exit_unless, report_end, unless_stopped
 from ..tables import cell, fit_hint, worked_lines, write_note, write_objects
 from ..views import ALL, Printed, agents_table, planned, print_leaderboards, unjudged_lines
+
+if TYPE_CHECKING:
+    from ...gates.checks import Bound
 
 QUOTE_CHARS = 60  # of what a judge quoted
 WARNED = (NO_PROBABILITIES, WRONG_QUOTES)  # counts that are shown also without --verbose
@@ -60,7 +63,6 @@ def run(
             RUN:MEASURE=VALUE.
     """
     from ...backends.budget import notes_on
-    from ...gates.checks import bounds_of, check_beforehand, check_measures_beforehand
     from ...programs.run import (
         NO_MODEL,
         forecast,
@@ -70,13 +72,17 @@ def run(
         names_no_model,
     )
 
-    gates = bounds_of(fail_under or (), "--fail-under")
     way = printed.way
     config = given.config_of(what)
-    check_beforehand(gates, config)
     wanted = [(name, "--measures") for name in printed.names if name != ALL]
     wanted += [(printed.sort, "--sort")] if printed.sort is not None else []
-    check_measures_beforehand(wanted, config)
+    gates: list[Bound] = []
+    if fail_under or wanted:
+        from ...gates.checks import bounds_of, check_beforehand, check_measures_beforehand
+
+        gates = bounds_of(fail_under or (), "--fail-under")
+        check_beforehand(gates, config)
+        check_measures_beforehand(wanted, config)
     if dry_run:
         planned_run = forecast(config)
         planned(planned_run.judges, as_json=printed.as_json)
@@ -140,10 +146,11 @@ def _note_uncounted(config: Any) -> None:
 def _report(result: Any, *, is_verbose: bool) -> None:
     """Say how the run ended; `is_verbose`: and what was counted, with samples of quotes."""
     from ...programs.engine.manifest import constant_judges
-    from ...programs.protocols.nugget_search import summarize_searches
 
     manifest, details = result.manifest, []
     if is_verbose:
+        from ...programs.protocols.nugget_search import summarize_searches
+
         details = [*_quotes(result.folder), *summarize_searches(result.folder)]
         details += [*worked_lines(manifest), *detail_lines(manifest)]
     notes = [f"No topic has {what}, so they are not scored" for what in result.missing_points]

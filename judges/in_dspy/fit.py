@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import dspy
 from dspy.predict.parameter import Parameter
@@ -13,7 +13,9 @@ from pydantic_core import to_jsonable_python
 from ...backends.adapter import as_data, without
 from ...backends.errors import JudgeOutputError
 from ...backends.replies.schema import ReplyFormat, keyed_by
-from ..fitted.files import JudgeFile
+
+if TYPE_CHECKING:
+    from ..fitted.files import JudgeFile
 
 
 def check_demos(
@@ -82,6 +84,8 @@ class Fit(Parameter):  # type: ignore[misc]
 
     def load_state(self, state: dict[str, Any]) -> None:
         """See dump_state."""
+        from ..fitted.files import JudgeFile
+
         self._judge.take_fit(JudgeFile.model_validate(state) if state else None)
 
     def reset(self) -> None:

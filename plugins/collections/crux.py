@@ -38,7 +38,6 @@ from ...programs.inputs import note_instructions
 from ...programs.protocols.coverage.files import Text, token_counter_of, write_ratings
 from ...programs.protocols.coverage.program import question_set, rate
 from ...programs.protocols.coverage.topic import CoverageData, TopicView
-from ...programs.protocols.table import empty_notes
 from ...records.documents import Summary, read_summaries
 from ...records.judgements import Provenance
 from ...records.questions import Ratings, reference_id
@@ -111,7 +110,6 @@ class _CruxBuild(Build):
     """Requests, questions and passages, then the ratings of the whole topics."""
 
     program, judges, files = PROGRAM, JUDGES, BUILT_FILES
-    notes = empty_notes()
     source: Sequence[Summary]
 
     async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -36,7 +36,6 @@ from ...programs.engine.spending import Estimate
 from ...programs.engine.stage import Item
 from ...programs.inputs import note_instructions
 from ...programs.protocols.key_point_making import Made, find_points
-from ...programs.protocols.table import empty_notes
 from ...records.documents import TopicDocuments, read_topic_documents
 from ...records.judgements import Provenance
 from ...records.key_points import key_point_set_row
@@ -127,7 +126,6 @@ class _Long2RagBuild(Build):
     """Scores, new questions, sub-questions; then key points of the questions that have all that."""
 
     program, judges, files = PROGRAM, JUDGES, FILES
-    notes = empty_notes()
     source: Source
 
     async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -26,7 +26,6 @@ from ...programs.engine.panel import Panel
 from ...programs.engine.rehearsal import rehearse
 from ...programs.engine.session import Session as Asking
 from ...programs.engine.session import run_session
-from ...programs.pipelines.closed_loop import is_closed_loop
 from ...programs.protocols.pieces import POINTS
 from ...programs.run import judge_collection
 from ...programs.scoring.result import Result
@@ -263,7 +262,7 @@ def _ready(session: Session, config: str, name: str | None) -> tuple[Config, lis
     out = session.folder.out(name or path.stem)
     own = load_models(path)
     ready = load_config(path, session.settings(out))
-    if is_closed_loop(ready):
+    if ready.has_pipelines:
         what = "retrieves by itself, which is not limited here; judge what it found by data:"
         raise InputError(f"config {config}: {what}")
     session.folder.check(ready, f"config {config}")

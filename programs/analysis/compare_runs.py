@@ -31,7 +31,6 @@ from ..scoring.topic_scores import (
     runs_in_both,
     topic_scores,
 )
-from .run_differences import judgement_differences, topic_differences
 
 Floats = NDArray[np.float64]
 
@@ -102,6 +101,8 @@ def compare_runs(
         "measures": of_measures,
     }
     if len(chosen) == 2:
+        from .run_differences import judgement_differences, topic_differences
+
         for measure in wanted:
             of_measures[measure]["topics"] = topic_differences(scores, measure, *chosen)
         if len(sources) == 1 and sources[0].is_dir():

@@ -161,7 +161,7 @@ def leaderboards(
     by_run: dict[str, dict[str, ScoreRow]] = {}
     for row in means:
         by_run.setdefault(row.run_id, {})[row.measure] = row
-    groups = measure_groups(set(measure_names))
+    groups = measure_groups(set(measure_names), folder.programs)
     return [
         _leaderboard(program, _first(of_group, sort), by_run, scores, sort, with_all_intervals)
         for program, group in groups
@@ -176,15 +176,31 @@ def check_measures(names: Collection[str], wanted: Sequence[str], path: Path) ->
         raise InputError(f"{path}: no measure {missing[0]!r}; {there}")
 
 
-def measure_groups(present: set[str]) -> list[tuple[Program | None, list[str]]]:
-    """What a leaderboard shows together, sorted by the first: of each program, then all others."""
+def measure_groups(
+    present: set[str], ran: Collection[str] = ()
+) -> list[tuple[Program | None, list[str]]]:
+    """The measures that a leaderboard shows together: those of each program, then all others.
+
+    Args:
+        ran: the programs that gave the measures. Without it, or where one has other measures, all
+            programs are looked through.
+    """
+    groups, left = _group(present, chosen(ran))
+    if left:
+        groups, left = _group(present, programs())
+    return [(program, group) for program, group in (*groups, (None, left)) if group]
+
+
+def _group(
+    present: set[str], programs: Iterable[Program]
+) -> tuple[list[tuple[Program | None, list[str]]], list[str]]:
     groups: list[tuple[Program | None, list[str]]] = []
     left = sorted(present)
-    for program in programs():
+    for program in programs:
         shown = [m for name in program.shown for m in left if m.partition("@")[0] == name]
         groups.append((program, shown))
         left = [m for m in left if m not in shown]
-    return [(program, group) for program, group in (*groups, (None, left)) if group]
+    return groups, left
 
 
 def _first(measures: list[str], sort: str | None) -> list[str]:

@@ -204,6 +204,11 @@ class JudgeConfig(Section):
         return f"{self.scale} each" if self.sub_narratives == "each" else self.scale
 
     @property
+    def is_composed(self) -> bool:
+        """Whether several models take part: a jury, a cascade or a verifier."""
+        return (self.jury, self.cascade, self.verify) != (None, None, None)
+
+    @property
     def has_files(self) -> bool:
         """Whether files say what the judge is asked, or how its scores are read."""
         files = (self.demonstrations, self.state, self.instructions, self.prompt)

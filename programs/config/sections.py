@@ -473,6 +473,11 @@ class _Config(Section):
                 check_jury(name, judge, self.models, labels_items=labels_items)
         return self
 
+    @property
+    def has_pipelines(self) -> bool:
+        """Whether the run retrieves contexts before they are judged."""
+        return bool(self.retrieve or self.pipelines)
+
     def models_of(self, judge: JudgeName) -> list[tuple[str, ModelConfig]]:
         """As `model_of`, of every stage of a cascade, member of a jury, adjudicator, verifier."""
         aliases = dict.fromkeys(settings.model for settings in answering(self.judge(judge)))

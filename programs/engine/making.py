@@ -47,13 +47,11 @@ class Build(ABC):
         program: what the manifest calls it. judges: those that it may ask.
         files: all that it may write.
         source: what the collection is made from.
-        notes: what else its manifest has.
     """
 
     program: ClassVar[str]
     judges: ClassVar[tuple[JudgeName, ...]]
     files: ClassVar[tuple[str, ...]]
-    notes: ClassVar[Mapping[str, Any]] = {}
 
     def __init__(
         self, source: Any, session: Session, inputs: Mapping[str, str], problems: Problems
@@ -92,7 +90,6 @@ class Build(ABC):
                 self._inputs,
                 data,
                 self.problems,
-                self.notes,
                 began=began,
                 before=self._before,
             )

@@ -272,7 +272,6 @@ def manifest_of(
     inputs: Mapping[str, str],
     data: dict[str, Any],
     problems: Problems,
-    notes: Mapping[str, Any],
     *,
     began: float,
     before: Usage | None = None,
@@ -282,7 +281,7 @@ def manifest_of(
     It holds no key: keys are in no config.
 
     Args:
-        data: what it says of the data. notes: what stands in it where no program noted anything.
+        data: what it says of the data.
         began: by the monotonic clock.
         before: what others had spent of the budget; None: nothing.
 
@@ -301,7 +300,6 @@ def manifest_of(
         "judges": session.panel.identities(),
         "answered_by": sorted(results.tokens_by),
         "data": data,
-        **notes,
         **results.notes,
         **({"agents": agents} if agents else {}),
         **results.figures(problems),

@@ -17,33 +17,15 @@ from ...backends.cache import FOLDER, ReplyCache, RunReplies
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Gateway
 from ...backends.secrecy import check_keys
-from ...judges import (
-    Cascade,
-    ItemJudge,
-    Jury,
-    Verified,
-    read_own_judge,
-)
 from ...judges.base import Judge
-from ...judges.fitted.demonstrations import with_demonstrations
+from ...judges.instruments.files import read_instrument
+from ...judges.items import ItemJudge
 from ...judges.table import Kind, item_judges, kind_of
 from ...records.reading.lines import hash_of
-from ...records.reading.problems import InputError, refused
+from ...records.reading.problems import InputError, refused, unreadable
 from ..config.base import JudgeName
 from ..config.judge_sections import Seat, verifier_of, without_verifier
 from ..config.sections import Config, JudgeConfig
-from .composed_judges import (
-    cascade_identity,
-    cascade_of,
-    fitted,
-    in_own_words,
-    jury_identity,
-    jury_of,
-    text_of,
-    verified_identity,
-    verified_of,
-    window_of,
-)
 
 
 def open_cache(config: Config, judges: Iterable[JudgeName] | None = None) -> ReplyCache | None:
@@ -211,18 +193,18 @@ class Panel:
     def _identity_of(self, name: JudgeName) -> dict[str, Any]:
         return self._whole_identity(name, self._judges[name], self._config.judge(name))
 
-    def _whole_identity(
-        self, name: JudgeName, judge: Judge, settings: JudgeConfig
-    ) -> dict[str, Any]:
+    def _whole_identity(self, name: JudgeName, judge: Any, settings: JudgeConfig) -> dict[str, Any]:
         of_judge = partial(self._identity, name)
-        if isinstance(judge, Verified):
+        if not settings.is_composed:
+            return of_judge(judge, settings)
+        from .composed_judges import cascade_identity, jury_identity, verified_identity
+
+        if settings.cascade is not None:
+            return cascade_identity(judge, settings, of_judge)
+        if settings.verify is not None:
             first = self._whole_identity(name, judge.first, without_verifier(settings))
             return first | verified_identity(judge, settings, of_judge)
-        if isinstance(judge, Cascade):
-            return cascade_identity(judge, settings, of_judge)
-        if isinstance(judge, Jury):
-            return jury_identity(judge, settings, of_judge)
-        return of_judge(judge, settings)
+        return jury_identity(judge, settings, of_judge)
 
     def _identity(self, name: JudgeName, judge: Judge, settings: JudgeConfig) -> dict[str, Any]:
         model = self._config.model(settings.model)
@@ -267,6 +249,10 @@ class Panel:
 
     def _built(self, name: JudgeName) -> Judge:
         settings = self._config.judge(name)
+        if not settings.is_composed:
+            return self._first(name)
+        from .composed_judges import cascade_of, jury_of, verified_of
+
         if settings.cascade is not None:
             return cascade_of(name, self._config, self._seated)
         if settings.jury is None:
@@ -311,9 +297,13 @@ class Panel:
         if isinstance(judge, ItemJudge):
             judge = _explaining(judge, name, config)
         if (examples := config.judge(name).demonstrations) is not None:
+            from ...judges.fitted.demonstrations import with_demonstrations
+
             judge = with_demonstrations(judge, examples)
         judge, wording = in_own_words(judge, name, config)
         if (state := config.judge(name).state) is not None:
+            from .composed_judges import fitted
+
             judge = fitted(judge, state)
         if name == "answerability":
             _check_eta(judge, config)
@@ -339,6 +329,8 @@ def _setup(
         )
     about = {option: options[option] for option in kind.in_identity}
     if name == "item":
+        from ...judges.own import read_own_judge
+
         options["definition"] = read_own_judge(Path(own or ""))
     made = {o: text_of(v) if isinstance(v, Path) else v for o, v in options.items()}
     return {option: value for option, value in made.items() if value is not None}, about
@@ -390,3 +382,66 @@ def _short(text: str | bytes) -> str:
 
 def _hash(path: Path | None) -> str | None:
     return None if path is None else hash_of(path)
+
+
+_OF_ITS_OWN_PROMPT = ("evidence", "reasoning", "demonstrations")
+
+
+def window_of(name: JudgeName, config: Config) -> int | None:
+    """Things in a call, by the config or a prompt file. Raises: InputError if they differ."""
+    window, path = config.judge(name).window, config.judge(name).prompt
+    if path is None:
+        return window
+    instrument = read_instrument(path)
+    of_file, kind = instrument.definition.window, kind_of(name)
+    if of_file is None:
+        return window
+    if window not in (None, of_file):
+        raise instrument.wrong("window", f"{of_file}, and judges.{name}.window is {window}")
+    if kind is not None and not kind.is_windowed:
+        raise instrument.wrong("window", f"the {name} judge takes one thing at a time")
+    return of_file
+
+
+def in_own_words(judge: Judge, name: JudgeName, config: Config) -> tuple[Judge, dict[str, Any]]:
+    """The judge with the words of its section, and what they add to its identity.
+
+    Raises: InputError for words that cannot be read, or do not fit the judge.
+    """
+    settings = config.judge(name)
+    try:
+        if settings.instructions is not None:
+            return judge.with_instructions(_instructions(name, config)), {}
+        if settings.prompt is None:
+            return judge, {}
+        instrument = read_instrument(settings.prompt)
+        reply = instrument.definition.reply
+        is_own_json = reply is not None and reply.form == "json" and not reply.field
+        for what in ("demonstrations",) if is_own_json else _OF_ITS_OWN_PROMPT:
+            if getattr(settings, what, None):
+                why = f"goes with the judge's own prompt, which {settings.prompt} replaces"
+                raise InputError(f"judges.{name}.{what}: {why}")
+        identity = {"prompt_file": {"sha256": instrument.sha256, "fenced": False}}
+        return judge.with_prompt(instrument), identity
+    except ValueError as error:
+        at = "prompt" if settings.instructions is None else "instructions"
+        raise InputError(f"judges.{name}.{at}: {error}") from None
+
+
+def _instructions(name: JudgeName, config: Config) -> str:
+    instructions = config.judge(name).instructions
+    if name == "answer_writer" and config.generate.instructions is not None:
+        what = "generate.instructions says the same; take one of them"
+        raise InputError(f"judges.{name}.instructions: {what}")
+    return (text_of(instructions) if isinstance(instructions, Path) else instructions) or ""
+
+
+def text_of(path: Path | None) -> str | None:
+    """What a file of instructions says. Raises: InputError if that is nothing, or no text."""
+    try:
+        text = None if path is None else path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise unreadable(str(path), error) from None
+    if text == "":
+        raise InputError(f"{path}: the file is empty, wanted instructions")
+    return text

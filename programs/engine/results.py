@@ -47,8 +47,8 @@ class Results:
     a folder with a manifest holds one whole run. A run that fails leaves the one before as it was.
 
     Args:
-        names: of all files that programs may write here; a run that is published takes the place
-            of all of them.
+        names: of all files that may be written here; publishing replaces these files and those
+            of the run before.
 
     Raises: InputError if the folder cannot be written, another process is writing it, or it has
         files of these names that no run has written.
@@ -59,6 +59,7 @@ class Results:
         self._all = (*names, TRACE)
         _check_ours(folder, (*self._all, *ALWAYS))
         self._lock = _locked(folder)
+        self._before = published_files(folder)
         self._names: list[str] = []
         self.counts: Counter[str] = Counter()
         self.n_judged: Counter[str] = Counter()
@@ -103,7 +104,7 @@ class Results:
             digests = {name: hash_of(self.folder / f"{name}.part") for name in sorted(self._names)}
             manifest = {**manifest, FILES: digests}
         write_file(self.part(MANIFEST), pretty(manifest))
-        for name in (MANIFEST, *(name for name in self._all if name not in self._names)):
+        for name in (MANIFEST, *({*self._all, *self._before} - {*self._names})):
             remove(self.folder / name)
         while self._names:
             name = self._names[0]
@@ -224,6 +225,19 @@ class Results:
             self._lock.close()
 
 
+def published_files(folder: Path) -> list[str]:
+    """The files that the finished run in a folder wrote, as its manifest lists them.
+
+    [] without a finished run, and of what a build made.
+    """
+    try:
+        files = orjson.loads((folder / MANIFEST).read_bytes())[FILES]
+    except (OSError, ValueError, LookupError, TypeError):
+        return []
+    names = files if isinstance(files, dict) else ()
+    return [name for name in names if name == Path(name).name]
+
+
 def check_free(folder: Path, names: Collection[str]) -> None:
     """Raise InputError, and write nothing, if `Results` would refuse the folder."""
     _check_ours(folder, (*names, TRACE))
@@ -236,9 +250,10 @@ def _locked(folder: Path) -> Lock:
 
 
 def _check_ours(folder: Path, names: Collection[str]) -> None:
-    """Refuse a folder, such as that of the data, whose files a run would replace."""
-    if (folder / "journal").is_dir() or (folder / MANIFEST).is_file():
+    """Refuse a folder, such as that of the data, with files that a run would replace."""
+    ours = published_files(folder)
+    if not ours and ((folder / "journal").is_dir() or (folder / MANIFEST).is_file()):
         return
     for name in names:
-        if (folder / name).exists():
+        if name not in (*ours, MANIFEST) and (folder / name).exists():
             raise InputError(f"{folder}: has a {name} that no run wrote; name another folder")

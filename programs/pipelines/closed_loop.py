@@ -19,14 +19,9 @@ RAISE = "what was made is kept, the same command with a higher limit goes on"
 CONTEXTS, GENERATED = "contexts", "generated"  # folders in the results folder
 
 
-def is_closed_loop(config: Config) -> bool:
-    """Whether a config makes contexts of its own."""
-    return bool(config.retrieve or config.pipelines)
-
-
 def makes_answers(config: Config) -> bool:
     """Whether answers are to be written from them: there is a section `generate`."""
-    return is_closed_loop(config) and "generate" in config.model_fields_set
+    return config.has_pipelines and "generate" in config.model_fields_set
 
 
 def closed_loop(

@@ -42,7 +42,6 @@ from ..engine.spending import Estimate
 from ..engine.stage import Item, makes
 from ..inputs import load_collection
 from ..protocols.coverage.files import inputs_of
-from ..protocols.table import empty_notes
 
 PROGRAM, ANSWERS = "generate", "answers"
 JUDGES: tuple[JudgeName, ...] = ("answer_writer",)
@@ -303,7 +302,6 @@ class _Answers(Build):
     """One stage, and a file for each run."""
 
     program, judges, files = PROGRAM, JUDGES, (STATISTICS, DATASHEET)
-    notes = empty_notes()
     source: Contexts
 
     async def make(self, results: Results) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -56,6 +56,7 @@ from .pieces import (
 )
 from .points import Look, leave_out, looked_for
 from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
+from .relevance import FILE as RELEVANCE
 from .relevance import candidate_grades, check_candidates, makes_bank
 from .scoreboard import LENGTH, Scoreboard, length_value, nugget_values
 from .tool_files import ToolFiles
@@ -96,7 +97,7 @@ class Nuggets(Program):
             "not_support": (*MISSED, "not stated"),
         },
     )
-    derived = (SEARCHES, POOL)
+    derived = (SEARCHES, POOL, RELEVANCE)
     stages = ("assignments", "nuggets", "search", "start", "hunt")  # hunt: of earlier versions
     makes: ClassVar[Mapping[str, str]] = {"nuggets": BANKS}
     notes: ClassVar[Mapping[str, Any]] = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -16,15 +16,22 @@ from .program import Program
 from .scoreboard import Meaning
 from .scoreboard import is_of_answered as _is_of_answered
 
+_LOADED: dict[str, Program] = {}
+
 
 @cache
 def program(name: str) -> Program:
-    """A program by its name.
+    """The program of this name. Its module is imported at the first call.
 
     An entry point names a Program, or a class or function that makes one.
 
     Raises: InputError if there is none of this name, or it cannot be loaded.
     """
+    _LOADED[name] = _load(name)
+    return _LOADED[name]
+
+
+def _load(name: str) -> Program:
     if name in BUILT_IN:
         module, _, attribute = BUILT_IN[name].partition(":")
         made: Program = getattr(import_module(module), attribute)()
@@ -62,34 +69,33 @@ def chosen(names: Collection[str]) -> list[Program]:
     return [program(name) for name in (*(n for n in in_order if n in names), *others)]
 
 
-def empty_notes() -> dict[str, Any]:
-    """What stands in a manifest of which no program has anything to note."""
-    return {name: value for one in programs() for name, value in one.notes.items()}
+def loaded_programs() -> list[Program]:
+    """The programs that this process has loaded so far, in the order of `programs`."""
+    return [_LOADED[name] for name in program_names() if name in _LOADED]
 
 
-def judgement_files() -> list[str]:
-    """The files that programs write judgements to."""
-    return list(dict.fromkeys(name for one in programs() for name in one.files))
+def program_files(names: Collection[str]) -> list[str]:
+    """All files that these programs write, including files made from judgements.
 
-
-def program_files() -> list[str]:
-    """All files that programs write, what follows from judgements included."""
-    return list(dict.fromkeys(n for one in programs() for n in (*one.files, *one.derived)))
+    Raises: InputError if a program cannot be loaded.
+    """
+    files = (name for one in chosen(names) for name in (*one.files, *one.derived))
+    return list(dict.fromkeys(files))
 
 
 def is_of_answered(measure: str) -> bool:
     """Whether a run that did not answer a topic has no value there, and not 0."""
-    programs()  # which say so of their measures
+    meaning(measure)  # loads the program that says so
     return _is_of_answered(measure)
 
 
 def meaning(measure: str) -> Meaning:
     """What a measure says; of one that no program explains, what its name says."""
     name, _, cut = measure.partition("@")
-    for one in programs():
-        if written := one.meanings.get(name):
-            about = Meaning(written) if isinstance(written, str) else written
-            return about._replace(text=f"{about.text[:-1]}, of the first {cut}.") if cut else about
+    if (about := _written_in(loaded_programs(), name)) is None and not name.endswith(SUFFIX):
+        about = _written_in(programs(), name)
+    if about is not None:
+        return about._replace(text=f"{about.text[:-1]}, of the first {cut}.") if cut else about
     if name.endswith(SUFFIX):
         about = meaning(name.removesuffix(SUFFIX))
         text = f"{about.text[:-1]}, by the judge's probabilities."
@@ -98,3 +104,8 @@ def meaning(measure: str) -> Meaning:
         label = name.removeprefix("share_")
         return Meaning(f"Share of the items that are labelled {label}.", False, False)
     return Meaning("What the items earn by their labels, on average.")
+
+
+def _written_in(programs: Iterable[Program], name: str) -> Meaning | None:
+    written = next((one.meanings[name] for one in programs if name in one.meanings), None)
+    return Meaning(written) if isinstance(written, str) else written

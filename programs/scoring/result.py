@@ -15,7 +15,7 @@ from ...views.rows import Rows, RowsByName
 from ..engine.manifest import read_manifest
 from ..protocols.pieces import Piece, TopicFiles
 from ..protocols.program import Folder, Program
-from ..protocols.table import chosen, judgement_files
+from ..protocols.table import chosen, programs
 
 if TYPE_CHECKING:
     import pandas  # type: ignore[import-untyped]
@@ -59,7 +59,8 @@ class Result:
     @property
     def judgements(self) -> RowsByName[dict[str, Any]]:
         """The rows of each judgement file that there is, by its name."""
-        names = [name for name in judgement_files() if (self.folder / name).is_file()]
+        files = dict.fromkeys(name for program in programs() for name in program.files)
+        names = [name for name in files if (self.folder / name).is_file()]
         return RowsByName({n.removesuffix(".jsonl"): Rows(self._rows(n)) for n in names})
 
     @property

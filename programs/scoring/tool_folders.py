@@ -18,7 +18,7 @@ from ..engine.manifest import made_in
 from ..engine.results import Results
 from ..protocols.program import Folder
 from ..protocols.scoreboard import Scoreboard
-from ..protocols.table import chosen, empty_notes, program_files, programs
+from ..protocols.table import chosen, program_files, programs
 from ..protocols.tool_files import INPUTS, ToolFiles
 
 _ROUNDED = 5e-6  # tools write six digits
@@ -44,7 +44,7 @@ def write_results(tool: ToolFolder, made: Path) -> Problems:
     for path, kind in tool.left.items():
         problems.skip(path, 0, "other_file", f"{kind}; wanted judgements, nuggets or metrics")
     taking = {one.takes: one for one in programs() if one.takes}
-    with Results(made, program_files()) as results:
+    with Results(made, program_files([one.name for one in programs()])) as results:
         theirs = ToolFiles(tool, results, problems)
         for kind in tool.judged:
             taking[kind].take(theirs)
@@ -56,7 +56,8 @@ def write_results(tool: ToolFolder, made: Path) -> Problems:
         of_data = {"topic_ids": topics, "run_ids": list(theirs.runs), "not_made": []}
         of_config = config.model_dump(mode="json", by_alias=True)
         hashes = {str(path): hash_of(path) for paths in tool.files.values() for path in paths}
-        notes = {**empty_notes(), "config": of_config, "data": of_data}
+        notes = {name: value for one in chosen(names) for name, value in one.notes.items()}
+        notes |= {"config": of_config, "data": of_data}
         for program in programs():
             notes |= program.missing(theirs)
         notes["judged_elsewhere"] = hashes

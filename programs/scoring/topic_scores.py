@@ -18,7 +18,6 @@ from ..protocols.coverage.topic import COVERAGE_MEASURES
 from ..protocols.program import Folder, Program
 from ..protocols.table import chosen, is_of_answered
 from .result import Result
-from .score import score_path
 
 
 @dataclass(frozen=True)
@@ -59,6 +58,8 @@ def topic_scores(path: Path, problems: Problems) -> TopicScores:
     elif file_kind(path) == "scores":
         rows = _with_topics(path, read_scores(path, problems), problems)
     else:
+        from .score import score_path
+
         rows = score_path(path, problems)
     scores = scores_by_topic(rows, folder, topics, ran)
     if not scores.values:

@@ -305,9 +305,9 @@ def test_people_label_what_it_judged_in_a_browser(packages, length):
     code = """
 import json, sys
 from pathlib import Path
-from nuggetjudge.plugins.annotate.work.task import task_of
+from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.records import Problems
-task = task_of([Path(sys.argv[1])], "items", Problems())
+task = read_task([Path(sys.argv[1])], "items", Problems())
 shown = task.shown(task.cells[0])
 print(json.dumps([len(task.cells), task.scale, [one.of for one in shown]]))
 """

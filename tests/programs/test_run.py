@@ -146,9 +146,12 @@ def test_a_folder_with_files_of_ones_own_is_not_written_to(server, run, tmp_path
     own = tmp_path / "mine" / "nuggets.jsonl"
     own.write_text("a bank written by hand\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"mine: has a nuggets\.jsonl that no run wrote"):
-        run(["support"], out="mine")
-    assert own.read_text(encoding="utf-8") == "a bank written by hand\n"
+        run(["nuggets"], out="mine")
     assert server.requests == []
+    assert run(["support"], out="mine").is_complete  # which writes no such file
+    with pytest.raises(InputError, match=r"mine: has a nuggets\.jsonl that no run wrote"):
+        run(["nuggets", "support"], out="mine")
+    assert own.read_text(encoding="utf-8") == "a bank written by hand\n"
 
 
 def test_two_runs_never_write_one_folder_at_the_same_time(run, tmp_path):

@@ -17,7 +17,7 @@ from nuggetjudge.plugins.report.runs import make_leaderboard, make_length
 from nuggetjudge.plugins.report.source import Source
 from nuggetjudge.plugins.report.summary import make_summary
 from nuggetjudge.programs.config.sections import Config
-from nuggetjudge.programs.protocols import glossary
+from nuggetjudge.programs.protocols import table
 from nuggetjudge.programs.protocols.program import Meaning
 from nuggetjudge.programs.protocols.relevance import RANKING_MEASURES
 from nuggetjudge.programs.protocols.table import meaning, programs
@@ -244,7 +244,7 @@ def test_every_measure_that_a_program_shows_is_explained():
 def test_a_program_says_which_way_its_measure_is_better(monkeypatch):
     slips = Meaning("Mistakes of an answer.", is_less_better=True)
     other = SimpleNamespace(meanings={"slips": slips, "care": "Care that an answer takes."})
-    monkeypatch.setattr(glossary, "programs", lambda: [*programs(), other])
+    monkeypatch.setattr(table, "programs", lambda: [*programs(), other])
     assert meaning("slips") == slips
     assert meaning("slips@3") == slips._replace(text="Mistakes of an answer, of the first 3.")
     assert meaning("care") == Meaning("Care that an answer takes.")
