@@ -5,7 +5,6 @@ from .encoders import CachedEncoder as CachedEncoder
 from .encoders import HashingEncoder as HashingEncoder, SentenceEncoder as SentenceEncoder
 from .fusion import reciprocal_rank as reciprocal_rank, weighted as weighted
 from .lucene import Lucene as Lucene
-from .lucene import LuceneImpact as LuceneImpact
 from .rerank.diversity import greedy_coverage as greedy_coverage
 from .rerank.pointwise import CrossEncoderReranker as CrossEncoderReranker
 from .rerank.diversity import Mmr as Mmr

@@ -223,7 +223,7 @@ def _count(folder: Path) -> int:
 def _downloaded(name: str) -> Path:
     """The folder of a prebuilt index, downloaded unless Pyserini has it already."""
     pyserini = need("pyserini.util", EXTRA)
-    if name not in pyserini.TF_INDEX_INFO | pyserini.IMPACT_INDEX_INFO:
+    if name not in pyserini.TF_INDEX_INFO:
         raise InputError(f"{name!r} is no prebuilt Lucene index that Pyserini knows, nor a folder")
     try:
         with redirect_stdout(sys.stderr):

@@ -73,16 +73,6 @@ class LuceneStep(SearchStep):
     rm3: bool = False
 
 
-class ImpactStep(SearchStep):
-    """SPLADE's term weights in a Lucene impact index; extras `lucene` and `dense`."""
-
-    step: Literal["impact"]
-    model: str = "naver/splade-v3"
-    index: PathOrName | None = Field(
-        default=None, description="an impact index or the name of a prebuilt one; else of passages"
-    )
-
-
 class RunStep(FirstStage):
     """A ranking that another tool made, as a TREC run; all of it, unless `hits` says less."""
 
@@ -198,7 +188,7 @@ class CutStep(Step):
 
 
 AnyStep = Annotated[
-    Bm25Step | DenseStep | SpladeStep | LuceneStep | ImpactStep | RunStep | RrfStep | WeightedStep
+    Bm25Step | DenseStep | SpladeStep | LuceneStep | RunStep | RrfStep | WeightedStep
     | CrossEncoderStep | MonoT5Step | RankLlmStep | ListwiseStep | SetwiseStep
     | MmrStep | CoverageStep | CutStep,
     Field(discriminator="step"),

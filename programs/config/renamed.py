@@ -41,6 +41,7 @@ REMOVED_SETTINGS: Mapping[str, str] = {
     "models.*.renormalise": "logprobs: false gives no probabilities",
     "models.*.max_reply_bytes": "a reply of more than 1 MiB is cut off",
     "models.*.max_retry_after_s": "a server that asks to wait for more than 60 s is not waited for",
+    "coverage.paper_zero": "an unreadable rating is unjudged and widens the bounds",
     "run.batch.megabytes": "a batch holds 200 MB; run.batch.requests makes it smaller",
     "models.*.tokens_per_s": "--dry-run counts tokens; divide them by your tokens a second",
 }

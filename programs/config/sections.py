@@ -87,9 +87,6 @@ class CoverageConfig(Section):
     tokenizer: str = Field(
         default="words", description="what counts tokens: words, tiktoken:NAME or a .json file"
     )
-    paper_zero: bool = Field(
-        default=False, description="count unreadable ratings as 0, as the paper does"
-    )
     own_only: bool = Field(
         default=False, description="passages of other topics answer nothing, and are not asked"
     )

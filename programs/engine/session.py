@@ -255,7 +255,7 @@ class Session:
         journal = Journal(
             path,
             retry=self._retry and is_first,
-            final=stage.final if is_first else frozenset(Reason),
+            final=() if is_first else frozenset(Reason),
             values=stage.values,
             is_answered=self.panel.has_reply,
         )

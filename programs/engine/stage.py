@@ -73,7 +73,6 @@ class Stage:
         items: all items, lazily, in the same order each time.
         ask: judges one; raises JudgeError. Holds judges and settings, none of the data: it may go
             to a worker elsewhere.
-        final: reasons for which an item without a judgement is not asked about again.
         total: how many items there are, where that is known beforehand.
         values: what an outcome holds, whatever the item; None: anything.
         misfit: what of it cannot be of this item; "" if nothing is wrong with it.
@@ -85,7 +84,6 @@ class Stage:
     items: Callable[[], Iterator[Item]]
     ask: Ask
     settings: Any = None
-    final: frozenset[Reason] = frozenset()
     total: int | None = None
     values: Values | None = None
     misfit: Misfit = lambda item, values: ""
@@ -98,7 +96,6 @@ def labels(
     judge_name: JudgeName,
     items: Callable[[], Iterator[Item]],
     *,
-    final: frozenset[Reason] = frozenset(),
     total: int | None = None,
 ) -> Stage:
     """A stage that has a judge label items, one or a window of them in a call.
@@ -122,7 +119,6 @@ def labels(
         (judge_name,),
         items,
         ask,
-        final=final,
         total=total,
         values=verdicts_on(fitted or judge.scale),
         misfit=_other_number,

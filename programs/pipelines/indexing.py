@@ -19,7 +19,7 @@ from ...retrieval.corpus import stream_passages
 from ...retrieval.encoders import CachedEncoder, SentenceEncoder
 from ...retrieval.scored import Encoder, Retriever
 from ...retrieval.splade import Splade, SpladeEncoder
-from ..config.pipelines import Bm25Step, DenseStep, FirstStage, ImpactStep, LuceneStep, SpladeStep
+from ..config.pipelines import Bm25Step, DenseStep, FirstStage, LuceneStep, SpladeStep
 from ..engine.folders import check_writable_folder
 from ..engine.session import ProgressBar
 
@@ -77,7 +77,7 @@ class Encoders:
 
 
 COLLECTION = "collection.json"  # which passages the indexes of a folder were made from
-Indexed = Bm25Step | DenseStep | SpladeStep | LuceneStep | ImpactStep
+Indexed = Bm25Step | DenseStep | SpladeStep | LuceneStep
 
 # The settings of a step that its index depends on; the others are those of a search.
 _MADE_WITH: dict[type[FirstStage], tuple[str, ...]] = {
@@ -85,7 +85,6 @@ _MADE_WITH: dict[type[FirstStage], tuple[str, ...]] = {
     DenseStep: ("model", "query_prefix", "passage_prefix", "normalise", "faiss"),
     SpladeStep: ("model",),
     LuceneStep: (),
-    ImpactStep: ("model",),
 }
 
 
@@ -127,9 +126,9 @@ class Indexes:
         return self._opened[key]
 
     def _open(self, step: Indexed) -> Retriever:
-        if isinstance(step, LuceneStep | ImpactStep) and step.index is not None:
+        if isinstance(step, LuceneStep) and step.index is not None:
             path = Path(step.index)
-            return _open_lucene(step, path if path.exists() else step.index, self.encoders)
+            return _open_lucene(step, path if path.exists() else step.index)
         name = name_of_index(step)
         if self._folder is not None:
             return _open(step, self._folder / name, self.encoders)
@@ -226,14 +225,10 @@ def _build(step: Indexed, passages: Iterable[Passage], folder: Path, encoders: E
         Dense.build(passages, encoders.of(step), folder, faiss=step.faiss)
     elif isinstance(step, SpladeStep):
         Splade.build(passages, encoders.sparse(step.model), folder)
-    elif isinstance(step, LuceneStep):
+    else:
         from ...retrieval.lucene import build_lucene
 
         build_lucene(passages, folder)
-    else:
-        from ...retrieval.lucene import build_impact
-
-        build_impact(passages, encoders.sparse(step.model), folder)
 
 
 def _open(step: Indexed, folder: Path, encoders: Encoders) -> Retriever:
@@ -247,18 +242,14 @@ def _open(step: Indexed, folder: Path, encoders: Encoders) -> Retriever:
         return Dense.open(folder, encoders.of(step))
     if isinstance(step, SpladeStep):
         return Splade.open(folder, encoders.sparse(step.model))
-    return _open_lucene(step, folder, encoders)
+    return _open_lucene(step, folder)
 
 
-def _open_lucene(step: LuceneStep | ImpactStep, index: Path | str, encoders: Encoders) -> Retriever:
-    """An index of ours by its path; a text is the path or the name of a prebuilt one."""
-    if isinstance(step, LuceneStep):
-        from ...retrieval.lucene import Lucene
+def _open_lucene(step: LuceneStep, index: Path | str) -> Retriever:
+    """Open an index of ours by its path, or a prebuilt one by its name, given as text."""
+    from ...retrieval.lucene import Lucene
 
-        return Lucene(index, k1=step.k1, b=step.b, rm3=step.rm3)
-    from ...retrieval.lucene import LuceneImpact
-
-    return LuceneImpact(index, encoders.sparse(step.model))
+    return Lucene(index, k1=step.k1, b=step.b, rm3=step.rm3)
 
 
 def _holds_indexes(folder: Path) -> bool:

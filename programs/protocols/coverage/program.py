@@ -176,9 +176,8 @@ class Coverage(Program):
             why = files.enter_context(run.results.open(WHY)) if says_why else None
 
             async def rated(name: str, wanted: Callable[[], Iterable[Text]]) -> None:
-                zero = inputs.settings.paper_zero
                 rest = (wanted, questions, data.ratings)
-                await rate(run.session, run.results, name, *rest, paper_zero=zero, why=why)
+                await rate(run.session, run.results, name, *rest, why=why)
 
             add_pools(data, collection)
             await rated("pool", texts.of_pools)
@@ -289,7 +288,6 @@ async def rate(
     questions: Mapping[str, QuestionSet],
     ratings: Ratings,
     *,
-    paper_zero: bool = False,
     why: RowWriter | None = None,
 ) -> None:
     """Have texts rated for the questions of their topics, as far as they are not rated yet.
@@ -299,11 +297,9 @@ async def rate(
     Args:
         texts: what to rate, each once; called again for each pass, so that none is kept in memory.
         ratings: those that are there already; new ones are added.
-        paper_zero: do not ask again for ratings that were unreadable: they count as 0.
         why: is given the new ratings for which the judge said why, each with its ids.
     """
     size = session.panel["answerability"].window
-    to_ask = {NOT_JUDGED} if paper_zero else {NOT_JUDGED, UNPARSED}
     before = {topic: dict(of_topic) for topic, of_topic in ratings.items()}
 
     def earlier_row(topic_id: str, text_id: str) -> tuple[int, ...]:
@@ -314,7 +310,11 @@ async def rate(
         for text in texts():
             if text.topic_id in questions:
                 row = earlier_row(text.topic_id, text.id)
-                missing = [q for q in questions[text.topic_id].questions if row[q.column] in to_ask]
+                missing = [
+                    q
+                    for q in questions[text.topic_id].questions
+                    if row[q.column] in (NOT_JUDGED, UNPARSED)
+                ]
                 for start in range(0, len(missing), size):
                     window = missing[start : start + size]
                     yield window, _item(text, window)
@@ -322,8 +322,7 @@ async def rate(
     def items() -> Iterator[Item]:
         return (item for _, item in windows())
 
-    final = frozenset({Reason.UNPARSEABLE} if paper_zero else ())
-    stage = labels(name, session.panel, "answerability", items, final=final)
+    stage = labels(name, session.panel, "answerability", items)
     async with session.judged(stage, results) as outcome:
         for window, item in windows():
             topic_id, text_id = item.ids["topic_id"], item.ids["passage_id"]

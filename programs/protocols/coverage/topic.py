@@ -275,8 +275,6 @@ class TopicView:
         return None if None in counts else sum(n for n in counts if n is not None)
 
     def _number(self, rating: int) -> float:
-        if rating == UNPARSED and self.settings.paper_zero:
-            return 0.0
         return np.nan if rating in (UNPARSED, NOT_JUDGED) else float(rating)
 
 

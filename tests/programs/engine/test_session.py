@@ -45,9 +45,7 @@ DOWN = Unjudged(Reason.ERROR, "502")
 def judged(tmp_path):
     """Judges the items in one folder; returns the outcomes and what the results counted."""
 
-    def run(
-        judge, items=ITEMS, retry=False, settings=None, final=frozenset(), judges=(), **run_settings
-    ):
+    def run(judge, items=ITEMS, retry=False, settings=None, judges=(), **run_settings):
         flags = {f"run.{name}": value for name, value in run_settings.items()}
         config = load_config(None, {"run.out": tmp_path / "out", **flags})
         budget = Budget()
@@ -55,7 +53,7 @@ def judged(tmp_path):
         for name in judges:
             _ = panel[name]  # built, as a program does before it judges
         session = Session(config, panel, budget, retry=retry, quiet=True)
-        stage = Stage("some", judges, lambda: iter(items), judge.ask, settings, final)
+        stage = Stage("some", judges, lambda: iter(items), judge.ask, settings)
 
         async def go():
             with Results(tmp_path / "out", []) as results:
@@ -125,13 +123,10 @@ def test_other_settings_are_other_judgements(judged):
     assert labels(judged(Judge("newer"), settings={"keep": 1})[0]) == ["old"] * 3
 
 
-def test_what_a_model_failed_at_is_asked_again_on_retry_unless_the_stage_keeps_it(judged):
+def test_what_a_model_failed_at_is_asked_again_on_retry(judged):
     failed = Unjudged(Reason.UNPARSEABLE, "prose", "Well...")
     judged(Judge(by_topic={"t1": failed}))
     assert labels(judged(Judge("new"))[0]) == ["old", Reason.UNPARSEABLE, "old"]
-    final = frozenset({Reason.UNPARSEABLE})
-    outcomes = judged(Judge("new"), retry=True, final=final)[0]
-    assert labels(outcomes) == ["old", Reason.UNPARSEABLE, "old"]
     assert labels(judged(Judge("new"), retry=True)[0]) == ["old", "new", "old"]
 
 

@@ -5,7 +5,6 @@ from math import log2
 
 import pytest
 from losing import CONTEXTS, World
-from mock_faults import Prose
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
@@ -187,7 +186,7 @@ def test_only_missing_ratings_are_asked_for(files):
     assert scores(result) == scores(judged(files(), **{"run.out": result.folder.parent / "all"}))
 
 
-def test_an_unreadable_rating_bounds_the_scores_and_counts_0_only_for_the_paper(files):
+def test_an_unreadable_rating_bounds_the_scores_and_is_not_0(files):
     broken = {**RATINGS, "t:1#2": [0, 0, -1, 2]}
     given = ("topics", "questions", "ratings", "retrieval")  # no text, so that nothing is asked
     result = judged(files(broken), *given)
@@ -199,10 +198,6 @@ def test_an_unreadable_rating_bounds_the_scores_and_counts_0_only_for_the_paper(
     assert row.low <= 1 / 2
     assert row.high == pytest.approx(2 / 3)
     assert {r["reason"] for r in result.unjudged} == {"no_passage"}
-
-    zero = judged(files(broken), *given, **{"coverage.paper_zero": True, "run.force": True})
-    assert zero.is_complete
-    assert scores(zero)["a", "coverage"] == 0.5  # of two answerable questions
 
 
 def test_a_judge_that_fails_leaves_ratings_out_and_is_listed(files):
@@ -300,21 +295,6 @@ def test_an_undecided_question_is_no_subtopic_though_a_foreign_passage_answers_i
     assert row.value == 1.0
     assert row.low <= 1 / (1 + 1 / log2(3))
     assert row.n_unjudged > 0
-
-
-def test_ratings_that_were_unreadable_are_not_asked_again_under_the_papers_rule(files):
-    with MockServer(brain=brain) as server:
-        server.faults = lambda index, body: Prose()
-        base = f"models.default.api_base={server.base_url}"
-        how = {"model": "hosted_vllm/mock", "sets": [base, "models.default.reasks=0"]}
-        settings = {"coverage.paper_zero": True}
-        gap = {"t:1#2": [0, 0, -2, 2], "x:0#0": [0, 4, -2, 5]}
-        judged(files({**RATINGS, **gap}), **how, **settings)
-        n = len(server.requests)
-        result = judged(files({**RATINGS, **gap}), **how, **settings)
-        assert len(server.requests) == n == 2
-    ratings = {row["docid"]: row["rating"] for row in result.judgements["ratings"]}
-    assert ratings["t:1#2"] == [0, 0, -1, 2]
 
 
 def two_topics(folder):
