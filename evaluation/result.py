@@ -17,7 +17,7 @@ from tempfile import mkdtemp
 from typing import TYPE_CHECKING, Any, TypeAlias
 from weakref import finalize
 
-from ..programs.analysis.answers.showing import show_answer, show_summary
+from ..programs.analysis.answers.show import show_answer, show_summary
 from ..programs.analysis.leaderboards import leaderboards
 from ..programs.analysis.tables.leaderboards import leader_sentence, leaderboard_table, name_judges
 from ..programs.engine.folders import inputs_of

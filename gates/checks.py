@@ -12,7 +12,7 @@ from operator import ge, gt, le, lt
 from pathlib import Path
 
 from ..metrics.answer_scores import SUFFIX
-from ..programs.analysis.answers.texts import AnswerTexts
+from ..programs.analysis.answers.views import AnswerTexts
 from ..programs.analysis.compare_runs import PRIMARY
 from ..programs.analysis.leaderboards import measure_groups
 from ..programs.config.sections import Config

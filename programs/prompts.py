@@ -23,7 +23,7 @@ from ..judges.fitted.files import JudgeFile, read_judge_file
 from ..judges.table import judge_names
 from ..records.labels import ItemRow
 from ..records.reading.problems import InputError, Problems, did_you_mean
-from .analysis.judge_items import read_judge_items
+from .analysis.cell_texts import read_judge_items
 from .config.base import JudgeName
 from .config.sections import Config, JudgeConfig
 from .engine.rehearsal import Rehearsal

@@ -77,7 +77,7 @@ def calibrate(
     from ...calibration.session import Fitting, scale_of
     from ...calibration.settings import settings_with
     from ...judges.verdicts import NO_PROBABILITIES
-    from ...programs.analysis.tables.calibration import fit_view
+    from ...programs.analysis.tables.fits import calibration_view
     from ...records.judgements import Reason
 
     config = given.config()
@@ -102,7 +102,9 @@ def calibrate(
         raise typer.Exit(INCOMPLETE) from None
     may_fold = how.method in FIT_METHODS
     about: dict[str, Any] = {"may_fold": may_fold, "missing": NO_PROBABILITIES}
-    output.print([fit.report], lambda has_all: fit_view(fit.report, has_all=has_all, **about))
+    output.print(
+        [fit.report], lambda has_all: calibration_view(fit.report, has_all=has_all, **about)
+    )
     if fit.diff and output.has_all and not output.is_json:
         sys.stdout.write("\n" + shown(fit.diff))
     if out is not None:

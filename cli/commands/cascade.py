@@ -89,7 +89,7 @@ def fit(
         out: Cascade file to write.
     """
     from ...calibration.cascades import choice, fit_report
-    from ...programs.analysis.tables.cascade import fit_view
+    from ...programs.analysis.tables.fits import cascade_view
     from ...records.reading.problems import InputError
     from ...records.writing import write_file
 
@@ -100,7 +100,7 @@ def fit(
     stored, problems = given_labels.read()
     state, report = fit_report(stored, confidence, wanted)
     write_file(out, state.text().encode())
-    output.print([report], lambda _: fit_view(report))
+    output.print([report], lambda _: cascade_view(report))
     write_note(f"Written: {out}\n")
     list_problems(problems)
 
@@ -121,7 +121,7 @@ def curve(
         share: A share to show; repeatable.
     """
     from ...calibration.cascades import curve_report
-    from ...programs.analysis.tables.cascade import curve_view
+    from ...programs.analysis.tables.fits import curve_view
 
     stored, problems = given_labels.read()
     report = curve_report(stored, confidence, {}, share or ())

@@ -35,8 +35,7 @@ def coverage(
         eta: Ratings from which a text answers, as 1-5 or 2,3,4.
         k: Passages in a context; else 5, 10, 20 and that of the run.
     """
-    from ...programs.analysis.coverage_tables import by_eta, by_k, measure_taus
-    from ...programs.analysis.tables.coverage import coverage_view
+    from ...programs.analysis.coverage_tables import by_eta, by_k, coverage_view, measure_taus
     from ...programs.protocols.coverage.files import read_coverage
     from ...programs.protocols.program import Folder
     from ..stopping import opened

@@ -38,7 +38,7 @@ def jury(
         out: Label file to write the combined labels to.
     """
     from ...calibration.juries import jury_report, write_combined
-    from ...programs.analysis.tables.jury import jury_view
+    from ...programs.analysis.tables.fits import jury_view
     from ...records.reading.problems import InputError, Problems
 
     problems = Problems()

@@ -36,7 +36,7 @@ def show(
         labels: People's labels, shown beside the judge's.
         passages: Print the cited passages too.
     """
-    from ...programs.analysis.answers.showing import show_answer, show_summary
+    from ...programs.analysis.answers.show import show_answer, show_summary
     from ...records.reading.problems import InputError, Problems
     from ..stopping import opened
 

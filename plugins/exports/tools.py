@@ -15,7 +15,7 @@ import orjson
 
 from ...evaluation.comparing import Source, opened, warn_of
 from ...metrics import count_words
-from ...programs.analysis.answers.texts import AnswerTexts
+from ...programs.analysis.answers.views import AnswerTexts
 from ...programs.engine.folders import inputs_of
 from ...programs.inputs import load_collection
 from ...programs.protocols.judged_items import ALL

@@ -11,9 +11,14 @@ import numpy as np
 
 from ...metrics.inference import LEVEL
 from ...programs.analysis.agree import SCORES, agree
-from ...programs.analysis.compare_judges import compare_judges
-from ...programs.analysis.compare_runs import PRIMARY, compare_scores, leading_runs, score_table
-from ...programs.analysis.lengths import score_by_length
+from ...programs.analysis.compare import compare_judges
+from ...programs.analysis.compare_runs import (
+    PRIMARY,
+    compare_scores,
+    leading_runs,
+    score_by_length,
+    score_table,
+)
 from ...programs.analysis.tables.leaderboards import name_judges
 from ...programs.protocols.scoreboard import LENGTH
 from ...programs.protocols.table import meaning

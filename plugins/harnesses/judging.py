@@ -20,7 +20,7 @@ from ...evaluation.evaluate import check_needs, defaults, read_by
 from ...evaluation.result import QuestionScore, question_scores
 from ...evaluation.samples.files import write_samples
 from ...evaluation.samples.reading import ANSWER, CONTEXTS, QUESTION, Sample, sample_of
-from ...programs.analysis.answers.points import standing
+from ...programs.analysis.answers.summaries import standing
 from ...programs.analysis.answers.views import AnswerView, Judged, answers_of
 from ...programs.config.base import program_names
 from ...programs.config.reading import dotted, load_config

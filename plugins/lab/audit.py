@@ -15,7 +15,7 @@ import orjson
 from ...metrics import kendall_tau
 from ...metrics.inference import Draws
 from ...metrics.label_agreement import cohen_kappas
-from ...programs.analysis.compare_judges import compare_judges
+from ...programs.analysis.compare import compare_judges
 from ...programs.analysis.compare_runs import compare_scores
 from ...programs.analysis.tables.words import (
     FEW_AUDITED_TOPICS,

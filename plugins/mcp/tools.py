@@ -16,7 +16,7 @@ from ...evaluation.samples.files import PassageNames, write_samples
 from ...evaluation.samples.reading import Sample, sample_of
 from ...judges.items import ItemJudge
 from ...judges.verdicts import Verdict
-from ...programs.analysis.answers.showing import show_answer, show_summary
+from ...programs.analysis.answers.show import show_answer, show_summary
 from ...programs.analysis.compare import compare
 from ...programs.analysis.leaderboards import Leaderboard, leaderboards
 from ...programs.config.base import JudgeName

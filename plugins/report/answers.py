@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...programs.analysis.answers.overlap import by_words
+from ...programs.analysis.answers.answer_text import by_words
 from ...programs.protocols.coverage.files import read_coverage
 from ...programs.protocols.pieces import ITEM, POINTS, TopicFiles
 from ...programs.protocols.program import Folder, Program

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...metrics.answer_scores import Value, mean_over_topics
-from ...programs.analysis.compare_runs import PRIMARY
+from ...programs.analysis.compare_runs import PRIMARY, score_by_length
 from ...programs.analysis.leaderboards import Group, find_group
-from ...programs.analysis.lengths import score_by_length
 from ...programs.analysis.tables.leaderboards import group_phrase
 from ...programs.inputs import ORACLES
 from ...programs.protocols.scoreboard import LENGTH

@@ -10,7 +10,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ...programs.analysis.compare_judges import compare_judges
+from ...programs.analysis.compare import compare_judges
 from ...programs.analysis.compare_runs import PRIMARY, compare_scores
 from ...programs.protocols.judged_files import kinds_in
 from ...programs.protocols.scoreboard import LENGTH

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from ...metrics.inference import LEVEL
-from ...programs.analysis.answers.wording import command, counted, listed
+from ...programs.analysis.answers.answer_text import command
 from ...programs.analysis.tables.agreement import Strength, rate_agreement
 from ...programs.analysis.tables.leaderboards import group_phrase, name_judges
 from ...programs.analysis.tables.words import (
@@ -15,6 +15,8 @@ from ...programs.analysis.tables.words import (
     ORDER_WORDS,
     WEAK_KAPPA,
     choose_order_word,
+    count,
+    join_words,
 )
 from ...programs.engine.manifest import constant_judges, dependence_notes
 from ...programs.protocols.table import meaning, programs
@@ -119,7 +121,7 @@ def note_missing(source: Source) -> Iterator[Note]:
 def note_bounds(source: Source) -> Iterator[Note]:
     """How many runs what is missing could move."""
     if widened := find_widened_runs(source):
-        of = f"{len(widened):,} of {counted(len(source.runs), 'run')}"
+        of = f"{len(widened):,} of {count(len(source.runs), 'run')}"
         yield Note(
             f"Missing judgements could change the scores of {of}.", "unjudged", "their bounds"
         )
@@ -214,7 +216,7 @@ def state_result(source: Source) -> str:
     highest = _highest(measure)
     if others and len(tied) > 1:
         names = [_short(run) for run in tied]
-        who = listed(names) if len(tied) <= _MOST_NAMED else f"{len(tied):,} runs"
+        who = join_words(names) if len(tied) <= _MOST_NAMED else f"{len(tied):,} runs"
         highest = highest.replace("scores", "score").replace("is highest", "are highest")
         return f"{who} {highest}, with the same score: {_number(measure, value)}."
     if _share(measure) is None:
@@ -232,7 +234,7 @@ def state_group(source: Source) -> str:
     is_name = any(phrase.startswith(run) for run in group.leading[1:2])
     text = phrase if is_name else f"{phrase[:1].upper()}{phrase[1:]}"
     if len(group.leading) > 1 and n_worse:
-        text += f"; {counted(n_worse, 'run')} {'is' if n_worse == 1 else 'are'}"
+        text += f"; {count(n_worse, 'run')} {'is' if n_worse == 1 else 'are'}"
     return f"{text.replace('>=', '≥')}."
 
 
@@ -261,11 +263,11 @@ def _state_of_folders(
     results = "both results" if n == 2 else f"all {n:,} results"
     if len(set(leaders)) > 1:
         each = [f"{_short(run)} ({folder})" for run, folder in zip(leaders, folders, strict=True)]
-        return f"The results disagree on the best run: {listed(each)}."
+        return f"The results disagree on the best run: {join_words(each)}."
     phrase = meaning(measure).says or f"scores {measure} {{}}"
     texts = [_share(measure, value) or format_short_share(value) for value in values]
     each = [f"{text} ({folder})" for text, folder in zip(texts, folders, strict=True)]
-    what = phrase.format(listed(each))
+    what = phrase.format(join_words(each))
     if len(by_folder[0]) == 1:
         return f"{_short(leaders[0])} {what}."
     return f"{_short(leaders[0])} {_highest(measure)} in {results}: it {what}."
@@ -417,7 +419,7 @@ def _rate(source: Source, side: Sides) -> _Rated:
 def _count_equal(rated: _Rated, *, has_kappa: bool) -> str:
     parts = [_kappa(rated.strength)] if has_kappa else []
     if (share := rated.strength.share_equal) is not None:
-        parts.append(f"{share:.0%} of {counted(rated.n, 'label')} equal")
+        parts.append(f"{share:.0%} of {count(rated.n, 'label')} equal")
     if (people := rated.strength.people) is not None:
         parts.append(f"people with each other κ {format_short_share(people)}")
     return f"{rated.name[:1].upper()}{rated.name[1:]}: {', '.join(parts)}."
@@ -437,10 +439,10 @@ def _kappa(strength: Strength) -> str:
 def _missing(source: Source) -> Mapping[str, Any]:
     n_missing = sum(result.n_unjudged for result in source.results)
     total = n_missing + sum(result.n_judged for result in source.results)
-    verdict = f"{n_missing:,} of {counted(total, 'judgement')}" if n_missing else NOTHING
+    verdict = f"{n_missing:,} of {count(total, 'judgement')}" if n_missing else NOTHING
     lines = [*note_stops(source), *note_missing(source)]
     if not n_missing:
-        lines.append(Note(f"All {counted(total, 'judgement')} are there."))
+        lines.append(Note(f"All {count(total, 'judgement')} are there."))
     if fewer := find_unanswered_runs(source):
         left = "1 run left topics" if len(fewer) == 1 else f"{len(fewer):,} runs left topics"
         lines.append(Note(f"{left} unanswered (scored 0)."))
@@ -484,9 +486,9 @@ def make_summary(source: Source) -> Mapping[str, Any]:
 def _describe(source: Source) -> str:
     """How much was judged, and by which model."""
     manifests = [result.manifest for result in source.results]
-    parts = [counted(len(source.topics), "topic"), counted(len(source.runs), "run")]
+    parts = [count(len(source.topics), "topic"), count(len(source.runs), "run")]
     if n := sum(one["data"].get("answers", 0) for one in manifests):
-        parts.append(counted(n, "answer"))
+        parts.append(count(n, "answer"))
     models = dict.fromkeys(name for one in manifests for name in one.get("answered_by", ()))
     judges = f"judged by {name_judges(list(models))}" if models else "not judged yet"
     names = [source.name_path(path).name for path in source.paths]

@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import Any, Literal
 
 from ...programs.analysis.answers.views import AnswerView, Judged, answers_of
-from ...programs.analysis.answers.wording import counted
+from ...programs.analysis.tables.words import count
 from ...records.judgements import Evidence
 from .packing import json_text
 from .source import Source
@@ -121,9 +121,7 @@ class LeftOut:
         cut, none = self.by_how["evidence"], self.by_how["none"]
         parts = [f"{cut:,} are cut to their evidence"] if cut else []
         parts += [f"{none:,} are left out"] if none else []
-        return (
-            f"texts of {counted(self.n_answers, 'answer')}: {', '.join(parts) or 'all are there'}"
-        )
+        return f"texts of {count(self.n_answers, 'answer')}: {', '.join(parts) or 'all are there'}"
 
 
 def pack_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[TopicTexts]:

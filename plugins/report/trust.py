@@ -11,7 +11,7 @@ from typing import Any
 
 import orjson
 
-from ...programs.analysis.answers.wording import command
+from ...programs.analysis.answers.answer_text import command
 from ...programs.analysis.cell_texts import TEXTS
 from ...programs.protocols.evidence import FILE as EVIDENCE
 from ...programs.protocols.nugget_search import find_searches

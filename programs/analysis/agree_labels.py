@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ...metrics import agreement, pairwise_kappa, reliability
-from ...metrics.inference import Draws, Interval
+from ...metrics.inference import LEVEL, Draws, Interval, mean_by_topic
 from ...metrics.label_agreement import (
     agreement_intervals,
     cohen_kappas,
     pairwise_intervals,
     reliability_intervals,
 )
-from ...records.kinds import Cell, LabelFile, check_labelled, check_same_things, known_scale
-from ...records.labels import cell_run_aliases, with_run_names
+from ...records.kinds import (
+    FIRST,
+    VERIFIER,
+    Cell,
+    LabelFile,
+    check_labelled,
+    check_same_things,
+    known_scale,
+)
+from ...records.labels import ANSWERED_OR_NOT, cell_run_aliases, with_run_names
 from ...records.reading.problems import InputError
-from .scales import check_scales
-from .verified import verified_figures
 
 
 def agree_labels(
@@ -174,3 +182,94 @@ def _why_none(truth: LabelFile, judged: Collection[Cell]) -> str:
         how = "judge with --nuggets and the bank of the first"
         return f", for they hold different nuggets for the same answers; {how}"
     return "; do their ids agree?"
+
+
+_MANY = 20  # labelled items, among which a label that is never given is no accident
+_SHOWN = 8  # labels of a scale that a message names
+_CUT = "--cut LABEL,LABEL makes both binary, from that label of each file on"
+
+
+def check_scales(truth: LabelFile, other: LabelFile, human: Path, judged: Path) -> str | None:
+    """What to beware of where two files may be on two scales; None: nothing.
+
+    Scales of typed files are known. That of other labels is what occurs in the file, so that a
+    longer one on the other side may be another scale or the same.
+
+    Raises: InputError where no figure would mean anything: no label in common, or answered or
+        not (0, 1) against how well (0 to 5).
+    """
+    scales = {human: truth.scale, judged: other.scale}
+    both = " and ".join(f"{path} has {_named(scale)}" for path, scale in scales.items())
+    if not set(truth.scale) & set(other.scale):
+        raise InputError(f"{both}: no label in common; {_CUT}")
+    if truth.kind == "ratings" and truth.scale != other.scale:
+        graded = max(truth.scale, other.scale, key=len)
+        if ANSWERED_OR_NOT in scales.values():
+            how = f"such as --cut {'1,3' if graded == other.scale else '3,1'}"
+            raise InputError(f"{both}: answered or not, and how well; {_CUT}, {how}")
+    if set(truth.scale) != set(other.scale):
+        return f"{both}: figures are over all of these labels; if they are two scales, {_CUT}"
+    for file, path, more, graded_path in (
+        (truth, human, other, judged),
+        (other, judged, truth, human),
+    ):
+        used = [label for label in file.scale if label in {*file.cells.values()}]
+        if len(used) == 2 and len(file.cells) >= _MANY and len({*more.cells.values()}) > 2:
+            what = f"{path} uses {used[0]} and {used[1]} alone, {graded_path} more labels"
+            return f"{what}; if it is a scale of two, {_CUT}"
+    return None
+
+
+def _named(scale: Sequence[str]) -> str:
+    is_range = len(scale) > 2 and all(label.lstrip("-").isdecimal() for label in scale)
+    if is_range:
+        return f"{scale[0]} to {scale[-1]}"
+    return ", ".join(scale[:_SHOWN]) + ", ..." * (len(scale) > _SHOWN)
+
+
+Votes = Mapping[str, str | None]
+
+
+def verified_figures(
+    votes: Mapping[Cell, Votes],
+    labels: Mapping[Cell, str],
+    truth: Mapping[Cell, str],
+    cells: Sequence[Cell],
+    topics: Sequence[str] | None,
+    draws: Draws,
+) -> dict[str, Any] | None:
+    """What became of labels that a verifier looked at again; None where it looked at none.
+
+    Args:
+        votes: of the judge, by cell; those of verified ones hold `first` and `verifier`.
+        labels: that stand. truth: those of people. cells: which have both.
+        topics: of each of these; None: not known, there is no interval.
+
+    Returns: `n_verified` and `n_changed` of all that the judge labelled; of `cells`, the changes
+        `wrong_to_right`, `right_to_wrong` and `wrong_to_wrong`; and `difference`, the share of
+        `cells` that are right less the share that were, with an interval that leaves out topic by
+        topic. `helped`: whether that is above 0, or below it (False); None: it may be 0.
+    """
+    first = {cell: of[FIRST] for cell, of in votes.items() if VERIFIER in of and FIRST in of}
+    if not first:
+        return None
+    before = [first.get(cell, labels[cell]) == truth[cell] for cell in cells]
+    after = [labels[cell] == truth[cell] for cell in cells]
+    changed = [cell in first and first[cell] != labels[cell] for cell in cells]
+    moves = [(old, new) for old, new, is_new in zip(before, after, changed, strict=True) if is_new]
+    gain = np.array(after, np.float64) - np.array(before, np.float64)
+    difference = mean_by_topic(gain, topics, level=draws.get("level", LEVEL))
+    if topics is None:
+        difference = replace(difference, n_topics=0)
+    low, high = difference.low, difference.high
+    has_sign = low is not None and high is not None and not low <= 0 <= high
+    return {
+        "n_verified": len(first),
+        "n_changed": sum(label != labels.get(cell) for cell, label in first.items()),
+        "wrong_to_right": moves.count((False, True)),
+        "right_to_wrong": moves.count((True, False)),
+        "wrong_to_wrong": moves.count((False, False)),
+        "n": len(cells),
+        "difference": asdict(difference),
+        "helped": difference.value > 0 if has_sign and difference.value is not None else None,
+    }

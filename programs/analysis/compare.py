@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Unpack
 
+from ...metrics import kendall_tau
 from ...metrics.inference import Draws
+from ...records.kinds import Cell, LabelFile, file_kind
+from ...records.labels import read_labels, renamed, with_run_names
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
-from .compare_judges import compare_judges
+from ..engine.results import MANIFEST
+from ..protocols.judged_files import are_ordered, judged_file, scale_of
+from ..protocols.program import Folder
+from ..protocols.scoreboard import Scoreboard
+from ..protocols.table import programs
+from .agree import agree
+from .cell_texts import REMARKS, cell_texts
 from .compare_runs import DRAWS, compare_runs
 
 WAYS = ("runs", "judges")
@@ -82,3 +93,195 @@ def _same_judge(sources: Sequence[Path]) -> bool:
     first, second = map(read_manifest, sources)
     inputs = [sorted(manifest.get("inputs", {}).values()) for manifest in (first, second)]
     return first.get("judges") == second.get("judges") and inputs[0] != inputs[1]
+
+
+Labels = Mapping[Cell, str]
+
+
+def compare_judges(
+    one: Path,
+    other: Path,
+    problems: Problems,
+    kind: str | None = None,
+    **draws: Unpack[Draws],
+) -> dict[str, Any]:
+    """Compare the labels that two judges gave to the same cells.
+
+    Args:
+        one, other: results folders or files of labels.
+        kind: of two folders, the judgements to compare: nuggets, support, relevance, ratings or
+            keypoints.
+        draws: of the intervals of agreement, which draw topics.
+
+    Returns:
+        agreement: what `agree` returns, `one` as the truth.
+        conditions: how many labels of `one` people gave under each condition; {}: it names none.
+        n_flips, flip_counts: cells whose labels differ, by label of `one` -> label of `other`.
+        flips: each of them, the furthest apart first, or by ids where labels have no order: ids,
+            both labels, what both wrote, texts.
+        ranking: by measure the runs' scores under both, each judge's on the cells that both
+            labelled, Kendall's tau-b, and the neighbours under `one` that swap under `other`.
+            None where neither file is of nugget assignments, citation support or entailments.
+        cost: calls, tokens and dollars of both folders and the ratio a judgement; else None.
+    Raises: InputError if there is no cell in common.
+    """
+    agreement = agree(one, other, problems, kind=kind, **draws)
+    kind = agreement["kind"]
+    if kind == "scores":
+        raise InputError(f"{one} and {other}: scores have no cells; judge agree compares them")
+    # `agree` has read both and listed what is wrong with them.
+    scale = scale_of(one, other, kind=kind)
+    files = [read_labels(judged_file(path, kind), Problems(), scale=scale) for path in (one, other)]
+    aliases = agreement["run_aliases"]
+    files[1] = with_run_names(files[1], aliases)
+    truth, judged = (file.cells for file in files)
+    rank = {label: i for i, label in enumerate(agreement["scale"])}
+    flips = [c for c in sorted(truth.keys() & judged.keys()) if truth[c] != judged[c]]
+    if are_ordered(files[0].kind, agreement["scale"], one, other):
+        flips.sort(key=lambda cell: -abs(rank[truth[cell]] - rank[judged[cell]]))
+    counts = Counter((truth[cell], judged[cell]) for cell in flips)
+    return {
+        "compared": "judges",
+        "kind": kind,
+        "agreement": agreement,
+        "conditions": files[0].conditions,
+        "n_flips": len(flips),
+        "flip_counts": [
+            {"label": label, "other_label": other_label, "n": n}
+            for (label, other_label), n in sorted(counts.items(), key=lambda item: -item[1])
+        ],
+        "flips": _flip_rows(flips, (one, other), files, aliases, problems) if flips else [],
+        "ranking": _ranking((one, other), files, aliases),
+        "cost": _cost(one, other),
+    }
+
+
+def _flip_rows(
+    flips: Sequence[Cell],
+    paths: tuple[Path, Path],
+    files: Sequence[LabelFile],
+    aliases: Mapping[str, str],
+    problems: Problems,
+) -> list[dict[str, Any]]:
+    first, second = files
+    back = {run: name for name, run in aliases.items()}
+    named = [renamed(cell, second.key_names, back) for cell in flips]
+    texts = cell_texts(paths[0], first.kind, flips, problems)
+    other_texts = cell_texts(paths[1], second.kind, named, problems)
+    rows = []
+    for cell, other_cell in zip(flips, named, strict=True):
+        one, other = texts[cell], other_texts[other_cell]
+        row: dict[str, Any] = dict(zip(first.key_names, cell, strict=True))
+        row |= {"label": first.cells[cell], "other_label": second.cells[cell]}
+        for remark in REMARKS:
+            if remark in one or remark in other:
+                row |= {remark: one.get(remark), f"other_{remark}": other.get(remark)}
+        for side, file in (("", first), ("other_", second)):
+            for name, values in (("annotations", file.annotations), ("score", file.scores)):
+                if cell in values:
+                    row[f"{side}{name}"] = values[cell]
+        rows.append(row | {k: v for k, v in (other | one).items() if k not in REMARKS})
+    return rows
+
+
+def _ranking(
+    paths: tuple[Path, Path], files: Sequence[LabelFile], aliases: Mapping[str, str]
+) -> dict[str, Any] | None:
+    shared = files[0].cells.keys() & files[1].cells.keys()
+    unmade = [
+        (aliases.get(run, run) if path == paths[1] else run, topic)
+        for path in paths
+        if (path / MANIFEST).is_file()
+        for run, topic in Folder(path, Problems()).not_made
+    ]
+    for path, of_file in zip(paths, ({}, aliases), strict=True):
+        file = judged_file(path, files[0].kind)
+        back = {run: name for name, run in of_file.items()}
+        cells = {cell: renamed(cell, files[0].key_names, back) for cell in shared}
+        lost = [(back.get(run, run), topic) for run, topic in unmade]
+        boards = [
+            _means(file, {cells[c]: one.cells[c] for c in shared}, of_file, lost) for one in files
+        ]
+        if boards[0] is not None and boards[1] is not None:
+            return _orders([boards[0], boards[1]])
+    return None
+
+
+def _means(
+    file: Path, labels: Labels, aliases: Mapping[str, str], unmade: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], float | None] | None:
+    """The mean of each measure and run under these labels; None: the file gives no scores.
+
+    Args:
+        unmade: (run, topic) of the answers that one of the judges could not be given.
+    """
+    kind, board = file_kind(file), Scoreboard({cell[0] for cell in labels})
+    board.leave_unmade(unmade)
+    for program in programs():
+        if program.file_kind == kind and program.relabelled(file, labels, board):
+            rows = (row for row in board.rows() if row.topic_id == "all")
+            return {(row.measure, aliases.get(row.run_id, row.run_id)): row.value for row in rows}
+    return None
+
+
+def _orders(boards: Sequence[Mapping[tuple[str, str], float | None]]) -> dict[str, Any]:
+    measures = dict.fromkeys(measure for measure, _ in boards[0])
+    orders = {measure: _order(measure, boards) for measure in measures}
+    return {measure: row for measure, row in orders.items() if row["scores"]}
+
+
+def _order(
+    measure: str, boards: Sequence[Mapping[tuple[str, str], float | None]]
+) -> dict[str, Any]:
+    """Both judges' scores of the runs, best first under the first, and who swaps."""
+    pairs: list[tuple[str, float, float]] = []
+    for (name, run), value in boards[0].items():
+        other = boards[1][name, run]
+        if name == measure and value is not None and other is not None:
+            pairs.append((run, value, other))
+    pairs.sort(key=lambda row: (-row[1], row[0]))
+    return {
+        "tau_b": kendall_tau([row[1] for row in pairs], [row[2] for row in pairs]),
+        "n_runs": len(pairs),
+        "swaps": [
+            [upper[0], lower[0]]
+            for upper, lower in pairwise(pairs)
+            if upper[1] > lower[1] and upper[2] < lower[2]
+        ],
+        "scores": [{"run_id": r, "score": x, "other_score": y} for r, x, y in pairs],
+    }
+
+
+def _cost(one: Path, other: Path) -> dict[str, Any] | None:
+    """What both folders took, and how many times as much the other took for a judgement.
+
+    Calls are the questions asked, from the cache or not, where the manifest has them. The rest is
+    the spending of the last start: where replies came from the cache or from an earlier start,
+    that is not what the judge takes: unknown, as is a price that is not known.
+    """
+    if not (one.is_dir() and other.is_dir()):
+        return None
+    first, second = map(read_manifest, (one, other))
+    spent = [_spent(manifest) for manifest in (first, second)]
+    same_work = first["config"]["program"] == second["config"]["program"]
+    n_mine, n_theirs = (s["n_judgements"] or 1 for s in spent)
+    ratio: dict[str, float | None] = dict.fromkeys(("calls", "tokens", "dollars"))
+    for name in ratio if same_work else ():
+        mine, theirs = (s[name] for s in spent)
+        if mine and theirs is not None:
+            ratio[name] = (theirs / n_theirs) / (mine / n_mine)
+    return {"one": spent[0], "other": spent[1], "ratio_per_judgement": ratio}
+
+
+def _spent(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    last, counted = manifest.get("this_time", {}), manifest.get("tokens", {})
+    tokens = counted.get("prompt", 0) + counted.get("completion", 0)
+    is_whole = not last.get("cache_hits") and (last.get("tokens") or 0) >= tokens
+    n = sum(manifest["judged"].values()) + sum(manifest["unjudged"].values())
+    requests = last.get("requests") if is_whole else None
+    return {
+        "n_judgements": n,
+        "calls": sum(manifest["calls"].values()) if "calls" in manifest else requests,
+        "tokens": tokens if not last.get("cache_hits") else None,
+        "dollars": last.get("cost") if is_whole else None,
+    }

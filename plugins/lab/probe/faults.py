@@ -19,7 +19,7 @@ from ....judges.table import item_judges, kind_of
 from ....judges.variants import with_lexical
 from ....judges.verdicts import Verdict
 from ....metrics.inference import SIGNED, Interval, jackknife_interval, ratio, resampling
-from ....programs.analysis.judge_items import read_judge_items
+from ....programs.analysis.cell_texts import read_judge_items
 from ....programs.config.sections import Config
 from ....programs.engine.manifest import config_of
 from ....programs.engine.results import MANIFEST

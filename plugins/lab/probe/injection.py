@@ -17,7 +17,7 @@ from ....judges.calls import calls, judge_calls, judge_items
 from ....judges.variants import with_lexical
 from ....judges.verdicts import Verdict
 from ....metrics.inference import SIGNED, resampling
-from ....programs.analysis.judge_items import read_judge_items
+from ....programs.analysis.cell_texts import read_judge_items
 from ....programs.config.sections import Config
 from ....programs.engine.results import MANIFEST
 from ....programs.inputs import looks_like_an_instruction

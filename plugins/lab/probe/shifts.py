@@ -14,7 +14,7 @@ import numpy as np
 from ....judges import ItemJudge
 from ....judges.verdicts import Verdict
 from ....metrics.inference import Interval, mean_by_topic
-from ....programs.analysis.judge_items import read_judge_items
+from ....programs.analysis.cell_texts import read_judge_items
 from ....programs.config.sections import Config
 from ....programs.engine.results import MANIFEST
 from ....programs.engine.spending import Estimate

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import shlex
+import shutil
+import textwrap
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate
+from pathlib import Path
+from typing import Any
 
 from ....records.judgements import Evidence
+from ....records.reading.problems import shown
 from ....records.rows import ScoreRow
+from ...protocols.table import chosen
+from ..tables.words import count, join_words
 from .views import AnswerView, Judged
-from .wording import counted, number, overlap_note, plural, wrapped
 
 _ORDER = (  # worst first
     *("not_support", "not_met", "no", "neutral"),
@@ -49,7 +56,7 @@ def answer_text(
         ),
     )
     quotes = _QuotedSentences(view)
-    length = f", {counted(view.length, 'word')}" if view.length is not None else ""
+    length = f", {count(view.length, 'word')}" if view.length is not None else ""
     parts.append(f"Answer{length}\n")
     parts += _sentences(view, order, quotes, passages)
     for unit in dict.fromkeys(each.unit for each in order):
@@ -69,7 +76,7 @@ def _scores(rows: Sequence[ScoreRow]) -> Iterator[str]:
     for (n, n_unjudged), of in resting.items():
         values = ", ".join(_score(row) for row in of)
         missing = f", {n_unjudged:,} not judged" if n_unjudged else ""
-        yield wrapped(f"{values}: on {counted(n or 0, 'judgement')}{missing}", "  ", "")
+        yield wrapped(f"{values}: on {count(n or 0, 'judgement')}{missing}", "  ", "")
 
 
 def _score(row: ScoreRow) -> str:
@@ -206,3 +213,88 @@ def _rank(label: str | None) -> int:
     if label.isdecimal():
         return int(label)
     return _ORDER.index(label) if label in _ORDER else len(_ORDER)
+
+
+NO_TERMINAL = 100  # columns where nothing says how wide the terminal is
+_LEAST = 40
+
+
+def width() -> int:
+    """Columns of the terminal."""
+    return max(shutil.get_terminal_size((NO_TERMINAL, 24)).columns, _LEAST)
+
+
+def wrapped(text: str, indent: str = "", first: str | None = None) -> str:
+    """A text in lines as wide as the terminal, its control characters as escapes.
+
+    Args:
+        indent: before each line. first: before the first line instead.
+    """
+    lines = textwrap.wrap(
+        shown(" ".join(text.split())),
+        width(),
+        initial_indent=indent if first is None else first,
+        subsequent_indent=indent,
+        break_on_hyphens=False,
+    )
+    return "\n".join(lines or [(indent if first is None else first).rstrip()]) + "\n"
+
+
+def number(value: float | None, measure: str = "") -> str:
+    """A score with three digits and no leading zero; - where there is none.
+
+    >>> number(0.25), number(1.0), number(None), number(96.0, "length")
+    ('.250', '1', '-', '96')
+    """
+    if value is None:
+        return "-"
+    if measure == "length" or value == int(value):
+        return f"{value:.0f}"
+    sign = "-" if value < 0 else ""
+    return sign + f"{abs(value):.3f}".removeprefix("0")
+
+
+def plural(unit: str) -> str:
+    """Several of a unit that was judged.
+
+    >>> plural("key point"), plural("criterion")
+    ('key points', 'criteria')
+    """
+    return "criteria" if unit == "criterion" else f"{unit}s"
+
+
+def command(*words: str | Path) -> str:
+    """A command line as a user types it.
+
+    >>> command("judge", "show", "my results")
+    "judge show 'my results'"
+    """
+    return shown(shlex.join(map(str, words)))
+
+
+def overlap_note(judges_of: Mapping[str, Iterable[str]]) -> str:
+    """What is only word overlap, said as that; "" where nothing is."""
+    if not judges_of:
+        return ""
+    programs = join_words(judges_of)
+    return wrapped(f"Labels of {programs} are word overlap: no model has read these answers.")
+
+
+def by_words(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
+    """The judges whose labels follow from common words alone, by program; of those with any.
+
+    Judges that write texts, such as nuggets, give no labels and are not among them.
+    """
+    names = [
+        name for name, about in manifest.get("judges", {}).items() if _is_lexical_labeller(about)
+    ]
+    lexical = {
+        one.name: [name for name in one.judges if name in names]
+        for one in chosen(manifest["config"]["program"])
+    }
+    return {program: judges for program, judges in lexical.items() if judges}
+
+
+def _is_lexical_labeller(about: Mapping[str, Any]) -> bool:
+    model = about.get("model") or {}
+    return "evidence" in about and str(model.get("endpoint", "")).startswith("lexical:")

@@ -5,7 +5,7 @@ A difference is called one where its interval leaves out 0.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ....views.numbers import format_short_share
@@ -122,7 +122,7 @@ def get_interval(row: Row | None) -> tuple[float, float] | None:
     return row["low"], row["high"]
 
 
-def join_words(words: Sequence[str], last: str = "and") -> str:
+def join_words(words: Iterable[str], last: str = "and") -> str:
     """A list in a sentence.
 
     >>> join_words(["a", "b", "c"]), join_words(["a", "b"], "or")

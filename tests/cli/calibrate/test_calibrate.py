@@ -13,7 +13,7 @@ from mock_faults import Refusal
 from mock_server import MockServer, input_of
 from processes import JUDGE, run, start
 
-from nuggetjudge.programs.analysis.tables.calibration import fit_view
+from nuggetjudge.programs.analysis.tables.fits import calibration_view
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "docs" / "trust" / "calibration.md").read_text(encoding="utf-8")
@@ -96,7 +96,7 @@ def test_folds_are_advised_where_they_may_be_used_alone():
 
     def notes(may_fold):
         shown = {**report, "method": "threshold"}
-        return " ".join(fit_view(shown, has_all=False, may_fold=may_fold, missing="").notes)
+        return " ".join(calibration_view(shown, has_all=False, may_fold=may_fold, missing="").notes)
 
     assert "the intervals are a rough guide; --folds 6 tests all 6." in notes(may_fold=True)
     assert "the intervals are a rough guide." in notes(may_fold=False)

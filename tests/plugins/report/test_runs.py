@@ -18,8 +18,7 @@ from nuggetjudge.plugins.report.runs import (
     make_topics,
 )
 from nuggetjudge.plugins.report.source import Source
-from nuggetjudge.programs.analysis.compare_runs import compare_runs
-from nuggetjudge.programs.analysis.lengths import front
+from nuggetjudge.programs.analysis.compare_runs import compare_runs, front
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import Problems
 

@@ -5,8 +5,7 @@ from collections import Counter
 
 import pytest
 
-from nuggetjudge.programs.analysis.compare import compare
-from nuggetjudge.programs.analysis.compare_judges import compare_judges
+from nuggetjudge.programs.analysis.compare import compare, compare_judges
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 

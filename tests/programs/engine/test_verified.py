@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import nuggetjudge as nj
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.cli.app import app
-from nuggetjudge.programs.analysis.verified import verified_figures
+from nuggetjudge.programs.analysis.agree_labels import verified_figures
 from nuggetjudge.programs.engine.panel import Panel, check_prices
 from nuggetjudge.programs.run import plan
 from nuggetjudge.records.reading.problems import InputError

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from nuggetjudge.programs.analysis.agree import agree
-from nuggetjudge.programs.analysis.compare_judges import compare_judges
+from nuggetjudge.programs.analysis.compare import compare_judges
 from nuggetjudge.programs.protocols.judged_files import are_ordered
 from nuggetjudge.records.reading.problems import Problems
 

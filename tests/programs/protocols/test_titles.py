@@ -12,7 +12,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.calibration.examples import read_examples
 from nuggetjudge.calibration.prompts.tasks import tasks
 from nuggetjudge.judges import RelevanceJudge, SupportJudge
-from nuggetjudge.programs.analysis.judge_items import read_judge_items
+from nuggetjudge.programs.analysis.cell_texts import read_judge_items
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.sections import DataConfig
 from nuggetjudge.records.reading.problems import InputError, Problems

@@ -9,7 +9,7 @@ from mock_server import MockServer, input_of, schema_of
 from undigested import forget_digests
 
 import nuggetjudge as nj
-from nuggetjudge.programs.analysis.compare_judges import compare_judges
+from nuggetjudge.programs.analysis.compare import compare_judges
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.protocols.table import program
 from nuggetjudge.programs.run import plan

@@ -8,9 +8,8 @@ import pytest
 from mock_server import MockServer
 
 import nuggetjudge as nj
-from nuggetjudge.programs.analysis.answers.overlap import by_words
-from nuggetjudge.programs.analysis.answers.points import topics_of
-from nuggetjudge.programs.analysis.answers.summaries import folder_summary, run_summary
+from nuggetjudge.programs.analysis.answers.answer_text import by_words
+from nuggetjudge.programs.analysis.answers.summaries import folder_summary, run_summary, topics_of
 from nuggetjudge.programs.analysis.answers.views import answers_of
 from nuggetjudge.records.reading.problems import InputError, Problems
 

@@ -1,7 +1,6 @@
 """`judge calibrate` and `jury` fit every window, and begin with a sentence."""
 
-from nuggetjudge.programs.analysis.tables.calibration import fit_view
-from nuggetjudge.programs.analysis.tables.jury import jury_view
+from nuggetjudge.programs.analysis.tables.fits import calibration_view, jury_view
 
 
 def row(value, low=None, high=None):
@@ -25,7 +24,7 @@ def fit_report(**more):
 
 
 def test_a_fit_that_helped_says_by_how_much(check_fits):
-    view = fit_view(fit_report(), has_all=True, may_fold=True, missing="labels without")
+    view = calibration_view(fit_report(), has_all=True, may_fold=True, missing="labels without")
     assert view.verdict == (
         "The fit helped: linear kappa rose from .50 to .60 on topics that the fit never saw: "
         "+.10 [+.02, +.18]."
@@ -36,7 +35,7 @@ def test_a_fit_that_helped_says_by_how_much(check_fits):
 def test_without_a_value_before_the_verdict_claims_nothing(check_fits):
     report = fit_report()
     report["figures"]["linear"] |= {"before": None, "difference": None}
-    view = fit_view(report, has_all=False, may_fold=True, missing="")
+    view = calibration_view(report, has_all=False, may_fold=True, missing="")
     assert view.verdict.startswith("After the fit linear kappa is .60 [.50, .70] on topics")
     check_fits(view)
 

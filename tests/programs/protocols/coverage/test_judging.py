@@ -8,9 +8,9 @@ from losing import CONTEXTS, World
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
-from nuggetjudge.programs.analysis.agree_scores import agree_scores
+from nuggetjudge.programs.analysis.agree import agree_scores
+from nuggetjudge.programs.analysis.cell_texts import read_judge_items
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
-from nuggetjudge.programs.analysis.judge_items import read_judge_items
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.protocols.coverage.files import read_coverage

@@ -5,12 +5,26 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from ....records.reading.problems import InputError, Problems
 from ....views.table import Column, Kind, Row, Table
 from ....views.terminal import Terminal, table_text
+from ...engine.manifest import dependence_notes, read_manifest
 from ...protocols.table import program as find_program
-from .wording import command, counted, number, overlap_note, plural, width, wrapped
+from ..tables.words import count
+from .answer_text import (
+    answer_text,
+    by_words,
+    command,
+    number,
+    overlap_note,
+    plural,
+    width,
+    wrapped,
+)
+from .summaries import folder_summary, run_summary, topic_summary
+from .views import answers_of
 
 MOST = 20  # rows of a list that may be long; --json has all
 MARKS = {"stated": "+", "partly": "~", "missed": ".", "unjudged": "?", None: " "}
@@ -25,7 +39,7 @@ def folder_text(summary: Summary, folder: Path) -> str:
     """What is in a folder, and what to ask next."""
     by = summary["measure"] or ""
     n_wanted = summary["n_runs"] * summary["n_topics"]
-    what = f"{', '.join(summary['programs'])}; {counted(summary['n_runs'], 'run')}"
+    what = f"{', '.join(summary['programs'])}; {count(summary['n_runs'], 'run')}"
     answers = f"{summary['n_answers']:,} of {n_wanted:,} answers"
     n_topics = summary["n_topics"]
     runs = [
@@ -33,7 +47,7 @@ def folder_text(summary: Summary, folder: Path) -> str:
         for row in summary["runs"]
     ]
     parts = [
-        wrapped(f"{folder}: {what}, {counted(summary['n_topics'], 'topic')}, {answers}."),
+        wrapped(f"{folder}: {what}, {count(summary['n_topics'], 'topic')}, {answers}."),
         wrapped(_judged(summary)),
         _beware(summary),
         f"\nRuns, best first by {by}\n",
@@ -74,7 +88,7 @@ def run_text(summary: Summary, folder: Path) -> str:
     by, run = summary["measure"] or "", summary["run_id"]
     mean: Summary = next((row for row in summary["means"] if row["measure"] == by), {})
     score = f"{by} {_value(mean, by)}, {_rests(mean)}" if mean else "no scores"
-    done = f"{summary['n_answered']} of {counted(summary['n_topics'], 'topic')} answered"
+    done = f"{summary['n_answered']} of {count(summary['n_topics'], 'topic')} answered"
     parts = [wrapped(f"{run}: {done}; {score}."), _beware(summary)]
     parts += [f"\nTopics, worst first by {by}\n", _legend(summary)]
     parts.append(_topics_of_run(summary["topics"], by))
@@ -99,7 +113,7 @@ def topic_text(summary: Summary, folder: Path) -> str:
     by, topic = summary["measure"] or "", summary["topic_id"]
     parts = [
         wrapped(f"{topic}: {summary['question']}"),
-        wrapped(f"{summary['n_answered']} of {counted(summary['n_runs'], 'run')} answered."),
+        wrapped(f"{summary['n_answered']} of {count(summary['n_runs'], 'run')} answered."),
         _beware(summary),
     ]
     if points := summary["points"]:
@@ -135,7 +149,7 @@ def _beware(summary: Summary) -> str:
 
 
 def _judged(summary: Summary) -> str:
-    text = f"{counted(summary['n_judged'], 'judgement')}"
+    text = f"{count(summary['n_judged'], 'judgement')}"
     if summary["n_unjudged"]:
         by_reason = summary["unjudged_by_reason"].items()
         reasons = ", ".join(f"{n:,} {_NOT_REACHED.get(why, why)}" for why, n in by_reason)
@@ -145,7 +159,7 @@ def _judged(summary: Summary) -> str:
 
 def _legend(summary: Summary) -> str:
     """What the columns of a run's topics count."""
-    topics, parts = summary["topics"], [f"rank: among {counted(summary['n_runs'], 'run')}"]
+    topics, parts = summary["topics"], [f"rank: among {count(summary['n_runs'], 'run')}"]
     if any(sum(row["vital"].values()) for row in topics):
         unit = plural(summary["unit"])
         parts.append(f"missed, in part, stated: {'vital ' * summary['has_vital']}{unit}")
@@ -260,7 +274,7 @@ def _value(row: Summary, by: str) -> str:
 
 def _rests(row: Summary) -> str:
     missing = f", {row['n_unjudged']:,} not judged" if row.get("n_unjudged") else ""
-    return f"on {counted(row.get('n') or 0, 'judgement')}{missing}"
+    return f"on {count(row.get('n') or 0, 'judgement')}{missing}"
 
 
 def _names(topics: Sequence[Summary], program: str) -> list[str]:
@@ -301,3 +315,69 @@ def _next(asks: Iterable[tuple[str, str]]) -> Iterator[str]:
     yield "\nNext\n"
     for what, line in asks:
         yield f"  {line}\n      {what}\n"
+
+
+class Shown(NamedTuple):
+    """The same twice: ready for JSON, and as lines for people."""
+
+    data: dict[str, Any]
+    text: str
+
+
+def show_answer(
+    folder: Path,
+    run: str,
+    topic: str,
+    problems: Problems,
+    *,
+    labels: Path | None = None,
+    passages: bool = False,
+) -> Shown:
+    """One answer with everything that was judged of it.
+
+    Args:
+        labels: people's, shown beside the judge's. passages: with the texts of those it cites.
+
+    Raises: InputError for a run or topic that is not there, or did not answer.
+    """
+    view = next(answers_of(folder, problems, run=run, topic=topic, labels=labels), None)
+    if view is None:
+        others = command("judge", "show", folder, "--topic", topic)
+        raise InputError(f"{folder}: {run} has no answer to topic {topic}; others: {others}")
+    if labels is not None and not any(judged.people for judged in view.judged):
+        what = f"no label in it is of what was judged of {run}, topic {topic}"
+        problems.keep(labels, 0, "no_labels", what)
+    manifest = read_manifest(folder)
+    overlap, of_run = by_words(manifest), {**manifest, "data": {"run_ids": [run]}}
+    notes = list(dependence_notes(of_run))
+    text = answer_text(view, overlap, passages=passages)
+    text += "".join(f"\n{wrapped(note)}" for note in notes)
+    return Shown(view.as_row() | {"word_overlap": overlap, "dependence": notes}, text)
+
+
+def show_summary(
+    folder: Path,
+    run: str | None,
+    topic: str | None,
+    problems: Problems,
+    *,
+    measure: str | None = None,
+    named: Path | None = None,
+) -> Shown:
+    """Where a run loses, what each run misses of a topic, or, of neither, what is in the folder.
+
+    Args:
+        measure: to order by; None: the first of the folder.
+        named: the folder in what to ask next, where `folder` stands for another; None: itself.
+
+    Raises: InputError for a run, topic or measure that is not there.
+    """
+    name = named or folder
+    if run is not None:
+        summary = run_summary(folder, run, problems, measure)
+        return Shown(summary, run_text(summary, name))
+    if topic is not None:
+        summary = topic_summary(folder, topic, problems, measure)
+        return Shown(summary, topic_text(summary, name))
+    summary = folder_summary(folder, problems, measure)
+    return Shown(summary, folder_text(summary, name))
