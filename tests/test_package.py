@@ -76,7 +76,7 @@ def test_reading_and_writing_records_needs_no_model_library():
 def test_people_label_without_waiting_for_what_asks_models():
     """DSPy alone takes a second, of the two in which the first item is to be there."""
     code = """
-from nuggetjudge.plugins.annotate.server import serving, watching, workplace
+from nuggetjudge.plugins.annotate.server import labelling, serving, watching
 from nuggetjudge.plugins.annotate.work import task
 from nuggetjudge.programs.protocols.table import programs
 programs()

@@ -23,6 +23,7 @@ from ...programs.scoring.result import Result
 from ...records.reading.fields import stem
 from ...records.reading.problems import InputError
 from ...records.writing import own_folder, rename, write_file, writing
+from .pseudonyms import Pseudonyms
 from .replay import (
     CACHE,
     INPUTS,
@@ -40,13 +41,12 @@ from .replay import (
     write_tables,
 )
 from .rerun import kept_replies, results_in, run_again
-from .veil import Veil
 
 
-def copy_inputs(config: Config, folder: Path, veil: Veil | None) -> Config:
+def copy_inputs(config: Config, folder: Path, pseudonyms: Pseudonyms | None) -> Config:
     """Copy every file that a run reads into a folder; returns the config that names the copies.
 
-    Runs keep their order. Under a veil they are in an order, and have numbers as names, that say
+    Runs keep their order. With pseudonyms they are in an order, and have numbers as names, that say
     nothing of theirs; so has any other file whose name has that of a run or a team in it.
 
     Raises: InputError for what cannot be copied: an index, or a path that is no input file.
@@ -54,13 +54,13 @@ def copy_inputs(config: Config, folder: Path, veil: Veil | None) -> Config:
     if config.data.index is not None:
         what = "an index is no part of an export; judge what a retrieval run found"
         raise InputError(f"{config.data.index}: {what}")
-    if veil is None:
+    if pseudonyms is None:
         files = dict.fromkeys(input_files(config))
         copies = {str(path): _put(folder, path.name, path.read_bytes()) for path in files}
     else:
-        copies = _copy_inputs(config, folder, veil)
+        copies = _copy_inputs(config, folder, pseudonyms)
     copied = relocated(config, copies)
-    if veil is not None:
+    if pseudonyms is not None:
         copied = copied.changed("data", runs=tuple(sorted(copied.data.runs)))
     for at, path in _paths(copied):
         if path.parent != folder:
@@ -68,21 +68,21 @@ def copy_inputs(config: Config, folder: Path, veil: Veil | None) -> Config:
     return copied
 
 
-def _copy_inputs(config: Config, folder: Path, veil: Veil) -> dict[str, str]:
+def _copy_inputs(config: Config, folder: Path, pseudonyms: Pseudonyms) -> dict[str, str]:
     """Where each input went; runs first, so that all names are known before other files."""
     copies: dict[str, str] = {}
-    runs = [(path, veil.answers(path, stem(path))) for path in expand_runs(config.data.runs)]
+    runs = [(path, pseudonyms.answers(path, stem(path))) for path in expand_runs(config.data.runs)]
     for path, content in sorted(runs, key=lambda run: hashlib.sha256(run[1]).digest()):
         name = f"runs-{len(copies) + 1:02}.jsonl"
         copies[str(path)] = _put(folder, name, content)
     for path in expand_runs(config.data.retrieval, suffixes=RETRIEVAL_FILES):
         name = f"retrieval-{len(copies) + 1:02}.run"
-        copies[str(path)] = _put(folder, name, veil.rankings(path))
+        copies[str(path)] = _put(folder, name, pseudonyms.rankings(path))
     for path in input_files(config):
         if str(path) not in copies:
-            veil.check(path)
+            pseudonyms.check(path)
             name = path.name
-            if veil.is_in(name):
+            if pseudonyms.is_in(name):
                 name = f"input-{len(copies) + 1:02}{''.join(path.suffixes[-2:])}"
             copies[str(path)] = _put(folder, name, path.read_bytes())
     return copies
@@ -120,7 +120,7 @@ _COST = ("calls", "tokens", "tokens_by", "this_time", "answered_by")  # of the r
 class Exported(NamedTuple):
     """What was written: the tables, replies by alias, bytes by part, and how many were unjudged.
 
-    `dropped`: fields of metadata that a veil left out. `leaks`: places where a name is still a
+    `dropped`: fields of metadata that were dropped. `leaks`: places where a name is still a
     whole value.
     """
 
@@ -133,30 +133,30 @@ class Exported(NamedTuple):
 
 
 def write_autojudge(
-    results: Path, out: Path, *, name: str | None = None, veil: Path | None = None
+    results: Path, out: Path, *, name: str | None = None, pseudonyms: Path | None = None
 ) -> Exported:
     """Write a finished run as a folder that auto-judge tools read and that replays by itself.
 
     Args:
         out: a folder that is not there yet, or is empty.
         name: what the names of the tables begin with; None: the programs.
-        veil: a key file, made where there is none: names of runs and teams become pseudonyms.
+        pseudonyms: a key file, made where there is none: names of runs and teams become pseudonyms.
 
     Raises: InputError where the results do not follow from the kept replies, an input has changed
         or cannot be copied, and for an `out` that is in use.
     """
-    _check_out(results, out, veil)
+    _check_out(results, out, pseudonyms)
     manifest, inputs = read_manifest(results), inputs_of(results)
     before = inputs.checked("there is no whole export without it")
-    cover = None if veil is None else Veil.of(veil)
+    cover = None if pseudonyms is None else Pseudonyms.of(pseudonyms)
     with writing(out):
         out.parent.mkdir(parents=True, exist_ok=True)
         work = Path(tempfile.mkdtemp(prefix=f".{out.name}-", dir=out.parent))
     try:
         whole = own_folder(work / "whole")
         exported = _write_export(results, manifest, before, whole, work / RESULTS, name, cover)
-        if cover is not None and veil is not None:
-            cover.write(veil)
+        if cover is not None and pseudonyms is not None:
+            cover.write(pseudonyms)
         rename(whole, out)
     finally:
         shutil.rmtree(work, ignore_errors=True)
@@ -170,24 +170,24 @@ def _write_export(
     out: Path,
     again: Path,
     name: str | None,
-    veil: Veil | None,
+    pseudonyms: Pseudonyms | None,
 ) -> Exported:
     """The whole export, in a folder that gets its name when this returns."""
-    if veil is not None:
+    if pseudonyms is not None:
         for run_id in manifest["data"]["run_ids"]:
-            veil.run(run_id)
-    config = copy_inputs(before, own_folder(out / INPUTS), veil)
+            pseudonyms.run(run_id)
+    config = copy_inputs(before, own_folder(out / INPUTS), pseudonyms)
     models = {alias: without_address(alias, model) for alias, model in config.models.items()}
     config = config.model_copy(update={"models": models})
     stored = {alias: StoredReplies() for alias in with_endpoints(config)}
     _judge_again(results, before, config, again, stored)
-    _check_same(results, again, veil)
+    _check_same(results, again, pseudonyms)
     _write_results(again, out / RESULTS, manifest, config)
     for alias, replies in stored.items():
         write_replies(own_folder(out / CACHE) / f"{alias}.jsonl", replies)
     about = About(
         name=name or "-".join(config.program),
-        veiled=veil is not None,
+        has_pseudonyms=pseudonyms is not None,
         timestamp=_read_time(results / MANIFEST),
         versions=manifest.get("versions", {}),
         unjudged_by_reason=manifest.get("unjudged_by_reason", {}),
@@ -195,17 +195,17 @@ def _write_export(
     )
     run_info = {"timestamp": about.timestamp, "versions": about.versions}
     tables = write_tables(out / RESULTS, out, about.name, config, run_info)
-    leaks = veil.leaks(files_in(out)) if veil else []
+    leaks = pseudonyms.leaks(files_in(out)) if pseudonyms else []
     write_about(out, about)
-    n_lost, dropped = sum(manifest["unjudged"].values()), veil.dropped if veil else {}
+    n_lost, dropped = sum(manifest["unjudged"].values()), pseudonyms.dropped if pseudonyms else {}
     return Exported(tables, about.replies, _sizes(out), n_lost, dropped, leaks)
 
 
-def _check_out(results: Path, out: Path, veil: Path | None) -> None:
+def _check_out(results: Path, out: Path, pseudonyms: Path | None) -> None:
     if out.is_dir() and any(out.iterdir()):
         raise InputError(f"{out}: is not empty, and an export is written whole; name another")
-    if veil is not None and out.resolve() in veil.resolve().parents:
-        raise InputError(f"{veil}: would stand in the export, wanted a file apart from {out}")
+    if pseudonyms is not None and out.resolve() in pseudonyms.resolve().parents:
+        raise InputError(f"{pseudonyms}: would stand in the export, wanted a file apart from {out}")
     if results.resolve() in (out.resolve(), *out.resolve().parents):
         raise InputError(f"{out}: is in the results folder; name another")
 
@@ -235,10 +235,10 @@ def _judge_again(
             replies.close()
 
 
-def _check_same(results: Path, again: Path, veil: Veil | None) -> None:
+def _check_same(results: Path, again: Path, pseudonyms: Pseudonyms | None) -> None:
     """Raise InputError unless the replay has the scores of the run, and lacks what it lacked."""
     then, now = Result(results), Result(again)
-    name_of = (lambda run: veil.runs.get(run, run)) if veil else (lambda run: run)
+    name_of = (lambda run: pseudonyms.runs.get(run, run)) if pseudonyms else (lambda run: run)
     scores = [
         {(name_of(row.run_id), row.topic_id, row.measure): row.value for row in rows}
         for rows in (then.scores, now.scores)

@@ -30,28 +30,28 @@ def autojudge(
     out: Path,
     *,
     name: str | None = None,
-    veil: NewFile | None = None,
+    pseudonyms: NewFile | None = None,
 ) -> None:
     """Write leaderboard, banks, qrels and workflow, with inputs and replies to replay them.
 
     Nothing is asked. `judge verify DIR` proves it, with no network.
 
-    Example: judge export autojudge results/demo submission --veil key.json
+    Example: judge export autojudge results/demo submission --pseudonyms key.json
 
     Args:
         out (DIR): Folder to write: new, or empty.
 
     Output:
         name: What the names of its tables begin with; default: the programs.
-        veil (KEY): Write names of runs and teams as pseudonyms, by this key file: made where there
-            is none, kept apart from DIR.
+        pseudonyms (KEY): Write pseudonyms for names of runs and teams, by this key file. It is made
+            where there is none, and has to be outside of DIR.
     """
     from ...records.reading.problems import InputError
     from .autojudge import write_autojudge
 
     if opened(context, [results])[0] != results:
         raise InputError(f"{results}: its run was stopped; an export is of a finished one")
-    written = write_autojudge(results, out, name=name, veil=veil)
+    written = write_autojudge(results, out, name=name, pseudonyms=pseudonyms)
     replies = ", ".join(f"{alias} {n:,}" for alias, n in written.replies.items()) or "none"
     sizes = ", ".join(f"{part} {size:,}" for part, size in sorted(written.sizes.items()))
     lines = [f"Tables: {', '.join(written.tables)}", f"Replies by endpoint: {replies}"]
@@ -60,13 +60,13 @@ def autojudge(
         lines.append(f"Not judged, here too: {written.unjudged:,}")
     if written.dropped:
         dropped = ", ".join(f"{field} {n:,}" for field, n in sorted(written.dropped.items()))
-        lines.append(f"Left out under the veil: {dropped}")
+        lines.append(f"Dropped, since they may hold names: {dropped}")
     for leak in written.leaks[:_MOST]:
         lines.append(f"Beware, a name is left: {leak}")
     if len(written.leaks) > _MOST:
         lines.append(f"... and {len(written.leaks) - _MOST:,} more")
-    if veil is not None:
-        lines.append(f"Key, not to be sent: {veil}")
+    if pseudonyms is not None:
+        lines.append(f"Key, not to be sent: {pseudonyms}")
     write_note("".join(f"{line}\n" for line in [*lines, f"Written: {out}"]))
 
 

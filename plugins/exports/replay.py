@@ -47,7 +47,7 @@ class About(BaseModel):
     """What export.json says.
 
     Attributes:
-        name: what the names of the tables begin with. veiled: whether names are pseudonyms.
+        name: what the names of the tables begin with. has_pseudonyms: whether names are pseudonyms.
         timestamp, versions: of the run that was exported.
         unjudged_by_reason: of that run. A replay cannot know why a reply was none: there all
             of them are `error`.
@@ -58,7 +58,7 @@ class About(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
     format: str = FORMAT
     name: str
-    veiled: bool
+    has_pseudonyms: bool
     timestamp: str
     versions: dict[str, str]
     unjudged_by_reason: dict[str, int]

@@ -47,7 +47,7 @@ def run_rows(source: Source, measure: str) -> list[dict[str, Any]]:
             "n_topics": row["n_topics"],
             **_count_judged(source, measure, row["run_id"]),
         }
-        for row in source.compared(measure)["runs"]
+        for row in source.compare(measure)["runs"]
     ]
     n_topics = len(source.scores.topics[measure])
     for row in rows:  # a 0 of answers of which nothing was judged is none
@@ -72,7 +72,7 @@ def rank_runs(source: Source, measure: str) -> list[tuple[str, float]]:
 
 def find_leaders(source: Source, measure: str) -> Group:
     """The best run by a measure, and those that are not significantly worse."""
-    compared = source.compared(measure)
+    compared = source.compare(measure)
     tested = [row["run_id"] for row in run_rows(source, measure)]
     sign = -1 if meaning(measure).is_less_better else 1
     against: dict[str, tuple[bool | None, float | None]] = {}
@@ -95,7 +95,7 @@ def _explain_untested(source: Source, measure: str) -> str:
     """Why no pair was tested."""
     if len(source.runs) < 2:
         return ""
-    if source.compared(measure)["pairs"]:
+    if source.compare(measure)["pairs"]:
         return "no topic on which two of them were judged"
     return f"judge compare RESULTS --measure {measure} does it"
 
@@ -114,7 +114,7 @@ def read_corrected_rows(source: Source) -> dict[tuple[str, str], Mapping[str, An
 def _measure(
     source: Source, measure: str, corrected: Mapping[tuple[str, str], Mapping[str, Any]]
 ) -> dict[str, Any]:
-    compared = source.compared(measure)
+    compared = source.compare(measure)
     explained = meaning(measure)
     rows = [
         row | {"corrected": corrected.get((measure, row["run_id"]))}
@@ -222,7 +222,7 @@ def make_pairs(source: Source) -> Mapping[str, Any] | None:
     if len(source.runs) < 2:
         return None
     tested = [measure for measure in source.measures if source.is_tested(measure)]
-    return {"measures": {measure: _pairs(source.compared(measure)) for measure in tested}}
+    return {"measures": {measure: _pairs(source.compare(measure)) for measure in tested}}
 
 
 def _pairs(compared: Mapping[str, Any]) -> dict[str, Any]:
@@ -253,9 +253,9 @@ def make_length(source: Source) -> Mapping[str, Any] | None:
             "missing": "How long the answers are stands with the nuggets, which were not judged.",
             "command": "judge run nuggets",
         }
-    words = {row["run_id"]: row["mean"] for row in source.compared(LENGTH)["runs"]}
+    words = {row["run_id"]: row["mean"] for row in source.compare(LENGTH)["runs"]}
     others = [m for m in source.measures if m != LENGTH and meaning(m).is_quality]
-    return {"measures": {m: score_by_length(m, source.compared(m), words) for m in others}}
+    return {"measures": {m: score_by_length(m, source.compare(m), words) for m in others}}
 
 
 def make_topics(source: Source) -> Mapping[str, Any] | None:

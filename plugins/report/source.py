@@ -123,18 +123,18 @@ class Source:
         else:
             first, *others = self.paths
             pairs = [(first, path, kind) for path in others for kind in kinds_in(first)]
-        compare, refused = [], []
+        compared, refused = [], []
         for one, other, kind in pairs:
             problems = Problems()
             try:
-                compare.append(Sides(one, other, compare_judges(one, other, problems, kind)))
+                compared.append(Sides(one, other, compare_judges(one, other, problems, kind)))
             except InputError as error:  # labels of another kind, or of other runs
                 refused.append(error)
             else:
                 self.problems.take(problems)
-        if self.labels and not compare:
+        if self.labels and not compared:
             raise refused[0]
-        return compare
+        return compared
 
     def name_path(self, path: Path) -> Path:
         """What the page calls a folder, or a file, which keeps its name."""
@@ -144,7 +144,7 @@ class Source:
         """The name under which `runs` has a run of this folder."""
         return self.names[self.paths.index(folder)].get(run_id, run_id)
 
-    def compared(self, measure: str) -> dict[str, Any]:
+    def compare(self, measure: str) -> dict[str, Any]:
         """What `judge compare` prints of runs by this measure: `runs`, and `pairs` if tested."""
         if measure not in self._compared:
             is_tested = self.is_tested(measure)

@@ -341,7 +341,7 @@ def _order(source: Source) -> Mapping[str, Any]:
 
 
 def _verdict_on_order(source: Source, measure: str) -> tuple[str, Note]:
-    compared = source.compared(measure)
+    compared = source.compare(measure)
     tested = [pair for pair in compared["pairs"] if pair["is_significant"] is not None]
     if not tested:
         why = "no two runs share a judged topic" if compared["pairs"] else "pairs were not tested"

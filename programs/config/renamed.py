@@ -52,6 +52,7 @@ _QUIET = "progress is a few lines of stderr: 2>/dev/null, or --quiet of judge ru
 _SPENT = "manifest.json has the requests, tokens and seconds"
 REMOVED_OPTIONS: Mapping[str, str] = {
     "run --field": "--set items.fields.INPUT=NAME",
+    "export autojudge --veil": "--pseudonyms KEY",
     "calibrate --agent": "fit each judge to labels of its own (--judge)",
     "calibrate --call-price": "fit each judge to labels of its own (--judge)",
     "calibrate --limit": "--sample N",

@@ -60,12 +60,12 @@ class Site:
 
     def labels(self, name: str = "ann") -> list[Any]:
         """The labels that hold, in the order of their cells."""
-        with self.work.desks[name].journal() as journal:
+        with self.work.sessions[name].journal() as journal:
             return sorted(journal.state.labels(), key=lambda one: (one.cell, one.repeat))
 
     def events(self, name: str = "ann") -> list[dict[str, Any]]:
         """All that was kept, in its order, as it stands on the disk."""
-        with self.work.desks[name].journal() as journal:
+        with self.work.sessions[name].journal() as journal:
             lines = journal.path.read_text("utf-8").splitlines() if journal.path.exists() else []
         return [json.loads(line) for line in lines]
 

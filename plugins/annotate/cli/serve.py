@@ -69,9 +69,9 @@ def serve(
     if any(find_spec(name) is None for name in _NEEDS):
         raise InputError(f"judge annotate needs its extra: {pip_install('annotate')}")
     from ..live.settings import LiveSettings
+    from ..server.labelling import open_labelling
     from ..server.serving import bind_socket, serve
     from ..server.watching import watch
-    from ..server.workplace import open_workplace
     from ..work.plan import Plan
     from ..work.task import read_task, with_spans
 
@@ -91,7 +91,7 @@ def serve(
         listener = bind_socket(folder, port)
         with ExitStack() as opened:
             opened.callback(listener.close)
-            work = open_workplace(
+            work = open_labelling(
                 task,
                 folder,
                 _names(annotator) or [_own_name()],

@@ -74,8 +74,8 @@ def random_labels(states: Mapping[str, State], kind: Kind, condition: Condition)
         first[cell] = min(at, first.get(cell, at))
     labels, n_disputed = dict[Cell, str | None](), 0
     for cell in sorted(first, key=lambda cell: (first[cell], cell)):
-        voices = [label for *_, label in sorted(by_cell.get(cell, ()), key=lambda one: one[:2])]
-        counts = Counter(label for label in voices if label is not None)
+        sources = [label for *_, label in sorted(by_cell.get(cell, ()), key=lambda one: one[:2])]
+        counts = Counter(label for label in sources if label is not None)
         if cell in verdicts:
             labels[cell] = verdicts[cell]
         else:

@@ -17,10 +17,11 @@ from starlette.routing import Route
 
 from ....records.reading.problems import InputError
 from ..store.events import Event
-from .desk import Desk
-from .disputed import Docket
+from .dispute_queue import DisputeQueue
+from .labelling import Labelling
 from .messages import Wrong, check_same, event_in, id_in, make_check, verdict_in
 from .people import Person
+from .session import Session
 from .shown import (
     show_answer,
     show_bank,
@@ -30,7 +31,6 @@ from .shown import (
     show_review,
     show_task,
 )
-from .workplace import Workplace
 
 Answer: TypeAlias = Mapping[str, Any] | list[Any]
 _T = TypeVar("_T")
@@ -46,7 +46,7 @@ class Refused(Exception):
         self.status = status
 
 
-def routes(work: Workplace) -> list[Route]:
+def routes(work: Labelling) -> list[Route]:
     """The addresses below /api."""
     api = Api(work)
     handlers = {
@@ -67,37 +67,37 @@ def routes(work: Workplace) -> list[Route]:
 
 
 class Api:
-    """The answers about one workplace."""
+    """The answers about one labelling."""
 
-    def __init__(self, work: Workplace) -> None:
+    def __init__(self, work: Labelling) -> None:
         self.work = work
 
     def task(self, request: Request) -> Answer:
         """What this person is to do."""
         person, work = _person(request), self.work
-        docket = work.dockets.get(person.id)
+        dispute_queue = work.dispute_queues.get(person.id)
         views = ("progress",) if person.is_coordinator else work.views
-        views = ("adjudicate",) if docket is not None else views
-        desk = work.desks.get(person.id) or next(iter(work.desks.values()))
-        progress = docket.progress if docket is not None else desk.progress
+        views = ("adjudicate",) if dispute_queue is not None else views
+        session = work.sessions.get(person.id) or next(iter(work.sessions.values()))
+        progress = dispute_queue.progress if dispute_queue is not None else session.progress
         about = {
             "annotator": person.id,
             "is_coordinator": person.is_coordinator,
-            "condition": desk.condition,
-            "against_judge": docket is not None and docket.against_judge,
+            "condition": session.condition,
+            "against_judge": dispute_queue is not None and dispute_queue.against_judge,
             "n": progress.total,
         }
         own = {} if person.is_coordinator else {"progress": progress._asdict()}
         return {**show_task(work.task, views), **about, **own}
 
     def of_position(
-        self, show: Callable[[Desk, int], dict[str, Any]]
+        self, show: Callable[[Session, int], dict[str, Any]]
     ) -> Callable[[Request], Answer]:
         """What is shown of the position that a request names."""
 
         def answer(request: Request) -> Answer:
-            desk = self._desk(request)
-            content = show(desk, _position(request, desk))
+            session = self._session(request)
+            content = show(session, _position(request, session))
             self.work.is_looked_at.set()
             return content
 
@@ -105,29 +105,29 @@ class Api:
 
     def next(self, request: Request) -> Answer:
         """The first open position behind `after`, or of all; an adjudicator's first dispute."""
-        if (docket := self.work.dockets.get(_person(request).id)) is not None:
-            return {"n": docket.first_open()}
-        desk = self._desk(request)
-        after = _position(request, desk, "after") if "after" in request.query_params else -1
-        return {"n": desk.next_open(after)}
+        if (dispute_queue := self.work.dispute_queues.get(_person(request).id)) is not None:
+            return {"n": dispute_queue.first_open()}
+        session = self._session(request)
+        after = _position(request, session, "after") if "after" in request.query_params else -1
+        return {"n": session.next_open(after)}
 
     def recent(self, request: Request) -> Answer:
-        """The person's last deeds."""
-        return show_recent(self._desk(request))
+        """The person's last actions."""
+        return show_recent(self._session(request))
 
     def review(self, request: Request) -> Answer:
         """What the person flagged, could not tell or left."""
-        return show_review(self._desk(request))
+        return show_review(self._session(request))
 
     def dispute(self, request: Request) -> Answer:
         """A dispute."""
-        docket = self._docket(request)
-        return _present(docket.show(_number(request)), "people agree about this by now")
+        dispute_queue = self._dispute_queue(request)
+        return _present(dispute_queue.show(_number(request)), "people agree about this by now")
 
     def reveal(self, request: Request) -> Answer:
         """Who said what, to who has decided."""
-        docket = self._docket(request)
-        return _present(docket.reveal(_number(request)), "decide first: then it is told")
+        dispute_queue = self._dispute_queue(request)
+        return _present(dispute_queue.reveal(_number(request)), "decide first: then it is told")
 
     def progress(self, request: Request) -> Answer:
         """How far all are and what their labels say: for the coordinator alone."""
@@ -141,38 +141,44 @@ class Api:
         return await run_in_threadpool(_answers(lambda sent: self._keep(sent, body)), request)
 
     def _keep(self, request: Request, body: bytes) -> Answer:
-        docket = self.work.dockets.get(_person(request).id)
-        desk = docket.desk if docket is not None else self._desk(request)
+        dispute_queue = self.work.dispute_queues.get(_person(request).id)
+        session = dispute_queue.session if dispute_queue is not None else self._session(request)
         try:
             row = orjson.loads(body)
-            stored, position = desk.stored(id_in(row)) or _take_event(row, desk, docket)
+            stored, position = session.find_event(id_in(row)) or _take_event(
+                row, session, dispute_queue
+            )
             if stored is not None:
-                check_same(row, stored, desk)
+                check_same(row, stored, session)
         except orjson.JSONDecodeError as error:
             raise Refused(400, f"no JSON: {error}") from None
         except Wrong as error:
             raise Refused(error.status, str(error)) from None
         except InputError as error:
             raise Refused(NO_ROOM, str(error)) from None
-        progress = desk.progress if docket is None else docket.progress
+        progress = session.progress if dispute_queue is None else dispute_queue.progress
         if stored is None:
             return {"seq": None, "progress": progress._asdict(), "n": None}
         self.work.changed()
         goes_on = stored.do in ("label", "skip") and position is not None
-        n = desk.next_open(position) if goes_on and position is not None else position
+        n = session.next_open(position) if goes_on and position is not None else position
         return {"seq": stored.seq, "progress": progress._asdict(), "n": n}
 
-    def _desk(self, request: Request) -> Desk:
-        return _present(self.work.desks.get(_person(request).id), "this link labels nothing", 403)
+    def _session(self, request: Request) -> Session:
+        return _present(
+            self.work.sessions.get(_person(request).id), "this link labels nothing", 403
+        )
 
-    def _docket(self, request: Request) -> Docket:
+    def _dispute_queue(self, request: Request) -> DisputeQueue:
         what = "this link decides nothing: --adjudicator gives such links"
-        return _present(self.work.dockets.get(_person(request).id), what, 403)
+        return _present(self.work.dispute_queues.get(_person(request).id), what, 403)
 
 
-def _take_event(row: Any, desk: Desk, docket: Docket | None) -> tuple[Event | None, int | None]:
-    event = event_in(row, desk) if docket is None else verdict_in(row, docket)
-    return desk.take(event, make_check(event, desk))
+def _take_event(
+    row: Any, session: Session, dispute_queue: DisputeQueue | None
+) -> tuple[Event | None, int | None]:
+    event = event_in(row, session) if dispute_queue is None else verdict_in(row, dispute_queue)
+    return session.take(event, make_check(event, session))
 
 
 def _present(value: _T | None, what: str, status: int = 404) -> _T:
@@ -188,10 +194,10 @@ def _person(request: Request) -> Person:
     return person
 
 
-def _position(request: Request, desk: Desk, name: str = "n") -> int:
-    if (number := _number(request, name)) < len(desk.entries):
+def _position(request: Request, session: Session, name: str = "n") -> int:
+    if (number := _number(request, name)) < len(session.entries):
         return number
-    raise Refused(404, f"{name}={number}: wanted 0 to {len(desk.entries) - 1}")
+    raise Refused(404, f"{name}={number}: wanted 0 to {len(session.entries) - 1}")
 
 
 def _number(request: Request, name: str = "n") -> int:

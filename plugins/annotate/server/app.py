@@ -12,13 +12,13 @@ from starlette.types import ASGIApp
 
 from .api import routes
 from .guards import GUARDS, Guard, Guarded
+from .labelling import Labelling
 from .people import ENTER, People
 from .static import files
-from .workplace import Workplace
 
 
 def make_app(
-    work: Workplace, people: People, port: int, guards: Sequence[Guard] = GUARDS
+    work: Labelling, people: People, port: int, guards: Sequence[Guard] = GUARDS
 ) -> ASGIApp:
     """The app that these people use at this port. `guards`: others only for tests of them."""
     fixed = files()

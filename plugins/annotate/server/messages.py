@@ -10,8 +10,8 @@ from ..store.events import BankEdit, Event, Label, Verdict, read_event
 from ..store.state import State
 from ..work.bank import EditedBank
 from ..work.task import Task
-from .desk import Desk
-from .disputed import Docket
+from .dispute_queue import DisputeQueue
+from .session import Session
 
 FIELDS = {
     "label": ("label", "spans", "rationale", "active_ms"),
@@ -43,7 +43,7 @@ def id_in(row: Any) -> str:
     raise Wrong("wanted an object with an 'id'")
 
 
-def event_in(row: Mapping[str, Any], desk: Desk) -> Event:
+def event_in(row: Mapping[str, Any], session: Session) -> Event:
     """The event in a page's message.
 
     Raises: Wrong for a message that has none, or is about an item that is not in the queue.
@@ -51,29 +51,29 @@ def event_in(row: Mapping[str, Any], desk: Desk) -> Event:
     do = row.get("do")
     if not isinstance(do, str) or do not in FIELDS:
         raise Wrong(f"field 'do': wanted one of {', '.join(FIELDS)}")
-    if (do == "bank") is not (desk.task.kind == "bank") and do in ("bank", "label", "clear"):
-        raise Wrong(f"{do}: not of --kind {desk.task.kind}")
+    if (do == "bank") is not (session.task.kind == "bank") and do in ("bank", "label", "clear"):
+        raise Wrong(f"{do}: not of --kind {session.task.kind}")
     fields = {"id": row.get("id"), "do": do} | {
         name: row[name] for name in FIELDS[do] if name in row
     }
     if do not in _WITHOUT_ITEM:
-        fields |= _from_queue(do, _position(row, desk), desk)
+        fields |= _from_queue(do, _position(row, session), session)
     if do == "label":
-        _check_label(row, desk.task)
+        _check_label(row, session.task)
     event = _parse(fields)
     if isinstance(event, Label):
-        _check_spans(event, desk.task)
+        _check_spans(event, session.task)
     return event
 
 
-def check_same(row: Mapping[str, Any], stored: Event, desk: Desk) -> None:
+def check_same(row: Mapping[str, Any], stored: Event, session: Session) -> None:
     """Raise Wrong where a message has the id of an event that says something else.
 
     A page sends an event again when it got no answer. What only the queue knows is not compared:
     it may have changed since.
     """
     fields = FIELDS.get(stored.do, VERDICT_FIELDS)
-    sent = {"do": row.get("do"), **_item_in(row, stored, desk)}
+    sent = {"do": row.get("do"), **_item_in(row, stored, session)}
     sent |= {name: row[name] for name in fields if name in row}
     kept = stored.model_dump(mode="json")
     try:
@@ -85,24 +85,24 @@ def check_same(row: Mapping[str, Any], stored: Event, desk: Desk) -> None:
     raise Wrong(f"{what}, which says something else; nothing was kept: give each event a new id")
 
 
-def _item_in(row: Mapping[str, Any], stored: Event, desk: Desk) -> dict[str, Any]:
+def _item_in(row: Mapping[str, Any], stored: Event, session: Session) -> dict[str, Any]:
     """What a message says it is about; {} where that cannot be told any more."""
-    name, n, cells = row.get("item"), row.get("n"), desk.task.cells
+    name, n, cells = row.get("item"), row.get("n"), session.task.cells
     if isinstance(stored, Verdict):
         return {"cell": cells[n]} if isinstance(n, int) and 0 <= n < len(cells) else {}
-    position = desk.find_item(name) if isinstance(name, str) else None
+    position = session.find_item(name) if isinstance(name, str) else None
     if position is None or stored.do in _WITHOUT_ITEM:
         return {}
-    about = _from_queue(stored.do, position, desk)
+    about = _from_queue(stored.do, position, session)
     return {key: about[key] for key in ("topic_id", "kind", "cell", "repeat") if key in about}
 
 
-def make_check(event: Event, desk: Desk) -> Callable[[State], None]:
+def make_check(event: Event, session: Session) -> Callable[[State], None]:
     """What raises Wrong where an event cannot be kept as things are by then."""
 
     def check(state: State) -> None:
-        if isinstance(event, BankEdit) and desk.task.bank is not None:
-            bank = desk.task.bank.banks[event.topic_id]
+        if isinstance(event, BankEdit) and session.task.bank is not None:
+            bank = session.task.bank.banks[event.topic_id]
             try:
                 EditedBank.of(bank, state.edits(event.topic_id)).check(event)
             except ValueError as error:
@@ -113,17 +113,20 @@ def make_check(event: Event, desk: Desk) -> Callable[[State], None]:
     return check
 
 
-def verdict_in(row: Mapping[str, Any], docket: Docket) -> Verdict:
+def verdict_in(row: Mapping[str, Any], dispute_queue: DisputeQueue) -> Verdict:
     """The verdict in a page's message. Raises: Wrong."""
     if row.get("do") != "adjudicate":
         raise Wrong("field 'do': wanted adjudicate")
     n = row.get("n")
-    dispute = docket.all().get(n) if isinstance(n, int) else None
-    if dispute is None or row.get("item") != docket.name(dispute):
+    dispute = dispute_queue.all().get(n) if isinstance(n, int) else None
+    if dispute is None or row.get("item") != dispute_queue.name(dispute):
         raise Wrong("what people say of this item is not the same any more: look again", 410)
-    _check_label(row, docket.task)
+    _check_label(row, dispute_queue.task)
     decision = {name: row[name] for name in VERDICT_FIELDS if name in row}
-    about: dict[str, Any] = {"kind": docket.task.kind, "condition": docket.desk.condition}
+    about: dict[str, Any] = {
+        "kind": dispute_queue.task.kind,
+        "condition": dispute_queue.session.condition,
+    }
     about |= {"cell": dispute.cell, "order": dispute.order}
     verdict = _parse({"id": row.get("id"), "do": "adjudicate", **decision, **about})
     assert isinstance(verdict, Verdict)
@@ -144,21 +147,21 @@ def _check_label(row: Mapping[str, Any], task: Task) -> None:
         raise Wrong(f"label {row['label']!r}: wanted null or one of {', '.join(task.scale)}")
 
 
-def _position(row: Mapping[str, Any], desk: Desk) -> int:
+def _position(row: Mapping[str, Any], session: Session) -> int:
     """By the item's name, which holds when the queue is another by now; `n` alone does not."""
     name, n = row.get("item"), row.get("n")
     if isinstance(name, str):
-        if (position := desk.find_item(name)) is not None:
+        if (position := session.find_item(name)) is not None:
             return position
         raise Wrong("this item is not in the queue any more: it was started with others", 410)
-    if isinstance(n, int) and not isinstance(n, bool) and 0 <= n < len(desk.entries):
+    if isinstance(n, int) and not isinstance(n, bool) and 0 <= n < len(session.entries):
         raise Wrong("field 'item' is missing: the name that came with the item")
-    raise Wrong(f"field 'n': wanted 0 to {len(desk.entries) - 1}, with the item's name")
+    raise Wrong(f"field 'n': wanted 0 to {len(session.entries) - 1}, with the item's name")
 
 
-def _from_queue(do: str, n: int, desk: Desk) -> dict[str, Any]:
+def _from_queue(do: str, n: int, session: Session) -> dict[str, Any]:
     """What the queue knows of an item: the page is not asked for it."""
-    entry, task = desk.entries[n], desk.task
+    entry, task = session.entries[n], session.task
     if do == "bank":
         return {"topic_id": entry.cell[0]}
     fields: dict[str, Any] = {"kind": task.kind, "cell": entry.cell}
@@ -166,7 +169,7 @@ def _from_queue(do: str, n: int, desk: Desk) -> dict[str, Any]:
         fields["repeat"] = entry.repeat
     if do == "label":
         fields |= {
-            "condition": desk.condition,
+            "condition": session.condition,
             "shown": entry.shown,
             "chosen_by": entry.chosen_by,
             "probability": entry.probability,

@@ -1,4 +1,4 @@
-"""Serves a workplace on this machine until it is interrupted."""
+"""Serves a labelling on this machine until it is interrupted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import uvicorn
 
 from ....records.reading.problems import InputError
 from .app import make_app
+from .labelling import Labelling
 from .people import ENTER, People
-from .workplace import Workplace
 
 HOST = "127.0.0.1"  # never another: people elsewhere come through an SSH tunnel
 _FIRST, _PORTS = 20_000, 12_000  # below the ports that systems give to connections
@@ -50,7 +50,7 @@ def links(people: People, port: int) -> dict[str, str]:
 
 
 def serve(
-    work: Workplace, listener: socket.socket, ready: Callable[[Mapping[str, str]], None]
+    work: Labelling, listener: socket.socket, ready: Callable[[Mapping[str, str]], None]
 ) -> None:
     """Answer until SIGINT or SIGTERM, which are raised again once all is closed.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ....records.reading.problems import InputError
 from ....records.rows import Passage
-from ..store.events import BankEdit, Deed, Flag, Label, Skip, Verdict
+from ..store.events import Action, BankEdit, Flag, Label, Skip, Verdict
 from ..work.bank import EditedBank
 from ..work.task import Task
 from ..work.verify import verify_cells
@@ -18,7 +18,7 @@ from ..work.wording import (
     make_practice,
     show_labels,
 )
-from .desk import Desk
+from .session import Session
 
 MOST_RECENT = 10
 Object = dict[str, Any]
@@ -46,18 +46,18 @@ def show_task(task: Task, views: Sequence[str]) -> Object:
     }
 
 
-def show_item(desk: Desk, n: int) -> Object:
+def show_item(session: Session, n: int) -> Object:
     """An item with what the person did to it. Raises: InputError where its texts are not there."""
-    task, entry = desk.task, desk.entries[n]
+    task, entry = session.task, session.entries[n]
     texts = [one._asdict() for one in task.show_texts(entry.cell)]
-    with desk.journal() as journal:
-        label = journal.state.last(desk.get_key(n))
+    with session.journal() as journal:
+        label = journal.state.last(session.get_key(n))
         flag = journal.state.last(("flag", task.kind, *entry.cell))
         skip = journal.state.last(("skip", task.kind, *entry.cell))
     is_labelled = isinstance(label, Label)
     return {
         "n": n,
-        "item": desk.name(n),
+        "item": session.name(n),
         "question": task.question(entry.cell),
         "words": task.label_words(entry.cell),
         "texts": texts,
@@ -66,35 +66,36 @@ def show_item(desk: Desk, n: int) -> Object:
         "flagged": isinstance(flag, Flag) and flag.on,
         "why": flag.why if isinstance(flag, Flag) and flag.on else "",
         "is_skipped": isinstance(skip, Skip) and not is_labelled,
-        "progress": desk.progress._asdict(),
+        "progress": session.progress._asdict(),
     }
 
 
-def show_answer(desk: Desk, n: int) -> Object:
+def show_answer(session: Session, n: int) -> Object:
     """A position with all that share its text: the text once, the items below it."""
-    group = desk.group(n)
+    group = session.group(n)
     items = [
-        show_item(desk, position) for position in (group.positions if group is not None else (n,))
+        show_item(session, position)
+        for position in (group.positions if group is not None else (n,))
     ]
     texts = items[0]["texts"]
-    of = judge_input(desk.task.kind, group.of) if group is not None else texts[-1]["of"]
+    of = judge_input(session.task.kind, group.of) if group is not None else texts[-1]["of"]
     question = next((one["text"] for one in texts if one["of"] == "question"), "")
     answer = next(one for one in texts if one["of"] == of)
     return {"question": question, "answer": answer, "items": items, "n": n}
 
 
-def show_bank(desk: Desk, n: int) -> Object:
+def show_bank(session: Session, n: int) -> Object:
     """The nuggets of a topic as the person has made them, and the passages beside."""
-    bank, topic_id = desk.task.bank, desk.entries[n].cell[0]
+    bank, topic_id = session.task.bank, session.entries[n].cell[0]
     if bank is None:
         raise InputError("no nuggets are edited here")
-    with desk.journal() as journal:
+    with session.journal() as journal:
         edits = journal.state.edits(topic_id)
     nuggets = EditedBank.of(bank.banks[topic_id], edits).nuggets.values()
     start = {nugget.id: nugget.text for nugget in bank.banks[topic_id].nuggets}
     return {
         "n": n,
-        "item": desk.name(n),
+        "item": session.name(n),
         "topic_id": topic_id,
         "question": bank.question(topic_id),
         "nuggets": [
@@ -107,35 +108,37 @@ def show_bank(desk: Desk, n: int) -> Object:
             for one in nuggets
         ],
         "passages": [_passage(one) for one in bank.passages(topic_id)],
-        "progress": desk.progress._asdict(),
+        "progress": session.progress._asdict(),
     }
 
 
-def show_reference_item(desk: Desk, n: int) -> Object:
+def show_reference_item(session: Session, n: int) -> Object:
     """A key point with the answers to its two questions, and where each of them stands."""
-    cell, repeat = desk.entries[n].cell, desk.entries[n].repeat
-    point, documents = desk.task.points.get(cell[:2]), desk.task.documents
+    cell, repeat = session.entries[n].cell, session.entries[n].repeat
+    point, documents = session.task.points.get(cell[:2]), session.task.documents
     if point is None or documents is None:
         raise InputError("no key points are verified here")
     cells = verify_cells([cell[:2]])
-    keys = {one[-1]: ("label", desk.task.kind, *one, str(repeat)) for one in cells}
+    keys = {one[-1]: ("label", session.task.kind, *one, str(repeat)) for one in cells}
     positions = {
-        task: position for task, key in keys.items() if (position := desk.position(key)) is not None
+        task: position
+        for task, key in keys.items()
+        if (position := session.position(key)) is not None
     }
-    with desk.journal() as journal:
+    with session.journal() as journal:
         labels = {task: journal.state.last(key) for task, key in keys.items()}
-        flags = [journal.state.last(("flag", desk.task.kind, *one)) for one in cells]
+        flags = [journal.state.last(("flag", session.task.kind, *one)) for one in cells]
     answered = {task: one for task, one in labels.items() if isinstance(one, Label)}
     return {
         **point.row(),
         "spans": list(point.point.spans),
         "documents": [_passage(one) for one in documents.of(cell[0], point.point)],
         "n": n,
-        "item": desk.name(n),
+        "item": session.name(n),
         "labels": {task: show_label(one) for task, one in answered.items()},
-        "places": {task: {"n": at, "item": desk.name(at)} for task, at in positions.items()},
+        "places": {task: {"n": at, "item": session.name(at)} for task, at in positions.items()},
         "flagged": any(isinstance(one, Flag) and one.on for one in flags),
-        "progress": desk.progress._asdict(),
+        "progress": session.progress._asdict(),
     }
 
 
@@ -153,12 +156,12 @@ def show_label(label: Label) -> Object:
     }
 
 
-def show_review(desk: Desk) -> Object:
+def show_review(session: Session) -> Object:
     """How far the person is, and what they may want to see again: one row a position."""
-    kind, rows = desk.task.kind, []
-    with desk.journal() as journal:
-        for n, entry in enumerate(desk.entries):
-            label = journal.state.last(desk.get_key(n))
+    kind, rows = session.task.kind, []
+    with session.journal() as journal:
+        for n, entry in enumerate(session.entries):
+            label = journal.state.last(session.get_key(n))
             flag = journal.state.last(("flag", kind, *entry.cell))
             is_flagged = isinstance(flag, Flag) and flag.on and not entry.repeat
             is_labelled = isinstance(label, Label)
@@ -171,24 +174,26 @@ def show_review(desk: Desk) -> Object:
             }
             if is_flagged or row["cannot_tell"] or not is_labelled:
                 rows.append(row)
-    return {"items": rows, "progress": desk.progress._asdict()}
+    return {"items": rows, "progress": session.progress._asdict()}
 
 
-def show_recent(desk: Desk) -> list[Object]:
-    """The last deeds that hold, the latest first, each with its position."""
-    with desk.journal() as journal:
-        deeds = journal.state.recent(MOST_RECENT)
-    recent = ((desk.find_position(deed), deed) for deed in deeds)
+def show_recent(session: Session) -> list[Object]:
+    """The last actions that hold, the latest first, each with its position."""
+    with session.journal() as journal:
+        actions = journal.state.recent(MOST_RECENT)
+    recent = ((session.find_position(action), action) for action in actions)
     return [
-        {"n": n, "what": _what(deed), **_get_label(deed)} for n, deed in recent if n is not None
+        {"n": n, "what": _what(action), **_get_label(action)}
+        for n, action in recent
+        if n is not None
     ]
 
 
-def _what(deed: Deed) -> str:
-    if isinstance(deed, Flag) and not deed.on:
+def _what(action: Action) -> str:
+    if isinstance(action, Flag) and not action.on:
         return "unflag"
-    return deed.op if isinstance(deed, BankEdit) else deed.do
+    return action.op if isinstance(action, BankEdit) else action.do
 
 
-def _get_label(deed: Deed) -> Object:
-    return {"label": deed.label} if isinstance(deed, Label | Verdict) else {}
+def _get_label(action: Action) -> Object:
+    return {"label": action.label} if isinstance(action, Label | Verdict) else {}

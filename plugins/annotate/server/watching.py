@@ -11,7 +11,7 @@ from ....records.reading.problems import Problems
 from ..live.settings import LiveSettings
 from ..live.worker import QUIET_S, Worker
 from ..store.people import list_people
-from .workplace import Workplace
+from .labelling import Labelling
 
 if TYPE_CHECKING:
     from ..live.judged import Judged
@@ -20,7 +20,7 @@ _PATIENCE_S = 60
 
 
 @contextmanager
-def watch(work: Workplace, settings: LiveSettings, *, quiet_s: float = QUIET_S) -> Iterator[None]:
+def watch(work: Labelling, settings: LiveSettings, *, quiet_s: float = QUIET_S) -> Iterator[None]:
     """Show the coordinator, from now until the end, what labels say so far.
 
     It is worked out in a thread, of what is on the disk: no label waits for it, nor does the first

@@ -195,8 +195,8 @@ class Redo(_Event):
     of: Count = 0
 
 
-Deed: TypeAlias = Label | Clear | Flag | Skip | BankEdit | Verdict
-Event: TypeAlias = Deed | Undo | Redo
+Action: TypeAlias = Label | Clear | Flag | Skip | BankEdit | Verdict
+Event: TypeAlias = Action | Undo | Redo
 _EVENTS: TypeAdapter[Event] = TypeAdapter(Annotated[Event, Field(discriminator="do")])
 
 

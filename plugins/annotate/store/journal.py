@@ -67,14 +67,14 @@ class Journal:
             return earlier
         if (resolved := self.state.resolve(event)) is None:
             return None
-        find_event = resolved.model_copy(update={"seq": self.state.n + 1, "at": datetime.now(UTC)})
-        row = find_event.model_dump(mode="json")
+        stored = resolved.model_copy(update={"seq": self.state.n + 1, "at": datetime.now(UTC)})
+        row = stored.model_dump(mode="json")
         self._file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
-        self.state.add(find_event)
-        self._ids[find_event.id] = find_event
-        return find_event
+        self.state.add(stored)
+        self._ids[stored.id] = stored
+        return stored
 
-    def stored(self, id: str) -> Event | None:
+    def find_event(self, id: str) -> Event | None:
         """The event of this id; None: none was stored."""
         return self._ids.get(id)
 

@@ -40,8 +40,8 @@ class Person:
         """What holds of both, as one state that cannot be undone; edits of banks aside."""
         merged = State()
         for state in (self.imported, self.here):
-            for deed in state.holding():
-                merged.add(deed)
+            for action in state.holding():
+                merged.add(action)
         return merged
 
 

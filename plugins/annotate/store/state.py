@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .events import BankEdit, Clear, Deed, Event, Flag, Key, Label, Redo, Skip, Undo, Verdict
+from .events import Action, BankEdit, Clear, Event, Flag, Key, Label, Redo, Skip, Undo, Verdict
 
 
 class State:
@@ -13,9 +13,9 @@ class State:
 
     def __init__(self) -> None:
         self.n = 0
-        self._done: list[Deed] = []
-        self._undone: list[Deed] = []
-        self._by_key: dict[Key, list[Deed]] = {}
+        self._done: list[Action] = []
+        self._undone: list[Action] = []
+        self._by_key: dict[Key, list[Action]] = {}
 
     def resolve(self, event: Event) -> Event | None:
         """The event as it would be kept now: an undo or redo with what it is of.
@@ -30,9 +30,9 @@ class State:
     def add(self, event: Event) -> None:
         """Take an event in. Raises: ValueError for an undo or redo of what is not the last."""
         if isinstance(event, Undo):
-            deed = _pop(self._done, event)
-            self._undone.append(deed)
-            self._by_key[deed.key].pop()
+            action = _pop(self._done, event)
+            self._undone.append(action)
+            self._by_key[action.key].pop()
         elif isinstance(event, Redo):
             self._do(_pop(self._undone, event))
         else:
@@ -40,50 +40,52 @@ class State:
             self._do(event)
         self.n += 1
 
-    def _do(self, deed: Deed) -> None:
-        self._done.append(deed)
-        self._by_key.setdefault(deed.key, []).append(deed)
+    def _do(self, action: Action) -> None:
+        self._done.append(action)
+        self._by_key.setdefault(action.key, []).append(action)
 
-    def last(self, key: Key) -> Deed | None:
+    def last(self, key: Key) -> Action | None:
         """What was done to it last."""
-        deeds = self._by_key.get(key)
-        return deeds[-1] if deeds else None
+        actions = self._by_key.get(key)
+        return actions[-1] if actions else None
 
     def labels(self) -> Iterator[Label]:
         """The labels that hold, repeats and those that say "cannot tell" included."""
-        return (deed for deed in self._lasts() if isinstance(deed, Label))
+        return (action for action in self._lasts() if isinstance(action, Label))
 
     def flags(self) -> Iterator[Flag]:
         """The flags that are up."""
-        return (deed for deed in self._lasts() if isinstance(deed, Flag) and deed.on)
+        return (action for action in self._lasts() if isinstance(action, Flag) and action.on)
 
     def list_skipped(self) -> Iterator[Skip]:
         """The cells that were skipped, in the order in which they were first."""
-        return (deed for deed in self._lasts() if isinstance(deed, Skip))
+        return (action for action in self._lasts() if isinstance(action, Skip))
 
     def verdicts(self) -> Iterator[Verdict]:
         """The verdicts that hold."""
-        return (deed for deed in self._lasts() if isinstance(deed, Verdict))
+        return (action for action in self._lasts() if isinstance(action, Verdict))
 
-    def holding(self) -> Iterator[Deed]:
+    def holding(self) -> Iterator[Action]:
         """What was done last to each thing but a bank: labels, flags, skips and verdicts."""
-        return (deed for deed in self._lasts() if not isinstance(deed, Clear | BankEdit))
+        return (action for action in self._lasts() if not isinstance(action, Clear | BankEdit))
 
     def edits(self, topic_id: str) -> list[BankEdit]:
         """The changes of a topic's nuggets, in their order."""
-        deeds = self._by_key.get(("bank", topic_id), [])
-        return [deed for deed in deeds if isinstance(deed, BankEdit)]
+        actions = self._by_key.get(("bank", topic_id), [])
+        return [action for action in actions if isinstance(action, BankEdit)]
 
     def list_edited_topics(self) -> list[str]:
         """The topics whose nuggets were changed, changes that were undone aside, sorted."""
-        return sorted(key[1] for key, deeds in self._by_key.items() if key[0] == "bank" and deeds)
+        return sorted(
+            key[1] for key, actions in self._by_key.items() if key[0] == "bank" and actions
+        )
 
-    def recent(self, n: int) -> list[Deed]:
-        """The last deeds that hold, the latest first."""
+    def recent(self, n: int) -> list[Action]:
+        """The last actions that hold, the latest first."""
         return self._done[: -n - 1 : -1]
 
-    def _lasts(self) -> Iterator[Deed | Clear]:
-        return (deeds[-1] for deeds in self._by_key.values() if deeds)
+    def _lasts(self) -> Iterator[Action | Clear]:
+        return (actions[-1] for actions in self._by_key.values() if actions)
 
     def __eq__(self, other: Any) -> bool:
         return isinstance(other, State) and vars(self) == vars(other)
@@ -91,7 +93,7 @@ class State:
     __hash__ = None  # type: ignore[assignment]
 
 
-def _pop(stack: list[Deed], event: Undo | Redo) -> Deed:
+def _pop(stack: list[Action], event: Undo | Redo) -> Action:
     if not stack or stack[-1].seq != event.of:
         raise ValueError(f"{event.do} of event {event.of}, which is not the last")
     return stack.pop()

@@ -1,14 +1,14 @@
 // How long a person was at it: from what they did while the page had the focus, not from a clock that runs on.
 
-export const MOST_IDLE_MS = 60_000; // between two deeds: reading a long text counts, leaving the room does not
-const DEEDS = ["keydown", "pointerdown", "pointermove", "wheel", "scroll", "touchmove"];
+export const MOST_IDLE_MS = 60_000; // between two actions: reading a long text counts, leaving the room does not
+const ACTIONS = ["keydown", "pointerdown", "pointermove", "wheel", "scroll", "touchmove"];
 
 /** Count active milliseconds until `stop()`; `now` is a clock. */
 export function activity(now = () => performance.now()) {
   let counted = 0;
-  let last = isHere() ? now() : null; // of the last deed; null while the page has not the focus
+  let last = isHere() ? now() : null; // of the last action; null while the page has not the focus
   const since = () => (last === null ? 0 : Math.min(now() - last, MOST_IDLE_MS));
-  const deed = () => {
+  const action = () => {
     counted += since();
     last = now();
   };
@@ -16,8 +16,8 @@ export function activity(now = () => performance.now()) {
     counted += since();
     last = null;
   };
-  const changed = () => (isHere() ? deed() : left());
-  for (const kind of DEEDS) addEventListener(kind, deed, { capture: true, passive: true });
+  const changed = () => (isHere() ? action() : left());
+  for (const kind of ACTIONS) addEventListener(kind, action, { capture: true, passive: true });
   addEventListener("focus", changed);
   addEventListener("blur", left);
   document.addEventListener("visibilitychange", changed);
@@ -29,7 +29,7 @@ export function activity(now = () => performance.now()) {
       last = isHere() ? now() : null;
     },
     stop() {
-      for (const kind of DEEDS) removeEventListener(kind, deed, { capture: true });
+      for (const kind of ACTIONS) removeEventListener(kind, action, { capture: true });
       removeEventListener("focus", changed);
       removeEventListener("blur", left);
       document.removeEventListener("visibilitychange", changed);

@@ -27,7 +27,7 @@ class Api {
   task = null;
   progress = null; // { done, total, active_ms } as the server last gave it
   #items = new Map(); // names of items by their positions, and of disputes by theirs
-  #queue = []; // { key, event, done, failed }, in the order of the deeds
+  #queue = []; // { key, event, done, failed }, in the order of the actions
   #listeners = new Set();
   #isSending = false;
   #trouble = ""; // why nothing is sent at present
@@ -58,16 +58,16 @@ class Api {
     }
   }
 
-  /** Tell of a deed: { do, n, ... }. What is returned comes when the server has it on its disk.
+  /** Tell of a action: { do, n, ... }. What is returned comes when the server has it on its disk.
    *
    * Until then it is kept here, and in this browser's storage, so that neither a server that is gone nor a page that
-   * is closed loses it. Deeds are sent one after the other, in their order.
+   * is closed loses it. Actions are sent one after the other, in their order.
    */
   send(event) {
     const names = event.do === "adjudicate" ? "dispute" : "item";
     const item = event.item ?? this.#items.get(`${names} ${event.n}`);
     const whole = { ...event, id: event.id ?? crypto.randomUUID(), ...(item ? { item } : {}) };
-    const key = store(this.#desk(), whole);
+    const key = store(this.#session(), whole);
     return new Promise((done, failed) => {
       this.#queue.push({ key, event: whole, done, failed });
       this.#tell();
@@ -85,7 +85,7 @@ class Api {
   /** Send what an earlier page could not. */
   resume() {
     const ids = new Set(this.#queue.map(({ event }) => event.id));
-    for (const { key, event } of stored(this.#desk()))
+    for (const { key, event } of stored(this.#session()))
       if (!ids.has(event.id)) this.#queue.push({ key, event, done() {}, failed() {} });
     this.#tell();
     this.#drain();
@@ -96,7 +96,7 @@ class Api {
     for (const end of this.#waits) end();
   }
 
-  #desk() {
+  #session() {
     const { fingerprint, kind, condition, annotator } = this.task;
     return [fingerprint, kind, condition, annotator].join(" ");
   }

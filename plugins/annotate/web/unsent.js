@@ -3,11 +3,11 @@
 const PREFIX = "judge unsent";
 let count = 0;
 
-/** Keep an event of a desk; returns the name that it is kept by. */
-export function store(desk, event) {
+/** Keep an event of a session; returns the name that it is kept by. */
+export function store(session, event) {
   count += 1;
   const order = `${String(Date.now()).padStart(15, "0")} ${String(count).padStart(6, "0")}`;
-  const key = `${PREFIX} ${desk} ${order} ${event.id}`;
+  const key = `${PREFIX} ${session} ${order} ${event.id}`;
   try {
     localStorage.setItem(key, JSON.stringify(event));
   } catch {
@@ -25,9 +25,9 @@ export function forget(key) {
   }
 }
 
-/** What was kept of this desk, { key, event }, in the order of the deeds. */
-export function stored(desk) {
-  const prefix = `${PREFIX} ${desk} `;
+/** What was kept of this session, { key, event }, in the order of the actions. */
+export function stored(session) {
+  const prefix = `${PREFIX} ${session} `;
   try {
     const keys = Object.keys(localStorage).filter((key) => key.startsWith(prefix)).sort();
     return keys.map((key) => ({ key, event: parsed(localStorage.getItem(key)) })).filter(({ event }) => event);

@@ -13,11 +13,11 @@ from ..store.state import State
 from .drawing import generator
 from .task import Task
 
-JUDGE = "@judge"  # among the names of voices; no person can be called so
+JUDGE = "@judge"  # among the names of sources; no person can be called so
 
 
 @dataclass(frozen=True)
-class Voice:
+class LabelSource:
     """A label that somebody gave. `name` is for after the verdict alone."""
 
     name: str
@@ -32,23 +32,23 @@ class Dispute:
     Attributes:
         n: the number of its cell in the task, by which clients know it: it stays the same when
             labels are added and after a restart.
-        voices: in the order of their letters.
+        sources: in the order of their letters.
     """
 
     n: int
     cell: Cell
-    voices: tuple[Voice, ...]
+    sources: tuple[LabelSource, ...]
 
     @property
     def order(self) -> tuple[str, ...]:
-        """The names of the voices, as a Verdict keeps them."""
-        return tuple(voice.name for voice in self.voices)
+        """The names of the sources, as a Verdict keeps them."""
+        return tuple(source.name for source in self.sources)
 
     def hide_names(self) -> list[dict[str, str | None]]:
-        """The voices as they are shown before the verdict."""
+        """The sources as they are shown before the verdict."""
         return [
-            {"letter": get_letter(at), "label": voice.label, "rationale": voice.rationale}
-            for at, voice in enumerate(self.voices)
+            {"letter": get_letter(at), "label": source.label, "rationale": source.rationale}
+            for at, source in enumerate(self.sources)
         ]
 
 
@@ -64,15 +64,15 @@ def disputes(
     """The items that somebody has to decide, in the adjudicator's own random order.
 
     Those to which no label was given by more than half of the people who gave one. Labels of the
-    other condition, repeats and controls have no voice; nor is anybody asked about an item that
+    other condition, repeats and controls have no source; nor is anybody asked about an item that
     they labelled.
 
     Args:
         states: of the people who labelled, by name.
         adjudicator: who decides.
         against_judge: also those where most people gave another label than the judge, whose label
-            is then one of the voices; otherwise it is not shown, since it would sway the verdict.
-        seed: of the orders, of items and of voices.
+            is then one of the sources; otherwise it is not shown, since it would sway the verdict.
+        seed: of the orders, of items and of sources.
     """
     by_cell: dict[Cell, dict[str, Label]] = {}
     for name, state in states.items():
@@ -92,10 +92,10 @@ def disputes(
         judged = task.get_first_label(cell) if against_judge else None
         if _is_open(counted, judged):
             people = sorted(counted.items())
-            voices = [Voice(name, one.label, one.rationale) for name, one in people]
-            voices += [Voice(JUDGE, judged)] if judged is not None else []
+            sources = [LabelSource(name, one.label, one.rationale) for name, one in people]
+            sources += [LabelSource(JUDGE, judged)] if judged is not None else []
             letters = generator(seed, "voices", task.kind, adjudicator, *cell)
-            shuffled = tuple(voices[int(at)] for at in letters.permutation(len(voices)))
+            shuffled = tuple(sources[int(at)] for at in letters.permutation(len(sources)))
             open_disputes.append(Dispute(number, cell, shuffled))
     rng = generator(seed, "disputes", task.kind, adjudicator)
     order = rng.permutation(len(task.cells))  # of every cell, so that new ones move no other

@@ -65,11 +65,11 @@ def _next(
     n = round if most is None else min(round, most - len(battles))
     if not battles:
         return list(islice(field.in_turn(seed), n))
-    gains = {meeting: gain_of(battle) for meeting, battle in battles.items()}
+    gains = {meeting: get_score(battle) for meeting, battle in battles.items()}
     return uncertain(field, gains, n, seed)
 
 
-def gain_of(battle: Battle) -> float | None:
+def get_score(battle: Battle) -> float | None:
     """What `run_id` got of a battle: 1, 0.5 or 0; None: it was not judged."""
     return None if battle.label is None else BATTLE_GAINS[battle.label]
 

@@ -15,7 +15,7 @@ from ....metrics.inference import Draws, Interval
 from ....programs.engine.spending import cost_in_all, read_spending
 from ....records.reading.problems import Problems
 from .battles import BATTLE_GAINS, TURNED, Battle, BattleLabel
-from .judging import STAGE, gain_of
+from .judging import STAGE, get_score
 from .kind import read_battles
 from .position import PositionEffect, position_effect
 from .ratings import Ratings, ratings
@@ -149,7 +149,7 @@ def fit_ratings(battles: Sequence[Battle], **draws: Unpack[Draws]) -> tuple[Rati
     """The ratings of the runs of these battles, and the names of these, sorted."""
     names = sorted({run for battle in battles for run in (battle.run_id, battle.opponent_id)})
     at = {name: i for i, name in enumerate(names)}
-    judged = [(b, gain) for b in battles if (gain := gain_of(b)) is not None]
+    judged = [(b, gain) for b in battles if (gain := get_score(b)) is not None]
     fitted_ratings = ratings(
         np.array([at[b.run_id] for b, _ in judged], np.int64),
         np.array([at[b.opponent_id] for b, _ in judged], np.int64),

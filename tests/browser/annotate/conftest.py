@@ -22,9 +22,9 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
     """`serve(rows, "ratings", condition="post_edit")`: rows of a label file, or its path."""
     uvicorn = pytest.importorskip("uvicorn", reason="pip install '.[annotate]'")
     from nuggetjudge.plugins.annotate.server.app import make_app
+    from nuggetjudge.plugins.annotate.server.labelling import open_labelling
     from nuggetjudge.plugins.annotate.server.people import People
     from nuggetjudge.plugins.annotate.server.serving import bind_socket, links
-    from nuggetjudge.plugins.annotate.server.workplace import open_workplace
 
     ends: list[Callable[[], None]] = []
 
@@ -45,7 +45,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         folder = tmp_path / f"labels-{len(ends)}"
         task = read_task([path], kind, Problems(), guidelines)
         task = with_spans(task, spans) if spans else task
-        work = open_workplace(
+        work = open_labelling(
             task,
             folder,
             list(names),

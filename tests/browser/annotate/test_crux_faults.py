@@ -45,7 +45,7 @@ def test_clear_is_not_stored_as_the_lowest_grade(serve, open_site, tmp_path):
 def test_a_get_saves_nothing(site, open_site):
     it = open_site(site)
     fields = "id=12345678&do=label&n=0&label=support"
-    item = site.work.desks["ann"].name(0)
+    item = site.work.sessions["ann"].name(0)
     tried = [f"/api/event?{fields}&item={item}", f"/api/item?{fields}", f"/?{fields}"]
     for view in ("start", "item", "answer"):
         it.at(f"{view}?{fields}")

@@ -20,7 +20,7 @@ def test_one_key_labels_saves_and_shows_the_next(site, open_site):
     assert it.page.locator(".reading").inner_text() != first
     (label,) = site.labels()
     assert (label.label, label.condition, label.shown) == ("support", "from_scratch", None)
-    assert label.cell == site.work.desks["ann"].entries[0].cell
+    assert label.cell == site.work.sessions["ann"].entries[0].cell
     it.presses("0", "1")
     assert [event["label"] for event in site.events()] == ["support", None, "not_support"]
     assert it.page.locator(".far span").first.inner_text() == "3 of 6"
@@ -133,12 +133,12 @@ def test_flag_with_why_and_without(site, open_site):
     it.presses("Escape", "1", "k")
     flag = it.page.locator("[data-key=f]")
     assert flag.get_attribute("aria-pressed") == "true"
-    with site.work.desks["ann"].journal() as journal:
+    with site.work.sessions["ann"].journal() as journal:
         (one,) = journal.state.flags()
     assert one.why == "no answer at all"
     it.presses("f")
     assert flag.get_attribute("aria-pressed") == "false"
-    with site.work.desks["ann"].journal() as journal:
+    with site.work.sessions["ann"].journal() as journal:
         assert list(journal.state.flags()) == []
     assert len(site.labels()) == 1
 
@@ -237,7 +237,7 @@ def test_grades_have_their_digits_and_cannot_tell_the_dash(serve, open_site):
 def test_post_edit_shows_the_judges_label_as_text_and_chooses_nothing(serve, open_site):
     site = serve(nugget_rows(n=3), condition="post_edit")
     it = open_site(site)
-    shown = [entry.shown for entry in site.work.desks["ann"].entries]
+    shown = [entry.shown for entry in site.work.sessions["ann"].entries]
     words = {"not_support": "none of it", "partial_support": "part of it", "support": "all of it"}
     assert words[shown[0]] in it.page.locator(".judged b").inner_text()
     assert it.page.locator("input:checked").count() == 0

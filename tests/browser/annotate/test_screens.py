@@ -50,7 +50,7 @@ def violations_of(response):
 
 
 def busy(it):
-    """Everything open that can be: marks, a cursor, a reason, a flag, the last deeds."""
+    """Everything open that can be: marks, a cursor, a reason, a flag, the last actions."""
     it.presses("1", "0", "s", "]", "Enter", "]", "f", "Escape", "c")
     it.page.keyboard.type("why")
 
@@ -140,13 +140,13 @@ def attacked(serve):
 
 def test_hostile_texts_are_shown_letter_for_letter_and_none_is_run(attacked, open_site):
     it = open_site(attacked)
-    desk = attacked.work.desks["ann"]
+    session = attacked.work.sessions["ann"]
     seen = set()
-    for n, entry in enumerate(desk.entries):
+    for n, entry in enumerate(session.entries):
         if entry.cell[0] in seen:
             continue
         seen.add(entry.cell[0])
-        texts = desk.task.texts(entry.cell)
+        texts = session.task.texts(entry.cell)
         it.page.evaluate("(n) => { location.hash = `item?n=${n}`; }", n)
         it.settled()
         assert it.position == n
@@ -169,9 +169,9 @@ def test_hostile_texts_are_shown_letter_for_letter_and_none_is_run(attacked, ope
 
 def test_hostile_answers_are_shown_whole_in_the_answer_view(attacked, open_site):
     it = open_site(attacked)
-    desk = attacked.work.desks["ann"]
-    for n in range(0, len(desk.entries), 5):
-        texts = desk.task.texts(desk.entries[n].cell)
+    session = attacked.work.sessions["ann"]
+    for n in range(0, len(session.entries), 5):
+        texts = session.task.texts(session.entries[n].cell)
         it.page.evaluate("(n) => { location.hash = `answer?n=${n}`; }", n)
         it.settled()
         text = it.page.locator(".reading .text").evaluate("(e) => e.textContent")

@@ -16,7 +16,7 @@ def disputed(serve):
         for name, label in (("ann", "support"), ("bob", "not_support")):
             for n in range(3):
                 about = {"kind": "nuggets", "cell": site.work.task.cells[n], "label": label}
-                site.work.desks[name].take(Label(id=f"label-{name}-{n}", **about))
+                site.work.sessions[name].take(Label(id=f"label-{name}-{n}", **about))
         return site
 
     return make
@@ -29,13 +29,13 @@ def disputed(serve):
 def test_an_adjudicator_begins_at_the_first_dispute_and_knows_whose_labels_there_are(
     disputed, open_site, against_judge, said, n
 ):
-    """Begin did nothing, and the judge was among the voices whatever the page said."""
+    """Begin did nothing, and the judge was among the sources whatever the page said."""
     page = open_site(disputed(against_judge), "start", "judy")
     assert f"The judge's label{said}" in page.page.locator(".facts").text_content()
     page.page.get_by_role("button", name="Begin").click()
-    page.page.locator(".voices li").first.wait_for()
+    page.page.locator(".sources li").first.wait_for()
     assert "#adjudicate?n=" in page.page.url
-    assert page.page.locator(".voices li").count() == n
+    assert page.page.locator(".sources li").count() == n
     assert ("judge" in page.page.locator("main").text_content()) is against_judge
     assert page.misdeeds() == []
 

@@ -2,7 +2,7 @@
 
 from annotating import nugget_rows
 
-MINUTE = 60_000  # most milliseconds that count between two deeds
+MINUTE = 60_000  # most milliseconds that count between two actions
 
 # Times of a clock that is moved by hand, with what has been counted by then.
 COUNTED = """async () => {
@@ -10,9 +10,9 @@ COUNTED = """async () => {
   let now = 0;
   const counted = [];
   const spent = activity(() => now);
-  const after = (ms, deed) => {
+  const after = (ms, action) => {
     now += ms;
-    if (deed) dispatchEvent(new Event(deed));
+    if (action) dispatchEvent(new Event(action));
     counted.push(spent.ms());
   };
   after(59_000, "keydown");      // a long text that is read

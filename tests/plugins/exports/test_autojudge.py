@@ -133,13 +133,13 @@ def test_an_input_that_was_changed_or_taken_away_is_found(exported, judge):
     assert "not replayed" in ran.out
 
 
-def test_names_of_runs_and_teams_are_nowhere_under_a_veil(
+def test_names_of_runs_and_teams_are_nowhere_with_pseudonyms(
     team, run_tiny, tide_server, judge, tmp_path
 ):
     assert run_tiny(tide_server, "nuggets,support", "--quiet").code == 0
-    ran = judge("export", "autojudge", "out", "aj", "--veil", "key.json")
+    ran = judge("export", "autojudge", "out", "aj", "--pseudonyms", "key.json")
     assert ran.code == 0, ran.err
-    assert "Left out under the veil: description 2" in ran.err
+    assert "Dropped, since they may hold names: description 2" in ran.err
     for path in (tmp_path / "aj").rglob("*"):
         content = path.read_bytes() if path.is_file() else b""
         for name in (TEAM, *RUNS.values()):
@@ -164,7 +164,7 @@ def test_one_key_gives_the_same_bytes_again_and_another_other_names(
 ):
     assert run_tiny(tide_server, "support", "--quiet").code == 0
     for out, key in (("a", "key.json"), ("b", "key.json"), ("c", "other.json")):
-        ran = judge("export", "autojudge", "out", out, "--veil", key)
+        ran = judge("export", "autojudge", "out", out, "--pseudonyms", key)
         assert ran.code == 0, ran.err
     boards = [(tmp_path / out / "support.eval.txt").read_bytes() for out in "abc"]
     assert boards[0] == boards[1] != boards[2]
@@ -199,7 +199,7 @@ def test_what_cannot_be_exported_is_refused_and_leaves_nothing(
         return ran.err
 
     assert "is in the results folder" in refused("out/aj")
-    assert "would stand in the export" in refused("aj", "--veil", "aj/key.json")
+    assert "would stand in the export" in refused("aj", "--pseudonyms", "aj/key.json")
     assert "is not empty" in refused("tiny")
     shutil.rmtree(tmp_path / "home/cache")
     assert "out: 6 of its judgements have no kept reply" in refused("aj")
@@ -208,14 +208,16 @@ def test_what_cannot_be_exported_is_refused_and_leaves_nothing(
     assert "tiny: no export, export.json is missing" in judge("verify", "tiny").err
 
 
-def test_an_input_that_names_runs_in_a_way_of_its_own_is_not_veiled(tide_server, judge, tmp_path):
+def test_an_input_that_names_runs_in_a_way_of_its_own_gets_no_pseudonyms(
+    tide_server, judge, tmp_path
+):
     item = {"topic_id": "t1", "run_id": "qf-dense-1", "question": "what makes the tides"}
     item |= {"sentence": "Lakes have large tides.", "passage": "The moon makes the tides."}
     (tmp_path / "items.jsonl").write_text(json.dumps(item) + "\n", encoding="utf-8")
     model = ("--model", "hosted_vllm/mock", "--api-base", tide_server.base_url, "--out", "out")
     ran = judge("run", "items", "--judge", "support", "--items", "items.jsonl", *model, "--quiet")
     assert ran.code == 0, ran.err
-    ran = judge("export", "autojudge", "out", "aj", "--veil", "key.json")
+    ran = judge("export", "autojudge", "out", "aj", "--pseudonyms", "key.json")
     assert (ran.code, ran.out) == (2, "")
     assert "items.jsonl:1: has 'run_id', and names in such a file" in ran.err
     assert judge("export", "autojudge", "out", "aj").code == 0

@@ -3,7 +3,7 @@
 import { count, el, say } from "../../../report/web/el.js";
 import { bind } from "../../../report/web/state.js";
 import { holdKeys } from "../waitingkeys.js";
-import { deeds } from "./deeds.js";
+import { makeEvents } from "./events.js";
 import { keep, kept } from "./drafts.js";
 import { ending } from "./ending.js";
 import { bindLabelling, labelling } from "./labelling.js";
@@ -41,7 +41,7 @@ function screen(root, api, route) {
     ontyped: () => keep(rows[at].item, draft()),
     onleft: () => again(),
   });
-  const deed = deeds(api, (error, n) => notice.append(refusal(error, n === undefined ? null : () => open(n))));
+  const events = makeEvents(api, (error, n) => notice.append(refusal(error, n === undefined ? null : () => open(n))));
   const draft = () => ({ rationale: why.text(), spans: marks?.spans() ?? [] });
 
   /** The answer of a position, at that position; otherwise at the first of its items without a label. */
@@ -143,7 +143,7 @@ function screen(root, api, route) {
       rows[at].root.append(work.needs);
       return buttons.show(item.label ? item.label.label : undefined);
     }
-    const sent = deed.label(item, value, draft(), active.ms());
+    const sent = events.label(item, value, draft(), active.ms());
     sent.then((reply) => reply && keep(item, NOTHING));
     active.restart();
     buttons.show(value);
@@ -161,7 +161,7 @@ function screen(root, api, route) {
       rows[at].root.append(work.needs);
       return unsaved();
     }
-    const sent = deed.label(item, item.label.label, draft(), active.ms());
+    const sent = events.label(item, item.label.label, draft(), active.ms());
     sent.then((reply) => reply && keep(item, NOTHING));
     active.restart();
     signs(rows[at]);
@@ -187,7 +187,7 @@ function screen(root, api, route) {
   function clear() {
     const { item, buttons } = rows[at];
     if (!item.label) return say("there is no label to take away");
-    deed.clear(item);
+    events.clear(item);
     buttons.show(undefined);
     keep(item, draft());
     last.did({ n: item.n, what: "clear" });
@@ -198,7 +198,7 @@ function screen(root, api, route) {
 
   function flag() {
     const { item } = rows[at];
-    deed.flag(item, !item.flagged);
+    events.flag(item, !item.flagged);
     last.did({ n: item.n, what: item.flagged ? "flag" : "unflag" });
     signs(rows[at]);
     say(item.flagged ? "flagged" : "not flagged");
@@ -207,7 +207,7 @@ function screen(root, api, route) {
   async function undo(what = "undo") {
     const letGo = holdKeys();
     try {
-      const n = await deed.back(what);
+      const n = await events.back(what);
       if (n === null) return;
       last.ask();
       await open(n);

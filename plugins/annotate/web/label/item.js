@@ -3,7 +3,7 @@
 import { el, say } from "../../../report/web/el.js";
 import { bind } from "../../../report/web/state.js";
 import { holdKeys } from "../waitingkeys.js";
-import { deeds } from "./deeds.js";
+import { makeEvents } from "./events.js";
 import { keep, kept } from "./drafts.js";
 import { ending } from "./ending.js";
 import { bindLabelling, labelling } from "./labelling.js";
@@ -39,7 +39,7 @@ function screen(root, api, route) {
   const asking = el("div", { class: "asking" });
   const flagNote = noteField({
     label: "What is wrong with this item? (You need not say.)",
-    onleft: (text) => item && deed.flag(item, true, (item.why = text)),
+    onleft: (text) => item && events.flag(item, true, (item.why = text)),
   });
   const why = noteField({
     label: "Why this label?",
@@ -54,7 +54,7 @@ function screen(root, api, route) {
   const links = (n) => task.views?.includes("answer")
     ? el("a", { href: `#answer?n=${n}` }, "all of this answer at once") : null;
 
-  const deed = deeds(api, (error, n) => {
+  const events = makeEvents(api, (error, n) => {
     at.forget();
     notice.append(refusal(error, n === undefined ? null : () => show(n)));
   });
@@ -131,7 +131,7 @@ function screen(root, api, route) {
     if (!item || isLeaving) return;
     const left = item;
     if (work.lacks(value, marks)) return chosen.show(left.label ? left.label.label : undefined);
-    const sent = deed.label(left, value, draft(), active.ms());
+    const sent = events.label(left, value, draft(), active.ms());
     sent.then((reply) => reply && keep(left, NOTHING));
     chosen.show(value);
     last.did({ n: left.n, what: "label", label: value });
@@ -144,7 +144,7 @@ function screen(root, api, route) {
     if (!item?.label) return;
     const same = item;
     if (work.lacks(same.label.label, marks)) return unsaved();
-    const sent = deed.label(same, same.label.label, draft(), active.ms());
+    const sent = events.label(same, same.label.label, draft(), active.ms());
     sent.then((reply) => reply && keep(same, NOTHING));
     active.restart();
     say(what);
@@ -185,7 +185,7 @@ function screen(root, api, route) {
 
   function clear() {
     if (!item?.label) return say("there is no label to take away");
-    deed.clear(item);
+    events.clear(item);
     chosen.show(undefined);
     last.did({ n: item.n, what: "clear" });
     keep(item, draft());
@@ -194,7 +194,7 @@ function screen(root, api, route) {
 
   function flag() {
     if (!item) return;
-    deed.flag(item, !item.flagged, item.flagged ? "" : flagNote.text());
+    events.flag(item, !item.flagged, item.flagged ? "" : flagNote.text());
     flagged();
     last.did({ n: item.n, what: item.flagged ? "flag" : "unflag" });
     say(item.flagged ? "flagged; n writes a note" : "not flagged");
@@ -215,7 +215,7 @@ function screen(root, api, route) {
   function skip() {
     if (!item || isLeaving) return;
     const left = item;
-    const sent = deed.skip(left);
+    const sent = events.skip(left);
     last.did({ n: left.n, what: "skip" });
     say("left for later");
     onward(left, sent);
@@ -224,7 +224,7 @@ function screen(root, api, route) {
   async function undo(what = "undo") {
     const letGo = holdKeys();
     try {
-      const n = await deed.back(what);
+      const n = await events.back(what);
       if (n === null) return;
       at.forget();
       last.ask();

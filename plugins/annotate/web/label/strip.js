@@ -11,13 +11,13 @@ const OTHERS = {
 
 /** The strip; `all` are the choices, onopen(n) goes to a position. */
 export function strip(api, all, onopen) {
-  let deeds = [];
+  let actions = [];
   const list = el("ol");
   const root = el("nav", { class: "last", "aria-label": "What you did last" }, el("span", { class: "soft" }, "last"), list);
 
   function draw() {
-    root.hidden = !deeds.length;
-    list.replaceChildren(...deeds.map(({ n, what, label }) => {
+    root.hidden = !actions.length;
+    list.replaceChildren(...actions.map(({ n, what, label }) => {
       const choice = what === "label" ? all.find((one) => one.label === label) : OTHERS[what];
       const { mark = "•", tone = "other", word = what } = choice ?? {};
       const name = `item ${n + 1}: ${word}`;
@@ -30,13 +30,13 @@ export function strip(api, all, onopen) {
   return {
     root,
     /** What was just done, before the server has confirmed it. */
-    did(deed) {
-      deeds = [deed, ...deeds].slice(0, MOST);
+    did(action) {
+      actions = [action, ...actions].slice(0, MOST);
       draw();
     },
     /** Ask the server what was done. */
     async ask() {
-      deeds = (await api.get("recent").catch(() => deeds)).slice(0, MOST);
+      actions = (await api.get("recent").catch(() => actions)).slice(0, MOST);
       draw();
     },
   };

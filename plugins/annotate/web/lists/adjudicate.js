@@ -1,4 +1,4 @@
-// Who is right: labels that differ, from voices without names; these are shown once the verdict is given.
+// Who is right: labels that differ, from sources without names; these are shown once the verdict is given.
 
 import { count, el, say } from "../../../report/web/el.js";
 import { activity } from "../activity.js";
@@ -26,7 +26,7 @@ function screen(root, api, n, goTo) {
   const typed = draft(`adjudicate:${n}`);
   const spent = activity();
   let [dispute, task, all, chosen, names, state, isGone] = [null, null, [], undefined, null, "open", false];
-  const frame = el("section", { id: "adjudicate", class: "desk", "aria-labelledby": "adjudicate-title" },
+  const frame = el("section", { id: "adjudicate", class: "session", "aria-labelledby": "adjudicate-title" },
     el("p", { class: "nothing" }, "Fetching the dispute."));
   root.replaceChildren(frame);
   const keep = () => typed.keep({ label: chosen, isChosen: chosen !== undefined, why: why.value });
@@ -35,7 +35,7 @@ function screen(root, api, n, goTo) {
   why.addEventListener("keydown", (event) => {
     if (event.key === "Escape") frame.querySelector(".choice[aria-pressed=true], .choice")?.focus();
   });
-  const [voices, below, wrong] = [el("div", {}), el("div", {}), el("p", { class: "warn", role: "alert", hidden: true })];
+  const [sources, below, wrong] = [el("div", {}), el("div", {}), el("p", { class: "warn", role: "alert", hidden: true })];
 
   function choose(label) {
     if (state !== "open" || !dispute) return false;
@@ -66,13 +66,13 @@ function screen(root, api, n, goTo) {
     }
   }
 
-  /** Who the voices are. The server shows it only to those whose verdict it has. */
+  /** Who the sources are. The server shows it only to those whose verdict it has. */
   async function reveal() {
     const reply = await api.get("reveal", { n });
     if (isGone) return;
-    names = new Map(reply.voices.map((one) => [one.letter, one]));
+    names = new Map(reply.sources.map((one) => [one.letter, one]));
     state = "given";
-    say(reply.voices.map((one) => `${one.letter} was ${who(one)}`).join(", "));
+    say(reply.sources.map((one) => `${one.letter} was ${who(one)}`).join(", "));
     draw();
     below.querySelector("button")?.focus();
   }
@@ -100,11 +100,11 @@ function screen(root, api, n, goTo) {
 
   function draw() {
     const label = document.activeElement?.closest?.(".choice")?.dataset.label;
-    voices.replaceChildren(el("ol", { class: "voices" }, dispute.voices.map((one) => {
+    sources.replaceChildren(el("ol", { class: "voices" }, dispute.sources.map((one) => {
       const choice = all.find(({ label: other }) => other === one.label);
       const revealed = names?.get(one.letter);
       return el("li", { class: revealed?.is_judge ? "judge" : null }, el("b", { class: "letter" }, one.letter), el("div", {},
-        el("p", { class: "voice-label" }, choice ? mark(choice) : null, choice?.word ?? one.label,
+        el("p", { class: "source-label" }, choice ? mark(choice) : null, choice?.word ?? one.label,
           revealed ? el("span", { class: "who" }, who(revealed)) : null),
         one.rationale ? el("p", { class: "t small" }, one.rationale) : el("p", { class: "hint" }, "gave no reason")));
     })));
@@ -132,7 +132,7 @@ function screen(root, api, n, goTo) {
       ...(task.against_judge ? [el("p", { class: "hint" }, AGAINST_JUDGE)] : []),
       el("div", { class: "columns" },
         el("div", {}, dispute.texts.map((one) => [el("h2", {}, one.name), reading(one.text)])),
-        el("div", {}, el("h2", {}, "What was said"), voices)),
+        el("div", {}, el("h2", {}, "What was said"), sources)),
       el("div", { class: "asked" }, below), wrong);
     draw();
   }

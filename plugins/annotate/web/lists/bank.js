@@ -34,7 +34,7 @@ function screen(root, api, n, goTo) {
   let turn = 0; // of `again`: what comes late is not taken
   const flying = new Set(); // ids of events that the server has not answered
   const chosen = new Set();
-  const frame = el("section", { id: "bank", class: "desk", "aria-labelledby": "bank-title" },
+  const frame = el("section", { id: "bank", class: "session", "aria-labelledby": "bank-title" },
     el("p", { class: "nothing" }, "Fetching the facts."));
   root.replaceChildren(frame);
 
@@ -261,7 +261,7 @@ function screen(root, api, n, goTo) {
   }
 
   const leave = hold(actions);
-  let unsent = 0; // by an earlier page too, whose deeds this one sends
+  let unsent = 0; // by an earlier page too, whose actions this one sends
   const unheard = api.onState((now) => {
     const isSent = unsent > 0 && now.unsent === 0;
     unsent = now.unsent;

@@ -32,7 +32,7 @@ function screen(root, api, n, goTo) {
   const spent = activity();
   let [point, task, all, at, isGone, isFlagged] = [null, null, [], 0, false, false];
   const labels = {};
-  const frame = el("section", { id: "verify", class: "desk", "aria-labelledby": "verify-title" },
+  const frame = el("section", { id: "verify", class: "session", "aria-labelledby": "verify-title" },
     el("p", { class: "nothing" }, "Fetching the key point."));
   root.replaceChildren(frame);
   const why = el("textarea", { id: "verify-why", autocomplete: "off", oninput: () => typed.keep(why.value) });

@@ -4,9 +4,9 @@ import { count, el, num } from "../../../report/web/el.js";
 import { figures, unknown } from "./tables.js";
 
 /** See progress.js. */
-export function people({ desks = [], people: measured = [] }) {
+export function people({ sessions = [], people: measured = [] }) {
   const about = new Map(measured.map((one) => [one.annotator, one]));
-  const rows = desks.map((desk) => ({ ...desk, ...about.get(desk.annotator) }));
+  const rows = sessions.map((session) => ({ ...session, ...about.get(session.annotator) }));
   if (!rows.length) return unknown("Nobody has a queue.");
   const some = rows.filter((row) => known(itself(row)));
   return [

@@ -11,7 +11,7 @@ const POLL_MS = 3_000;
 
 // Each part: its title, its nodes of the figures, and which of them it reads; it is drawn anew when these change.
 const PARTS = [
-  ["people", "Who labels, and how fast?", people, ["desks", "people"]],
+  ["people", "Who labels, and how fast?", people, ["sessions", "people"]],
   ["scores", "What do the labels make of the judge's scores?", scores, ["measures", "level", "reason"]],
   ["agreement", "How good is the judge, and what could it be?", agreement, ["agreement", "anchoring", "overlap"]],
   ["enough", "Is it enough?", enough, ["measures", "half_width", "cost", "level"]],
@@ -94,20 +94,20 @@ export function view(root, api) {
   };
 }
 
-function sentence({ desks = [], of_labels: labels, computed_at: at }) {
-  const done = desks.reduce((sum, { done: n }) => sum + n, 0);
+function sentence({ sessions = [], of_labels: labels, computed_at: at }) {
+  const done = sessions.reduce((sum, { done: n }) => sum + n, 0);
   if (!done) return "Nobody has labelled anything yet. This page fills by itself as they do.";
   const behind = labels === undefined || labels === null ? "" : ` The figures below rest on ${count(labels, "label")}`
     + `${at ? `, as of ${clock(at)}` : ""}; they follow a moment after the labels do.`;
   return `This page renews itself.${behind}`;
 }
 
-function short({ desks = [] }) {
-  const sum = (key) => desks.reduce((total, one) => total + (one[key] ?? 0), 0);
+function short({ sessions = [] }) {
+  const sum = (key) => sessions.reduce((total, one) => total + (one[key] ?? 0), 0);
   const total = sum("total");
   return [
     ["done", count(sum("done")), total ? `of ${count(total)} in the queues` : ""],
-    ["people", count(desks.length), ""],
+    ["people", count(sessions.length), ""],
     ["time at it", spoken(sum("active_ms")), "pauses left out"],
   ];
 }

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from browser.annotate.decisions.desk import Desk, Page
+from browser.annotate.decisions.session import Page, Session
 
 REFUSED = """addEventListener('securitypolicyviolation', (event) =>
   (window.refused ??= []).push(`${event.violatedDirective} refused ${event.blockedURI}`));"""
@@ -29,7 +29,7 @@ class Opened:
 
     page: Any
     address: str
-    desk: Desk
+    session: Session
     logged: list[str] = field(default_factory=list)
 
     def press(self, *keys: str) -> None:
@@ -94,17 +94,17 @@ def served() -> Iterator[tuple[Page, str]]:
 
 @pytest.fixture
 def opened(chromium: Any, served: tuple[Page, str]) -> Iterator[Open]:
-    """`opened(desk, "bank?n=0")`; options are those of a browser's context."""
+    """`opened(session, "bank?n=0")`; options are those of a browser's context."""
     contexts = []
     page_, address = served
 
-    def open_it(desk: Desk, view: str = "", clock: bool = False, **options: Any) -> Opened:
-        page_.desk = desk
+    def open_it(session: Session, view: str = "", clock: bool = False, **options: Any) -> Opened:
+        page_.session = session
         context = chromium.new_context(**{"viewport": {"width": 1280, "height": 900}} | options)
         contexts.append(context)
         page = context.new_page()
         page.set_default_timeout(10_000)
-        it = Opened(page, address, desk)
+        it = Opened(page, address, session)
         if clock:
             page.clock.install()
         page.add_init_script(REFUSED)
@@ -122,7 +122,7 @@ def opened(chromium: Any, served: tuple[Page, str]) -> Iterator[Open]:
             dialog.dismiss()
 
         page.on("dialog", dismiss)
-        page.goto(f"{address}/#{view or desk.view}")
+        page.goto(f"{address}/#{view or session.view}")
         page.locator("html[data-ready]").wait_for()
         page.locator("main h1").wait_for()
         return it
@@ -130,7 +130,7 @@ def opened(chromium: Any, served: tuple[Page, str]) -> Iterator[Open]:
     yield open_it
     for context in contexts:
         context.close()
-    page_.desk = Desk()
+    page_.session = Session()
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ NAMES = ("ada", "@judge", "<b>bob</b>")
 
 
 @dataclass
-class Desk:
+class Session:
     """One person's work. Topics are (question, facts, passages); points and disputes are rows."""
 
     view: str = "bank"
@@ -194,27 +194,27 @@ class Desk:
         kept = resolved.model_copy(update={"seq": self.state.n + 1})
         before = self.state.recent(1)
         self.state.add(kept)
-        deed = kept if hasattr(kept, "key") else (before if kept.do == "undo" else None)
-        if isinstance(deed, list):
-            deed = deed[0]
-        position = n if n is not None else self._position(deed or self.state.recent(1)[0])
+        action = kept if hasattr(kept, "key") else (before if kept.do == "undo" else None)
+        if isinstance(action, list):
+            action = action[0]
+        position = n if n is not None else self._position(action or self.state.recent(1)[0])
         if kept.do == "label":
             position = self._open(n)
         return {"seq": kept.seq, "progress": progress, "n": position}
 
-    def _position(self, deed: Any) -> int:
-        if isinstance(deed, BankEdit):
-            return int(deed.topic_id[1:])
-        if isinstance(deed, Verdict):
-            return int(deed.cell[0][1:])
-        return 2 * int(deed.cell[0][1:]) + TASKS.index(deed.cell[2])
+    def _position(self, action: Any) -> int:
+        if isinstance(action, BankEdit):
+            return int(action.topic_id[1:])
+        if isinstance(action, Verdict):
+            return int(action.cell[0][1:])
+        return 2 * int(action.cell[0][1:]) + TASKS.index(action.cell[2])
 
 
 class Page:
-    """The app; `desk` is whose page it is, and can be changed between tests."""
+    """The app; `session` is whose page it is, and can be changed between tests."""
 
     def __init__(self) -> None:
-        self.desk = Desk()
+        self.session = Session()
         self.files = files()
         names = ("task", "next", "bank", "verify", "dispute", "reveal", "progress")
         asked = [Route(f"/api/{name}", self._answer(name)) for name in names]
@@ -223,7 +223,7 @@ class Page:
 
     def _answer(self, name: str) -> Any:
         async def answer(request: Request) -> Response:
-            answered = getattr(self.desk, name)(dict(request.query_params))
+            answered = getattr(self.session, name)(dict(request.query_params))
             return _json(
                 {"error": "not yet"} if answered is None else answered,
                 404 if answered is None else 200,
@@ -234,7 +234,7 @@ class Page:
     async def _event(self, request: Request) -> Response:
         row = json.loads(await request.body())
         try:
-            reply = self.desk.take(row)
+            reply = self.session.take(row)
         except ValueError as error:
             reply = str(error)
         return _json({"error": reply}, 400) if isinstance(reply, str) else _json(reply)

@@ -1,7 +1,7 @@
 """Facts are edited by keyboard alone, every change an event, and nothing shown that leads."""
 
 import pytest
-from browser.annotate.decisions.desk import Desk
+from browser.annotate.decisions.session import Session
 from browser.hostile import LONGEST, NAMES, TEXTS, shown
 
 FACTS = ["Bridges sway in the wind.", "Decks are light.", "Dampers and cables absorb motion."]
@@ -12,21 +12,23 @@ PASSAGES = [
 
 
 @pytest.fixture
-def desk():
-    return Desk("bank", topics=[("why do bridges sway", FACTS, PASSAGES), ("second", ["One."], [])])
+def session():
+    return Session(
+        "bank", topics=[("why do bridges sway", FACTS, PASSAGES), ("second", ["One."], [])]
+    )
 
 
 def facts(it):
     return it.page.locator(".fact > .t").all_text_contents()
 
 
-def test_every_change_is_made_by_keyboard_and_is_one_event(opened, desk):
-    it = opened(desk)
+def test_every_change_is_made_by_keyboard_and_is_one_event(opened, session):
+    it = opened(session)
     assert it.focused.startswith(FACTS[0]), "the first fact has the focus"
     it.press("e")
     it.page.keyboard.insert_text(" Always.")
     it.press("Enter")
-    it.until(lambda: desk.texts()[0] == "Bridges sway in the wind. Always.")
+    it.until(lambda: session.texts()[0] == "Bridges sway in the wind. Always.")
     it.sees("reworded, was Bridges sway in the wind.")
     it.press("j", "j", "s")
     it.press("Control+a")
@@ -34,37 +36,37 @@ def test_every_change_is_made_by_keyboard_and_is_one_event(opened, desk):
     it.press("Enter")
     it.page.keyboard.insert_text("Cables absorb motion.")
     it.press("Tab", "Enter")
-    it.until(lambda: len(desk.texts()) == 4)
+    it.until(lambda: len(session.texts()) == 4)
     it.sees("split from Dampers and cables absorb motion.")
     it.press("a")
     it.page.keyboard.insert_text("Wind tunnels test them.")
     it.press("Enter")
-    it.until(lambda: len(desk.texts()) == 5)
+    it.until(lambda: len(session.texts()) == 5)
     it.until(lambda: len(facts(it)) == 5, "the page has it too, before the next key")
     it.press("k", "k", "k", "k", "x", "j", "x", "m")
     it.press("Control+a")
     it.page.keyboard.insert_text("Light decks sway in the wind.")
     it.press("Enter")
-    it.until(lambda: len(desk.texts()) == 4)
+    it.until(lambda: len(session.texts()) == 4)
     it.sees("merged of 2")
     it.until(lambda: it.focused.startswith("Light decks"), "the focus is on what it became")
     it.press("j", "d")
-    it.until(lambda: len(desk.texts()) == 3)
+    it.until(lambda: len(session.texts()) == 3)
     it.press("u")
-    it.until(lambda: len(desk.texts()) == 4)
+    it.until(lambda: len(session.texts()) == 4)
     it.press("U")
-    it.until(lambda: len(desk.texts()) == 3)
+    it.until(lambda: len(session.texts()) == 3)
     wanted = ["Light decks sway in the wind.", "Cables absorb motion.", "Wind tunnels test them."]
-    assert desk.texts() == wanted
+    assert session.texts() == wanted
     it.until(lambda: facts(it) == wanted)
-    does = [event.get("op", event["do"]) for event in desk.events]
+    does = [event.get("op", event["do"]) for event in session.events]
     assert does == ["edit", "split", "add", "merge", "delete", "undo", "redo"]
-    assert len({event["id"] for event in desk.events}) == len(desk.events)
+    assert len({event["id"] for event in session.events}) == len(session.events)
     assert it.misdeeds() == []
 
 
-def test_importance_is_a_second_step_and_no_earlier_one_is_shown(opened, desk):
-    it = opened(desk)
+def test_importance_is_a_second_step_and_no_earlier_one_is_shown(opened, session):
+    it = opened(session)
     for key in "vo0":
         it.press(key)
     assert "vital" not in it.text(".list-of-facts"), "the judge's importance is not shown"
@@ -72,8 +74,8 @@ def test_importance_is_a_second_step_and_no_earlier_one_is_shown(opened, desk):
     it.sees("0 of 3 said")
     it.press("v", "o", "v")
     it.sees("3 of 3 said")
-    it.until(lambda: len(desk.events) == 3)
-    importances = [one.nugget.importance for one in desk.edited(0).nuggets.values()]
+    it.until(lambda: len(session.events) == 3)
+    importances = [one.nugget.importance for one in session.edited(0).nuggets.values()]
     assert importances == ["vital", "okay", "vital"]
     it.press("0")
     it.sees("2 of 3 said")
@@ -82,9 +84,9 @@ def test_importance_is_a_second_step_and_no_earlier_one_is_shown(opened, desk):
     assert it.misdeeds() == []
 
 
-def test_what_is_refused_or_waits_is_said_and_not_lost(opened, desk):
-    it = opened(desk)
-    desk.refuse = "delete: there is no nugget 'n0'"
+def test_what_is_refused_or_waits_is_said_and_not_lost(opened, session):
+    it = opened(session)
+    session.refuse = "delete: there is no nugget 'n0'"
     it.press("d")
     it.sees("This was not kept: delete: there is no nugget 'n0'")
     it.until(lambda: facts(it) == FACTS)
@@ -95,14 +97,14 @@ def test_what_is_refused_or_waits_is_said_and_not_lost(opened, desk):
     it.press("Enter")
     it.sees("not kept yet")
     assert facts(it) == [*FACTS[1:], "New."], "shown at once"
-    assert desk.texts() == FACTS
+    assert session.texts() == FACTS
     it.page.context.set_offline(False)
-    it.until(lambda: desk.texts() == [*FACTS[1:], "New."])
+    it.until(lambda: session.texts() == [*FACTS[1:], "New."])
     it.until(lambda: "not kept yet" not in it.text())
 
 
-def test_a_reload_gives_back_what_was_typed(opened, desk):
-    it = opened(desk)
+def test_a_reload_gives_back_what_was_typed(opened, session):
+    it = opened(session)
     it.press("j", "e")
     it.page.keyboard.insert_text(" Very.")
     it.page.reload()
@@ -113,18 +115,18 @@ def test_a_reload_gives_back_what_was_typed(opened, desk):
     it.page.reload()
     it.page.locator(".fact").first.wait_for()
     assert it.page.locator("textarea").count() == 0
-    assert desk.events == []
+    assert session.events == []
 
 
-def test_keys_are_letters_while_a_fact_is_written(opened, desk):
-    it = opened(desk)
+def test_keys_are_letters_while_a_fact_is_written(opened, session):
+    it = opened(session)
     it.press("a", *"dumb", " ", "v", "Enter")
-    it.until(lambda: desk.texts() == [*FACTS, "dumb v"])
-    assert len(desk.events) == 1
+    it.until(lambda: session.texts() == [*FACTS, "dumb v"])
+    assert len(session.events) == 1
 
 
-def test_passages_are_found_by_words_and_say_what_the_underlining_is(opened, desk):
-    it = opened(desk)
+def test_passages_are_found_by_words_and_say_what_the_underlining_is(opened, session):
+    it = opened(session)
     it.press("j", "j")
     it.until(lambda: it.page.locator("mark.words").all_text_contents() == ["Dampers", "absorb"])
     it.press("/")
@@ -134,13 +136,13 @@ def test_passages_are_found_by_words_and_say_what_the_underlining_is(opened, des
     assert "no more than that" in it.text()
 
 
-def test_questions_follow_each_other(opened, desk):
-    it = opened(desk)
+def test_questions_follow_each_other(opened, session):
+    it = opened(session)
     it.press(">")
     it.sees("second", "h1")
     assert it.page.evaluate("() => location.hash") == "#bank?n=1"
     it.press("d")
-    it.until(lambda: desk.texts(1) == [])
+    it.until(lambda: session.texts(1) == [])
     it.sees("No fact is left")
     it.press("u")
     it.until(lambda: facts(it) == ["One."])
@@ -155,8 +157,8 @@ def test_hostile_facts_passages_and_questions_are_shown_and_none_is_run(opened):
         {"id": f"{NAMES[i % 5]} {i}", "title": text[:60] if i % 2 else "", "text": text}
         for i, text in enumerate([*texts, LONGEST])
     ]
-    desk = Desk("bank", topics=[(text, texts, passages) for text in texts])
-    it = opened(desk, "bank?n=3")
+    session = Session("bank", topics=[(text, texts, passages) for text in texts])
+    it = opened(session, "bank?n=3")
     assert it.text("h1") == shown(texts[3])
     assert facts(it) == [shown(text) for text in texts]
     for summary in it.page.locator("summary").all()[1:]:
@@ -170,7 +172,7 @@ def test_hostile_facts_passages_and_questions_are_shown_and_none_is_run(opened):
         it.press("e", "End")
         it.page.keyboard.insert_text("!")
         it.press("Enter")
-        it.until(lambda at=at, text=text: desk.texts(3)[at] == f"{text}!")
+        it.until(lambda at=at, text=text: session.texts(3)[at] == f"{text}!")
     it.until(lambda: it.text(".origin").count("reworded, was") == 3)
     elements = "script, img, iframe, object, embed, base, meta, link, form, plaintext, math"
     assert it.page.locator("main").locator(elements).count() == 0
@@ -178,8 +180,8 @@ def test_hostile_facts_passages_and_questions_are_shown_and_none_is_run(opened):
     assert it.misdeeds() == []
 
 
-def test_axe_finds_nothing_in_either_step_nor_while_one_writes(opened, desk, axe):
-    it = opened(desk, bypass_csp=True, reduced_motion="reduce")
+def test_axe_finds_nothing_in_either_step_nor_while_one_writes(opened, session, axe):
+    it = opened(session, bypass_csp=True, reduced_motion="reduce")
     it.press("x")
     assert axe(it) == []
     it.press("e")
@@ -189,8 +191,8 @@ def test_axe_finds_nothing_in_either_step_nor_while_one_writes(opened, desk, axe
     assert axe(it) == []
 
 
-def test_nothing_is_wider_than_the_page_and_forced_colours_leave_the_marks(opened, desk):
-    it = opened(desk, forced_colors="active")
+def test_nothing_is_wider_than_the_page_and_forced_colours_leave_the_marks(opened, session):
+    it = opened(session, forced_colors="active")
     assert it.wide() == {}
     edge = it.page.locator(".fact[aria-current]").evaluate(
         "(e) => getComputedStyle(e).borderLeftWidth"
@@ -199,11 +201,11 @@ def test_nothing_is_wider_than_the_page_and_forced_colours_leave_the_marks(opene
 
 
 def test_an_importance_that_is_typed_before_an_undo_is_answered_is_of_the_fact_that_comes_back(
-    opened, desk
+    opened, session
 ):
-    it = opened(desk)
+    it = opened(session)
     it.press("d", "i")
-    it.until(lambda: len(desk.texts()) == 2)
+    it.until(lambda: len(session.texts()) == 2)
     delayed = []
     it.page.route(
         "**/api/event", lambda route: route.continue_() if delayed else delayed.append(route)
@@ -213,9 +215,9 @@ def test_an_importance_that_is_typed_before_an_undo_is_answered_is_of_the_fact_t
     it.sees("0 of 2 said")
     delayed[0].continue_()
     it.sees("2 of 3 said")
-    it.until(lambda: len(desk.events) == 4)
+    it.until(lambda: len(session.events) == 4)
     importances = {
-        one.nugget.text: one.nugget.importance for one in desk.edited(0).nuggets.values()
+        one.nugget.text: one.nugget.importance for one in session.edited(0).nuggets.values()
     }
     assert importances == {FACTS[0]: "vital", FACTS[1]: "okay", FACTS[2]: None}
     assert it.misdeeds() == []

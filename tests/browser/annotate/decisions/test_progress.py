@@ -3,7 +3,7 @@
 import copy
 
 import pytest
-from browser.annotate.decisions.desk import Desk
+from browser.annotate.decisions.session import Session
 from browser.hostile import NAMES, TEXTS, shown
 
 NOTHING = {
@@ -11,7 +11,7 @@ NOTHING = {
     "reason": "no item that was drawn at random has a label yet",
     "agreement": None,
     "people": [],
-    "desks": [{"annotator": "ada", "done": 0, "total": 120, "active_ms": 0}],
+    "sessions": [{"annotator": "ada", "done": 0, "total": 120, "active_ms": 0}],
     "of_labels": 0,
 }
 
@@ -58,7 +58,7 @@ FULL = {
          "speed": {"first_median": 20.4, "last_median": 9.6}},
         {"annotator": "bob", "labels": 70, "cannot_tell": 0, "flagged": 0, "per_hour": 150},
     ],
-    "desks": [
+    "sessions": [
         {"annotator": "ada", "done": 80, "total": 120, "active_ms": 1_356_000},
         {"annotator": "bob", "done": 70, "total": 120, "active_ms": 1_680_000},
     ],
@@ -68,12 +68,12 @@ FULL = {
 }  # fmt: skip
 
 
-def desk(figures):
-    return Desk("progress", figures=copy.deepcopy(figures))
+def session(figures):
+    return Session("progress", figures=copy.deepcopy(figures))
 
 
 def test_what_is_not_known_is_said_with_what_would_give_it(opened):
-    it = opened(desk(NOTHING))
+    it = opened(session(NOTHING))
     it.sees("Nobody has labelled anything yet.")
     it.sees("No score can be corrected yet: no item that was drawn at random has a label yet.")
     it.sees("The ceiling is not known yet: it takes items that two people labelled.")
@@ -87,14 +87,14 @@ def test_what_is_not_known_is_said_with_what_would_give_it(opened):
 
 
 def test_the_overlap_that_was_set_is_the_one_that_is_named(opened):
-    it = opened(desk({**NOTHING, "overlap": 0.25}))
+    it = opened(session({**NOTHING, "overlap": 0.25}))
     it.sees("25% of each queue is shared for this (--overlap)")
-    it.desk.figures["overlap"] = 0
+    it.session.figures["overlap"] = 0
     it.sees("No items are shared here (--overlap 0)")
 
 
 def test_figures_stand_as_they_came_and_both_intervals_are_drawn_apart(opened):
-    it = opened(desk(FULL))
+    it = opened(session(FULL))
     rows = it.page.locator("[aria-label^='Corrected scores'] tbody tr")
     it.until(lambda: rows.count() == 3)
     texts = ["|".join(row.locator("th, td").all_inner_texts()) for row in rows.all()]
@@ -123,20 +123,20 @@ def test_figures_stand_as_they_came_and_both_intervals_are_drawn_apart(opened):
 
 
 def test_another_measure_is_shown_when_it_is_chosen(opened):
-    it = opened(desk(FULL))
+    it = opened(session(FULL))
     it.page.get_by_label("Measure").select_option("hard_precision")
     it.sees(".400", "[aria-label^='Corrected scores']")
     it.sees("140", ".facts")
 
 
 def test_it_renews_itself_and_keeps_the_focus_and_the_choice(opened):
-    work = desk(FULL)
+    work = session(FULL)
     it = opened(work, clock=True)
     it.page.get_by_label("Measure").select_option("hard_precision")
     it.page.locator("[aria-label=People]").focus()
     table = it.page.locator("[aria-label=Agreement] table").element_handle()
     spoken = "() => document.querySelector('.live').textContent"
-    work.figures["desks"][1]["done"] = 71
+    work.figures["sessions"][1]["done"] = 71
     work.figures["computed_at"] = "2026-11-23T08:00:09Z"
     work.figures["measures"][3]["corrected"] = 0.123
     it.page.clock.fast_forward(3_000)
@@ -163,10 +163,10 @@ def test_hostile_names_are_names_like_any_other(opened):
         score(text, NAMES[i % 2], 0.5, reason=text) for i, text in enumerate(texts)
     ]
     figures["measures"][0] |= {"corrected": None, "warnings": texts[:3]}
-    figures["desks"] = [
+    figures["sessions"] = [
         {"annotator": text, "done": 1, "total": 2, "active_ms": 9} for text in texts
     ]
-    it = opened(desk(figures))
+    it = opened(session(figures))
     names = it.page.locator("[aria-label=People] tbody th").all_text_contents()
     assert names == [shown(text) for text in texts]
     assert it.text(".sofar").count(shown(texts[0])) >= 3
@@ -177,7 +177,7 @@ def test_hostile_names_are_names_like_any_other(opened):
 
 
 def test_axe_finds_nothing_and_nothing_is_too_wide(opened, axe):
-    work = desk(NOTHING)
+    work = session(NOTHING)
     it = opened(work, bypass_csp=True, clock=True)
     it.sees("Nobody has labelled anything yet.")
     assert axe(it) == []

@@ -1,7 +1,7 @@
 """Two questions about each key point, with the words it was made of; an answer is kept at once."""
 
 import pytest
-from browser.annotate.decisions.desk import Desk
+from browser.annotate.decisions.session import Session
 from browser.hostile import TEXTS, shown
 
 
@@ -24,27 +24,27 @@ def point(i, text="Dampers take up motion.", **more):
 
 
 @pytest.fixture
-def desk():
-    return Desk("verify", points=[point(i) for i in range(3)])
+def session():
+    return Session("verify", points=[point(i) for i in range(3)])
 
 
-def labels(desk):
-    return {label.cell: label.label for label in desk.state.labels()}
+def labels(session):
+    return {label.cell: label.label for label in session.state.labels()}
 
 
 def pressed(it):
     return it.page.locator("[aria-pressed=true]").all_inner_texts()
 
 
-def test_both_questions_are_answered_by_keys_and_the_next_point_comes(opened, desk):
-    it = opened(desk)
+def test_both_questions_are_answered_by_keys_and_the_next_point_comes(opened, session):
+    it = opened(session)
     it.press("2", "1")
     it.sees("sway 1", "h1")
-    assert labels(desk) == {("t0", "p0", "grounded"): "yes", ("t0", "p0", "key_point"): "no"}
+    assert labels(session) == {("t0", "p0", "grounded"): "yes", ("t0", "p0", "key_point"): "no"}
     assert it.page.evaluate("() => location.hash") == "#verify?n=2"
     it.press("0", "y")
     it.sees("sway 2", "h1")
-    assert labels(desk)["t1", "p1", "grounded"] is None, "cannot tell is no label"
+    assert labels(session)["t1", "p1", "grounded"] is None, "cannot tell is no label"
     it.press("k")
     it.sees("sway 1", "h1")
     it.until(lambda: len(pressed(it)) == 2)
@@ -54,14 +54,16 @@ def test_both_questions_are_answered_by_keys_and_the_next_point_comes(opened, de
     it.press("U")
     it.until(lambda: len(pressed(it)) == 2)
     it.press("ArrowDown", "ArrowDown", "x")
-    it.until(lambda: len(labels(desk)) == 3)
-    assert ("t1", "p1", "key_point") in labels(desk) or ("t1", "p1", "grounded") in labels(desk)
+    it.until(lambda: len(labels(session)) == 3)
+    assert ("t1", "p1", "key_point") in labels(session) or ("t1", "p1", "grounded") in labels(
+        session
+    )
     assert it.misdeeds() == []
 
 
 def test_the_buttons_stay_in_sight_beside_long_documents(opened):
     long = [{"id": "d1", "title": "Bridges", "text": "Dampers absorb most of it.\n" * 300}]
-    it = opened(Desk("verify", points=[point(0, documents=long)]))
+    it = opened(Session("verify", points=[point(0, documents=long)]))
     it.page.locator(".choice").first.wait_for()
     places = "(all) => all.map((e) => e.getBoundingClientRect().bottom)"
     for y in (0, 1500):
@@ -69,8 +71,8 @@ def test_the_buttons_stay_in_sight_beside_long_documents(opened):
         assert max(it.page.locator(".choice").evaluate_all(places)) <= 900, y
 
 
-def test_a_reason_a_flag_and_the_time_go_with_it(opened, desk):
-    it = opened(desk)
+def test_a_reason_a_flag_and_the_time_go_with_it(opened, session):
+    it = opened(session)
     it.press("c")
     it.page.keyboard.insert_text("Only half of it: 1 of 2.")
     it.page.wait_for_timeout(120)
@@ -78,8 +80,8 @@ def test_a_reason_a_flag_and_the_time_go_with_it(opened, desk):
     it.page.locator("textarea").wait_for()
     assert it.page.locator("textarea").input_value() == "Only half of it: 1 of 2."
     it.press("f", "1")
-    it.until(lambda: len(desk.events) == 2)
-    flag, label = desk.events
+    it.until(lambda: len(session.events) == 2)
+    flag, label = session.events
     assert (flag["do"], flag["on"], flag["why"]) == ("flag", True, "Only half of it: 1 of 2.")
     assert label["rationale"] == "Only half of it: 1 of 2."
     assert 0 < label["active_ms"] < 60_000
@@ -87,39 +89,39 @@ def test_a_reason_a_flag_and_the_time_go_with_it(opened, desk):
     assert it.misdeeds() == []
 
 
-def test_the_words_stand_in_their_documents_and_what_does_not_is_said(opened, desk):
-    it = opened(desk)
+def test_the_words_stand_in_their_documents_and_what_does_not_is_said(opened, session):
+    it = opened(session)
     assert it.page.locator("main mark").all_text_contents() == [
         "Dampers  absorb\nmost",
         "most of it.",
     ] or it.page.locator("main mark").all_text_contents() == ["Dampers  absorb", "most of it."]
     assert it.page.locator("blockquote").all_text_contents() == ["Never said."]
     it.sees("these words do not stand in the documents")
-    desk.points[1].pop("documents")
+    session.points[1].pop("documents")
     it.press("j")
     it.sees("sway 1", "h1")
     assert it.page.locator("blockquote").count() == 3
     it.sees("From d1 d2. The documents themselves did not come")
 
 
-def test_what_is_refused_is_taken_back_on_the_screen(opened, desk):
-    it = opened(desk)
-    desk.refuse = "the disk is full"
+def test_what_is_refused_is_taken_back_on_the_screen(opened, session):
+    it = opened(session)
+    session.refuse = "the disk is full"
     it.press("2")
     it.sees("This was not kept: the disk is full")
     assert pressed(it) == []
     assert it.page.evaluate("() => location.hash") == "#verify?n=0"
 
 
-def test_after_the_last_one_it_says_so(opened, desk):
-    it = opened(desk)
+def test_after_the_last_one_it_says_so(opened, session):
+    it = opened(session)
     it.press("2", "2")
     it.sees("sway 1", "h1")
     it.press("2", "2")
     it.sees("sway 2", "h1")
     it.press("2", "2")
     it.sees("All key points are answered")
-    assert len(labels(desk)) == 6
+    assert len(labels(session)) == 6
     assert it.misdeeds() == []
 
 
@@ -128,9 +130,11 @@ def test_hostile_points_are_shown_and_none_is_run(opened):
     documents = [{"id": text[:99], "title": text[:99], "text": f"x {text} y"} for text in texts]
     more = {"question": "".join(texts[:9]), "domain": texts[0], "category": texts[4]}
     everything = "\n".join(texts[:-1])
-    desk = Desk("verify", points=[point(0, everything, spans=texts, documents=documents, **more)])
-    desk.points.append(point(1, texts[2], spans=texts, sources=everything, documents=[], **more))
-    it = opened(desk)
+    session = Session(
+        "verify", points=[point(0, everything, spans=texts, documents=documents, **more)]
+    )
+    session.points.append(point(1, texts[2], spans=texts, sources=everything, documents=[], **more))
+    it = opened(session)
     assert it.text("h1") == shown(more["question"])
     assert it.text(".columns .t").startswith(shown(everything))
     marked = it.page.locator("main .document").all_text_contents()
@@ -146,9 +150,9 @@ def test_hostile_points_are_shown_and_none_is_run(opened):
     assert it.misdeeds() == []
 
 
-def test_axe_finds_nothing_and_nothing_is_too_wide(opened, desk, axe):
-    it = opened(desk, bypass_csp=True, reduced_motion="reduce")
+def test_axe_finds_nothing_and_nothing_is_too_wide(opened, session, axe):
+    it = opened(session, bypass_csp=True, reduced_motion="reduce")
     it.press("2")
-    it.until(lambda: len(desk.events) == 1)
+    it.until(lambda: len(session.events) == 1)
     assert axe(it) == []
     assert it.wide() == {}

@@ -13,8 +13,8 @@ import traceback
 from collections.abc import Mapping
 from pathlib import Path
 
+from nuggetjudge.plugins.annotate.server.labelling import open_labelling
 from nuggetjudge.plugins.annotate.server.serving import bind_socket, serve
-from nuggetjudge.plugins.annotate.server.workplace import open_workplace
 from nuggetjudge.plugins.annotate.work.plan import Plan
 from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.records.reading.problems import Problems
@@ -37,7 +37,7 @@ def main(results: str, kind: str, folder: str, n: str) -> None:
         if before := os.fork():
             continue
         try:
-            work = open_workplace(task, Path(folder), ("ann",), Plan(n=int(n)))
+            work = open_labelling(task, Path(folder), ("ann",), Plan(n=int(n)))
             serve(work, bind_socket(Path(folder)), ready)
         except BaseException:
             sys.stdout.write(f"0 {traceback.format_exc()!r}\n")

@@ -62,14 +62,14 @@ def begins(it):
 @pytest.mark.parametrize("kind", KINDS)
 def test_items_of_each_kind_are_labelled_by_keys_alone(site_of, open_site, axe, kind):
     site = site_of(kind)
-    desk = site.work.desks["ann"]
+    session = site.work.sessions["ann"]
     it = open_site(site, "start", bypass_csp=True)
     assert axe(it) == []
     descriptions = it.page.locator("dl.keys dd").all_inner_texts()
     assert {"cannot tell (item)", "undo (item)", "say why (item)"} <= {*descriptions}
     begins(it)
     assert it.position == 0
-    texts = [one.text for one in desk.task.shown(desk.entries[0].cell) if one.of != "title"]
+    texts = [one.text for one in session.task.shown(session.entries[0].cell) if one.of != "title"]
     assert {*it.page.locator(".reading :is(h1, .text)").evaluate_all(HERE)} >= {*texts}
     keys = [
         one["key"]
@@ -85,9 +85,9 @@ def test_items_of_each_kind_are_labelled_by_keys_alone(site_of, open_site, axe, 
     assert it.position == 1
     assert it.page.locator("textarea:visible").input_value() == "half a reason"
     it.presses(keys[-1])
-    scale = desk.task.scale
+    scale = session.task.scale
     first, second = (
-        next(one for one in site.labels() if one.cell == desk.entries[n].cell) for n in (0, 1)
+        next(one for one in site.labels() if one.cell == session.entries[n].cell) for n in (0, 1)
     )
     assert (first.label, second.label) == (scale[-1], scale[-1])
     assert second.rationale == "half a reason"

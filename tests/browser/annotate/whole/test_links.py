@@ -6,7 +6,7 @@ from labelling import Server
 SHOWN = {
     "ann": ".reading",
     "bob": ".reading",
-    "judy": ".voices li",
+    "judy": ".sources li",
     "(coordinator)": "[aria-label=People] tbody tr",
 }
 

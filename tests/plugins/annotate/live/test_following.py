@@ -6,8 +6,8 @@ import pytest
 
 from nuggetjudge.plugins.annotate.live.figures import figures
 from nuggetjudge.plugins.annotate.live.settings import LiveSettings
+from nuggetjudge.plugins.annotate.server.labelling import open_labelling
 from nuggetjudge.plugins.annotate.server.watching import watch
-from nuggetjudge.plugins.annotate.server.workplace import open_workplace
 from nuggetjudge.plugins.annotate.store.events import Flag, Label, Skip, Verdict
 from nuggetjudge.plugins.annotate.store.journal import Journal
 from nuggetjudge.plugins.annotate.store.people import list_people
@@ -30,12 +30,15 @@ def until(work, **wanted):
 def test_the_coordinator_sees_what_is_on_the_disk_flags_and_skips_too_and_not_half_a_line(world):
     (world.folder / "bob.events.jsonl").write_text('{"seq":1,"id":"torn')
     task = read_task([world.path], "nuggets", Problems())
-    work = open_workplace(task, world.folder, ["ann"], Plan(), adjudicators=["judy"])
-    desk, about = work.desks["ann"], {"kind": "nuggets", "chosen_by": "random", "probability": 0.5}
+    work = open_labelling(task, world.folder, ["ann"], Plan(), adjudicators=["judy"])
+    session, about = (
+        work.sessions["ann"],
+        {"kind": "nuggets", "chosen_by": "random", "probability": 0.5},
+    )
     with watch(work, LiveSettings("nuggets"), quiet_s=0.05):
 
         def do(event):
-            desk.take(event)
+            session.take(event)
             work.changed()
 
         for n, cell in enumerate(world.order[:30]):

@@ -1,4 +1,4 @@
-"""A workplace of a small label file, and clients that ask its app as a browser would."""
+"""A labelling of a small label file, and clients that ask its app as a browser would."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import pytest
 
 from nuggetjudge.plugins.annotate.server.app import make_app
 from nuggetjudge.plugins.annotate.server.guards import GUARDS
+from nuggetjudge.plugins.annotate.server.labelling import Labelling, open_labelling
 from nuggetjudge.plugins.annotate.server.people import People
-from nuggetjudge.plugins.annotate.server.workplace import Workplace, open_workplace
 from nuggetjudge.plugins.annotate.work.plan import Plan
 from nuggetjudge.plugins.annotate.work.task import read_task, with_spans
 from nuggetjudge.records.reading.problems import Problems
@@ -87,9 +87,9 @@ async def _parts(parts: list[bytes]) -> Any:
 
 
 class Site:
-    """A workplace with its people and app."""
+    """A labelling with its people and app."""
 
-    def __init__(self, work: Workplace) -> None:
+    def __init__(self, work: Labelling) -> None:
         self.work = work
         self.people = People(work.names, PORT)
         self.guarded_by(GUARDS)
@@ -135,7 +135,7 @@ def open_site(judged: Path, tmp_path: Path) -> Iterator[Any]:
         task = read_task([results], kind, Problems())
         task = with_spans(task, spans) if spans is not None else task
         plan = {"n": 10} | plan
-        work = open_workplace(
+        work = open_labelling(
             task,
             tmp_path / "labels",
             people,
@@ -163,6 +163,6 @@ def looked_at(judged: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     """The same for a whole module of tests, which must not mind what others did there."""
     task = read_task([judged], "support", Problems())
     folder = tmp_path_factory.mktemp("labels")
-    work = open_workplace(task, folder, ("ann", "bob"), Plan(n=10))
+    work = open_labelling(task, folder, ("ann", "bob"), Plan(n=10))
     yield Site(work)
     work.close()

@@ -37,7 +37,7 @@ def test_a_label_is_on_the_disk_when_it_is_answered_with_what_the_queue_knows(si
         "progress": {"done": 1, "total": 10, "active_ms": 900},
     }
     (label,) = state_of(site).labels()
-    entry = site.work.desks["ann"].entries[2]
+    entry = site.work.sessions["ann"].entries[2]
     assert (label.cell, label.chosen_by, label.probability) == (
         entry.cell,
         entry.chosen_by,
@@ -76,9 +76,9 @@ def test_nothing_that_a_person_must_not_see_is_sent(open_site):
 
 def test_the_judges_label_stands_beside_only_when_it_is_post_edited(open_site):
     site = open_site(condition="post_edit", n=20)
-    client, desk = site.client("ann"), site.work.desks["ann"]
+    client, session = site.client("ann"), site.work.sessions["ann"]
     shown = [client.get(f"/api/item?n={n}").json()["shown"] for n in range(20)]
-    assert shown == [entry.shown for entry in desk.entries]
+    assert shown == [entry.shown for entry in session.entries]
     assert set(shown) <= set(LABELS)
     client.post(page_event(client, 4, label=shown[4]))
     (label,) = state_of(site).labels()
@@ -136,8 +136,8 @@ def test_a_time_that_was_stored_by_mistake_blocks_nobody(open_site):
     assert client.get("/api/task").json()["progress"] == progress
     assert client.get("/api/item?n=0").json()["label"]["label"] == "full"
     assert client.post(page_event(client, 2, label="none", active_ms=5)).json()["seq"] == 3
-    desks = site.client("(coordinator)").get("/api/progress").json()["desks"]
-    assert desks[0] == {"annotator": "ann", "done": 3, "total": 10, "active_ms": 5}
+    sessions = site.client("(coordinator)").get("/api/progress").json()["sessions"]
+    assert sessions[0] == {"annotator": "ann", "done": 3, "total": 10, "active_ms": 5}
 
 
 def test_clear_takes_the_label_away_and_is_never_the_lowest(site):
@@ -300,7 +300,7 @@ def test_no_question_changes_a_byte(site):
 def test_the_coordinator_sees_how_far_all_are_and_labels_nothing(site):
     client, coordinator = site.client("bob"), site.client("(coordinator)")
     client.post(page_event(client, 0, label="full", active_ms=1500))
-    assert coordinator.get("/api/progress").json()["desks"] == [
+    assert coordinator.get("/api/progress").json()["sessions"] == [
         {"annotator": "ann", "done": 0, "total": 10, "active_ms": 0},
         {"annotator": "bob", "done": 1, "total": 10, "active_ms": 1500},
     ]
@@ -321,7 +321,7 @@ def test_items_of_one_answer_stand_together(site):
     answer = client.get("/api/answer?n=0").json()
     numbers = [item["n"] for item in answer["items"]]
     assert 0 in numbers
-    entries = site.work.desks["ann"].entries
+    entries = site.work.sessions["ann"].entries
     assert {entries[n].cell[:3] for n in numbers} == {entries[0].cell[:3]}
     assert answer["answer"]["of"] == "sentence"
 
@@ -332,7 +332,7 @@ def test_a_label_made_while_the_server_was_away_lands_on_its_own_item_or_nowhere
     site = open_site(n=4)
     client = site.client("ann")
     late = page_event(client, 3, label="full")
-    cell = site.work.desks["ann"].entries[3].cell
+    cell = site.work.sessions["ann"].entries[3].cell
     site.work.close()
     grown = open_site(n=12)
     assert grown.client("ann").post(late | {"n": 0}).status_code == 200
@@ -355,17 +355,17 @@ def test_a_folder_is_open_once_and_names_come_once(open_site, site):
 
 
 def test_a_disk_that_is_full_is_said_and_the_label_is_not_counted(site, monkeypatch):
-    client, desk = site.client("ann"), site.work.desks["ann"]
+    client, session = site.client("ann"), site.work.sessions["ann"]
     event = page_event(client, 0, label="full")
 
     def refuse(event):
         raise InputError("labels/ann.events.jsonl: No space left on device")
 
-    with desk.journal() as journal:
+    with session.journal() as journal:
         monkeypatch.setattr(journal, "add", refuse)
     answer = client.post(event)
     assert (answer.status_code, "No space left" in answer.json()["error"]) == (507, True)
-    assert desk.progress.done == 0
+    assert session.progress.done == 0
     monkeypatch.undo()
     assert client.post(event).json()["seq"] == 1
 
@@ -375,9 +375,9 @@ def test_adjudicators_decide_blind_once_and_are_told_then(open_site):
     ann, bob = first.client("ann"), first.client("bob")
     cells = {}
     for client, label in ((ann, "full"), (bob, "none")):
-        for n, entry in enumerate(first.work.desks["ann"].entries[:3]):
+        for n, entry in enumerate(first.work.sessions["ann"].entries[:3]):
             if client is bob:
-                n = first.work.desks["bob"].entries.index(entry)
+                n = first.work.sessions["bob"].entries.index(entry)
             cells[entry.cell] = entry
             client.post(page_event(client, n, label=label, rationale="because"))
     first.work.close()
@@ -396,11 +396,11 @@ def test_adjudicators_decide_blind_once_and_are_told_then(open_site):
     kept = judy.post(verdict).json()
     assert kept["progress"]["done"] == 1
     assert judy.post(verdict).json() == kept
-    voices = judy.get(f"/api/reveal?n={n}").json()["voices"]
-    assert {one["name"] for one in voices} == {"ann", "bob"}
-    assert [one["letter"] for one in voices] == ["A", "B"]
+    sources = judy.get(f"/api/reveal?n={n}").json()["voices"]
+    assert {one["name"] for one in sources} == {"ann", "bob"}
+    assert [one["letter"] for one in sources] == ["A", "B"]
     shown = {one["letter"]: one["label"] for one in disputed["voices"]}
-    assert {one["letter"]: one["label"] for one in voices} == shown
+    assert {one["letter"]: one["label"] for one in sources} == shown
     again = page_event(judy, None, do="adjudicate", n=n, item=disputed["item"], label="full")
     assert judy.post(again).status_code == 410
     assert site.client("ann").get(f"/api/dispute?n={n}").status_code == 403

@@ -83,7 +83,7 @@ def sent(site, attack):
     parts = [body[:40_000].encode(), body[40_000:].encode()]
     content = parts if attack.body == "chunked" else b"".join(parts)
     answer = client.request("POST", attack.path, headers, content)
-    return answer, site.work.desks["ann"].stored(event["id"]) is not None
+    return answer, site.work.sessions["ann"].find_event(event["id"]) is not None
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.what)

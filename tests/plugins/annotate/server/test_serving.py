@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from processes import JUDGE, run, start
 
+from nuggetjudge.plugins.annotate.server.labelling import open_labelling
 from nuggetjudge.plugins.annotate.server.serving import bind_socket, serve
-from nuggetjudge.plugins.annotate.server.workplace import open_workplace
 from nuggetjudge.plugins.annotate.store.journal import read_state
 from nuggetjudge.plugins.annotate.work.plan import Plan
 from nuggetjudge.plugins.annotate.work.task import Task, read_task
@@ -180,7 +180,7 @@ class Lean:
         self.pid = os.fork()
         if not self.pid:
             try:
-                work = open_workplace(task, folder, ("ann",), Plan(n=n))
+                work = open_labelling(task, folder, ("ann",), Plan(n=n))
                 listener = bind_socket(folder)
                 serve(work, listener, lambda links: void(os.write(theirs, links["ann"].encode())))
             finally:

@@ -39,7 +39,7 @@ def test_no_name_is_shown_and_letters_say_nothing_of_who_it_is(task):
     assert len(queue) == 30
     assert all({"ann", "bob", JUDGE} == set(one.order) for one in queue)
     for one in queue:
-        assert [voice["letter"] for voice in one.hide_names()] == ["A", "B", "C"]
+        assert [source["letter"] for source in one.hide_names()] == ["A", "B", "C"]
         assert "ann" not in str(one.hide_names())
         assert "@" not in str(one.hide_names())
     first = Counter(one.order[0] for one in queue)

@@ -1,4 +1,4 @@
-"""One person's desk: the positions of their queue, what they did at each, and what is next."""
+"""One person's session: the positions of their queue, what they did at each, and what is next."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import orjson
 
-from ..store.events import Condition, Deed, Event, Flag, Key, Label, Redo, Skip, Undo, Verdict
+from ..store.events import Action, Condition, Event, Flag, Key, Label, Redo, Skip, Undo, Verdict
 from ..store.journal import Journal
 from ..store.state import State
 from ..work.answers import Group, group_items
@@ -27,7 +27,7 @@ class Progress(NamedTuple):
     active_ms: int
 
 
-class Desk:
+class Session:
     """A queue and a journal; what asks it, and what writes, takes turns.
 
     Args:
@@ -47,7 +47,7 @@ class Desk:
         self._taken: dict[int, int] = {}  # positions that are done, with the time that each took
         self._skipped: set[int] = set()
         self._turned: dict[str, int | None] = {}  # where undo and redo were, by the event's id
-        self._n_undone = 0  # deeds that can be redone, of this queue
+        self._n_undone = 0  # actions that can be redone, of this queue
         self._active_ms = 0
         for n in range(len(entries)) if journal.state.n else ():
             self._look(n)
@@ -80,11 +80,11 @@ class Desk:
         """The position whose label is found by this key; None: there is none."""
         return self._positions.get(key)
 
-    def find_position(self, deed: Deed) -> int | None:
-        """The position that a deed was done at; None: it is in the queue no more."""
-        if isinstance(deed, Flag | Skip | Verdict):
-            return self._positions.get(("label", deed.kind, *deed.cell, "0"))
-        return self._positions.get(deed.key)
+    def find_position(self, action: Action) -> int | None:
+        """The position that an action was done at; None: it is in the queue no more."""
+        if isinstance(action, Flag | Skip | Verdict):
+            return self._positions.get(("label", action.kind, *action.cell, "0"))
+        return self._positions.get(action.key)
 
     @contextmanager
     def journal(self) -> Iterator[Journal]:
@@ -115,33 +115,33 @@ class Desk:
                 return None, None
             check(state)
             done = state.recent(1)
-            if (find_event := self._journal.add(event)) is None:
+            if (stored := self._journal.add(event)) is None:
                 return None, None
-            if isinstance(find_event, Undo | Redo):
-                self._n_undone += 1 if isinstance(find_event, Undo) else -1
-                deed = done[0] if isinstance(find_event, Undo) else state.recent(1)[0]
-                position = self._turned[find_event.id] = self.find_position(deed)
+            if isinstance(stored, Undo | Redo):
+                self._n_undone += 1 if isinstance(stored, Undo) else -1
+                action = done[0] if isinstance(stored, Undo) else state.recent(1)[0]
+                position = self._turned[stored.id] = self.find_position(action)
             else:
                 self._n_undone = 0
-                position = self.find_position(find_event)
+                position = self.find_position(stored)
             if position is not None:
                 self._look(position)
-            return find_event, position
+            return stored, position
 
-    def stored(self, id: str) -> tuple[Event, int | None] | None:
+    def find_event(self, id: str) -> tuple[Event, int | None] | None:
         """The event of this id, and the position that it changed; None: none was stored."""
         with self._lock:
             return self._find_event(id)
 
     def _find_event(self, id: str) -> tuple[Event, int | None] | None:
-        if (event := self._journal.stored(id)) is None:
+        if (event := self._journal.find_event(id)) is None:
             return None
         if isinstance(event, Undo | Redo):
             return event, self._turned.get(id)
         return event, self.find_position(event)
 
-    def _is_here(self, deeds: Sequence[Deed]) -> bool:
-        return bool(deeds) and self.find_position(deeds[0]) is not None
+    def _is_here(self, actions: Sequence[Action]) -> bool:
+        return bool(actions) and self.find_position(actions[0]) is not None
 
     def _look(self, n: int) -> None:
         state, entry = self._journal.state, self.entries[n]

@@ -2,8 +2,8 @@
 
 import { say } from "../../../report/web/el.js";
 
-/** Deeds at items; `refused(error, n)` when the server does not take one. */
-export function deeds(api, refused) {
+/** Events of actions at items; `refused(error, n)` when the server does not take one. */
+export function makeEvents(api, refused) {
   async function send(fields) {
     try {
       return await api.send(fields);

@@ -1,4 +1,4 @@
-"""What an adjudicator decides: items on which people differ, with unnamed voices."""
+"""What an adjudicator decides: items on which people differ, with unnamed sources."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ from ..store.events import Verdict
 from ..store.state import State
 from ..work.disputes import JUDGE, Dispute, disputes, get_letter
 from ..work.task import Task
-from .desk import Desk, Progress
+from .session import Progress, Session
 
 Object = dict[str, Any]
 States = Callable[[], AbstractContextManager[Mapping[str, State]]]
 
 
-class Docket:
+class DisputeQueue:
     """The disputes of one adjudicator, found again when labels have changed.
 
     Args:
         states: of all who label, while none of them writes.
-        against_judge: the judge's label is one of the voices, and items where most people gave
+        against_judge: the judge's label is one of the sources, and items where most people gave
             another label are disputes, too.
     """
 
     def __init__(
-        self, task: Task, desk: Desk, states: States, *, against_judge: bool, seed: int
+        self, task: Task, session: Session, states: States, *, against_judge: bool, seed: int
     ) -> None:
-        self.task, self.desk = task, desk
+        self.task, self.session = task, session
         self.against_judge = against_judge
         self._states, self._seed = states, seed
         self._current: tuple[Mapping[str, int], dict[int, Dispute]] = ({}, {})
@@ -44,8 +44,8 @@ class Docket:
                 current = disputes(
                     self.task,
                     states,
-                    self.desk.person,
-                    condition=self.desk.condition,
+                    self.session.person,
+                    condition=self.session.condition,
                     against_judge=self.against_judge,
                     seed=self._seed,
                 )
@@ -53,15 +53,15 @@ class Docket:
             return self._current[1]
 
     def name(self, dispute: Dispute) -> str:
-        """What names a dispute for as long as its voices say the same."""
+        """What names a dispute for as long as its sources say the same."""
         of = [self.task.fingerprint, self.task.kind, dispute.cell]
-        voices = [[one.name, one.label, one.rationale] for one in dispute.voices]
-        return hashlib.sha256(orjson.dumps([of, voices])).hexdigest()[:16]
+        sources = [[one.name, one.label, one.rationale] for one in dispute.sources]
+        return hashlib.sha256(orjson.dumps([of, sources])).hexdigest()[:16]
 
     def verdict(self, dispute: Dispute) -> Verdict | None:
         """What this person decided."""
-        key = ("adjudicate", self.task.kind, self.desk.condition, *dispute.cell)
-        with self.desk.journal() as journal:
+        key = ("adjudicate", self.task.kind, self.session.condition, *dispute.cell)
+        with self.session.journal() as journal:
             event = journal.state.last(key)
         return event if isinstance(event, Verdict) else None
 
@@ -109,17 +109,17 @@ class Docket:
         verdict = None if dispute is None else self.verdict(dispute)
         if dispute is None or verdict is None:
             return None
-        voices = {one.name: one for one in dispute.voices}
+        sources = {one.name: one for one in dispute.sources}
         return {
             "voices": [
                 {
                     "letter": get_letter(at),
-                    "label": voices[name].label,
-                    "rationale": voices[name].rationale,
+                    "label": sources[name].label,
+                    "rationale": sources[name].rationale,
                     "name": "the judge" if name == JUDGE else name,
                     "is_judge": name == JUDGE,
                 }
                 for at, name in enumerate(verdict.order)
-                if name in voices
+                if name in sources
             ]
         }

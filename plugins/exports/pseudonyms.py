@@ -24,7 +24,7 @@ from ...records.writing import write_file
 _DIGITS = 8
 _OF_NAMES = ("run_id", "team_id")  # fields that hold some
 _COLUMNS = re.compile(r"[\s,]+")
-_FORMAT = "nuggetjudge.veil/1"
+_FORMAT = "nuggetjudge.pseudonyms/1"
 # What of an answer is about its topic, its task or its text, and not about who made it.
 _KEPT = frozenset(
     ("topic_id", "narrative_id", "request_id", "narrative", "title", "topic", "task", "type",
@@ -44,7 +44,7 @@ class _Key(BaseModel):
 
 
 @dataclass
-class Veil:
+class Pseudonyms:
     """Names and their pseudonyms, which follow from the secret and the name alone.
 
     So two exports with one key file give a run one pseudonym, and a run added later changes no
@@ -61,14 +61,14 @@ class Veil:
     dropped: dict[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, path: Path) -> Veil:
+    def of(cls, path: Path) -> Pseudonyms:
         """That of a key file; where there is none, one with a secret drawn by the system.
 
         Raises: InputError for a file that is none.
         """
         if not path.exists():
             return cls(secrets.token_hex(16))
-        key = read_json_file(path, _Key, _FORMAT, "a key file of judge export --veil")
+        key = read_json_file(path, _Key, _FORMAT, "a key file of judge export --pseudonyms")
         runs, teams = ({name: to for to, name in of.items()} for of in (key.runs, key.teams))
         return cls(key.secret, runs, teams)
 
@@ -114,10 +114,10 @@ class Veil:
             named = {"run_id": self.run(as_id(holder.get("run_id")) or run_id)}
             if (team := as_id(holder.get("team_id"))) is not None:
                 named["team_id"] = self.team(team)
-            veiled = {**self._without_names(row), **({} if isinstance(inner, dict) else named)}
+            renamed = {**self._without_names(row), **({} if isinstance(inner, dict) else named)}
             if isinstance(inner, dict):
-                veiled["metadata"] = {**named, **self._without_names(inner)}
-            lines.append(orjson.dumps(veiled, option=orjson.OPT_APPEND_NEWLINE))
+                renamed["metadata"] = {**named, **self._without_names(inner)}
+            lines.append(orjson.dumps(renamed, option=orjson.OPT_APPEND_NEWLINE))
         problems.raise_errors()
         return b"".join(lines)
 

@@ -1,4 +1,4 @@
-"""Where people work: one task, a desk for each of them, and what all of it comes to so far."""
+"""Where people work: one task, a session for each of them, and what all of it comes to so far."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from ..store.state import State
 from ..work.plan import Plan
 from ..work.queue_files import load_queue
 from ..work.task import Task
-from .desk import Desk
-from .disputed import Docket
+from .dispute_queue import DisputeQueue
+from .session import Session
 
 _VIEWS: dict[Kind, tuple[str, ...]] = {"bank": ("bank",), "verify": ("verify",)}
 _ITEMS = ("item", "answer")
 
 
-class Workplace:
-    """A task and its desks.
+class Labelling:
+    """A task and its sessions.
 
     Args:
         folder: of the labels; nobody else may have it open.
-        desks: of the annotators, by name. dockets: of the adjudicators.
-        others: what is known of people beside: who have no desk now, and what was imported.
+        sessions: of the annotators, by name. dispute_queues: of the adjudicators.
+        others: what is known of people beside: who have no session now, and what was imported.
 
     Attributes:
         figures: what labels say so far, for the coordinator; None: only how far all are.
@@ -48,26 +48,29 @@ class Workplace:
         self,
         task: Task,
         folder: FolderLock,
-        desks: Mapping[str, Desk],
+        sessions: Mapping[str, Session],
         others: Sequence[Person] = (),
     ) -> None:
-        self.task, self.folder, self.desks = task, folder, desks
+        self.task, self.folder, self.sessions = task, folder, sessions
         self.others = others
         self.overlap: float | None = None  # share of each queue that all annotators get
-        self.dockets: dict[str, Docket] = {}
+        self.dispute_queues: dict[str, DisputeQueue] = {}
         self.is_looked_at = Event()  # an item, or how far all are: what can wait, waits for it
         self.views = _VIEWS.get(task.kind, _ITEMS)
 
     @property
     def names(self) -> list[str]:
         """All who have a link, but the coordinator."""
-        return [*self.desks, *self.dockets]
+        return [*self.sessions, *self.dispute_queues]
 
     @contextmanager
     def states(self) -> Iterator[Mapping[str, State]]:
         """What all who label have done, while none of them writes."""
         with ExitStack() as stack:
-            here = {name: stack.enter_context(desk.journal()) for name, desk in self.desks.items()}
+            here = {
+                name: stack.enter_context(session.journal())
+                for name, session in self.sessions.items()
+            }
             by_name = {name: journal.state for name, journal in here.items()}
             for person in self.others:
                 state = by_name.get(person.name, person.here)
@@ -76,8 +79,8 @@ class Workplace:
 
     def read_ahead(self) -> None:
         """Have the texts of the first items read by the time that somebody opens a link."""
-        for desk in self.desks.values():
-            for entry in desk.entries[:1]:
+        for session in self.sessions.values():
+            for entry in session.entries[:1]:
                 with suppress(InputError):  # reported where the item is asked for
                     self.task.texts(entry.cell)
 
@@ -85,22 +88,22 @@ class Workplace:
         """What the coordinator sees."""
         self.is_looked_at.set()
         figures = dict(self.figures()) if self.figures is not None else {"measures": []}
-        far = {name: desk.progress for name, desk in self.desks.items()}
-        far |= {name: docket.progress for name, docket in self.dockets.items()}
+        far = {name: session.progress for name, session in self.sessions.items()}
+        far |= {name: dispute_queue.progress for name, dispute_queue in self.dispute_queues.items()}
         figures["overlap"] = self.overlap
-        figures["desks"] = [{"annotator": name, **each._asdict()} for name, each in far.items()]
+        figures["sessions"] = [{"annotator": name, **each._asdict()} for name, each in far.items()]
         return figures
 
     def close(self) -> None:
         """Close all journals, and let others have the folder."""
-        for desk in self.desks.values():
-            desk.close()
-        for docket in self.dockets.values():
-            docket.desk.close()
+        for session in self.sessions.values():
+            session.close()
+        for dispute_queue in self.dispute_queues.values():
+            dispute_queue.session.close()
         self.folder.close()
 
 
-def open_workplace(
+def open_labelling(
     task: Task,
     path: Path,
     annotators: Sequence[str],
@@ -108,8 +111,8 @@ def open_workplace(
     *,
     adjudicators: Sequence[str] = (),
     against_judge: bool = False,
-) -> Workplace:
-    """The workplace of a folder of labels: queues and journals as they were left.
+) -> Labelling:
+    """The labelling of a folder of labels: queues and journals as they were left.
 
     Args:
         adjudicators: people who decide where annotators differ, and label nothing.
@@ -126,24 +129,24 @@ def open_workplace(
     with ExitStack() as opened:
         folder = FolderLock(path)
         opened.callback(folder.close)
-        desks: dict[str, Desk] = {}
+        sessions: dict[str, Session] = {}
         for name in names:
             journal = Journal(path, name)
             opened.callback(journal.close)
             is_queued = name in annotators
             entries = load_queue(path, task, name, plan, journal.state) if is_queued else []
-            desks[name] = Desk(task, entries, journal, plan.condition)
+            sessions[name] = Session(task, entries, journal, plan.condition)
         people = list_people(path)
         keep_source(path, task.kind, task.fingerprint, task.results)
         opened.pop_all()
-    task.expect(entry.cell for desk in desks.values() for entry in desk.entries)
-    labelling = {name: desks[name] for name in names if name in annotators}
+    task.expect(entry.cell for session in sessions.values() for entry in session.entries)
+    labelling = {name: sessions[name] for name in names if name in annotators}
     others = [one for one in people if one.name not in names or one.imported.n]
-    work = Workplace(task, folder, labelling, others)
+    work = Labelling(task, folder, labelling, others)
     work.overlap = plan.overlap
     for name in adjudicators:
-        work.dockets[name] = Docket(
-            task, desks[name], work.states, against_judge=against_judge, seed=plan.seed
+        work.dispute_queues[name] = DisputeQueue(
+            task, sessions[name], work.states, against_judge=against_judge, seed=plan.seed
         )
     return work
 
