@@ -95,7 +95,7 @@ class DisputeQueue:
             "question": self.task.question(dispute.cell),
             "words": self.task.label_words(dispute.cell),
             "texts": [one._asdict() for one in self.task.show_texts(dispute.cell)],
-            "voices": dispute.hide_names(),
+            "sources": dispute.hide_names(),
             "verdict": decision,
             "at": at,
             "total": len(order),
@@ -111,7 +111,7 @@ class DisputeQueue:
             return None
         sources = {one.name: one for one in dispute.sources}
         return {
-            "voices": [
+            "sources": [
                 {
                     "letter": get_letter(at),
                     "label": sources[name].label,

@@ -100,7 +100,7 @@ function screen(root, api, n, goTo) {
 
   function draw() {
     const label = document.activeElement?.closest?.(".choice")?.dataset.label;
-    sources.replaceChildren(el("ol", { class: "voices" }, dispute.sources.map((one) => {
+    sources.replaceChildren(el("ol", { class: "sources" }, dispute.sources.map((one) => {
       const choice = all.find(({ label: other }) => other === one.label);
       const revealed = names?.get(one.letter);
       return el("li", { class: revealed?.is_judge ? "judge" : null }, el("b", { class: "letter" }, one.letter), el("div", {},

@@ -17,7 +17,7 @@ def dispute(i, text=SENTENCE, sources=VOICES):
         {"of": "sentence", "name": "Sentence of an answer", "text": f"{text} {i}", "sha256": ""},
         {"of": "passage", "name": "The passage it cites", "text": text, "sha256": ""},
     ]
-    return {"question": "How much is carried?", "texts": texts, "voices": sources}
+    return {"question": "How much is carried?", "texts": texts, "sources": sources}
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_hostile_disputes_are_shown_and_none_is_run(opened):
     hostile["texts"] = [
         {"of": name, "name": text[:80], "text": text, "sha256": ""} for name, text in TEXTS.items()
     ]
-    hostile["voices"] = [
+    hostile["sources"] = [
         {"letter": f"A{i}", "label": text[:80], "rationale": text}
         for i, text in enumerate(TEXTS.values())
     ]

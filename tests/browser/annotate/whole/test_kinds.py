@@ -69,7 +69,9 @@ def test_items_of_each_kind_are_labelled_by_keys_alone(site_of, open_site, axe, 
     assert {"cannot tell (item)", "undo (item)", "say why (item)"} <= {*descriptions}
     begins(it)
     assert it.position == 0
-    texts = [one.text for one in session.task.shown(session.entries[0].cell) if one.of != "title"]
+    texts = [
+        one.text for one in session.task.show_texts(session.entries[0].cell) if one.of != "title"
+    ]
     assert {*it.page.locator(".reading :is(h1, .text)").evaluate_all(HERE)} >= {*texts}
     keys = [
         one["key"]

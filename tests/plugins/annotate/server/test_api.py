@@ -390,16 +390,16 @@ def test_adjudicators_decide_blind_once_and_are_told_then(open_site):
     dispute = judy.get(f"/api/dispute?n={n}")
     assert all(name not in dispute.text for name in ("ann", "bob", "@judge", "secret-run"))
     disputed = dispute.json()
-    assert (disputed["total"], disputed["verdict"], len(disputed["voices"])) == (3, None, 2)
+    assert (disputed["total"], disputed["verdict"], len(disputed["sources"])) == (3, None, 2)
     assert judy.get(f"/api/reveal?n={n}").status_code == 404
     verdict = page_event(judy, None, do="adjudicate", n=n, item=disputed["item"], label="partial")
     kept = judy.post(verdict).json()
     assert kept["progress"]["done"] == 1
     assert judy.post(verdict).json() == kept
-    sources = judy.get(f"/api/reveal?n={n}").json()["voices"]
+    sources = judy.get(f"/api/reveal?n={n}").json()["sources"]
     assert {one["name"] for one in sources} == {"ann", "bob"}
     assert [one["letter"] for one in sources] == ["A", "B"]
-    shown = {one["letter"]: one["label"] for one in disputed["voices"]}
+    shown = {one["letter"]: one["label"] for one in disputed["sources"]}
     assert {one["letter"]: one["label"] for one in sources} == shown
     again = page_event(judy, None, do="adjudicate", n=n, item=disputed["item"], label="full")
     assert judy.post(again).status_code == 410

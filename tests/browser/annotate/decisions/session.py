@@ -156,9 +156,9 @@ class Session:
         n = int(query["n"])
         if not any(verdict.cell == (f"c{n}",) for verdict in self.state.verdicts()):
             return None
-        letters = [one["letter"] for one in self.disputes[n]["voices"]]
+        letters = [one["letter"] for one in self.disputes[n]["sources"]]
         return {
-            "voices": [
+            "sources": [
                 {"letter": letter, "name": name, "is_judge": name == "@judge"}
                 for letter, name in zip(letters, cycle(NAMES), strict=False)
             ]
@@ -180,7 +180,7 @@ class Session:
         if row["do"] == "bank":
             known["topic_id"] = f"t{n}"
         elif row["do"] == "adjudicate":
-            order = NAMES[: len(self.disputes[n]["voices"])]
+            order = NAMES[: len(self.disputes[n]["sources"])]
             known |= {"kind": "support", "cell": [f"c{n}"], "order": order}
         elif n is not None:
             known |= {"kind": "verify", "cell": self._cell(n)}
