@@ -304,8 +304,6 @@ def density_value(
     tokens: float,
     required_tokens: float,
     weight: float = WEIGHT,
-    *,
-    between: tuple[float, float] | None = None,
 ) -> Value:
     """Density of a context or report whose coverage is known, with its bounds.
 
@@ -317,8 +315,6 @@ def density_value(
         coverage: of the text, as `coverage` gives it.
         n_answerable: questions known to be answerable, >= 0.
         tokens, required_tokens, weight: as in `density`.
-        between: the fewest and the most tokens that P** can have, where missing ratings leave it
-            open.
 
     Returns: the density, with `n` and `n_unjudged` of the coverage. Undefined where `density` or
         the coverage is; without bounds where missing ratings leave that open.
@@ -328,21 +324,12 @@ def density_value(
     >>> density_value(Value(0.5, n=8, n_unjudged=2, low=0.25, high=1.0), 4, 100, 100, weight=1)
     Value(value=0.5, n=8, n_unjudged=2, low=0.25, high=1.0)
     """
-    least, most = between or (required_tokens, required_tokens)
-    if not least <= required_tokens <= most:
-        raise ValueError(f"required_tokens is {required_tokens}, wanted {least} to {most}")
     low, value, high = (
         None
         if share is None
-        else density(share * n_answerable, tokens, n_answerable, required, weight)
-        for share, required in (
-            (coverage.low, least),
-            (coverage.value, required_tokens),
-            (coverage.high, most),
-        )
+        else density(share * n_answerable, tokens, n_answerable, required_tokens, weight)
+        for share in (coverage.low, coverage.value, coverage.high)
     )
-    if between and high is not None:
-        low = low or 0.0  # of no tokens too
     if low is None or high is None:
         low = value = high = None
     return Value(value, coverage.n, coverage.n_unjudged, low, high)
@@ -380,62 +367,6 @@ def required_subset(pool: ArrayLike, order: Sequence[int], eta: float = ETA) -> 
         taken.append(best)
         todo &= ~hits[best]
     return taken
-
-
-@dataclass(frozen=True, slots=True)
-class CertainPart:
-    """What P** is, whatever the missing ratings of its pool say.
-
-    Attributes:
-        taken: rows of the pool that it begins with, in the order taken.
-        least, most: how many others follow; 0 and 0: it is certain as a whole.
-        others: rows that may be among those.
-    """
-
-    taken: tuple[int, ...]
-    least: int = 0
-    most: int = 0
-    others: tuple[int, ...] = ()
-
-    @property
-    def is_whole(self) -> bool:
-        """Whether the missing ratings change nothing."""
-        return not self.others
-
-
-def certain_part(pool: ArrayLike, order: Sequence[int], eta: float = ETA) -> CertainPart:
-    """How far the missing ratings of a pool leave its P** open.
-
-    As long as one passage adds most whatever they say, it is taken. From there on any passage that
-    may add something may be in P**, and each that is answers a question that no other did.
-
-    Args, raises: as `required_subset`.
-
-    >>> certain_part([[5, 5, 0], [float("nan"), 0, 0], [0, 0, float("nan")]], order=[0, 1, 2])
-    CertainPart(taken=(0,), least=0, most=1, others=(2,))
-    """
-    answered = answers(pool, eta)
-    sure, may, rows = answered == 1, answered != 0, _rows(len(answered), order)
-    taken: list[int] = []
-    while True:
-        touched, closed = may[taken].any(axis=0), sure[taken].any(axis=0)
-        lows, highs = (sure & ~touched).sum(axis=1), (may & ~closed).sum(axis=1)
-        left = [row for row in rows if row not in taken]
-        if not (others := [row for row in left if highs[row]]):
-            return CertainPart(tuple(taken))
-        best = max(left, key=lambda row: int(lows[row]))  # the first of equals
-        is_before = True
-        is_certain = lows[best] > 0
-        for row in left:
-            if row == best:
-                is_before = False
-            elif highs[row] > lows[best] or (is_before and highs[row] == lows[best]):
-                is_certain = False
-        if not is_certain:
-            n_open = int((may[others] & ~closed).any(axis=0).sum())
-            most = min(len(others), n_open)
-            return CertainPart(tuple(taken), int(lows[best] > 0), most, tuple(sorted(others)))
-        taken.append(best)
 
 
 def passage_grades(pool: ArrayLike, required: Sequence[int], eta: float = ETA) -> list[int | None]:

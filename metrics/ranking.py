@@ -97,7 +97,9 @@ def _scores_from_ranks(topic: str, ids: Sequence[str]) -> dict[str, int]:
 
 
 ALPHA = 0.5  # the default of ndeval
-MOST = e / (e - 1)  # of a context of passages that the ideal is made of too; see `alpha_ndcg`
+# Of a context of passages of `pool`: a greedy ranking gathers at least 1 - 1/e of the best
+# (Nemhauser, Wolsey and Fisher, 1978).
+MAX_OF_POOL = e / (e - 1)
 
 Marks = NDArray[np.bool_]  # (n_passages, n_questions): which passage answers which question
 
@@ -110,7 +112,6 @@ def alpha_ndcg(
     k: int,
     alpha: float = ALPHA,
     eta: float = ETA,
-    out_of: ArrayLike | None = None,
 ) -> Value:
     """alpha-nDCG@k of a context, >= 0, with the answerable questions as subtopics.
 
@@ -128,8 +129,6 @@ def alpha_ndcg(
         k: cut-off >= 0 of both rankings. At 0 the measure is undefined.
         alpha: in [0, 1]; what is lost of an answer each time that it is repeated.
         eta: the rating that answers, in (0, 5].
-        out_of: (n, n_questions) ratings of the passages that `pool` may be other ones of, where it
-            is not certain which; the bounds then hold for any of them.
 
     Returns: value over known ratings. Where the rating of a passage on a question is missing, the
         passage is passed over for that question and those below move up (condensed lists); the
@@ -138,17 +137,13 @@ def alpha_ndcg(
         n: known ratings of the context down to k on answerable questions.
         n_unjudged: its missing ratings on questions that are or may be answerable, those of the
         pool, and 1 for each undecided question of which the pool misses no rating.
-        low, high: hold the value whatever the missing ratings say. Missing answers only add to
-        alpha-DCG, so the context has its least and most without and with them. The greedy ideal
-        may fall where an answer is added; see `_ideal` for how far.
+        low, high: the context without and with its missing answers. None where ratings of the pool
+        are missing on questions that may be answerable, since the ideal is then not known.
         Without a question that may be answerable, or that a passage of `pool` may answer:
         undefined, no value and no bounds.
 
-        A value above 1 stays as it is. The ideal holds the passages of `pool` alone, each once: a
-        context that has better ones, or more of them (each repeats an answer of Z* for part of
-        its gain), earns more than it. And the greedy ideal is not always the best ranking; down to
-        each rank it gathers 1 - 1/e of what any passages can (Nemhauser, Wolsey and Fisher, 1978),
-        so a context of passages of `pool` has at most `MOST`, 1.58.
+        A value may be above 1: a context with passages better than those of `pool`, or more of
+        them, gains more than the ideal, and the greedy ideal is not always the best ranking.
     Raises: ValueError for a shape, rating, k, alpha or eta out of range; it names the index.
     Source: arXiv:2506.20051, equations 4 and 5; Clarke et al., "Novelty and diversity in
         information retrieval evaluation" (2008); ndeval for the ideal. Sakai, "Alternatives to
@@ -183,22 +178,19 @@ def alpha_ndcg(
     if not k or not may_be.any():
         return Value(None, n, 0, None, None)
 
-    hits, possible = (ranked == 1) & subtopics, (ranked != 0) & may_be
-    ranks = np.ones_like(known).cumsum(axis=0)
-    least, most = _ideal(sure, may, k, alpha)
-    if out_of is not None:
-        any_may = (answers(out_of, eta) != 0) & may_be
-        least, most = 0.0, _discounted(_most_below(any_may, [], min(k, len(any_may)), alpha))
-    if not most:
+    if not may.any():
         return Value(None, n, 0, None, None)
-    # Where the measure is defined the ideal has an answer at rank 1, and so 1 at least.
-    low, high = _dcg(hits, ranks, alpha) / most, _dcg(possible, ranks, alpha) / max(least, 1.0)
-    ideal, _ = _ideal(sure, sure, k, alpha)
-    if not subtopics.any() or not ideal or (len(ranked) and not n):
-        return Value(None, n, n_unjudged, low, high)
-    value = _dcg(hits, known.cumsum(axis=0), alpha) / ideal
-    # In exact arithmetic low <= value <= high; the last bit of a division may say otherwise.
-    return Value(value, n, n_unjudged, min(low, value), max(high, value))
+    hits, possible = (ranked == 1) & subtopics, (ranked != 0) & may_be
+    ideal, value = _ideal(sure, k, alpha), None
+    if ideal and (n or not len(ranked)):
+        value = _dcg(hits, known.cumsum(axis=0), alpha) / ideal
+    if (sure != may).any():
+        return Value(value, n, n_unjudged, None, None)
+    ranks = np.ones_like(known).cumsum(axis=0)
+    low, high = _dcg(hits, ranks, alpha) / ideal, _dcg(possible, ranks, alpha) / ideal
+    if value is not None:  # the last bit of a division may say that low > value
+        low, high = min(low, value), max(high, value)
+    return Value(value, n, n_unjudged, low, high)
 
 
 def _dcg(hits: Marks, ranks: NDArray[np.int64], alpha: float) -> float:
@@ -207,69 +199,13 @@ def _dcg(hits: Marks, ranks: NDArray[np.int64], alpha: float) -> float:
     return float((hits * (1 - alpha) ** above / np.log2(1 + np.maximum(ranks, 1))).sum())
 
 
-def _ideal(sure: Marks, may: Marks, k: int, alpha: float) -> tuple[float, float]:
-    """The least and the most alpha-DCG@k of the greedy ideal, whatever the missing ratings say.
-
-    Equal, and the ideal itself, where `sure`, the known answers, is `may`, those with the missing
-    ones. As long as one passage gains most whatever they say, the ideal takes it; below that it is
-    held by what a greedy choice gathers at least, and any passages at most.
-    """
-    k = min(k, len(sure))
+def _ideal(hits: Marks, k: int, alpha: float) -> float:
+    """alpha-DCG@k of the greedy ranking, which takes the first of equal passages."""
     taken: list[int] = []
-    least: list[float] = []  # gains gathered down to each rank
-    most: list[float] = []
-    while len(taken) < k:
-        lows = _gains(sure, may[taken].sum(axis=0), taken, alpha)
-        highs = _gains(may, sure[taken].sum(axis=0), taken, alpha)
-        best = int(lows.argmax())
-        rivals = highs > lows[best]
-        rivals[:best] |= highs[:best] == lows[best]  # of equals the first is taken
-        rivals[best] = False
-        if rivals.any():
-            break
-        taken.append(best)
-        least.append(_gathered(sure[taken], alpha))
-        most.append(_gathered(may[taken], alpha))
-    least += _least_below(sure, taken, k, alpha)
-    most += _most_below(may, taken, k, alpha)
-    return _discounted(least), _discounted(most)
-
-
-def _least_below(sure: Marks, taken: Sequence[int], k: int, alpha: float) -> list[float]:
-    # Of any j passages one adds at least a j-th of what they add together, and the greedy choice
-    # adds no less than it (Nemhauser, Wolsey and Fisher, 1978).
-    rows, gathered, totals = list(taken), [_gathered(sure[taken], alpha)], list[float]()
-    while len(rows) < k:
-        rows.append(int(_gains(sure, sure[rows].sum(axis=0), rows, alpha).argmax()))
-        totals.append(_gathered(sure[rows], alpha))
-    for _ in totals:
-        now = gathered[-1]
-        gathered.append(max(now, *(now + (t - now) / j for j, t in enumerate(totals, start=1))))
-    return gathered[1:]
-
-
-def _most_below(may: Marks, taken: Sequence[int], k: int, alpha: float) -> list[float]:
-    # j passages add no more than the j best would alone, nor than all together.
-    gains = np.sort(_gains(may, may[taken].sum(axis=0), taken, alpha))[::-1][: k - len(taken)]
-    bounds = np.minimum(_gathered(may[taken], alpha) + gains.cumsum(), _gathered(may, alpha))
-    return [float(bound) for bound in bounds]
-
-
-def _gains(
-    hits: Marks, times: NDArray[np.int64], taken: Sequence[int], alpha: float
-) -> NDArray[np.float64]:
-    """What each passage adds where each question is answered so many times; -1 if it is taken."""
-    gains: NDArray[np.float64] = (hits * (1 - alpha) ** times).sum(axis=1)
-    gains[taken] = -1
-    return gains
-
-
-def _gathered(hits: Marks, alpha: float) -> float:
-    """Gain of a set of passages, in whatever order and without discounts."""
-    above = hits.cumsum(axis=0) - hits
-    return float((hits * (1 - alpha) ** above).sum())
-
-
-def _discounted(gathered: Sequence[float]) -> float:
-    gains = np.diff(gathered, prepend=0.0)
-    return float((gains / np.log2(np.arange(len(gains)) + 2)).sum())
+    total = 0.0
+    for rank in range(1, min(k, len(hits)) + 1):
+        gains = (hits * (1 - alpha) ** hits[taken].sum(axis=0)).sum(axis=1)
+        gains[taken] = -1
+        taken.append(int(gains.argmax()))
+        total += float(gains[taken[-1]] / np.log2(1 + rank))
+    return total

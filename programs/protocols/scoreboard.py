@@ -9,7 +9,7 @@ from typing import NamedTuple
 from ...metrics import Value, mean_over_topics, nugget_scores
 from ...metrics.answer_scores import IN_0_TO_1, Range, not_made
 from ...metrics.instruments.narratives import narrative_scores
-from ...metrics.ranking import MOST
+from ...metrics.ranking import MAX_OF_POOL
 from ...records.rows import ScoreRow
 from ...records.support import OUTCOMES
 
@@ -20,7 +20,7 @@ OVER_LENGTH = "over_length"  # whether a report is longer than allowed
 _OF_ANSWERED = {LENGTH, OVER_LENGTH, "redundancy", "KPP", *OUTCOMES}
 # What those measures can be that are no shares, without their @k.
 _RANGES: dict[str, Range] = {
-    "alpha_ndcg": (0.0, MOST),
+    "alpha_ndcg": (0.0, MAX_OF_POOL),
     **dict.fromkeys((LENGTH, "density", "report_density", "alpha_ndcg_required")),
 }
 _ROUNDING = 1e-9

@@ -9,7 +9,6 @@ from nuggetjudge.metrics.answer_scores import UNDEFINED
 from nuggetjudge.metrics.coverage import (
     answerable,
     answers,
-    certain_part,
     coverage,
     passage_grades,
     rank_steps,
@@ -298,31 +297,6 @@ def test_density_bounds_hold_whatever_the_missing_ratings_say(case, tokens, requ
         assert holds(bounds, value)
 
 
-@given(pools_and_contexts(), st.lists(lengths, min_size=4, max_size=4))
-def test_bounds_hold_whatever_the_missing_ratings_make_of_the_required_passages(case, tokens):
-    ratings, pool, context = case
-    rows = ratings[pool]
-    is_answerable, part = answerable(rows), certain_part(rows, range(len(rows)))
-    if not np.nansum(is_answerable) or not context:
-        return
-    sure = sum(tokens[row] for row in part.taken)
-    others = sorted(tokens[row] for row in part.others)
-    between = (sure + sum(others[: part.least]), sure + sum(others[::-1][: part.most]))
-    known = sum(tokens[row] for row in required_subset(rows, range(len(rows))))
-    covered, n_tokens = (
-        coverage(ratings[context], is_answerable),
-        sum(tokens[row] for row in context),
-    )
-    n = int(np.nansum(is_answerable))
-    bounds = density_value(covered, n, n_tokens, known, between=between)
-    for full in completions(ratings):
-        is_answerable = answerable(full[pool])
-        required = required_subset(full[pool], range(len(pool)))
-        n_answered = coverage(full[context], is_answerable).value * is_answerable.sum()
-        of_required = sum(tokens[row] for row in required)
-        assert holds(bounds, density(n_answered, n_tokens, int(is_answerable.sum()), of_required))
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -394,29 +368,6 @@ def test_the_subset_answers_all_that_is_answerable_and_each_passage_adds_to_it(c
     assert seen == set(np.flatnonzero(answerable(pool) == 1))
     assert all(gains)
     assert gains == sorted(gains, reverse=True)
-
-
-@given(pools_and_contexts())
-def test_what_is_certain_of_the_subset_holds_whatever_the_missing_ratings_say(case):
-    pool, _, _ = case
-    part = certain_part(pool, range(len(pool)))
-    n = len(part.taken)
-    for full in completions(pool):
-        taken = required_subset(full, range(len(pool)))
-        assert tuple(taken[:n]) == part.taken
-        assert part.least <= len(taken) - n <= part.most
-        assert set(taken[n:]) <= set(part.others)
-    if not np.isnan(pool).any():
-        assert part.is_whole
-
-
-def test_a_missing_rating_that_can_change_nothing_leaves_the_subset_certain():
-    """Whatever it is, the first passage answers as much or more, and all that can be answered."""
-    part = certain_part([[5, 5, 0], [NAN, 0, 0]], [0, 1])
-    assert (part.taken, part.is_whole) == ((0,), True)
-    assert certain_part([[5, 0, 0], [NAN, 5, 0]], [0, 1]).taken == ()  # 1 first if it answers both
-    last = certain_part([[5, 5, 0], [0, 0, NAN]], [0, 1])
-    assert (last.taken, last.least, last.most, last.others) == ((0,), 0, 1, (1,))
 
 
 # Differs: the authors' published tool grades these 3, 1, 1, 1. Row 1 is as good as P** on what it

@@ -118,8 +118,6 @@ def write_coverage(data: CoverageData, settings: CoverageConfig, results: Result
     with results.open(POOLS) as rows:
         for topic_id, view in views.items():
             pool = {"topic_id": topic_id, "passage_ids": view.pool, "required": view.required}
-            if others := view.certain.others:
-                pool["may_be_required"] = tuple(view.pool[i] for i in others)
             rows.write({**pool, "tokens": [data.tokens.get(name) for name in view.pool]})
     with results.open(CONTEXTS) as rows:
         for run_id, topic_id, ids in _contexts(data):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,10 +14,7 @@ from numpy.typing import NDArray
 from ....metrics.answer_scores import UNDEFINED, Value
 from ....metrics.coverage import (
     NO_ANSWER,
-    REQUIRED,
-    CertainPart,
     answerable,
-    certain_part,
     coverage,
     density_value,
     passage_grades,
@@ -119,17 +116,9 @@ class TopicView:
         return tuple(self.pool[i] for i in taken)
 
     @cached_property
-    def certain(self) -> CertainPart:
-        """What P** is whatever the missing ratings of the pool say, as rows of the pool."""
-        return certain_part(self.matrix(self.pool), range(len(self.pool)), self.settings.eta)
-
-    @cached_property
     def n_open(self) -> int:
-        """Missing ratings of the pool that leave P** open; 0 where it is certain."""
-        if self.certain.is_whole:
-            return 0
-        missing = np.isnan(self.matrix(self.pool))[:, self.answerable != 0]
-        return max(1, int(missing.sum()))
+        """Missing ratings of the pool that may change P**."""
+        return int(np.isnan(self.matrix(self.pool))[:, self.answerable != 0].sum())
 
     @property
     def n_answerable(self) -> int:
@@ -148,11 +137,8 @@ class TopicView:
         required = [index[name] for name in self.required]
         pool = self.matrix(self.pool)
         pool_grades = passage_grades(pool, required, self.settings.eta)
-        if not self.certain.is_whole:
-            sure = dict.fromkeys(self.certain.taken, REQUIRED)
-            pool_grades = [
-                sure.get(i, g if g == NO_ANSWER else None) for i, g in enumerate(pool_grades)
-            ]
+        if self.n_open:
+            pool_grades = [grade if grade == NO_ANSWER else None for grade in pool_grades]
         return {name: g for name, g in zip(self.pool, pool_grades, strict=True) if g is not None}
 
     def by_question(self) -> dict[str, dict[str, int]]:
@@ -172,16 +158,19 @@ class TopicView:
         """The measures of a context: the first passages of a ranking, best first.
 
         Without the density where a text is not in the data, so that its length is not known, and
-        where all questions count, since P** need not answer them. Where ratings are missing that
-        leave open how long a context is, the bounds are all that the measures can be.
+        where all questions count, since P** need not answer them. Where ratings of the pool are
+        missing, P** is not certain, and what depends on it has the widest bounds.
         """
         ids = ranked[: self.k]
         context, eta, k = self.matrix(ids), self.settings.eta, self.settings.k
         covered = coverage(context, self.answerable, eta)
         values = {"coverage": covered}
-        values[f"alpha_ndcg@{k}"] = self._alpha_ndcg(context, self.judged)
-        of_required = self._alpha_ndcg(context, self.required, is_open=bool(self.n_open))
-        values[f"alpha_ndcg_required@{k}"] = self._counted(of_required)
+        for name, ideal in (("alpha_ndcg", self.judged), ("alpha_ndcg_required", self.required)):
+            value = self._alpha_ndcg(context, ideal)
+            n_open = self.n_open if ideal is self.required else 0
+            if n_open or value.is_unbounded:
+                value = value.widened(range_of(name), n_open)
+            values[f"{name}@{k}"] = value
         if (density := self._density(covered, ids)) is not None:
             values["density"] = density
         values["redundancy"] = redundancy(context, self.answerable, eta)
@@ -221,18 +210,11 @@ class TopicView:
         for name, step in zip(ids, by_rank, strict=True):
             yield {"rank": step.rank, "passage_id": name, **asdict(step)}
 
-    def _alpha_ndcg(
-        self, context: NDArray[np.float64], ideal: Sequence[str], *, is_open: bool = False
-    ) -> Value:
-        """With the answerable questions as subtopics, whoever else might answer others.
-
-        Args:
-            is_open: the ideal is made of P**, which may be other passages of the pool.
-        """
-        best, wanted = self.matrix(ideal), self.answerable
+    def _alpha_ndcg(self, context: NDArray[np.float64], ideal: Sequence[str]) -> Value:
+        """With the answerable questions as subtopics, whoever else might answer others."""
         alpha, eta = self.settings.alpha, self.settings.eta
-        pool = self.matrix(self.pool) if is_open else None
-        return alpha_ndcg(context, best, wanted, k=self.k, alpha=alpha, eta=eta, out_of=pool)
+        best = self.matrix(ideal)
+        return alpha_ndcg(context, best, self.answerable, k=self.k, alpha=alpha, eta=eta)
 
     def _widened(self, values: Mapping[str, Value], n_open: int) -> dict[str, Value]:
         """The values with the widest bounds, where `n_open` ratings leave open what they are of.
@@ -246,29 +228,13 @@ class TopicView:
             for name, value in values.items()
         }
 
-    def _counted(self, value: Value) -> Value:
-        """A value that P** is a part of, with the ratings that leave it open."""
-        return (
-            value
-            if value.is_undefined
-            else replace(value, n_unjudged=value.n_unjudged + self.n_open)
-        )
-
     def _density(self, covered: Value, ids: Sequence[str]) -> Value | None:
         tokens, required = self._tokens(ids), self._tokens(self.required)
         if tokens is None or required is None or self.settings.answerable == "all":
             return None
-        weight, part = self.settings.weight, self.certain
-        arguments = (covered, self.n_answerable, tokens, required, weight)
-        if part.is_whole:
-            return density_value(*arguments)
-        sure = self._tokens([self.pool[i] for i in part.taken])
-        others = [self._tokens([self.pool[i]]) for i in part.others]
-        if sure is None or None in others:
-            return density_value(*arguments).widened(None, self.n_open)
-        sizes = sorted(n for n in others if n is not None)
-        between = (sure + sum(sizes[: part.least]), sure + sum(sizes[::-1][: part.most]))
-        return self._counted(density_value(*arguments, between=between))
+        weight = self.settings.weight
+        value = density_value(covered, self.n_answerable, tokens, required, weight)
+        return value.widened(None, self.n_open) if self.n_open else value
 
     def _tokens(self, ids: Sequence[str]) -> int | None:
         counts = [self._data.tokens.get(name) for name in ids]
