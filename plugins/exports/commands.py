@@ -8,7 +8,7 @@ COMMANDS = {
     ),
     "verify": Command(
         "connect",
-        "Check results, or an export, by their stored replies.",
+        "Check results or an export by stored replies.",
         f"{__package__}.command:verify",
         20,
     ),

@@ -3,15 +3,13 @@
 And the examples in the docstrings of what fitting uses.
 """
 
-import csv
-import gzip
 import json
 
 import pytest
-from graded_labels import LABELS, support_rows, write_csv, write_jsonl
+from graded_labels import LABELS, support_rows, write_jsonl
 
 from nuggetjudge.calibration.examples import read_examples
-from nuggetjudge.judges import NuggetAssigner, RelevanceJudge, SupportJudge
+from nuggetjudge.judges import RelevanceJudge, SupportJudge
 from nuggetjudge.programs.config.sections import DataConfig
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -59,34 +57,6 @@ def test_rows_become_items_in_the_order_of_their_cells(read):
     item = next(item for item in examples.items if item.cell == ("t03", "r", "7", "p7"))
     assert (item.topic_id, item.label) == ("t03", row["label"])
     assert item.inputs == {name: row[name] for name in TEXTS}
-
-
-@pytest.mark.parametrize("end", ["\n", "\r\n"])
-@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
-@pytest.mark.parametrize("quoting", [csv.QUOTE_MINIMAL, csv.QUOTE_ALL])
-def test_csv_of_a_spreadsheet_gives_the_same_items(read, tmp_path, end, mark, quoting):
-    path = write_csv(tmp_path / "labels.csv", ROWS, lineterminator=end, quoting=quoting)
-    path.write_bytes(mark + path.read_bytes())
-    assert read(path) == read(ROWS)
-
-
-def test_gzip_and_windows_line_ends_give_the_same_items(read, tmp_path):
-    text = b"".join(json.dumps(row).encode() + b"\r\n" for row in ROWS)
-    (tmp_path / "labels.jsonl.gz").write_bytes(gzip.compress(text))
-    assert read(tmp_path / "labels.jsonl.gz") == read(ROWS)
-
-
-@pytest.mark.parametrize(
-    "written",
-    [
-        lambda label: LABELS.index(label),
-        lambda label: f"{LABELS.index(label)}.0",
-        lambda label: f"  {label.upper()} ",
-        lambda label: {"none": "No", "partial": "Partial Support", "full": "full_support"}[label],
-    ],
-)
-def test_labels_may_be_spelt_as_support_files_spell_them(read, written):
-    assert read([{**row, "label": written(row["label"])} for row in ROWS]) == read(ROWS)
 
 
 @pytest.mark.parametrize(
@@ -209,13 +179,6 @@ def test_texts_come_from_the_files_that_a_run_takes(read, collection):
     assert [item.inputs for item in examples.items] == [item.inputs for item in read(ROWS).items]
 
 
-def test_the_texts_of_the_label_file_go_before_those_of_other_files(read, collection):
-    rows = [{**row, "sentence": "another one"} for row in IDS]
-    assert {item.inputs["sentence"] for item in read(rows, data=collection).items} == {
-        "another one"
-    }
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [("topic_id", "t77"), ("run_id", "other"), ("sentence_id", "99"), ("passage_id", "t01-p0x")],
@@ -227,25 +190,6 @@ def test_an_id_that_the_data_do_not_know_is_an_error_with_its_line(read, collect
         InputError, match=rf"labels.jsonl:41: {wrong} '{value}' of cell .* not in the"
     ):
         read(rows, data=collection)
-
-
-def test_an_unknown_nugget_is_an_error_with_its_line(read, tmp_path):
-    nuggets = [{"id": f"n{i}", "text": f"fact {i}", "importance": "vital"} for i in range(20)]
-    banks = [{"qid": topic, "query": "why", "nuggets": nuggets} for topic in ("t1", "t2")]
-    write_jsonl(tmp_path / "bank.jsonl", banks)
-    rows = [
-        {"topic_id": topic, "run_id": "r", "nugget_id": f"n{i}", "answer": f"fact {i % 7}",
-         "label": "support" if i % 2 else "not_support"}
-        for topic in ("t1", "t2") for i in range(20)
-    ]  # fmt: skip
-    judge, data = NuggetAssigner(model="lexical"), DataConfig(nuggets=tmp_path / "bank.jsonl")
-    examples = read(rows, judge, data=data)
-    assert {item.inputs["question"] for item in examples.items} == {"why"}
-    assert examples.items[0].inputs["nugget"] == "fact 0"
-    with pytest.raises(
-        InputError, match=r"labels.jsonl:3: nugget_id 'n77' of cell t1 r n77 is not"
-    ):
-        read(but(2, rows, nugget_id="n77"), judge, data=data)
 
 
 def test_qrels_take_question_and_passage_from_other_files(read, tmp_path):
@@ -333,22 +277,3 @@ def test_a_file_that_holds_no_such_labels_is_refused(read, tmp_path, content, wh
     with pytest.raises(InputError) as error:
         read(tmp_path / "labels")
     assert str(error.value).startswith(f"{tmp_path / 'labels'}{what}")
-
-
-BAD_OPTIONS = {
-    "a field no row has": ({"fields": {"sentence": "claim"}}, "no row .* has a field 'claim'"),
-    "a field nobody asks for": ({"fields": {"claim": "sentence"}}, "claim=sentence: no field"),
-    "rows that are not there": ({"where": {"topic_id": ["t99", "u"]}}, "no row with topic_id=t99"),
-    "a scale of one label": ({"scale": {"none": "a", "full": "a"}}, "wanted 2 labels or more"),
-    "a scale that turns back": (
-        {"scale": {"none": "a", "partial": "b", "full": "a"}}, "a label stands on both sides"
-    ),
-    "a scale that lacks one": ({"scale": {"none": "no", "full": "yes"}}, "one of none, full"),
-    "too small a limit": ({"limit": 19}, "19 labelled items, wanted 20 or more"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize(("options", "what"), BAD_OPTIONS.values(), ids=BAD_OPTIONS)
-def test_options_that_do_not_fit_the_file_are_refused(read, options, what):
-    with pytest.raises(InputError, match=what):
-        read(ROWS, **options)

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ttest_1samp
 from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
 
-from nuggetjudge.calibration.report import Figure, as_row, figures_of
+from nuggetjudge.calibration.report import Figure, figures_of
 from nuggetjudge.metrics.inference import Interval
 
 SCALE = ("none", "partial", "full")
@@ -99,13 +99,6 @@ def test_the_interval_of_the_difference_is_students_t_of_topics_of_one_size():
     assert (gap.value, gap.low, gap.high) == pytest.approx((0.25, interval.low, interval.high))
 
 
-def test_the_same_labels_differ_by_nothing(labels):
-    truth, before, _, topics = labels
-    for figure in figures_of(truth, before, before, topics, SCALE, draws=DRAWS).values():
-        assert (figure.difference.low, figure.difference.high) == (0, 0)
-        assert figure.verdict == "unclear"
-
-
 @pytest.mark.parametrize(
     ("low", "high", "verdict"),
     [
@@ -120,22 +113,6 @@ def test_the_same_labels_differ_by_nothing(labels):
 def test_the_verdict_goes_by_where_the_interval_lies(low, high, verdict):
     some = Interval(0.5, 0.4, 0.6, 9)
     assert Figure(some, some, Interval(0.0, low, high, 9)).verdict == verdict
-
-
-def test_without_a_before_there_is_no_difference(labels):
-    truth, _, after, topics = labels
-    kappa = figures_of(truth, None, after, topics, SCALE, draws=DRAWS)["kappa"]
-    assert (kappa.before, kappa.difference, kappa.verdict) == (None, None, "unclear")
-    assert as_row({"kappa": kappa})["kappa"]["before"] is None
-
-
-def test_two_labels_have_no_weighted_kappa_and_labels_without_order_neither(labels):
-    truth, before, after, topics = labels
-    unordered = figures_of(truth, before, after, topics, SCALE, is_ordered=False, draws=DRAWS)
-    assert list(unordered) == ["kappa", "accuracy", "macro_f1"]
-    two = [[label == "full" for label in labels] for labels in (truth, before, after)]
-    figures = figures_of(*two, topics, (False, True), draws=DRAWS)
-    assert list(figures) == ["kappa", "accuracy", "macro_f1"]
 
 
 def test_what_is_undefined_is_none():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from nuggetjudge.calibration.fits import FIT_METHODS, fit, score_of
+from nuggetjudge.calibration.fits import FIT_METHODS, fit
 from nuggetjudge.judges import Verdict
 from nuggetjudge.judges.fitted.correction import IsotonicCurve, OrdinalCurve
 
@@ -17,11 +17,6 @@ def fitted(method, verdicts=None, labels=LABELS, topics=TOPICS, scale=SCALE, obj
     return fit(
         method, verdicts, labels, topics, judge_scale=SCALE, scale=scale, objective=objective
     )
-
-
-def test_the_score_of_a_judge_that_gives_labels_alone_is_their_place():
-    assert [score_of(Verdict(label), SCALE) for label in SCALE] == [0.0, 0.5, 1.0]
-    assert score_of(Verdict("none", 0.7), SCALE) == 0.7
 
 
 @pytest.mark.parametrize("method", [m for m in FIT_METHODS if m != "platt"])
@@ -47,16 +42,6 @@ def test_labels_that_are_not_the_judges_are_kept_with_the_correction():
     assert correction.cuts == (pytest.approx(0.325),)  # between 0.3 and 0.35
 
 
-@pytest.mark.parametrize("method", ["threshold", "ordinal", "isotonic"])
-def test_labels_alone_are_enough(method):
-    """A judge that says partial where people say full is moved up by one."""
-    moved = {"none": "none", "partial": "full", "full": "full"}
-    verdicts = [Verdict(label) for label in LABELS]
-    correction = fitted(method, verdicts, [moved[label] for label in LABELS])
-    given = [correction.verdict(Verdict(label), SCALE, None).label for label in SCALE]
-    assert given == ["none", "full", "full"]
-
-
 USELESS = {
     "all the same": [0.4] * 12,
     "falling as labels rise": SCORES[::-1],
@@ -68,14 +53,6 @@ def test_cuts_that_give_every_item_one_label_are_refused(scores):
     verdicts = [Verdict("none", score) for score in scores]
     with pytest.raises(ValueError, match=r"the best cuts label all 12 items .* take another obj"):
         fitted("threshold", verdicts, objective="linear")
-
-
-def test_the_commonest_label_for_every_item_is_no_fit_however_often_it_is_right():
-    labels = ["full", *["none"] * 11]
-    verdicts = [Verdict("none", score) for score in (0.5, *SCORES[:11])]
-    with pytest.raises(ValueError, match="label all 12 items to fit on 'none'"):
-        fitted("threshold", verdicts, labels, objective="accuracy")
-    assert fitted("threshold", verdicts, labels, objective="kappa").cuts is not None
 
 
 @pytest.mark.parametrize("method", FIT_METHODS)

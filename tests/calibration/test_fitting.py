@@ -152,17 +152,6 @@ def test_at_most_half_of_a_topic_is_given_away(judge, examples):
     assert result.report["n_test"] == 36
 
 
-@pytest.mark.slow
-def test_labels_of_the_topic_help_where_topics_differ(judge, examples):
-    report = fitted_and_tested(
-        judge, examples(n_items=60), settings("topic", topic_labels=10, folds=6)
-    ).report
-    with_labels = report["figures"]["kappa"]["after"]["value"]
-    without = report["without_topic_labels"]["kappa"]["after"]["value"]
-    assert with_labels > without + 0.1
-    assert report["n_test"] == 6 * 50
-
-
 def test_the_figures_are_those_of_the_file_on_the_test_topics(judge, examples):
     read = examples()
     result = fitted_and_tested(judge, read, settings(resamples=50))
@@ -196,16 +185,6 @@ def test_a_judge_fitted_before_is_what_before_means_and_its_correction_is_replac
     assert figures["before"]["value"] == first.report["figures"]["kappa"]["after"]["value"]
     assert figures["difference"]["value"] == 0
     assert again.file.correction == first.file.correction
-
-
-def test_words_of_a_judge_fitted_before_are_kept_where_none_are_weighed(judge, examples):
-    read = examples()
-    first = fitted_and_tested(judge, read, settings("threshold"))
-    plain = fitted_and_tested(judge, read, settings("threshold", weigh_words=False))
-    assert plain.file.words is None
-    kept = fitted_and_tested(judge.fitted(first.file), read, settings(weigh_words=False))
-    assert kept.file.words == first.file.words
-    assert kept.file.correction == first.file.correction
 
 
 def test_labels_whose_order_among_the_judges_is_unknown_have_no_before(judge, examples):
@@ -274,11 +253,3 @@ def test_a_prompt_is_not_searched_for_labels_that_it_cannot_give(judge, examples
         what = f"a prompt gives the labels none, partial, full, .* the scale {scale}"
         with pytest.raises(InputError, match=what):
             fitted_and_tested(judge, read, settings("few-shot"))
-
-
-def test_topics_to_fit_on_with_one_label_only_are_refused(judge, examples):
-    read = examples()
-    topics = topics_tested(fitted_and_tested(judge, read, settings()))
-    same = relabelled(read, set(read.topics) - topics, CHANGES["all the best"])
-    with pytest.raises(InputError, match="threshold: all 48 labels to fit on are 'full'"):
-        fitted_and_tested(judge, same, settings())

@@ -57,15 +57,6 @@ def test_evidence_prefers_the_spreads_that_integration_prefers():
     assert laplace[1] - laplace[0] == pytest.approx(grid[1] - grid[0], abs=0.05)
 
 
-def test_the_unit_of_the_scores_changes_nothing_but_the_slope():
-    scores, labels, topics = simulated(1)
-    one, other = fit_ordinal(scores, labels, topics), fit_ordinal(100 * scores + 7, labels, topics)
-    assert other.slope == pytest.approx(one.slope / 100, rel=1e-6)
-    assert other.thresholds - 7 * other.slope == pytest.approx(one.thresholds, abs=1e-6)
-    assert other.shifts == pytest.approx(one.shifts, abs=1e-6)
-    assert other.evidence == pytest.approx(one.evidence, abs=1e-6)
-
-
 def test_a_weight_of_two_is_the_item_twice():
     scores, labels, topics = simulated(2, n=80)
     twice = fit_ordinal(np.tile(scores, 2), np.tile(labels, 2), np.tile(topics, 2))

@@ -1,7 +1,5 @@
 """Curves from scores to probabilities, against scikit-learn and statsmodels."""
 
-import warnings
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -61,26 +59,6 @@ def test_probabilities_of_a_model_that_crowd_at_the_ends_are_taken_as_log_odds()
     assert scale_fit.log_odds
     assert scale_fit.curve.slope == pytest.approx(0.5, abs=0.08)
     assert scale_fit.curve.thresholds[0] == pytest.approx(-1, abs=0.25)
-
-
-def test_a_judge_that_gives_labels_alone_gets_what_people_made_of_each():
-    judged, human = [0] * 10 + [1] * 10, [0] * 8 + [1] * 2 + [0] * 3 + [1] * 7
-    scale_fit = fit_scale(judged, human, 2, "isotonic")
-    chances = [
-        scale_fit.verdict(Verdict(name), ("no", "yes"), None).probabilities
-        for name in ("no", "yes")
-    ]
-    assert chances[0]["yes"] == pytest.approx(0.2)
-    assert chances[1]["yes"] == pytest.approx(0.7)
-
-
-def test_a_label_that_nobody_gave_has_no_probability():
-    scores, labels = simulated(200, thresholds=(2.0,))
-    scale_fit = fit_scale(scores, 2 * labels, 4, "ordinal")  # labels 0 and 2 of 0..3
-    chances = scale_fit.verdict(Verdict("a", 0.5), ("a", "b", "c", "d"), None).probabilities
-    assert chances["b"] == chances["d"] == 0
-    binary = fit_scale(scores, labels, 2, "ordinal").curve.at_least(0.5)[0]
-    assert chances["c"] == pytest.approx(binary)
 
 
 def test_the_median_label_is_given_unless_an_objective_chooses_the_cuts():
@@ -147,27 +125,6 @@ def test_a_judge_that_is_worse_than_chance_is_refused(method):
         fit_scale(scores, 1 - labels, 2, method)
 
 
-@pytest.mark.parametrize("method", ["platt", "ordinal", "isotonic"])
-def test_a_judge_that_scores_both_labels_alike_is_refused(method):
-    with pytest.raises(ValueError, match="do not rise with labels"):
-        fit_scale([0.1, 0.7, 0.1, 0.7], [0, 0, 1, 1], 2, method)
-
-
-@pytest.mark.parametrize("seen", [0, 1, 2])
-@pytest.mark.parametrize("base", [0.0, 0.4, 0.9990])
-def test_labels_that_nobody_gave_stay_improbable_however_near_the_scores_are(seen, base):
-    """The thresholds of the others lie at slope times score, here far from 0 on either side."""
-    scores = base + np.array([0.0, 1e-4, 2e-4, 3e-4])
-    low, high = seen, seen + 1
-    scale_fit = fit_scale(scores, [low, low, high, high], 4)
-    assert scale_fit.curve.slope > 1000
-    for score in scores:
-        verdict = scale_fit.verdict(Verdict("a", score), ("a", "b", "c", "d"), None)
-        chances = list(verdict.probabilities.values())
-        assert chances[low] + chances[high] == pytest.approx(1)
-    assert chances[high] > 0.5
-
-
 @given(
     st.floats(0, 1),
     st.sampled_from([1e-15, 1e-11, 1e-7, 1e-3, 1.0]),
@@ -183,19 +140,3 @@ def test_any_scores_are_fitted_or_refused_in_words(base, width, items):
         verdict = scale_fit.verdict(Verdict("a", score), tuple("abcde"), None)
         unseen = [p for j, p in enumerate(verdict.probabilities.values()) if j not in labels]
         assert max(unseen, default=0) == 0
-
-
-def test_scores_whose_log_odds_all_clip_alike_are_fitted_as_they_are():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        scale_fit = fit_scale([0.9991, 0.9992, 0.9994, 0.9996], [0, 0, 1, 1], 2)
-    assert not scale_fit.log_odds
-    assert scale_fit.curve.at_least(0.9991)[0] < 0.5 < scale_fit.curve.at_least(0.9996)[0]
-
-
-@pytest.mark.parametrize("method", ["platt", "ordinal"])
-def test_labels_that_the_score_separates_give_a_steep_but_finite_curve(method):
-    curve = fit_scale([0.1, 0.2, 0.8, 0.9], [0, 0, 1, 1], 2, method).curve
-    low, high = curve.at_least(0.2)[0], curve.at_least(0.8)[0]
-    assert low < 0.35
-    assert high > 0.65

@@ -81,18 +81,6 @@ def test_a_judge_file_goes_on_from_another(labels, tmp_path):
     assert before == first.report["figures"]["kappa"]["after"]["value"]
 
 
-def test_a_judge_that_gives_labels_only_is_fitted_on_their_places(labels, model, server, tmp_path):
-    result = nj.calibrate(labels, "support", "threshold", out=tmp_path / "j.json", **model)
-    assert len(server.requests) == len(ROWS)
-    figures = result.report["figures"]["linear"]
-    assert figures["after"]["value"] > figures["before"]["value"] + 0.2
-    assert result.file.model == "hosted_vllm/mock"
-    assert result.file.words is None
-    ordinal = nj.calibrate(labels, "support", "ordinal", **model)
-    assert ordinal.report["figures"]["linear"]["after"]["value"] > figures["before"]["value"] + 0.2
-    assert len(server.requests) == len(ROWS)  # the same questions, answered from the cache
-
-
 def test_each_item_is_asked_once_also_without_a_cache_and_in_folds(labels, model, server):
     for settings in ({"folds": 3}, {"method": "topic"}):
         server.clear()
@@ -137,14 +125,6 @@ def test_items_that_were_not_judged_are_left_out_and_counted(labels, model, serv
     assert report["n_test"] == len(ROWS) - 8
 
 
-def test_where_nothing_was_judged_it_says_why(labels, model, server):
-    server.faults = lambda *_: Refusal()
-    with pytest.raises(
-        InputError, match="none of the 48 items to fit on was judged; the first: ref"
-    ):
-        nj.calibrate(labels, "support", "threshold", **model)
-
-
 def test_a_judge_whose_scores_tell_nothing_leaves_the_file_that_is_there(
     labels, model, server, tmp_path
 ):
@@ -180,15 +160,6 @@ def test_a_judge_of_ones_own_is_fitted_by_its_yaml_file(tmp_path):
     )
     before = again.report["figures"]["linear"]["before"]["value"]
     assert before == result.report["figures"]["linear"]["after"]["value"]
-
-
-def test_an_own_judge_without_words_to_look_for_needs_a_model(tmp_path, labels):
-    text = GROUNDED.read_text(encoding="utf-8")
-    (tmp_path / "own.yaml").write_text(text[: text.index("lexical:")], encoding="utf-8")
-    with pytest.raises(
-        InputError, match=r"own.yaml: without a `lexical:` section it needs a model"
-    ):
-        nj.calibrate(labels, str(tmp_path / "own.yaml"), "threshold")
 
 
 def test_the_fitted_judge_gives_the_labels_that_were_measured(labels, tmp_path):
@@ -233,13 +204,6 @@ def test_what_is_no_judge_file_is_not_written_over(labels, tmp_path, model, serv
     assert labels.read_bytes() == before
     assert (tmp_path / "notes.txt").read_text(encoding="utf-8") == "mine"
     assert server.requests == []
-
-
-def test_a_judge_file_is_written_over(labels, tmp_path):
-    out = tmp_path / "j.json"
-    for method in ("threshold", "ordinal"):
-        nj.calibrate(labels, "support", method, out=out, resamples=0)
-    assert read_judge_file(out).fitted["method"] == "ordinal"
 
 
 def test_scales_are_read_from_flags():

@@ -36,10 +36,3 @@ def test_the_weighted_score_agrees_at_least_as_well_as_the_plain_one(shared_data
     if figures is None:
         pytest.skip(f"{name} not found in {shared_data}")
     assert figures.weighted >= figures.plain
-
-
-def test_missing_data_is_named_and_left_out(tmp_path, capsys):
-    table.main([str(tmp_path)])
-    ran = capsys.readouterr()
-    assert len(ran.out.splitlines()) == 2  # the head of the table
-    assert "rag24_support from scratch: not found" in ran.err

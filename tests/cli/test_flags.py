@@ -8,7 +8,7 @@ import pytest
 import typer
 
 from nuggetjudge import __version__
-from nuggetjudge.cli.app import app, main
+from nuggetjudge.cli.app import main
 from nuggetjudge.cli.commands import all_commands
 from nuggetjudge.cli.flags import Given, settings
 from nuggetjudge.cli.options import Command
@@ -82,14 +82,6 @@ def test_options_stand_under_panels(judge):
     assert "--json" in panels["Output"]
 
 
-def test_help_says_what_a_value_looks_like(judge):
-    _, out, _ = judge("run", "--help")
-    for option in ("--set NAME=VALUE ", "--fail-under MEASURE=VALUE ", "--limit <int> "):
-        assert f"  {option} " in out
-    _, out, _ = judge("next", "--help")
-    assert "  results... <path>  " in out
-
-
 def test_every_command_has_a_line_and_a_page(judge):
     _, out, _ = judge("--help")
     for name, command in all_commands().items():
@@ -111,10 +103,6 @@ def test_the_list_of_commands_fits_a_screen_and_begins_with_the_most_used(judge)
 
 def test_the_version_is_that_of_the_package(judge):
     assert judge("--version") == (0, f"judge {__version__}\n", "")
-
-
-def test_an_unknown_command_ends_as_usage(judge):
-    assert judge("rum")[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -172,45 +160,6 @@ def test_what_was_not_given_leaves_the_config_file_alone(given, tmp_path):
         assert not given("run.offline", *flags).is_empty
 
 
-def test_programs_and_a_config_go_together(given, tmp_path):
-    path = tmp_path / "judge.yaml"
-    path.write_text("program: support\nrun: {limit: 5}\n", encoding="utf-8")
-    parsed = given("run.limit", "--config", path)
-    assert parsed.config_of(None).program == ("support",)
-    config = parsed.config_of("nuggets,relevance")
-    assert (config.program, config.run.limit) == (("nuggets", "relevance"), 5)
-    with pytest.raises(InputError, match="a config too, wanted one"):
-        parsed.config_of(str(path))
-    with pytest.raises(InputError, match="name a config file, or programs"):
-        given("run.limit").config_of(None)
-
-
 def test_only_settings_that_there_are_can_become_options():
     with pytest.raises(KeyError):
         settings("run.nothing")
-
-
-@pytest.mark.parametrize(("kind", "code"), [("told", 2), ("unforeseen", 70)])
-def test_errors_are_told_by_their_class_not_by_its_name(judge, monkeypatch, kind, code):
-    class Special(InputError):
-        """A kind of it is one of it."""
-
-    named = type("InputError", (Exception,), {})
-
-    def end() -> None:
-        raise Special("a file") if kind == "told" else named("a bug")
-
-    app.command("end")(end)
-    monkeypatch.setattr(app, "registered_commands", app.registered_commands[-1:])
-    try:
-        ended, _, err = judge("end")
-    finally:
-        app.registered_commands.clear()
-    assert (ended, "Traceback" in err) == (code, kind == "unforeseen")
-
-
-@pytest.mark.parametrize("command", ["calibrate", pytest.param("probe", marks=pytest.mark.whole)])
-def test_limit_means_topics_so_items_are_sampled(judge, command):
-    _, out, _ = judge(command, "--help")
-    assert "--sample <" in out
-    assert "--limit" not in out

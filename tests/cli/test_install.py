@@ -52,19 +52,6 @@ def test_a_model_of_another_provider_without_litellm_is_told_in_one_line(monkeyp
     assert str(error.value) == expected + "endpoint: openai/NAME with api_base"
 
 
-def test_prices_are_unknown_and_not_nought_without_litellm(monkeypatch):
-    from nuggetjudge.backends import budget as price
-    from nuggetjudge.backends import config as litellm_table
-
-    litellm_table.row_of.cache_clear()
-    model = ModelConfig(model="openai/gpt-4o")
-    assert price.price_of(model) is not None
-    litellm_table.row_of.cache_clear()
-    monkeypatch.setitem(sys.modules, "litellm", None)
-    assert price.price_of(model) is None
-    litellm_table.row_of.cache_clear()
-
-
 def installed(name, **packages):
     cost = {"judge --help": Cost(0.1, 50)}
     return Installed(name, sum(packages.values()), 1, packages, frozenset({"a"}), cost, "")

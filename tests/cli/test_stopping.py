@@ -92,7 +92,6 @@ def test_sigterm_ends_a_run_with_143_while_modules_are_loaded(module, environmen
     ("what", "command"),
     [(f"{HOME}scoring.score:score_path", ["score", "."]),
      (f"{HOME}analysis.compare:compare", ["compare", "."]),
-     (f"{HOME}analysis.next_labels:next_labels", ["next", ".", "--out", "sheet.csv"]),
      (f"{HOME}run:forecast", ["run", COLLECTION, "--dry-run"]),
      (f"{HOME}run:load_data", ["run", COLLECTION]),
      (f"{HOME}engine.session:open_cache", ["run", COLLECTION]),

@@ -7,12 +7,9 @@ import pty
 from pathlib import Path
 
 import pytest
-import typer
 from processes import JUDGE, PIPE, start
 
 from nuggetjudge import cli
-from nuggetjudge.cli.stopping import unless_stopped
-from nuggetjudge.records.reading.problems import InputError
 
 STEERS = "one\x1b[2J\x9b2J\u202eeno\u2066\x7f"
 
@@ -72,19 +69,6 @@ def test_json_on_a_terminal_is_the_same_json_and_in_a_pipe_the_same_bytes(result
     shown = seen("score", results, "--json")
     assert [json.loads(line) for line in shown.splitlines()] == piped.rows
     assert piped.rows[0]["run_id"] == STEERS
-
-
-def test_what_stopped_a_command_names_a_folder_without_steering_the_terminal(capsys):
-    def stop():
-        raise KeyboardInterrupt
-
-    with pytest.raises(typer.Exit):
-        unless_stopped(stop, f"What was labelled is in {STEERS}")
-    assert all(c.isprintable() or c == "\n" for c in capsys.readouterr().err)
-
-
-def test_an_error_in_python_shows_control_characters_as_escapes():
-    assert str(InputError(f"{STEERS}: not there")).isprintable()
 
 
 def test_commands_write_to_stderr_by_write_note_which_escapes_control_characters():

@@ -45,29 +45,6 @@ def test_scores_of_the_official_support_labels_match_the_expected_ones(judge, sh
 
 
 @pytest.mark.slow
-def test_lexical_nugget_labels_agree_with_people(judge, shared_data, tmp_path, rows_of):
-    folder = shared_data / "rag24_nuggets"
-    # The answers as they were judged; their text is one sentence, so that nothing is lost.
-    by_run = defaultdict(list)
-    banks = {}
-    for row in rows_of(folder / "nugget_assignments.jsonl"):
-        answer = [{"text": row["answer_text"], "citations": []}]
-        by_run[row["run_id"]].append(answer_row(row["run_id"], row["qid"], [], answer))
-        bare = [{"text": n["text"], "importance": n["importance"]} for n in row["nuggets"]]
-        banks[row["qid"]] = {"qid": row["qid"], "query": row["query"], "nuggets": bare}
-    write_runs(tmp_path / "runs", by_run)
-    write(tmp_path / "banks.jsonl", banks.values())
-    ran = judge(
-        *("run", "nuggets", "--nuggets", "banks.jsonl", "--runs", "runs", "--out", "out", "-q"),
-        *("--model", "lexical"),
-    )
-    assert ran.code == 0, ran.err
-    (figures,) = judge("agree", folder / "nugget_assignments.jsonl", "out", "--json").rows
-    assert figures["n"] == 7468
-    assert figures["one_vs_rest"]["support"] >= 0.52
-
-
-@pytest.mark.slow
 def test_lexical_support_labels_agree_with_people(judge, shared_data, tmp_path, rows_of):
     folder = shared_data / "rag24_support"
     by_run, chosen, topics = defaultdict(list), [], {}

@@ -5,18 +5,11 @@ window for its output, in one of 60 columns and one of 200; the tables that it s
 80 and 120 columns too.
 """
 
-import contextlib
-import fcntl
 import io
-import os
-import pty
 import re
 import shlex
 import signal
-import struct
 import sys
-import termios
-import threading
 import warnings
 from pathlib import Path
 from typing import NamedTuple
@@ -293,63 +286,3 @@ def test_help_fits_the_window_and_cuts_no_word(width, window):
 
 def test_every_command_has_a_case():
     assert {*CASES} | {*FOR_PROGRAMS} == {*NAMES}
-
-
-@pytest.mark.parametrize("way", ["piped", "NO_COLOR"])
-def test_colours_are_for_terminals_that_want_them(way, window, monkeypatch):
-    assert "\x1b[1m" in window("score demo", 80).out
-    if way == "NO_COLOR":
-        monkeypatch.setenv("NO_COLOR", "1")
-    shown = window("score demo", 80, stream=Window if way == "NO_COLOR" else io.StringIO)
-    assert "\x1b" not in shown.out + shown.err
-    assert "complete" in shown.out
-
-
-def test_a_run_in_a_terminal_of_60_columns_ends_with_its_leaderboard(window, monkeypatch):
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, 60, 0, 0))
-    parts = []
-    reader = threading.Thread(target=_read, args=(ours, parts))
-    reader.start()
-    with open(theirs, "w", encoding="utf-8") as terminal:
-        monkeypatch.setattr(sys, "__stdout__", terminal)  # whose width is asked for
-        line = f"run {DEMO}/judge.yaml --out in-a-terminal"
-        ran = window(line, "", stream=lambda: terminal)
-    reader.join(timeout=30)
-    os.close(ours)
-    assert ran.code == 0
-    lines = re.split(r"[\r\n]+", ESCAPE.sub("", b"".join(parts).decode()))
-    check_fit(lines, 60)
-    last = [line for line in lines if line][-2:]
-    assert last == ["why: judge show in-a-terminal complete", "all measures: --measures all"]
-    assert sum(line.startswith("done: ") for line in lines) == 1
-
-
-def _read(file, parts):
-    with contextlib.suppress(OSError):  # the other end is closed
-        while part := os.read(file, 65_536):
-            parts.append(part)
-
-
-@pytest.mark.slow
-def test_45_runs_of_the_track_fit_the_window(shared_data, tmp_path, monkeypatch):
-    data = shared_data / "rag24_e2e"
-    labels = shared_data / "rag24_nuggets" / "nugget_assignments.jsonl"
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    (tmp_path / "data").symlink_to(data)
-    (tmp_path / "labels.jsonl").symlink_to(labels)
-    inputs = "--topics data/topics.tsv --passages data/passages.jsonl --runs data/runs"
-    judged = f"run nuggets,support {inputs} --nuggets data/nuggets_nist.jsonl --model lexical -v"
-    lines = [f"{judged} --out e2e", "score e2e --measures all", "show e2e", "compare e2e",
-             "agree labels.jsonl e2e", "next e2e --out next.csv"]  # fmt: skip
-    for line in lines:
-        shown = show(line, 60, tmp_path, monkeypatch)
-        assert shown.code in (0, 3), shown.err
-        check_fit(shown.lines, 60)
-        for view in shown.views:
-            full = view_text(view, Terminal(FULL)).splitlines()
-            for width in WIDTHS:
-                drawn = view_text(view, Terminal(width)).splitlines()
-                check_fit(drawn, width)
-                check_words(drawn, full)

@@ -45,19 +45,6 @@ def test_a_call_that_fails_is_unjudged_with_its_reason_and_never_worth_0():
     assert not result.is_complete
 
 
-def test_a_plain_function_that_raises_cancelled_error_fails_one_question():
-    """As a client does whose own loop cancelled its request."""
-
-    def shaky(question):
-        if question.endswith("2"):
-            raise asyncio.CancelledError
-        return rag(question)
-
-    with pytest.warns(UserWarning, match=r"1 of 6 calls .*samples\[2\]: CancelledError$"):
-        result = nj.evaluate(QUESTIONS, "support", answer=shaky, model="lexical")
-    assert [row.is_judged for row in result.rows(["support_precision"])].count(False) == 1
-
-
 HALF = "\ud83d"  # of a surrogate pair, as text[:n] in JavaScript or a cut JSON escape leaves it
 BROKEN = {
     "an answer": (f"Tides {HALF}turn.", r"samples\[2\]\.answer: character 6 "),
@@ -146,16 +133,6 @@ def test_what_was_answered_is_not_asked_again_but_what_failed_is(tmp_path):
     )
 
 
-def test_an_answer_whose_line_was_cut_off_at_its_end_spoils_none_behind_it(tmp_path):
-    asked(tmp_path, rag, QUESTIONS[:2], at_once=1)
-    file = tmp_path / "samples" / "kept.jsonl"
-    file.write_bytes(file.read_bytes().removesuffix(b"\n"))
-    asked(tmp_path, rag, QUESTIONS[:3], at_once=1)
-    again, samples = asked(tmp_path, rag, QUESTIONS[:3], at_once=1)
-    assert again.n_called == 0
-    assert [s.answer for s in samples] == [rag(q)["answer"] for q in QUESTIONS[:3]]
-
-
 def test_what_one_system_answered_is_no_answer_of_another(tmp_path):
     asking = Asking(tmp_path / "kept.jsonl", at_once=1)
     for name in ("one", "other"):
@@ -164,30 +141,10 @@ def test_what_one_system_answered_is_no_answer_of_another(tmp_path):
         assert [sample.answer for sample in given] == [answering["answer"]]
 
 
-def test_answers_and_contexts_of_the_data_do_not_take_the_place_of_what_was_returned(tmp_path):
-    given = [{"question": "q", "answer": "gold", "contexts": ["gold"], "nuggets": ["n"]}]
-
-    def chain(question):
-        return {"output": "made [1].", "context": ["Tides turn."]}
-
-    _, (sample,) = asked(tmp_path, chain, given)
-    assert sample.answer == "made [1]."
-    assert [context.text for context in sample.contexts] == ["Tides turn."]
-    assert [nugget.text for nugget in sample.nuggets] == ["n"]
-
-
 @pytest.mark.parametrize("returned", [None, 3, {"text": "x"}, {"answer": None}])
 def test_something_returned_that_is_no_answer_names_the_sample(tmp_path, returned):
     with pytest.raises(InputError, match=r"samples\[0\]: answer\(\) returned"):
         asked(tmp_path, lambda question: returned)
-
-
-def test_several_functions_answer_questions_that_can_be_read_once():
-    result = nj.evaluate(
-        (q for q in QUESTIONS), "support", answer={"a": rag, "b": rag}, model="lexical"
-    )
-    assert {row.run_id for row in result.rows()} == {"a", "b"}
-    assert result.compare(measures=["support_precision"])["measures"]
 
 
 def test_what_a_coroutine_uses_is_of_the_loop_that_awaits_the_evaluation():

@@ -42,16 +42,6 @@ def test_a_comparison_shows_itself_as_tables_and_is_short_otherwise(result):
     assert board._repr_html_().count("<tr>") == 1 + 4
 
 
-def test_of_several_runs_the_p_that_is_shown_is_corrected_for_their_number(result):
-    board = result.compare(measures=["V_strict"])
-    pairs = [row for row in board["measures"]["V_strict"]["pairs"] if row["are_neighbours"]]
-    (table,) = board.view().tables
-    at = [column.key for column in table.columns].index("p_hsd")
-    shown = [row.cells[at] for row in table.rows[:-1]]
-    assert shown == [row["p_hsd"] for row in pairs]
-    assert shown != [row["p"] for row in pairs]
-
-
 def test_two_judges_of_the_same_answers_are_held_against_each_other(result, other):
     comparison = result.compare(other, kind="nuggets")
     assert comparison["compared"] == "judges"
@@ -72,15 +62,6 @@ def test_people_are_held_against_a_result_as_by_the_command(result, tmp_path, ju
     assert str(agreement).startswith("The judge agrees with people almost perfectly: ")
     n = agreement["n"]
     assert repr(agreement).startswith(f"Agreement(nuggets, n={n}, share of equal labels 1.00 [")
-
-
-def test_rows_of_people_are_chosen_by_one_value_or_several(result, tmp_path):
-    rows = result.judgements["support"]
-    people = tmp_path / "people.jsonl"
-    people.write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
-    one = result.agree(people, where={"run_id": "thin"}, resamples=0)
-    two = result.agree(people, where={"run_id": ["thin", "complete"]}, resamples=0)
-    assert 0 < one["n"] < two["n"] < len(rows)
 
 
 def test_an_unknown_run_is_named_with_those_there_are(result):

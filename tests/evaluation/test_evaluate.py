@@ -158,17 +158,6 @@ def test_systems_in_one_call_are_judged_by_nuggets_of_all_their_contexts():
     assert "sun" in texts
 
 
-def test_two_evaluations_are_compared_by_question_though_their_runs_have_one_name(demo, tmp_path):
-    one = nj.evaluate(demo["complete"], "nuggets", model="lexical")
-    other = nj.evaluate(demo["thin"], "nuggets", model="lexical")
-    comparison = one.compare(other, measures=["V_strict"])
-    runs = [run["run_id"] for run in comparison["measures"]["V_strict"]["runs"]]
-    assert runs == [f"answers@{each.folder.name}" for each in (one, other)]
-    assert comparison["measures"]["V_strict"]["pairs"][0]["difference"] > 0
-    kept = nj.evaluate(demo["thin"], "nuggets", model="lexical", out=tmp_path / "top 5")
-    assert {row.run_id for row in kept.scores} == {"top-5"}
-
-
 def test_a_frame_has_a_row_a_question_and_no_value_for_what_was_not_judged():
     pytest.importorskip("pandas")
     rows = [{"id": "e", "question": "why", "answer": "x", "nuggets": ["x y"]}]
@@ -191,30 +180,6 @@ def test_a_temporary_folder_goes_with_its_result_and_not_before():
     del result
     gc.collect()
     assert not folder.parent.exists()
-
-
-@pytest.mark.whole
-def test_one_line_asserts_compares_and_reports_what_has_no_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-
-    def judged():
-        samples = {"one": [variant("x [1].")], "two": [variant("y [1].")]}
-        return nj.evaluate(samples, "support", model="lexical")
-
-    assert nj.assert_judged(judged()).mean("support_precision") >= 0
-    page = judged().report(open=False)
-    comparison = judged().compare(judged())
-    gc.collect()
-    assert "support_precision" in page.read_text("utf-8")
-    assert "The judges give 0 of" in str(comparison)
-    assert [*tmp_path.iterdir()] == [page.parent]  # nothing else stays
-
-
-def test_a_question_without_nuggets_or_contexts_is_said_to_be_left_out():
-    samples = [variant("x", "a", "b"), {"question": "q", "answer": "a"}]
-    samples[0]["nuggets"] = ["x"]
-    with pytest.warns(UserWarning, match="1 of 2 questions have no nuggets"):
-        nj.evaluate(samples, "nuggets", model="lexical")
 
 
 def test_judgements_that_fail_are_no_scores_and_are_asked_again_in_the_same_folder(tmp_path):
@@ -307,13 +272,3 @@ def test_word_overlap_in_the_place_of_a_model_is_said_where_nobody_named_it(tmp_
         nj.evaluate([CITED], "support", model="lexical")
         nj.evaluate([CITED], "support", **{"models.own.model": "lexical",
                                            "judges.support.model": "own"})  # fmt: skip
-
-
-def test_tables_comparisons_and_frames_name_the_judge(tmp_path):
-    result = nj.evaluate({"a": [CITED], "b": [CITED]}, "support", model="lexical")
-    note = "lexical (word overlap)"
-    assert note in str(result)
-    assert note in result._repr_html_()
-    assert note in str(nj.compare(result, runs=["a", "b"]))
-    pytest.importorskip("pandas")
-    assert set(result.frame().judge) == {"lexical"}

@@ -4,7 +4,6 @@ import pytest
 
 import nuggetjudge as nj
 from nuggetjudge.backends.errors import EndpointUnusable
-from nuggetjudge.programs.engine.results import Results
 from nuggetjudge.records.reading.problems import InputError
 
 QUESTIONS = ["what makes tides", "why do bridges sway"]
@@ -84,18 +83,3 @@ def test_samples_that_are_refused_leave_those_of_the_results(tmp_path, samples, 
     assert contents(tmp_path) == before
     judged([*whole, {"question": NEW, "answer": "x [1].", "contexts": ["x"]}])
     assert contents(tmp_path)[tmp_path / "today/samples/topics.jsonl"].count(b"\n") == 3
-
-
-def test_a_folder_that_another_run_writes_or_that_has_other_files_is_refused(tmp_path):
-    def never(question):
-        raise AssertionError
-
-    def judged(out):
-        return nj.evaluate(QUESTIONS, "support", answer=never, model="lexical", out=out)
-
-    with Results(tmp_path / "busy", []), pytest.raises(InputError, match="another run is writing"):
-        judged(tmp_path / "busy")
-    (tmp_path / "scores.jsonl").write_text("mine", "utf-8")
-    with pytest.raises(InputError, match=r"has a scores\.jsonl that no run wrote"):
-        judged(tmp_path)
-    assert not (tmp_path / "samples").exists()

@@ -1,11 +1,9 @@
 """What a user sees of a result in a notebook: tables, pages, comparisons; from any folder."""
 
 import html
-import os
 import re
 import shutil
 import sys
-import types
 from pathlib import Path
 
 import orjson
@@ -41,14 +39,6 @@ def test_intervals_are_those_of_compare(result):
     assert drawn[: len(runs)] == [format_bounds(r["low"], r["high"]) for r in runs]
 
 
-def test_print_shows_what_the_notebook_shows(result):
-    text = str(result)
-    shown = [row for row in cells(result._repr_html_()) if row and row[0][:1].isdigit()]
-    lines = [line.split() for line in text.splitlines() if re.match(r"\d=? +\w+ +\d?\.", line)]
-    assert [line[:3] for line in lines] == [row[:3] for row in shown]
-    assert repr(result) == f"Result({str(result.folder)!r}, n=358, n_unjudged=0)"
-
-
 def changed(result, folder, change):
     """A copy of the results with other score rows."""
     forget_digests(shutil.copytree(result.folder, folder))
@@ -56,16 +46,6 @@ def changed(result, folder, change):
     rows = [row for row in map(change, rows) if row is not None]
     (folder / "scores.jsonl").write_bytes(b"".join(orjson.dumps(row) + b"\n" for row in rows))
     return nj.Result(folder)
-
-
-def test_a_run_that_left_topics_out_says_so_beside_its_mean(result, tmp_path):
-    def without(row):
-        is_left_out = row["run_id"] == "thin" and row["topic_id"] not in ("all", "demo-bees")
-        return None if is_left_out else row
-
-    shown = changed(result, tmp_path / "few", without)
-    row = next(row for row in cells(shown._repr_html_()) if row[1:2] == ["thin"])
-    assert "1/5" in row
 
 
 def test_missing_judgements_stand_beside_the_score_with_its_bounds(result, tmp_path):
@@ -107,16 +87,6 @@ def test_a_folder_stays_the_same_one_when_the_working_directory_changes(
     assert same._repr_html_() == result._repr_html_()
 
 
-@pytest.mark.whole
-def test_the_page_stands_in_the_folder_when_the_working_directory_changes(
-    result, tmp_path, monkeypatch
-):
-    monkeypatch.chdir(result.folder.parent)
-    same = nj.Result(result.folder.name)
-    monkeypatch.chdir(tmp_path)
-    assert same.report(open=False) == result.folder / "report.html"
-
-
 def test_an_answer_is_shown_as_by_the_command(result, judge, tmp_path, monkeypatch):
     """From another working directory than the one in which it was judged."""
     monkeypatch.chdir(tmp_path)
@@ -146,28 +116,6 @@ def test_the_page_is_written_and_opened_in_a_browser(result, tmp_path, monkeypat
     assert len(opened) == 1
 
 
-@pytest.mark.whole
-def test_a_notebook_gets_a_link_to_the_page(result, tmp_path, monkeypatch):
-    shown = []
-    display = types.SimpleNamespace(FileLink=lambda path: path, display=shown.append)
-    kernel = types.SimpleNamespace(kernel=object())
-    ipython = types.SimpleNamespace(get_ipython=lambda: kernel, display=display)
-    monkeypatch.setitem(sys.modules, "IPython", ipython)
-    monkeypatch.setitem(sys.modules, "IPython.display", display)
-    monkeypatch.setattr(results.webbrowser, "open", pytest.fail)
-    monkeypatch.chdir(tmp_path)
-    result.report("page.html")
-    assert shown == ["page.html"]
-    assert os.listdir(tmp_path) == ["page.html"]
-
-
-def test_an_interactive_shell_takes_the_tables(result):
-    formatters = pytest.importorskip("IPython.core.formatters", reason="IPython is not here")
-    data, _ = formatters.DisplayFormatter().format(result)
-    assert data["text/html"] == result._repr_html_()
-    assert data["text/plain"] == repr(result)
-
-
 @pytest.fixture
 def stopped(result, tmp_path):
     """The folder of a run that was killed: journals, the last of them cut, and no results."""
@@ -192,17 +140,6 @@ def test_a_stopped_run_is_shown_as_far_as_it_came(stopped, result, tmp_path):
     made = partial.folder
     del partial
     assert not made.exists()
-
-
-@pytest.mark.whole
-def test_the_page_of_a_stopped_run_stands_in_its_folder(stopped):
-    with pytest.warns(UserWarning, match="my run: stopped run, partial"):
-        partial = nj.Result(stopped)
-    page = partial.report(open=False)
-    assert page == stopped / "report.html"
-    text = page.read_text(encoding="utf-8")
-    assert str(partial.folder) not in text
-    assert f"judge next '{stopped}' --n" in text  # and what it says can be typed
 
 
 def test_stopped_runs_are_compared_and_held_against_people(stopped, result):

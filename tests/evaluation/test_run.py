@@ -1,7 +1,6 @@
 """`nuggetjudge.run` from a script, a running event loop and a thread, and what it returns."""
 
 import asyncio
-import threading
 from pathlib import Path
 
 import pytest
@@ -43,32 +42,11 @@ def test_a_config_file_and_settings_give_the_same_as_settings_alone(settings, tm
     assert file.scores == alone.scores
 
 
-def test_a_config_object_takes_no_settings(settings):
-    config = load_config(DEMO / "judge.yaml", {"run.out": settings["out"]})
-    assert nj.run(config).is_complete
-    with pytest.raises(ValueError, match="settings or a Config"):
-        nj.run(config, model="lexical")
-
-
 def test_it_runs_inside_a_running_event_loop(settings):
     async def notebook():
         return nj.run(**settings)
 
     assert asyncio.run(notebook()).is_complete
-
-
-def test_it_runs_in_threads_at_the_same_time(settings, tmp_path):
-    results = {}
-
-    def work(name):
-        results[name] = nj.run(**settings | {"out": tmp_path / name})
-
-    threads = [threading.Thread(target=work, args=(name,)) for name in ("a", "b", "c")]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert results["a"].scores == results["b"].scores == results["c"].scores
 
 
 def test_dotted_settings_reach_every_section(settings):
@@ -81,19 +59,6 @@ def test_a_wrong_setting_is_an_input_error_and_not_a_traceback_from_within(setti
 
     with pytest.raises(InputError, match="nothing"):
         nj.run(**settings, nothing=1)
-
-
-def test_one_value_is_looked_up_by_run_and_measure(settings):
-    result = nj.run(**settings)
-    means = {r.run_id: r.value for r in result.scores if (r.topic_id, r.measure) == ("all", "A")}
-    assert {run: result.score(run, "A") for run in means} == means
-    with pytest.raises(KeyError):
-        result.score("complete", "no such measure")
-
-
-def test_a_results_folder_is_read_without_running(settings):
-    ran = nj.run(**settings)
-    assert nj.Result(ran.folder).scores == ran.scores
 
 
 def test_scores_become_a_data_frame(settings):

@@ -81,15 +81,6 @@ def test_frames_are_samples_and_a_cell_without_a_value_is_not_there():
         list(read_samples(frame))
 
 
-def test_rows_of_polars_are_read_by_name():
-    class Polars:  # what is called of a polars frame
-        def iter_rows(self, *, named):
-            assert named
-            yield TIDES
-
-    assert [s.question for s in read_samples(Polars())] == ["what are tides"]
-
-
 def test_one_id_with_two_texts_is_two_passages_and_citations_follow(tmp_path):
     given = []
     for i in range(2):
@@ -157,12 +148,6 @@ def test_contexts_survive_a_csv_file(contexts):
     assert texts == ["Wind, it's said, moves it.", 'Dampers "help".']
 
 
-@pytest.mark.parametrize("text", ["[1] Wind moves it. [2]", "[sic]", "[1, 2]", "[" * 9999 + "]"])
-def test_a_context_that_only_looks_like_a_list_is_one_text(text):
-    (context,) = sample_of({"question": "q", "answer": "a", "contexts": text}, 0).contexts
-    assert context.text == text
-
-
 @pytest.mark.parametrize(
     ("fields", "message"),
     [
@@ -218,19 +203,6 @@ def test_half_a_surrogate_pair_is_named_with_its_sample(fields, message):
     samples = [TIDES, {**TIDES, "id": "other", **fields}]
     with pytest.raises(InputError, match=message):
         nj.evaluate(samples, "support", model="lexical")
-
-
-def test_half_a_surrogate_pair_is_named_in_items_and_in_the_name_of_a_system():
-    broken = [{"sentence": "Tides turn.", "passage": f"Tides{HALF}"}]
-    with pytest.raises(InputError, match=r"samples\[0\]\.passage: character 5 "):
-        nj.evaluate(broken, judge="support", model="lexical")
-    with pytest.raises(InputError, match="name: character 1 "):
-        nj.evaluate([TIDES], "support", name=f"a{HALF}", model="lexical")
-
-
-def test_an_unknown_setting_is_told_with_what_it_may_have_been():
-    with pytest.raises(InputError, match=r"^max_cots: no such setting; did you mean max_cost\?$"):
-        nj.evaluate([TIDES], model="lexical", max_cots=1)
 
 
 def test_two_systems_may_not_say_different_things_of_one_topic(tmp_path):

@@ -55,19 +55,6 @@ def test_a_change_that_hurts_says_which_questions_from_what_to_what(results):
     assert f"judge show {results['broken'].folder} broken t3" in lines[-1]
 
 
-def test_what_holds_can_be_chained(results):
-    judged = assert_judged(results["main"])
-    again = judged.not_worse_than(results["main"].folder).not_worse_than(results["broken"])
-    assert again.mean("V_strict") >= 0.7
-
-
-def test_a_result_in_memory_says_how_to_keep_it_for_a_look(samples):
-    result = nj.evaluate(samples((0,)), "nuggets", model="lexical")
-    text = failure_message(lambda: assert_judged(result).mean("V") >= 0.5)
-    assert "out=DIR" in text
-    assert str(result.folder) not in text
-
-
 def test_names_that_are_not_there_are_told_with_the_nearest(results):
     judged = assert_judged(results["main"])
     with pytest.raises(InputError, match="did you mean V_strict"):

@@ -89,31 +89,6 @@ def test_what_is_made_and_counted_is_that_of_one_evaluation(measure, given):
     assert all(row.n for row in rows)
 
 
-def test_a_sample_without_what_is_judged_is_told_as_in_one_evaluation():
-    bare = {"question": "Why?", "answer": "Wind."}
-    with pytest.raises(InputError, match="nuggets needs nuggets, or contexts to make them from"):
-        SampleJudge("V_strict", model="lexical").score(bare)
-
-
-def test_a_bank_that_is_named_is_judged_by(tmp_path):
-    bank = tmp_path / "bank.jsonl"
-    nugget = '{"text": "wind moves", "importance": "vital"}'
-    bank.write_text(f'{{"qid": "q", "query": "Why?", "nuggets": [{nugget}]}}\n')
-    bare = {"id": "q", "question": "Why?", "answer": "Wind moves."}
-    assert SampleJudge("V_strict", model="lexical", nuggets=bank).score(bare).value == 1.0
-    assert nj.evaluate([bare], "nuggets", model="lexical", nuggets=bank).rows()[0].value == 1.0
-
-
-def test_several_measures_are_asked_for_once(model_server):
-    entry = {"model": "hosted_vllm/mock", "api_base": model_server.base_url, "retries": 0}
-    judge = SampleJudge(["V_strict", "A"], model=entry, cache=False)
-    explanations = judge.explain_each(SAMPLES[0])
-    assert [each.score.measure for each in explanations] == ["V_strict", "A"]
-    assert len(model_server.requests) == 1
-    with pytest.raises(InputError, match=r"measure 'A_strct': .*did you mean A_strict"):
-        SampleJudge(["V_strict", "A_strct"], model=entry)
-
-
 def test_a_budget_is_for_all_samples_together(model_server):
     entry = {"model": "hosted_vllm/mock", "api_base": model_server.base_url, "retries": 0}
     judge = SampleJudge("V_strict", model=entry, max_calls=3, cache=False)
@@ -148,13 +123,6 @@ def test_a_measure_that_is_not_given_is_told_before_anything_is_asked(model_serv
     assert model_server.requests == []
 
 
-def test_other_settings_are_told_when_the_judge_is_made():
-    with pytest.raises(InputError, match=r"out: single samples .* nuggetjudge\.evaluate"):
-        SampleJudge("V_strict", model="lexical", out="results")
-    with pytest.raises(InputError, match="concurency: no such setting"):
-        SampleJudge("V_strict", model="lexical", concurency=3)
-
-
 def test_answers_to_one_question_keep_their_own_contexts_and_nuggets(n_rounds):
     judge = SampleJudge("V_strict", model="lexical")
     one = SAMPLES[0]
@@ -171,22 +139,6 @@ def test_nuggets_are_made_for_who_has_none_whoever_else_is_judged():
     rows = together(judge, [SAMPLES[0], without])
     assert [row.n for row in rows] == [2, alone.n]
     assert rows[1] == alone
-
-
-@pytest.mark.parametrize("name", ["1", ""])
-def test_two_passages_of_one_name_are_not_mixed_up(name, n_rounds):
-    judge = SampleJudge("support_precision", model="lexical")
-    texts = ["Wind moves decks.", "Iron rusts slowly."]
-    asked = [
-        {
-            "question": f"Why {i}?",
-            "answer": "Wind moves decks [1].",
-            "contexts": [{"id": name, "text": text}],
-        }
-        for i, text in enumerate(texts)
-    ]
-    assert [row.value for row in together(judge, asked)] == [1.0, 0.0]
-    assert len(n_rounds) == 1
 
 
 def test_a_sample_at_fault_does_not_take_others_with_it(monkeypatch):
@@ -237,13 +189,3 @@ def test_what_an_answer_lost_is_said(refusing):
 def test_a_copy_is_the_judge_itself_with_its_budget():
     judge = SampleJudge("V_strict", model="lexical")
     assert copy.deepcopy({"judge": judge})["judge"] is copy.copy(judge) is judge
-
-
-def test_what_was_judged_before_comes_from_the_cache(model_server, tmp_path):
-    entry = {"model": "hosted_vllm/mock", "api_base": model_server.base_url}
-    results = [
-        SampleJudge("V_strict", model=entry, cache=tmp_path).score(SAMPLES[0]).value
-        for _ in range(2)
-    ]
-    assert results[0] == results[1]
-    assert len(model_server.requests) == 1

@@ -147,12 +147,6 @@ def test_combined_labels_are_a_label_file(files, tmp_path, how):
         write_combined(path, ballots, how)
 
 
-def test_dawid_skene_of_too_little_is_refused(files, tmp_path):
-    ballots = read_ballots([files[2]], Problems())
-    with pytest.raises(InputError, match="wanted 100 items and 3 members of topic t0, got 30"):
-        write_combined(tmp_path / "x.jsonl", ballots, "dawid-skene-topics")
-
-
 def test_a_file_without_votes_is_refused(files):
     with pytest.raises(InputError, match="no row has 'votes', the labels of 2 or more members"):
         read_ballots([files[0]], Problems())

@@ -2,7 +2,7 @@
 
 import pytest
 from graded_labels import write_jsonl
-from stamped import text_about, wanted_of, write_nugget_data, write_question_data
+from stamped import text_about, wanted_of, write_nugget_data
 
 from nuggetjudge.calibration.list_examples import read_list_examples
 from nuggetjudge.judges import (
@@ -46,13 +46,6 @@ def test_with_qrels_nuggets_are_made_from_relevant_passages_alone(tmp_path):
     assert any("t3 has nothing that it could be made from" in row.what for row in problems.rows)
 
 
-def test_questions_come_with_their_report(tmp_path):
-    paths = write_question_data(tmp_path, 3)
-    examples = read(paths["questions"], SubQuestionGenerator, reference=paths["reference"])
-    assert examples.items[2].made_from == {"report": text_about(2), "n": 15}
-    assert list(examples.items[2].wanted) == wanted_of(2)
-
-
 def test_key_points_come_with_all_documents_and_their_spans(tmp_path):
     points = [
         {"qid": f"t{i}", "query": "Why?", "key_points": [{"text": "Rain.", "spans": ["It rained"]}]}
@@ -93,18 +86,6 @@ def test_claims_come_with_their_answer(tmp_path):
     assert examples.items[1].ids == {"topic_id": "t1", "run_id": "r"}
     assert examples.items[1].made_from == {"answer": "It rained on day 1."}
     assert examples.items[1].wanted == ("It rained.",)
-
-
-def test_a_limit_draws_lists_by_the_seed(tmp_path):
-    paths = write_nugget_data(tmp_path, 9)
-    drawn = {
-        seed: read(
-            paths["nuggets"], Nuggetizer, candidates=paths["candidates"], limit=4, seed=seed
-        ).topics
-        for seed in (0, 1)
-    }
-    assert [len(topics) for topics in drawn.values()] == [4, 4]
-    assert drawn[0] != drawn[1]
 
 
 def test_what_cannot_be_fitted_to_is_one_error(tmp_path):

@@ -26,13 +26,6 @@ def test_the_difference_of_one_list_a_topic_is_that_of_the_paired_t_test():
     assert figure["before"]["low"] <= figure["before"]["value"] <= figure["before"]["high"]
 
 
-def test_two_lists_of_one_topic_are_drawn_together():
-    one = [scores(0, 2, 2), scores(2, 2, 2)]
-    figure = list_figures(one, one, ["a", "a"], {"resamples": 50})["recall"]
-    assert figure["before"]["value"] == 0.5
-    assert (figure["before"]["low"], figure["difference"]["low"]) == (None, None)
-
-
 def test_a_list_that_made_nothing_counts_for_recall_and_not_for_precision():
     before = [list_scores([], [False, False]), scores(1, 2, 2)]
     after = [scores(2, 2, 2), scores(1, 2, 2)]

@@ -12,9 +12,7 @@ from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.calibration.list_examples import ListExample
 from nuggetjudge.calibration.lists import Match, Matcher
 from nuggetjudge.judges import EntailmentJudge, NuggetAssigner, RelevanceJudge, SupportJudge
-from nuggetjudge.metrics.key_points import list_scores
-from nuggetjudge.records.nuggets import read_nugget_banks
-from nuggetjudge.records.reading.problems import InputError, Problems
+from nuggetjudge.records.reading.problems import InputError
 
 A, B, C = (fact(0, n) for n in range(3))
 EXAMPLE = ListExample({"topic_id": "t"}, {"question": "Why?", "passages": ["x"]}, (A, B))
@@ -40,14 +38,6 @@ def test_words_alone_match_an_item_with_one_that_says_as_much():
     assert match(Matcher(), []) == Match((), (False, False))
 
 
-def test_no_item_is_stated_by_the_words_of_several_together():
-    words = ["river", "flooded", "harbour", "yesterday", "evening", "quickly"]
-    whole = ListExample({"topic_id": "t"}, {}, (" ".join(words),))
-    assert match(Matcher(), [f"The {' '.join(words)}."], whole).wanted == (True,)
-    thirds = [" ".join(words[n : n + 2]) for n in (0, 2, 4)]
-    assert match(Matcher(), thirds, whole).wanted == (False,)
-
-
 def test_a_judge_is_asked_about_each_item_with_the_other_list_as_its_text(server):
     result = match(Matcher(EntailmentJudge(backend=backend(server))), [B, C])
     assert result == Match((True, False), (False, True), n_calls=4)
@@ -55,20 +45,6 @@ def test_a_judge_is_asked_about_each_item_with_the_other_list_as_its_text(server
     assert {tuple(data.values()) for data in asked} == {
         (f"{A}\n{B}", B), (f"{A}\n{B}", C), (f"{B}\n{C}", A), (f"{B}\n{C}", B),
     }  # fmt: skip
-
-
-def test_a_judge_of_windows_is_asked_once_for_each_list(server):
-    result = match(Matcher(EntailmentJudge("lexical", window=10)), [B, C])
-    assert result.n_calls == 2
-    server.brain = lambda body: {
-        "verdicts": {
-            key: "support" if text in input_of(body)["answer"] else "not_support"
-            for key, text in input_of(body)["nuggets"].items()
-        }
-    }
-    result = match(Matcher(NuggetAssigner(backend=backend(server))), [B, C])
-    assert result == Match((True, False), (False, True), n_calls=2)
-    assert {input_of(r.body)["question"] for r in server.requests} == {"Why?"}
 
 
 def test_a_match_that_failed_is_not_judged_and_never_no_match(server):
@@ -92,24 +68,3 @@ def test_a_judge_that_looks_for_nothing_in_a_text_cannot_match():
     without = ListExample({"topic_id": "t"}, {"report": "x", "n": 3}, (A,))
     with pytest.raises(InputError, match="asked with a question, which these lists do not have"):
         Matcher(NuggetAssigner("lexical")).check(without)
-
-
-def test_lists_of_one_topic_share_items_and_those_of_two_topics_none(shared_data):
-    """Nuggets that a model made on its own, against those of the assessors."""
-    made, wanted = (
-        read_nugget_banks(shared_data / name, Problems())
-        for name in ("rag24_auto_nuggets/nuggets_mistral.jsonl", "rag24_e2e/nuggets_nist.jsonl")
-    )
-    topics = sorted(made.keys() & wanted.keys())
-
-    def mean_f1(other):
-        values = []
-        for i, topic in enumerate(topics):
-            own = tuple(n.text for n in wanted[topic].nuggets)
-            texts = [n.text for n in made[topics[i - other]].nuggets]
-            result = match(Matcher(), texts, ListExample({"topic_id": topic}, {}, own))
-            values.append(list_scores(result.made, result.wanted).f1.value)
-        return sum(values) / len(values)
-
-    assert mean_f1(0) > 0.1
-    assert mean_f1(1) == 0

@@ -39,15 +39,6 @@ def test_a_signature_of_dspy_is_answered_at_temperature_1_without_a_schema(serve
     assert request.body["temperature"] == 1.0
 
 
-def test_the_limit_of_a_prompt_models_own_entry_is_sent_and_no_temperature_where_none_is_set(
-    server,
-):
-    lm = Proposals(gateway(server, temperature=None), max_tokens=900).lm()
-    assert proposed(lm) == RULE
-    assert server.requests[0].body["max_tokens"] == 900
-    assert "temperature" not in server.requests[0].body
-
-
 def test_the_same_text_is_asked_once_and_each_rollout_once_more(server, tmp_path):
     with contextlib.closing(ReplyCache(tmp_path)) as cache:
         lm = Proposals(gateway(server, cache=cache)).lm()
@@ -81,13 +72,3 @@ def test_a_truncated_proposal_is_an_error_and_is_not_kept(server, tmp_path):
         assert sum(cache.counts().values()) == 0
         server.faults = None
         assert proposed(lm) == RULE
-
-
-def test_dspy_keeps_no_history_and_no_cache_of_it(server):
-    lm = Proposals(gateway(server)).lm()
-    n_known = len(dspy.clients.base_lm.GLOBAL_HISTORY)
-    for _ in range(3):
-        proposed(lm)
-    assert len(server.requests) == 3  # without a cache of ours nothing answers in its stead
-    assert lm.history == []
-    assert len(dspy.clients.base_lm.GLOBAL_HISTORY) == n_known

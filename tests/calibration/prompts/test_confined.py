@@ -37,9 +37,3 @@ def test_what_is_kept_back_can_be_spent_afterwards_also_when_the_search_failed()
     with pytest.raises(KeyError):
         search()
     assert budget == Budget(max_calls=100, max_tokens=5000, max_cost=9.0, usage=usage)
-
-
-def test_before_the_first_request_the_size_of_one_is_not_known():
-    budget = Budget(max_calls=100, max_tokens=5000)
-    with keeping_back(budget, 5):
-        assert (budget.max_calls, budget.max_tokens) == (95, 5000)

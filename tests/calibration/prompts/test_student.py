@@ -3,7 +3,6 @@
 import json
 
 import dspy
-import pytest
 from stamped import REASON, Stamped, stamped, stamped_nuggets
 
 from nuggetjudge.backends.adapter import JudgeAdapter
@@ -29,14 +28,6 @@ def test_a_grade_is_a_number_in_a_worked_example_and_text_among_labels():
     assert task.example["grade"] == 2
     assert RATIONALE not in task.example
     assert task.labels == by_number(task.example["grade"]) == {"": "2"}
-
-
-def test_a_label_that_the_judge_cannot_give_is_named():
-    items = [*stamped(2), Stamped("t1", {"sentence": "a", "passage": "b"}, "half")]
-    with pytest.raises(
-        ValueError, match=r"examples\[2\] has the label 'half', wanted none, partial"
-    ):
-        tasks(SupportJudge("lexical"), items)
 
 
 def test_demos_become_json_of_the_asked_fields_alone_and_change_no_byte_of_the_prompt():

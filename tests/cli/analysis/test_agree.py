@@ -2,19 +2,12 @@
 
 import json
 import re
-import resource
 from pathlib import Path
 
 import pytest
-from benchmarks.pages import agreement
-from benchmarks.pages.shown import with_tables
-
-from nuggetjudge.views.numbers import format_share, format_short_share
 
 ROOT = Path(__file__).resolve().parents[3]
-FOLDER = ROOT / "tests" / "collection"
 PAGE = (ROOT / "docs" / "trust" / "agreement.md").read_text(encoding="utf-8")
-CPU_S = 3.0
 
 
 def commands_of_the_page():
@@ -76,25 +69,6 @@ def test_the_page_shows_what_the_commands_print(judge, tmp_path):
     assert n_shown >= 2
 
 
-def test_annotators_stand_beside_the_judge(judge, annotated):
-    ran = judge("agree", annotated, "judged.jsonl")
-    assert ran.code == 0, ran.err
-    assert max(map(len, ran.out.splitlines())) <= 80
-    (row,) = judge("agree", annotated, "judged.jsonl", "--json").rows
-    people = row["annotators"]
-    wanted = {
-        "judge, majority": row["cohen_kappa"]["linear"],
-        "judge, each": people["judge"]["linear"],
-        "annotators": people["among"]["pairwise_kappa"]["linear"],
-    }
-    rows = re.findall(r"^Cohen kappa, linear +(\S.*?)  +(\S+) ", ran.out, re.MULTILINE)
-    assert rows == [(who, format_share(kappa)) for who, kappa in wanted.items()]
-    single, among = people["judge"]["linear"], people["among"]["pairwise_kappa"]["linear"]
-    verdict = " ".join(ran.out.partition("\n\n")[0].split())
-    assert f"single annotators slightly: linear kappa {format_short_share(single)} [" in verdict
-    assert verdict.endswith(f"annotators with each other: {format_short_share(among)}.")
-
-
 def test_one_file_shows_its_annotators(judge, annotated):
     ran = judge("agree", annotated)
     assert ran.code == 0, ran.err
@@ -106,27 +80,6 @@ def test_one_file_shows_its_annotators(judge, annotated):
     alone = judge("agree", "judged.jsonl")
     assert alone.code == 2
     assert "several annotators" in alone.err
-
-
-def test_labels_without_an_order_show_no_figure_of_distance(judge, tmp_path):
-    words = ["good", "poor", "average"]
-    rows = [
-        {"topic_id": t, "passage_id": q, "label": words[(t + q) % 3]}
-        for t in range(4)
-        for q in range(5)
-    ]
-    human = rows_of(tmp_path / "human.jsonl", rows)
-    rows_of(tmp_path / "judged.jsonl", [{**row, "label": "good"} for row in rows[:9]] + rows[9:])
-    ran = judge("agree", human, "judged.jsonl")
-    assert ran.code == 0, ran.err
-    assert "Cohen kappa, unweighted" in ran.out
-    assert "Krippendorff alpha, nominal" in ran.out
-    for name in ("linear", "quadratic", "ordinal", "alpha, interval"):
-        assert name not in ran.out + judge("agree", human, "judged.jsonl", "--all").out
-    two = [{**row, "annotator": name} for row in rows for name in "ab"]
-    ran = judge("agree", rows_of(tmp_path / "two.jsonl", two))
-    assert "alpha, nominal" in ran.out
-    assert "alpha, ordinal" not in ran.out
 
 
 def test_scores_fit_in_80_columns(judge, tmp_path):
@@ -145,33 +98,3 @@ def test_scores_fit_in_80_columns(judge, tmp_path):
     ran_all = judge("agree", human, "judged.jsonl", "--all").out
     assert max(map(len, ran_all.splitlines())) <= 80
     assert "tau-b, top 20" in ran_all
-
-
-def test_options_of_the_intervals(judge, annotated):
-    narrow = judge("agree", annotated, "judged.jsonl", "--level", "0.5")
-    assert narrow.out != judge("agree", annotated, "judged.jsonl").out
-    assert "50% interval" in narrow.out
-    none = judge("agree", annotated, "judged.jsonl", "--resamples", "0")
-    assert "[" not in none.out
-    for wrong in (("--level", "1.5"), ("--resamples", "-1")):
-        assert judge("agree", annotated, "judged.jsonl", *wrong).code == 2
-
-
-def test_seven_thousand_labels_take_under_three_cpu_seconds(judge, shared_data):
-    labels = shared_data / "rag24_nuggets" / "nugget_assignments.jsonl"
-    if not labels.is_file():
-        pytest.skip(f"{labels} is absent")
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    ran = judge("agree", labels, labels)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert "7,468 items, 12 topics" in ran.out
-    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < CPU_S
-
-
-@pytest.mark.slow
-def test_the_tables_of_the_page_are_those_of_the_script(shared_data, capsys):
-    agreement.main([str(shared_data)])
-    printed = capsys.readouterr().out
-    if "willia" not in printed or "Fleiss" not in printed or "Table 6" not in printed:
-        pytest.skip("some of the data is absent")
-    assert with_tables(PAGE, printed) == (PAGE, 10)

@@ -1,14 +1,12 @@
 """`judge cascade` on the command line: what is printed, written and refused."""
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from nuggetjudge.judges.combined.cascade_files import read_cascade_file
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "agents.md"
 NAMES = ("small", "other", "strong")
 
 
@@ -76,33 +74,6 @@ def test_a_guarantee_is_printed_with_how_often_it_was_broken(judge, voted):
     assert "design effect" in by_item.out
 
 
-@pytest.mark.parametrize(
-    ("options", "what"),
-    [
-        ((), "wanted one of --agree, --share and --threshold"),
-        (("--share", 0.3, "--agree", 0.8), "wanted one of --agree, --share and --threshold"),
-        (("--share", 0.3, "--member", "nobody"), "--member nobody: no such judge"),
-        (("--share", 0.3, "--member", "small"), "wanted a cheap judge and a dear one"),
-        (("--share", 0.3, "--cut", "7"), "--cut 7: wanted a label of an ordered scale"),
-        (("--share", 0.3, "--confidence", "margin"), "margin: wanted probabilities"),
-        (("--agree", 0.99), "the labels do not show it by topic"),
-    ],
-)
-def test_what_cannot_be_fitted_is_refused(judge, voted, options, what):
-    ran = judge("cascade", "fit", voted, voted, "--votes", "said", "--out", "c.json", *options)
-    assert (ran.code, what in ran.err) == (2, True), ran.err
-    assert not (voted.parent / "c.json").exists()
-
-
-def test_too_few_topics_carry_no_promise(judge, voted):
-    few = voted.parent / "few.jsonl"
-    few.write_text("".join(line for line in voted.open() if '"t1' not in line), encoding="utf-8")
-    ran = judge("cascade", "fit", few, few, "--votes", "said", "--confidence", "agreement",
-                "--agree", 0.8, "--out", "c.json")  # fmt: skip
-    assert ran.code == 2
-    assert "wanted 12 topics or more to promise it of others, got 9" in ran.err
-
-
 def test_labels_of_another_question_are_not_taken_for_errors(judge, voted):
     other = voted.parent / "other.jsonl"
     rows = [json.loads(line) | {"relevance": "yes"} for line in voted.open(encoding="utf-8")]
@@ -111,11 +82,3 @@ def test_labels_of_another_question_are_not_taken_for_errors(judge, voted):
     ran = judge("cascade", "curve", other, voted, "--votes", "said", "--kind", "relevance")
     assert ran.code == 2
     assert "labels of another scale: people gave" in ran.err
-
-
-def test_the_page_names_every_setting_of_a_cascade():
-    from nuggetjudge.programs.config.judge_sections import CascadeConfig
-
-    text = PAGE.read_text(encoding="utf-8")
-    for name in CascadeConfig.model_fields:
-        assert f"`{name}`" in text

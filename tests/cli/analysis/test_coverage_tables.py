@@ -98,14 +98,6 @@ def test_json_has_the_same_in_one_object(judge, run_coverage):
     assert (at_4["contexts"]["one"]["low"], at_4["contexts"]["one"]["high"]) == (0.0, 1.0)
 
 
-def test_with_two_reports_it_says_that_there_is_no_tau(judge, run_coverage):
-    run_coverage(answers=("one", "three"))
-    out = judge("coverage", "out", "--k", "1").out
-    assert "2 runs have a context and a report, at least 3 are needed." in " ".join(out.split())
-    assert out.count("No tau-b to reports: 2 runs have both values, 3 are needed.\n") == 2
-    assert "tau-b to eta 3" in out  # the contexts are three
-
-
 REFUSED = {
     ("--eta", "0-3"): "--eta 0-3: wanted numbers from 1 to 5, as 1-3 or 1,2,3",
     ("--eta", "2,6"): "--eta 2,6: wanted numbers from 1 to 5",
@@ -122,10 +114,3 @@ def test_flags_that_make_no_sense_are_told_in_a_line(judge, run_coverage):
         assert (ran.code, ran.out) == (2, "")
         assert ran.err.startswith(f"judge: {message}")
         assert ran.err.count("\n") == 1
-
-
-def test_a_folder_of_another_program_is_refused(judge, run_tiny, tide_server):
-    assert run_tiny(tide_server, "support", "--quiet").code == 0
-    ran = judge("coverage", "out")
-    assert ran.code == 2
-    assert ran.err == "judge: out: no pools.jsonl in it, so it is no run of the coverage program\n"

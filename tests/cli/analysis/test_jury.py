@@ -2,12 +2,10 @@
 
 import json
 import re
-from pathlib import Path
 
 import pytest
 
 NAMES = ("team1-a", "team1-b", "team2-c")
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "juries.md"
 
 
 @pytest.fixture
@@ -66,26 +64,3 @@ def test_combined_labels_can_be_compared_with_people(judge, voted):
     agreed = judge("agree", voted, "combined.jsonl", "--json")
     assert agreed.code == 0, agreed.err
     assert agreed.rows[0]["n"] == 120
-
-
-@pytest.mark.parametrize(
-    ("options", "what"),
-    [
-        ((), "no row has 'votes'"),
-        (("--votes", "said", "--how", "vote"), "--how and --out: wanted both"),
-        (("--votes", "said", "--how", "best", "--out", "x"), "--how best: wanted one of vote"),
-        (("--votes", "said", "--objective", "f2"), "unknown objective 'f2'"),
-    ],
-)
-def test_what_cannot_be_is_refused(judge, voted, options, what):
-    ran = judge("jury", voted, *options)
-    assert (ran.code, what in ran.err) == (2, True), ran.err
-
-
-def test_the_page_names_every_setting_of_a_jury():
-    from nuggetjudge.programs.config.judge_sections import JuryConfig, MemberConfig
-
-    text = PAGE.read_text(encoding="utf-8")
-    for name in (*JuryConfig.model_fields, "name", "replicates", "temperature"):
-        assert name in MemberConfig.model_fields or f"`{name}`" in text
-        assert f"`{name}`" in text

@@ -59,20 +59,6 @@ def test_json_gives_score_rows_and_then_corrected_ones(judge, files):
     assert rows[-1]["against"] == "good"
 
 
-def test_names_of_runs_cannot_steer_the_terminal(judge, files):
-    nuggets = [
-        {"id": f"n{i}", "text": "n", "importance": "vital", "assignment": "support"}
-        for i in range(30)
-    ]
-    row = {"qid": "t0", "query": "q", "run_id": "\x1b[2Jred", "answer_text": "a"}
-    with (files / "judged.jsonl").open("a", encoding="utf-8") as stream:
-        stream.write(json.dumps({**row, "response_length": 1, "nuggets": nuggets}) + "\n")
-    ran = judge("score", "judged.jsonl", "--labels", "human.csv", "--measures", "V_strict")
-    assert ran.code == 0, ran.err
-    assert "\x1b" not in ran.out
-    assert "\\x1b[2Jred: 0 labels, wanted 20 or more\n" in ran.out
-
-
 def test_labels_of_other_items_are_left_out_by_a_flag_and_counted(judge, files):
     plain = judge("score", "judged.jsonl", "--labels", "human.csv")
     with (files / "human.csv").open("a", encoding="utf-8") as stream:
@@ -83,19 +69,6 @@ def test_labels_of_other_items_are_left_out_by_a_flag_and_counted(judge, files):
     ran = judge("score", "judged.jsonl", "--labels", "human.csv", "--ignore-other-labels")
     assert (ran.code, ran.out) == (0, plain.out)
     assert "1 other_items (skipped), first at human.csv:1: 2 labels are of items" in ran.err
-
-
-@pytest.mark.parametrize(
-    "flag",
-    [
-        ("--half-width", 0.05), ("--against", "good"),
-        ("--ignore-other-labels",),
-    ],
-)  # fmt: skip
-def test_flags_of_corrected_scores_without_labels_are_a_usage_error(judge, files, flag):
-    ran = judge("score", "judged.jsonl", *flag)
-    assert (ran.code, ran.out) == (2, "")
-    assert ran.err == f"judge: {flag[0]}: for corrected scores alone, wanted --labels too\n"
 
 
 def test_labels_that_do_not_fit_end_with_2_and_print_nothing(judge, files):

@@ -1,11 +1,10 @@
 """`judge calibrate` of judges that make lists, and runs with what it wrote, as a user does it."""
 
 import json
-from collections import Counter
 
 import pytest
 from graded_labels import write_jsonl
-from mock_server import MockServer, Status, input_of, schema_of
+from mock_server import MockServer, input_of
 from stamp_brain import RULE, stamp_brain
 from stamped import wanted_of, write_nugget_data, write_question_data
 
@@ -114,70 +113,6 @@ def test_a_run_makes_its_nuggets_with_the_prompt_of_the_file(
     assert manifest["judges"]["nuggetizer"]["state"] is not None
 
 
-def test_sub_questions_are_fitted_and_matched_by_a_judge(calibrate, judge, server, tmp_path):
-    ran = calibrate(
-        "gepa", "--match", "entailment", "--out", "subquestions.json", "--all", name="subquestions"
-    )
-    assert ran.code == 0, ran.err
-    text = " ".join(ran.out.split())
-    assert "method gepa, chosen by F1, matched by entailment by openai/mock" in text
-    assert text.startswith("The fit helped: F1 rose from ")
-    assert "+Go by the colour of the stamp" in ran.out
-    assert any("key_point" in input_of(r.body) for r in server.requests if schema_of(r.body))
-    flags = ("--set", "judges.subquestions.state=subquestions.json")
-    again = calibrate("few-shot", *flags, "--json", name="subquestions")
-    assert again.rows[0]["figures"]["f1"]["before"]["value"] == 1.0
-    other = calibrate("few-shot", *flags, "--option", "seed=1", name="subquestions")
-    assert other.code == 2
-    assert "which would be tested on" in other.err
-
-
-def test_each_call_that_made_a_good_list_may_be_a_worked_example(calibrate, tmp_path):
-    """Two passages, one a call: the second call is shown the list of the first."""
-    ran = calibrate(
-        *("bootstrap", "--set", "judges.nuggetizer.window=1", "--out", "n.json"),
-        *("--option", "max_labeled_demos=0", "--option", "num_candidate_programs=4"),
-    )
-    assert ran.code == 0, ran.err
-    file = json.loads((tmp_path / "n.json").read_text(encoding="utf-8"))
-    demos = file["prompts"]["update"]["demos"]
-    assert demos
-    for demo in demos:
-        assert len(demo["passages"]) == 1
-        assert demo["updated"][: len(demo["nuggets"])] == demo["nuggets"]
-
-
-def test_threads_change_neither_what_is_asked_nor_what_is_found(calibrate, server, tmp_path):
-    files, asked = [], []
-    for threads in (1, 8):
-        server.clear()
-        cache, out = tmp_path / f"cache{threads}", tmp_path / f"{threads}.json"
-        flags = ("--set", f"run.concurrency={threads}", "--set", f"run.cache={cache}")
-        assert calibrate("gepa", *flags, "--match", "entailment", "--out", out).code == 0
-        files.append(out.read_bytes())
-        asked.append(sorted(json.dumps(r.body, sort_keys=True) for r in server.requests))
-    assert files[0] == files[1]
-    assert asked[0] == asked[1]
-
-
-def test_what_people_call_vital_fits_importance(judge, tmp_path):
-    rows = [
-        {"qid": f"t{i}", "query": f"Why rain {i}?", "nuggets": [
-            {"text": f"{word} {i}", "importance": label}
-            for word, label in (("rain", "vital"), ("sun", "okay"), ("fog", "okay"))]}
-        for i in range(8)
-    ]  # fmt: skip
-    path = write_jsonl(tmp_path / "nuggets.jsonl", rows)
-    ran = judge(
-        *("calibrate", path, "--judge", "importance", "--method", "threshold"),
-        *("--out", "importance.json", "--json"),
-    )
-    assert ran.code == 0, ran.err
-    (report,) = ran.rows
-    assert (report["scale"], report["n_labels"]) == (["okay", "vital"], 24)
-    assert json.loads((tmp_path / "importance.json").read_text(encoding="utf-8"))["judge"]
-
-
 def test_the_budget_holds_and_the_test_lists_are_paid_for(calibrate, server):
     flags = ("--match", "entailment", "--set", "run.max_calls=140", "--json")
     (report,) = calibrate("bootstrap", "--option", "num_candidate_programs=6", *flags).rows
@@ -191,47 +126,6 @@ def test_a_budget_that_allows_no_new_prompt_writes_nothing(calibrate, tmp_path):
     assert (ran.code, ran.out) == (3, "")
     assert "No judge file is written; raise the limit." in ran.err
     assert not (tmp_path / "n.json").exists()
-
-
-def test_lists_and_matches_that_failed_are_left_out_and_counted(calibrate, server):
-    def faults(index, body):
-        data = input_of(body) if schema_of(body) else {}
-        is_lost = data.get("question") == "What of number 1?" or wanted_of(2)[0] == data.get(
-            "key_point"
-        )
-        return Status(400) if is_lost else None
-
-    server.faults = faults
-    (split,) = calibrate("few-shot", "--json").rows[0]["topics"]
-    assert {"t1", "t2"} & set(split["test"])
-    ran = calibrate("few-shot", "--match", "entailment", "--json")
-    (report,) = ran.rows
-    assert ran.code == 3
-    n_lost = 2 * ("t1" in split["test"])
-    assert report["n_unjudged"] == n_lost
-    assert report["n_test"] == 4 - n_lost // 2
-    assert bool(report["n_unmatched"]) == ("t2" in split["test"])
-
-
-def test_the_same_again_asks_nothing_and_writes_the_same_bytes(calibrate, server, tmp_path):
-    out = tmp_path / "n.json"
-    flags = ("--match", "entailment", "--out", out)
-    calibrate("mipro", *flags)
-    asked, first = Counter(str(request.body) for request in server.requests), out.read_bytes()
-    assert max(asked.values()) == 1
-    again = calibrate("mipro", *flags, "--set", "run.offline=true")
-    assert (again.code, out.read_bytes()) == (0, first)
-    assert len(server.requests) == sum(asked.values())
-
-
-def test_a_dry_run_counts_the_judge_and_who_matches(calibrate, server):
-    ran = calibrate("few-shot", "--match", "entailment", "--dry-run", "--json")
-    assert ran.code == 0, ran.err
-    calls = {row["judge"]: row["calls"] for row in ran.rows}
-    assert calls["nuggetizer test, twice"] == 8
-    assert calls["nuggetizer search, at most"] == 4
-    assert calls["entailment test, twice"] > 8
-    assert server.requests == []
 
 
 @pytest.mark.parametrize(

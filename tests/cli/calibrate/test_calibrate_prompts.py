@@ -1,10 +1,9 @@
 """`judge calibrate` with the methods that search for a prompt, as a user runs it."""
 
 import json
-from collections import Counter
 
 import pytest
-from mock_server import MockServer, input_of
+from mock_server import MockServer
 from stamp_brain import RULE, stamp_brain
 from stamped import stamped
 
@@ -69,12 +68,6 @@ def test_it_helps_on_topics_that_the_search_never_saw(calibrate, server, tmp_pat
     assert not shown & test_texts
 
 
-def test_the_diff_shows_what_became_of_the_prompt(calibrate):
-    ran = calibrate("gepa", "--all")
-    assert "--- support.judge as it was" in ran.out
-    assert any(line.startswith("+Go by the colour of the stamp") for line in ran.out.splitlines())
-
-
 def test_the_budget_holds_to_the_call_and_the_test_items_are_paid_for(calibrate, server):
     ran = calibrate("gepa", "--set", "run.max_calls=150", "--json")
     report = json.loads(ran.out)
@@ -110,60 +103,3 @@ def test_a_search_that_could_try_no_new_prompt_writes_nothing_and_ends_with_3(
     tried = tmp_path / "support.log.jsonl.part"
     assert tried.exists() == bool(n_scored)
     assert not n_scored or len(tried.read_text(encoding="utf-8").splitlines()) == 1
-
-
-def test_a_correction_that_was_fitted_to_the_old_prompt_does_not_outlive_it(
-    calibrate, server, tmp_path
-):
-    state = ("--set", "judges.support.state=state.json")
-    assert calibrate("few-shot", "--method", "threshold", "--out", "state.json").code == 0
-    ran = calibrate("gepa", *state, "--out", "new.json")
-    assert ran.code == 0, ran.err
-    text = " ".join(ran.out.split())
-    assert "correction of the judge's state is dropped: it was fitted to scores of the" in text
-    old, new = (
-        json.loads((tmp_path / name).read_text(encoding="utf-8"))
-        for name in ("state.json", "new.json")
-    )
-    assert old["correction"] is not None
-    assert new["correction"] is None
-    assert new["fitted"]["optimiser"]["correction_dropped"] is True
-
-
-def test_a_prompt_that_stays_keeps_the_correction_of_its_scores(calibrate, server, tmp_path):
-    def brain(body):  # one label too strict, whatever it is told
-        label = {"red": "none", "amber": "none", "green": "partial"}
-        return {"verdict": label[input_of(body)["passage"].split()[-1].strip(".")]}
-
-    server.brain = brain
-    state = ("--set", "judges.support.state=state.json")
-    assert calibrate("few-shot", "--method", "threshold", "--out", "state.json").code == 0
-    ran = calibrate("few-shot", *state, "--out", "new.json")
-    assert ran.code == 0, ran.err
-    old, new = (
-        json.loads((tmp_path / name).read_text(encoding="utf-8"))
-        for name in ("state.json", "new.json")
-    )
-    assert new["correction"] == old["correction"] is not None
-    assert new["fitted"]["optimiser"]["correction_dropped"] is False
-    assert "is dropped" not in ran.out
-
-
-def test_on_fewer_labels_than_the_judge_has_both_prompts_are_measured_by_what_they_mean(
-    calibrate, tmp_path
-):
-    scale = ("--scale", "none=none,partial=none,full=full", "--json")
-    (report,) = calibrate("gepa", *scale).rows
-    assert report["scale"] == ["none", "full"]
-    figure = report["figures"]["kappa"]
-    assert figure["after"]["value"] > figure["before"]["value"] + 0.3
-
-
-def test_the_same_again_asks_nothing_and_writes_the_same_bytes(calibrate, server, tmp_path):
-    out = tmp_path / "support.json"
-    calibrate("mipro", "--out", str(out))
-    asked, first = Counter(str(request.body) for request in server.requests), out.read_bytes()
-    assert max(asked.values()) == 1
-    again = calibrate("mipro", "--out", str(out), "--set", "run.offline=true")
-    assert (again.code, out.read_bytes()) == (0, first)
-    assert len(server.requests) == sum(asked.values())

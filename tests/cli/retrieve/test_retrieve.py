@@ -31,14 +31,6 @@ def test_a_run_is_written_and_its_counts_are_printed(judge, home):
     assert manifest["config"]["retrieve"][0]["step"] == "bm25"
 
 
-def test_the_same_words_take_a_file_of_steps(judge, home):
-    (home / "pipeline.yaml").write_text("retrieve: [bm25 100, cut 1]\n", encoding="utf-8")
-    judge("retrieve", *WHERE, "--pipeline", "bm25 100, cut 1", "--out", "a.run")
-    ran = judge("retrieve", *WHERE, "--pipeline", "pipeline.yaml", "--out", "b.run")
-    assert ran.code == 0, ran.err
-    assert (home / "a.run").read_bytes() == (home / "b.run").read_bytes()
-
-
 def test_a_run_goes_straight_into_the_coverage_program(judge, home):
     judge("retrieve", *WHERE, "--pipeline", "bm25", "--out", "a.run")
     (home / "questions.jsonl").write_text(
@@ -94,39 +86,3 @@ def test_a_dry_run_prints_what_a_reranker_will_take_and_writes_nothing(judge, ho
     assert ran.code == 0, ran.err
     assert ran.out.splitlines()[3].split()[:3] == ["listwise", "openai/gpt-4o", "1"]
     assert not (home / "a.run").exists()
-
-
-WRONG = {
-    "an unknown step": (("--pipeline", "bm26"), "bm26"),
-    "two rankings": (("--pipeline", "bm25, run"), "retrieve"),
-    "no pipeline": ((), "no pipeline"),
-    "a missing extra": (("--pipeline", "dense"), "pip install '.[dense]'"),
-    "nothing that is required": (
-        ("--set", "retrieve=[bm25, {cut: {required: true}}]"),
-        "sub-questions",
-    ),
-}
-
-
-@pytest.mark.parametrize(("flags", "message"), WRONG.values(), ids=WRONG.keys())
-def test_what_is_wrong_is_one_error_and_no_run(judge, home, flags, message):
-    if "dense" in flags:
-        try:
-            import sentence_transformers  # noqa: F401
-        except ImportError:
-            pass
-        else:
-            pytest.skip("the extra is installed here")
-    ran = judge("retrieve", *WHERE, *flags, "--out", "a.run")
-    assert ran.code == 2
-    assert message in ran.err
-    assert "Traceback" not in ran.err
-    assert not (home / "a.run").exists()
-
-
-@pytest.mark.parametrize("text", ["", "\n\n"])
-def test_a_file_without_passages_is_named(judge, home, text):
-    (home / "passages.jsonl").write_text(text, encoding="utf-8")
-    ran = judge("retrieve", *WHERE, "--pipeline", "bm25", "--out", "a.run")
-    assert (ran.code, ran.out) == (2, "")
-    assert "passages.jsonl:1: the file is empty" in ran.err

@@ -16,34 +16,12 @@ def home(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("name", ["hits", "tokens"])
-def test_numbers_go_as_far_as_a_pipeline_takes_them(judge, home, name):
-    steps = (*WHERE, "--out", "a.run", "--set")
-    assert judge("retrieve", *steps, f"retrieve=[bm25, {{cut: {{{name}: 1000000}}}}]").code == 0
-    ran = judge("retrieve", *steps, f"retrieve=[bm25, {{cut: {{{name}: 1000001}}}}]")
-    assert ran.code == 2
-    assert name in ran.err
-
-
-def test_a_file_that_is_named_as_a_step_is_not_read(judge, home):
-    (home / "bm25").write_text("retrieve: [bm25 1]\n", encoding="utf-8")
-    ran = judge("retrieve", *WHERE, "--pipeline", "bm25", "--out", "a.run", "--json")
-    assert ran.rows[0]["passages"] == 2
-    ran = judge("retrieve", *WHERE, "--pipeline", "./bm25", "--out", "a.run", "--json")
-    assert ran.rows[0]["passages"] == 1
-
-
 def test_a_cut_to_nothing_is_told_and_is_complete(judge, home):
     steps = (*WHERE, "--set", "retrieve=[bm25, {cut: {tokens: 1}}]", "--out", "a.run")
     ran = judge("retrieve", *steps)
     assert ran.code == 0
     assert "bm25: 1 topics were cut to nothing: t" in ran.err
     assert "found nothing" not in ran.err
-
-
-def test_hits_that_are_too_few_for_a_cut_are_told(judge, home):
-    ran = judge("retrieve", *WHERE, "--pipeline", "bm25 1, cut 50", "--out", "a.run")
-    assert "1 passages a topic, at most, reach cut 50 of bm25" in ran.err
 
 
 @pytest.mark.parametrize("more", [(), ("--json",)])

@@ -4,7 +4,6 @@ import json
 import shutil
 
 import pytest
-from mock_server import MockServer, Refusal
 
 
 @pytest.fixture
@@ -77,29 +76,3 @@ def test_results_of_an_earlier_version_have_no_digests_and_read(results, judge):
     (results / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     edit(results / "scores.jsonl", *CHANGES["scores.jsonl"])
     assert judge("gate", "out", "--min", "support_precision=0.9").code == 0
-
-
-def test_what_is_no_result_of_the_run_may_change(results, judge, tmp_path):
-    """What a later start took, a page beside the results, a copy of a file elsewhere."""
-    (results / "spend.jsonl").write_bytes(b"")
-    (results / "labels.jsonl").write_text("{}\n", "utf-8")
-    shutil.copy(results / "support.jsonl", tmp_path / "support.jsonl")
-    edit(tmp_path / "support.jsonl", *CHANGES["support.jsonl"])
-    assert judge("gate", "out", "--min", "support_precision=0.5").code == 0
-    assert judge("agree", "support.jsonl", "out").code == 0
-
-
-def test_results_that_were_written_a_second_time_have_their_new_digests(
-    run_tiny, tide_brain, judge, tmp_path
-):
-    with MockServer(brain=tide_brain, faults=[Refusal()]) as server:
-        assert run_tiny(server, "support", "--quiet").code == 3
-        assert run_tiny(server, "support", "--quiet").code == 0
-    assert judge("gate", "out", "--min", "support_precision=0.5").code == 0
-
-
-def test_a_manifest_of_another_tool_says_nothing_of_our_digests(tiny, judge):
-    (tiny / "manifest.json").write_text('{"files": {"topics.tsv": "0", "one.jsonl": "0"}}', "utf-8")
-    data = ["--topics", tiny / "topics.tsv", "--passages", tiny / "passages.jsonl"]
-    ran = judge("run", "support", *data, "--runs", tiny / "one.jsonl", "--model", "lexical")
-    assert ran.code == 0, ran.err

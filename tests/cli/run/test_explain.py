@@ -48,14 +48,6 @@ def test_explain_asks_every_judge_of_the_run_and_rows_say_why(judge, server, tmp
     assert compared.code == 0, compared.err
 
 
-def test_nothing_is_quoted_on_stdout_for_machines_or_where_nothing_was_asked(judge, server):
-    model = ["--model", "openai/mock", "--set", f"models.default.api_base={server.base_url}"]
-    ran = judge("run", "support", *DATA, *model, "--out", "plain", "--quiet")
-    assert "quoted words" not in ran.out
-    ran = judge("run", "support", *DATA, "--model", "lexical", "--json", "--out", "lexical")
-    assert all("measure" in row for row in ran.rows)
-
-
 def test_quoted_words_cannot_steer_a_terminal(judge, tmp_path):
     (tmp_path / "topics.tsv").write_text("t\twhy\n")
     evil = "The moon \x1b[2Jmakes\u202e the tides."

@@ -9,21 +9,16 @@ from mock_server import (
     ContentFilter,
     Cut,
     EmptyContent,
-    ExtraKey,
     Fault,
     Hang,
     HtmlBody,
     MockServer,
     NotChatShape,
-    OneShort,
     OtherLabel,
-    OtherSpelling,
     Prose,
-    QuotedString,
     Refusal,
     Status,
     Truncated,
-    http_date,
     input_of,
 )
 
@@ -62,11 +57,6 @@ SUPPORT = {
     "connection cut in the body": Row(Cut(in_body=True), "error", RETRIED),
     "HTML page": Row(HtmlBody(), "error", RETRIED),
     "other JSON": Row(NotChatShape(), "error", RETRIED),
-}
-NUGGETS = {
-    "one label short": Row(OneShort(), "incomplete", TWICE),
-    "label for an extra id": Row(ExtraKey(), "unparseable", TWICE),
-    "quoted string for a map": Row(QuotedString(), "unparseable", TWICE),
 }
 
 
@@ -116,73 +106,6 @@ def test_a_fault_leaves_one_citation_unjudged_until_it_is_gone(
     assert again.code == 0, again.err
     assert [is_marked(request.body) for request in tide_server.requests] == [True]
     assert_whole(again, tmp_path, rows_of)
-
-
-@pytest.mark.parametrize("row", NUGGETS.values(), ids=NUGGETS)
-def test_a_fault_leaves_one_window_of_nuggets_unjudged_until_it_is_gone(
-    row, tide_server, run_tiny, tmp_path, rows_of
-):
-    window = ["--set", "judges.assigner.window=2"]
-    tide_server.faults = always(row.fault)
-    ran = run_tiny(tide_server, "nuggets", *CAPS, *window, "--quiet", "--json")
-    assert ran.code == 3, ran.err
-    (lost,) = rows_of(tmp_path / "out" / "unjudged.jsonl")
-    assert (lost["stage"], lost["run_id"], lost["n"]) == ("assignments", "one", 2)
-    assert lost["reason"] == row.reason
-    assert json.loads(lost["raw"]).keys() == {"verdicts"}  # the reply, to be looked at
-    assert (n_marked(tide_server), len(tide_server.requests)) == (row.requests, 3 + row.requests)
-    # Four vital nuggets: support, not_support, and a window of two that was lost.
-    (one,) = [r for r in ran.rows if (r["run_id"], r["topic_id"]) == ("one", "t1")
-              and r["measure"] == "V_strict"]  # fmt: skip
-    assert (one["value"], one["n"], one["n_unjudged"]) == (0.5, 2, 2)
-    assert (one["low"], one["high"]) == (0.25, 0.75)
-    (cell, _) = rows_of(tmp_path / "out" / "assignments.jsonl")
-    assert [nugget.get("assignment") for nugget in cell["nuggets"]][:2] == [
-        "support",
-        "not_support",
-    ]
-    assert [nugget.get("assignment") for nugget in cell["nuggets"]][2:] == [None, None]
-
-    tide_server.faults = None
-    tide_server.requests.clear()
-    again = run_tiny(tide_server, "nuggets", *CAPS, *window, "--quiet", "--json")
-    assert again.code == 0, again.err
-    assert [is_marked(request.body) for request in tide_server.requests] == [True]
-    (one,) = [r for r in again.rows if (r["run_id"], r["topic_id"]) == ("one", "t1")
-              and r["measure"] == "V_strict"]  # fmt: skip
-    assert (one["value"], one["n"], one["n_unjudged"]) == (0.75, 4, 0)
-
-
-@pytest.mark.parametrize("style", ["title", "upper"])
-def test_labels_in_other_spelling_are_the_same_labels(
-    style, tide_server, run_tiny, tmp_path, files_of
-):
-    assert run_tiny(tide_server, "support,nuggets", "--quiet", out="plain").code == 0
-    tide_server.faults = always(OtherSpelling(style))
-    more = ["--set", "models.default.endpoint=not-the-one-in-the-cache", "--quiet"]
-    ran = run_tiny(tide_server, "support,nuggets", *more)
-    assert ran.code == 0, ran.err
-    assert files_of(tmp_path / "out") == files_of(tmp_path / "plain")
-
-
-@pytest.mark.parametrize("retry_after", ["1", "date"])
-def test_429_with_retry_after_is_waited_for_and_asked_again(
-    retry_after, tide_server, run_tiny, tmp_path, rows_of
-):
-    met = []
-
-    def once(index, body):
-        if not is_marked(body) or met:
-            return None
-        met.append(index)
-        return Status(429, retry_after=http_date(2) if retry_after == "date" else retry_after)
-
-    tide_server.faults = once
-    ran = run_tiny(tide_server, "support", *CAPS, "--quiet", "--json")
-    assert ran.code == 0, ran.err
-    first, second = (r for r in tide_server.requests if is_marked(r.body))
-    assert second.started_s - first.started_s >= 0.9
-    assert_whole(ran, tmp_path, rows_of)
 
 
 @pytest.mark.parametrize(("status", "advice"), [(401, "api_key_env"), (404, "--model")])

@@ -1,7 +1,6 @@
 """A run that gets nothing from its model ends after a few tries, with the reason and no scores."""
 
 import json
-import socket
 
 import pytest
 from mock_server import (
@@ -103,29 +102,6 @@ def test_a_parameter_that_is_refused_is_named_with_its_setting(
         assert len(server.requests) <= 5
 
 
-@pytest.mark.parametrize(
-    ("url", "message"),
-    [
-        ("http://127.0.0.1:{port}/v1", "Check --api-base, and that the server runs"),
-        ("http://no-such-host.invalid/v1", "nobody knows its host"),
-        ("https://127.0.0.1:{tls}/v1", "SSL_CERT_FILE"),
-    ],
-)
-def test_an_address_where_nobody_answers_ends_a_run(url, message, long, tmp_path):
-    with socket.socket() as free, MockServer(brain=full) as server:
-        free.bind(("127.0.0.1", 0))
-        url = url.format(port=free.getsockname()[1], tls=server.port)
-        assert_ended(long(url, *ONE_BY_ONE), tmp_path, "none of the first 5", message)
-
-
-def test_many_at_once_take_no_more_than_their_first_request_and_the_retries_of_five(long, tmp_path):
-    with MockServer(faults=lambda index, body: Status(503, retry_after="0")) as server:
-        retries = ("--set", "models.default.retries=2", "--set", "models.default.concurrency=16")
-        ran = long(server.base_url, *retries, "--set", "run.concurrency=16")
-        assert_ended(ran, tmp_path, "none of the first 5 judgements")
-        assert len(server.requests) <= 16 + 5 * 2 + 4  # four others began before the fifth ended
-
-
 def test_a_storm_that_passes_ends_nothing(long):
     with MockServer(
         brain=full, faults=lambda index, body: Status(503) if index < 24 else None
@@ -135,29 +111,10 @@ def test_a_storm_that_passes_ends_nothing(long):
         assert len(server.requests) == 24 + MANY
 
 
-def test_those_under_way_are_waited_for_before_a_run_ends(long):
-    """Ten are refused at once by a limit of rate, and the others take longer: it is no end."""
-    with MockServer(
-        brain=full,
-        faults=lambda index, body: Status(429, retry_after="900") if index < 10 else None,
-        latency_s=lambda index, body: 0.0 if index < 10 else 0.4,
-    ) as server:
-        ran = long(server.base_url, "--set", "run.concurrency=16")
-    assert ran.code == 3, ran.err
-    assert "10 missing" in ran.err
-
-
 def test_refusals_and_repeated_replies_are_no_fault_of_the_endpoint(long):
     with MockServer(faults=lambda index, body: Refusal()) as server:
         assert long(server.base_url, *ONE_BY_ONE).code == 3
         assert len(server.requests) == MANY
-
-
-@pytest.mark.parametrize("n", [1, 3])
-def test_so_few_that_all_of_them_fail_end_a_run_too(n, long, tmp_path):
-    with MockServer(faults=lambda index, body: Status(500)) as server:
-        ran = long(server.base_url, *ONE_BY_ONE, n=n)
-        assert_ended(ran, tmp_path, f"support: none of {n} judgements", "HTTP 500", "its own log")
 
 
 def test_a_run_that_goes_on_has_shown_that_its_model_answers(long, tmp_path):

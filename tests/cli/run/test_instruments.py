@@ -80,21 +80,6 @@ def test_a_published_prompt_runs_and_the_manifest_says_which(
     assert not any("response_format" in body for body in bodies)
 
 
-def test_two_instruments_are_compared_as_two_judges(run_tiny, judge, server, files, rows_of):
-    path = files / "assigner.yaml"
-    assert run_tiny(server, "nuggets", out="ours").code == 0
-    ran = run_tiny(server, "nuggets", "--set", f"judges.assigner.prompt={path}", out="theirs")
-    assert ran.code == 0, ran.err
-    n_asked = len(server.requests)
-    compared = judge("compare", "ours", "theirs", "--as", "judges", "--json")
-    assert compared.code == 0, compared.err
-    assert len(server.requests) == n_asked
-    (report,) = compared.rows
-    assert (report["compared"], report["agreement"]["n"], report["n_flips"]) == ("judges", 8, 4)
-    again = run_tiny(server, "nuggets", "--set", f"judges.assigner.prompt={path}", out="theirs")
-    assert (again.code, len(server.requests)) == (0, n_asked)
-
-
 def test_another_content_of_the_file_is_another_judge(run_tiny, server, files):
     path = files / "support.yaml"
     more = ("--set", f"judges.support.prompt={path}")
@@ -127,21 +112,6 @@ judges: {{support: {{instructions: {given}}}}}
         assert "sentence" in input_of(received.body)
     recorded = manifest(files.parent / "out")
     assert (str(files / "strict.txt") in recorded["inputs"]) == (given == "strict.txt")
-
-
-def test_a_dry_run_measures_the_prompt_of_the_file(run_tiny, server, files):
-    short = run_tiny(server, "support", "--dry-run")
-    path = files / "support.yaml"
-    path.write_text(SUPPORT.replace("S: ", "S " * 4000), encoding="utf-8")
-    long = run_tiny(server, "support", "--set", f"judges.support.prompt={path}", "--dry-run")
-    assert (short.code, long.code, server.requests) == (0, 0, [])
-    tokens = [
-        int(line.split()[3].replace(",", ""))
-        for ran in (short, long)
-        for line in ran.out.splitlines()
-        if line.startswith("support ")
-    ]
-    assert tokens[1] - tokens[0] > 6 * 1500
 
 
 @pytest.mark.parametrize(
@@ -189,78 +159,3 @@ def write_state(path, **more):
     row = {"format": "nuggetjudge-judge-1", "judge": "support", "version": SupportJudge.version}
     row |= {"scale": ["none", "partial", "full"], "model": "hosted_vllm/mock"}
     path.write_text(json.dumps(row | more), encoding="utf-8")
-
-
-def test_a_window_said_twice_must_be_the_same(run_tiny, server, files):
-    text = "template: assigner.yaml\nwindow: 2\n"
-    (files / "two.yaml").write_text(text, encoding="utf-8")
-    more = ("--set", f"judges.assigner.prompt={files / 'two.yaml'}")
-    ran = run_tiny(server, "nuggets", *more, "--set", "judges.assigner.window=3")
-    assert ran.code == 2
-    assert "two.yaml:2: window: 2, and judges.assigner.window is 3" in ran.err
-    assert run_tiny(server, "nuggets", *more).code == 0
-    assert len(server.requests) == 4
-    recorded = manifest(files.parent / "out")
-    assert {str(files / name) for name in ("two.yaml", "assigner.yaml")} <= recorded[
-        "inputs"
-    ].keys()
-
-
-def test_a_correction_goes_with_a_prompt_of_a_file(run_tiny, server, files, tmp_path, rows_of):
-    cuts = {"cuts": [0.5, 1.1], "curve": None, "log_odds": False, "topics": {}, "spread": None}
-    write_state(files / "cuts.json", correction=cuts)  # full, at 1, is below the second cut
-    more = ("judges.support.prompt=tiny/support.yaml", "judges.support.state=tiny/cuts.json")
-    ran = run_tiny(server, "support", *(part for each in more for part in ("--set", each)))
-    assert ran.code == 0, ran.err
-    assert {row["label"] for row in rows_of(tmp_path / "out" / "support.jsonl")} == {"partial"}
-
-
-def test_no_prompt_is_searched_for_in_the_place_of_a_files(judge, files, example):
-    model = [
-        "--model",
-        "hosted_vllm/mock",
-        "--set",
-        "models.default.api_base=http://127.0.0.1:9/v1",
-    ]
-    prompt = ["--set", "judges.support.prompt=tiny/support.yaml", "--out", "fitted.json"]
-    how = ["--judge", "support", "--method", "few-shot", *model, *prompt]
-    ran = judge("calibrate", "demo/labels/support.jsonl", "--config", "demo/judge.yaml", *how)
-    assert ran.code == 2
-    assert "the prompt of support is a file's (prompt), which stays as it is" in ran.err
-
-
-def test_explain_leaves_a_judge_with_a_prompt_of_its_own_as_it_is(
-    run_tiny, server, files, tmp_path
-):
-    more = ("--set", f"judges.support.prompt={files / 'support.yaml'}", "--set", "run.explain=true")
-    ran = run_tiny(server, "support", *more)
-    assert ran.code == 0, ran.err
-    assert "reasoning" not in manifest(tmp_path / "out")["judges"]["support"]
-    ran = run_tiny(server, "support", *more, "--set", "judges.support.reasoning=true", out="other")
-    assert (ran.code, "judges.support.reasoning: goes with" in ran.err) == (2, True)
-
-
-def test_a_prompt_that_asks_for_the_judges_own_json_may_ask_for_quotes(
-    run_tiny, server, files, tmp_path, rows_of
-):
-    reply = {"passage_quotes": ["tide"], "sentence_quotes": [], "verdict": "none"}
-    server.brain = lambda body: reply
-    path = files / "own.yaml"
-    path.write_text("user: '{sentence} {passage}'\nreply: {form: json}\n", encoding="utf-8")
-    asked = f"judges.support={{prompt: '{path}', evidence: true}}"
-    ran = run_tiny(server, "support", "--set", asked)
-    assert ran.code == 0, ran.err
-    cited = [row for row in rows_of(tmp_path / "out" / "support.jsonl") if row["citation"]]
-    assert cited
-    assert all("evidence" in row for row in cited)
-
-
-@pytest.mark.parametrize("setting", ["prompt", "instructions", "demonstrations", "state"])
-def test_a_broken_file_of_a_later_judge_is_told_before_anything_is_asked(
-    setting, run_tiny, server, files
-):
-    path = files / "broken.txt"
-    path.write_text("\n", encoding="utf-8")
-    ran = run_tiny(server, "nuggets,support", "--set", f"judges.support.{setting}={path}")
-    assert (ran.code, "broken.txt" in ran.err) == (2, True), ran.err
-    assert not server.requests

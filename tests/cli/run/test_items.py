@@ -67,27 +67,6 @@ def test_a_judge_that_gives_everything_one_label_is_said(judge, own, tmp_path):
     )
 
 
-def test_a_judge_without_a_twin_says_in_a_line_that_it_needs_a_model(judge, own, items):
-    data = ["--items", items, "--judge", own, "--set", "items.fields.claim=sentence"]
-    ran = judge("run", "items", *data, "--model", "lexical")
-    assert ran.code == 2
-    (line,) = ran.err.splitlines()
-    assert line.endswith(
-        "it has no `lexical:` section, so it needs a model (--model, models.default)"
-    )
-
-
-def test_a_missing_label_ends_with_three_and_a_broken_file_with_two(judge, own, items):
-    data = ["--items", items, "--judge", own, "--set", "items.fields.claim=sentence", "--quiet"]
-    with MockServer(brain=lambda body: {"label": "perhaps"}) as server:
-        model = ["--model", "hosted_vllm/mock", "--set"]
-        model += [f"models.default.api_base={server.base_url}"]
-        assert judge("run", "items", *data, *model, "--out", "out").code == 3
-    own.write_text(OWN.replace("[no, yes]", "[no, no]"), encoding="utf-8")
-    ran = judge("run", "items", *data, "--model", "lexical")
-    assert (ran.code, "own.yaml:4: labels: " in ran.err) == (2, True)
-
-
 def test_the_page_shows_the_demos_judge_and_what_the_commands_print(judge, tmp_path):
     assert BLOCKS[0] == (ROOT / "examples" / "demo" / "grounded.yaml").read_text(encoding="utf-8")
     (tmp_path / "examples").symlink_to(ROOT / "examples")

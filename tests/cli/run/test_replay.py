@@ -43,14 +43,6 @@ def test_a_finished_run_replays_to_the_same_bytes_with_the_server_down(
     assert run_tiny(url, "nuggets,support", "--offline", "--quiet").code == 3
 
 
-def test_two_results_folders_share_the_replies(tide_server, run_tiny, tmp_path, files_of):
-    assert run_tiny(tide_server, "support", "--quiet").code == 0
-    n = len(tide_server.requests)
-    assert run_tiny(tide_server, "support", "--quiet", out="other").code == 0
-    assert len(tide_server.requests) == n == 6
-    assert files_of(tmp_path / "other") == files_of(tmp_path / "out")
-
-
 def test_a_finished_run_started_again_asks_nothing(tide_server, run_tiny, tmp_path, files_of):
     without_cache = ["--quiet", "--set", "run.cache=false"]
     assert run_tiny(tide_server, "support", *without_cache).code == 0
@@ -67,37 +59,6 @@ def test_two_servers_with_one_model_name_never_share_a_reply(tide_brain, run_tin
         assert (len(one.requests), len(other.requests)) == (6, 6)
 
 
-def test_a_named_endpoint_shares_its_replies_between_addresses(tide_brain, run_tiny):
-    named = ["--set", "models.default.endpoint=tides", "--quiet"]
-    with MockServer(brain=tide_brain) as one, MockServer(brain=tide_brain) as other:
-        assert run_tiny(one, "support", *named).code == 0
-        assert run_tiny(other, "support", *named, out="other").code == 0
-        assert (len(one.requests), len(other.requests)) == (6, 0)
-
-
-def test_a_question_that_failed_and_was_answered_for_another_run_replays(
-    twins, tide_brain, run_tiny, tmp_path, files_of
-):
-    with MockServer(brain=tide_brain, faults=[Refusal()]) as server:
-        ran = run_tiny(server, "support", *ONE_BY_ONE)
-        assert (ran.code, len(server.requests)) == (0, 4), ran.err  # three sentences, one twice
-        url = server.base_url
-    again = run_tiny(url, "support", "--offline", "--quiet", out="again")
-    assert again.code == 0, again.err
-    assert files_of(tmp_path / "again") == files_of(tmp_path / "out")
-
-
-@pytest.mark.whole
-def test_a_question_that_failed_and_was_answered_for_another_run_is_verified(
-    twins, tide_brain, run_tiny, judge
-):
-    with MockServer(brain=tide_brain, faults=[Refusal()]) as server:
-        assert run_tiny(server, "support", *ONE_BY_ONE).code == 0
-    exported = judge("export", "autojudge", "out", "aj")
-    assert exported.code == 0, exported.err
-    assert judge("verify", "aj").code == 0
-
-
 def test_a_question_that_failed_before_a_kill_and_was_answered_after_it_replays(
     twins, tide_brain, run_tiny, tmp_path, files_of
 ):
@@ -110,19 +71,6 @@ def test_a_question_that_failed_before_a_kill_and_was_answered_after_it_replays(
         url = server.base_url
     assert run_tiny(url, "support", "--offline", "--quiet", out="again").code == 0
     assert files_of(tmp_path / "again") == files_of(tmp_path / "out")
-
-
-def test_a_vote_that_failed_and_was_cast_for_another_run_replays(
-    twins, tide_brain, run_tiny, tmp_path, files_of
-):
-    jury = ("--set", "judges.support.jury.members=[{model: default, replicates: 3}]")
-    with MockServer(brain=tide_brain, faults=[Refusal()]) as server:
-        ran = run_tiny(server, "support", *ONE_BY_ONE, *jury)
-        assert (ran.code, len(server.requests)) == (0, 10), ran.err
-        url = server.base_url
-    assert run_tiny(url, "support", "--offline", "--quiet", *jury, out="again").code == 0
-    assert files_of(tmp_path / "again") == files_of(tmp_path / "out")
-    assert b"null" not in (tmp_path / "out" / "support.jsonl").read_bytes()  # no vote is missing
 
 
 def test_a_question_that_is_never_answered_is_asked_once_more_by_no_run(

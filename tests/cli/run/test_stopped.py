@@ -1,6 +1,5 @@
 """A run that was killed or stopped can be read as partial results, and what it spent is kept."""
 
-import json
 import os
 import signal
 from subprocess import DEVNULL
@@ -9,9 +8,6 @@ import pytest
 from mock_server import Hang, MockServer
 from processes import JUDGE, start
 
-import nuggetjudge as nj
-from nuggetjudge.programs.scoring.result import Result as StoredResult
-from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.views.numbers import format_money
 
 AT_ONCE = ("--set", "run.concurrency=1", "--set", "run.cache=false")
@@ -77,14 +73,6 @@ def spend_of(folder, rows_of):
     ]
 
 
-@pytest.mark.whole
-def test_the_report_of_a_stopped_run_changes_nothing_of_it(stopped, judge, tmp_path):
-    stopped(signal.SIGKILL)
-    before = bytes_of(tmp_path / "out")
-    assert judge("report", "out", "--out", "page.html").code == 0
-    assert bytes_of(tmp_path / "out") == before
-
-
 @pytest.mark.parametrize(("number", "known"), [(signal.SIGKILL, ASKED), (signal.SIGINT, ASKED + 1)])
 def test_a_stopped_run_is_read_as_partial_results_and_goes_on(
     number, known, stopped, judge, tmp_path, rows_of
@@ -134,21 +122,3 @@ def test_a_stopped_run_whose_input_changed_is_not_read(stopped, judge, tmp_path)
     ran = judge("score", "out")
     assert (ran.code, ran.out) == (2, "")
     assert "tiny/one.jsonl: has changed since the run read it; what was judged in out" in ran.err
-
-
-def test_a_stopped_folder_is_no_whole_result_and_says_what_it_is(stopped, tmp_path):
-    stopped(signal.SIGKILL)
-    with pytest.raises(InputError, match="its run was stopped: the same `judge run` goes on"):
-        StoredResult(tmp_path / "out")
-    with pytest.warns(UserWarning, match="stopped run, partial"):
-        assert nj.Result(tmp_path / "out").manifest["partial"]
-
-
-def test_an_edited_row_of_what_was_spent_is_named_by_its_line(tide_server, run_tiny, tmp_path):
-    assert run_tiny(tide_server, "support", "--quiet").code == 0
-    path = tmp_path / "out" / "spend.jsonl"
-    row = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(json.dumps({**row, "requests": "many"}) + "\n", encoding="utf-8")
-    ran = run_tiny(tide_server, "support", "--quiet")
-    assert ran.code == 2
-    assert "out/spend.jsonl:1: requests: " in ran.err

@@ -63,15 +63,6 @@ def test_passages_and_people_on_demand(judge, tides, tmp_path):
     assert "The moon makes" not in judge("show", tides, "one", "t1").out
 
 
-def test_where_a_run_loses(judge, tides):
-    ran = judge("show", tides, "one")
-    assert ran.code == 0, ran.err
-    assert "one: 1 of 1 topic answered; V_strict .750, on 4 judgements." in ran.out
-    assert "Nuggets that it misses and others state" in ran.out
-    assert f"1 of 2  missed  t1     {SUN}" in ran.out
-    assert f"judge show {tides} one t1" in ran.out
-
-
 def test_what_each_run_misses_of_a_topic(judge, tides):
     ran = judge("show", tides, "--topic", "t1")
     lines = ran.out.splitlines()
@@ -96,13 +87,6 @@ def test_what_is_in_a_folder_and_what_to_ask_next(judge, tides):
         assert judge(*ask.split()[1:]).code == 0
 
 
-def test_what_no_run_states_is_listed(judge, run_tiny, tide_server, tmp_path):
-    run_tiny(tide_server, "nuggets", "--quiet")
-    ran = judge("show", tmp_path / "out")
-    after = ran.out.split("Nuggets that no run states, not even in part, vital ones first: 1\n")
-    assert SUN in after[1].split("Next")[0]
-
-
 def test_a_changed_input_is_said_and_its_sentences_are_not_shown(judge, tides, tmp_path):
     run = tmp_path / "tiny" / "one.jsonl"
     run.write_text(run.read_text().replace("moon", "sun"))
@@ -111,15 +95,6 @@ def test_a_changed_input_is_said_and_its_sentences_are_not_shown(judge, tides, t
     assert "has changed since the run read it" in ran.err
     assert "Tides follow the moon. Tides follow the sun alone." in ran.out  # as it was judged
     assert "1  (the text of this sentence is not there)" in ran.out
-
-
-def test_labels_by_common_words_are_called_that(judge, tiny, tmp_path):
-    data = ["--topics", tiny / "topics.tsv", "--runs", tiny / "one.jsonl"]
-    data += ["--nuggets", tiny / "nuggets.jsonl"]
-    judge("run", "nuggets", *data, "--quiet", "--out", "words")
-    for arguments in ([], ["one"], ["--topic", "t1"], ["one", "t1"]):
-        ran = judge("show", tmp_path / "words", *arguments)
-        assert "are word overlap: no model has read these answers" in ran.out
 
 
 def test_what_is_not_there_ends_with_two_and_the_nearest(judge, tides):
@@ -136,17 +111,6 @@ def test_what_is_not_there_ends_with_two_and_the_nearest(judge, tides):
         assert words in ran.err
 
 
-def test_lines_are_as_wide_as_the_terminal_and_json_has_all(judge, tides):
-    ran = judge("show", tides, "one", "t1", env={"COLUMNS": "60"})
-    assert max(map(len, ran.out.splitlines())) <= 60
-    [row] = judge("show", tides, "one", "t1", "--json").rows
-    lost = [each for each in row["judged"] if each["unjudged"]]
-    assert [(each["sentence"], each["label"]) for each in lost] == [(2, None)]
-    assert "perhaps" in lost[0]["raw"]
-    [row] = judge("show", tides, "one", "--json").rows
-    assert [each["text"] for each in row["missed"]] == [SUN]
-
-
 def test_the_page_shows_what_the_command_prints(judge, tmp_path):
     page = (ROOT / "docs" / "report.md").read_text(encoding="utf-8")
     [block] = re.findall(r"^[$] judge show .*\n((?:.*\n)*?)```", page, re.MULTILINE)
@@ -155,11 +119,3 @@ def test_the_page_shows_what_the_command_prints(judge, tmp_path):
     assert judge("show", "results/demo", "thin", "demo-bees").out.startswith(block)
     for command in re.findall(r"`judge (show [^`]*)`", page):
         assert judge(*command.split()).code == 0, command
-
-
-def test_labels_that_are_of_nothing_in_the_answer_are_not_silent(judge, tides, tmp_path):
-    labels = tmp_path / "others.csv"
-    labels.write_text("topic_id,run_id,nugget_id,annotator,label\nt1,one,n9,ann,support\n")
-    ran = judge("show", tides, "one", "t1", "--labels", labels)
-    assert ran.code == 0, ran.err
-    assert "others.csv: no label in it is of what was judged of one, topic t1" in ran.err

@@ -1,6 +1,5 @@
 """Teams with a folder of RAGDoll or nuggetizer use every command on it, and can go back."""
 
-import pytest
 from ragdoll_folder import ragdoll, scores
 
 __all__ = ["ragdoll"]
@@ -39,14 +38,6 @@ def test_their_reasons_and_texts_are_shown_beside_an_answer(judge, ragdoll):
     assert "The text of d00." in ran.out
 
 
-def test_a_file_of_two_judges_is_not_taken_for_one(judge, ragdoll):
-    (ragdoll / "gold.jsonl").write_bytes((ragdoll / "assignments.jsonl").read_bytes())
-    ran = judge("score", str(ragdoll))
-    assert ran.code == 2
-    assert "run 'r1', topic 't1' is in" in ran.err
-    assert "gold.jsonl" in ran.err
-
-
 def test_a_broken_line_names_their_file_and_not_a_temporary_one(judge, ragdoll):
     with (ragdoll / "assignments.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"qid": "t1", "run_id": "r3", "nuggets": "none"}\n')
@@ -54,10 +45,3 @@ def test_a_broken_line_names_their_file_and_not_a_temporary_one(judge, ragdoll):
     assert ran.code == 2
     assert "theirs/assignments.jsonl:3" in ran.err
     assert "a list" in ran.err
-
-
-def test_their_metrics_alone_are_scores(judge, ragdoll):
-    ran = judge("compare", str(ragdoll / "metrics" / "cell_metrics.csv"), "r1", "r2", "--json")
-    assert ran.code == 0, ran.err
-    pair = ran.rows[0]["measures"]["A"]["pairs"][0]
-    assert pair["difference"] == pytest.approx(0.5 - 0.333333)

@@ -3,10 +3,6 @@
 import pytest
 from mock_server import Refusal, Status, Truncated
 
-from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.backends.errors import EndpointUnusable
-from nuggetjudge.judges import SupportJudge
-
 ONE_BY_ONE = ("--set", "run.concurrency=1", "--set", "models.default.retries=0", "--quiet")
 
 
@@ -37,27 +33,6 @@ def test_each_reason_has_what_helps_and_only_a_failed_call_is_simply_asked_again
     assert "Missing judgements" not in again.err
 
 
-def test_a_missing_text_is_not_said_to_be_asked_for_again(tide_server, run_tiny, tiny):
-    (tiny / "passages.jsonl").write_text('{"docid": "p2", "text": "Of nothing."}\n')
-    ran = run_tiny(tide_server, "support", "--quiet")
-    assert ran.code == 3, ran.err
-    expected = "retrying will not help: their texts are missing (data.passages)"
-    assert helps(ran) == {"no_passage 6": expected}
-    assert "to retry" not in ran.err
-
-
-def test_the_same_command_does_go_on_where_a_limit_stopped_it(tide_server, run_tiny):
-    ran = run_tiny(tide_server, "support", "--set", "run.max_calls=4", "--quiet")
-    assert helps(ran) == {"budget 2": "run the same command again to go on"}
-    assert run_tiny(tide_server, "support", "--set", "run.max_calls=4", "--quiet").code == 0
-
-
-def test_what_the_cache_lacks_is_asked_for_without_offline(tide_server, run_tiny):
-    ran = run_tiny(tide_server, "support", "--offline", "--quiet")
-    assert helps(ran) == {"error 6": "run the same command without --offline"}
-    assert tide_server.requests == []
-
-
 def test_what_does_not_fit_into_the_context_is_no_case_for_asking_again(
     tide_server, run_tiny, tiny
 ):
@@ -69,16 +44,6 @@ def test_what_does_not_fit_into_the_context_is_no_case_for_asking_again(
     assert "to retry" not in ran.err
     expected = "longer than the context of the model: use a model with a larger one"
     assert helps(ran)["error 1"] == expected  # one sentence a call: no window is smaller
-
-
-@pytest.mark.parametrize("window", [1, 5])
-def test_a_smaller_window_is_advised_only_where_there_is_one(tide_server, run_tiny, window):
-    sets = ["--set", f"judges.assigner.window={window}", "--set", "models.default.context_length=9"]
-    for limits in (sets, sets[:2]):
-        tide_server.faults = lambda index, body: Truncated()
-        ran = run_tiny(tide_server, "nuggets", *ONE_BY_ONE, *limits, "--force")
-        assert ("smaller window" in ran.err) is (window > 1), ran.err
-        assert "to retry" not in ran.err
 
 
 @pytest.mark.parametrize(
@@ -103,12 +68,6 @@ def test_a_hint_is_a_setting_of_the_config_or_a_flag(
     ran = judge("run", *arguments, *where, *data)
     assert ran.code == 2
     assert hint in ran.err
-
-
-def test_a_hint_in_python_names_a_field_of_the_model(tide_server):
-    judge = SupportJudge(ModelConfig(model="hosted_vllm/none", api_base=tide_server.base_url))
-    with pytest.raises(EndpointUnusable, match="Check the model's name and the model's api_base"):
-        judge(sentence="Tides turn.", passage="Tides turn.")
 
 
 @pytest.mark.parametrize("model", ["openai/gpt-4o-mini", "anthropic/claude-sonnet-4-5"])

@@ -1,11 +1,9 @@
 """Our measures as DeepEval metrics, in DeepEval's own `evaluate` and `assert_test`."""
 
-import asyncio
 import os
 
 import pytest
 from mock_server import Says, always
-from page_code import python_of
 
 os.environ |= {"DEEPEVAL_TELEMETRY_OPT_OUT": "YES", "DEEPEVAL_DISABLE_DOTENV": "1"}
 deepeval = pytest.importorskip("deepeval")
@@ -16,7 +14,6 @@ from deepeval.test_case import LLMTestCase, RetrievedContextData  # noqa: E402
 
 import nuggetjudge as nj  # noqa: E402
 from nuggetjudge.plugins.harnesses.deepeval_metric import JudgeMetric, samples  # noqa: E402
-from nuggetjudge.plugins.harnesses.judging import SampleJudge  # noqa: E402
 
 NUGGETS = ["The waggle dance tells the direction of flowers", "Drones do not sting"]
 # By hand: the answer has the first of two vital nuggets, word for word, and nothing of the other.
@@ -92,25 +89,6 @@ def test_what_is_missing_is_counted_as_worst_before_a_test_case_passes(
     assert metric.reason.startswith("V_strict 1.000 (n 1, 1 unjudged; unparseable 1)\nNot judged")
 
 
-def test_a_metric_without_a_threshold_judges_and_passes_nothing():
-    metric = JudgeMetric("V_strict", "nuggets", model="lexical", threshold=None)
-    assert asyncio.run(metric.a_measure(case_of())) == 0.5
-    assert (metric.is_successful(), metric.error) == (None, None)
-
-
-def test_the_copies_that_deepeval_makes_share_one_judge_and_its_budget():
-    asked = []
-
-    class Counting(SampleJudge):
-        async def aexplain(self, sample):
-            asked.append((id(self), sample["input"]))
-            return await super().aexplain(sample)
-
-    judge = Counting("V_strict", "nuggets", model="lexical")
-    evaluated([case_of("One?"), case_of("Two?")], JudgeMetric(judge, threshold=0.2))
-    assert sorted(asked) == [(id(judge), "One?"), (id(judge), "Two?")]
-
-
 def test_a_test_case_without_an_answer_is_a_missing_parameter_which_deepeval_can_skip():
     case = LLMTestCase(input="Why?", retrieval_context=["Because."])
     metric = JudgeMetric("V_strict", "nuggets", model="lexical")
@@ -127,11 +105,3 @@ def test_test_cases_are_samples_with_the_same_scores():
     metric = JudgeMetric("V_strict", "nuggets", model="lexical")
     assert [row.value for row in rows] == [metric.measure(case) for case in cases] == [0.5, 1.0]
     assert [sample["retrieval_context"] for sample in samples(cases)][1] == ["Drones."]
-
-
-def test_the_example_of_the_page_gives_what_it_says():
-    code = python_of("howto/harnesses.md", "JudgeMetric")
-    names = {}
-    exec(code.replace("deepeval.evaluate(", "evaluated = deepeval.evaluate("), names)
-    (metric_data,) = names["evaluated"].test_results[0].metrics_data
-    assert (metric_data.score, metric_data.reason) == (0.5, WHY_HALF)

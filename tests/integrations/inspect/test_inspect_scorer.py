@@ -82,13 +82,6 @@ def test_a_sample_that_was_not_judged_is_unscored_and_counted_and_no_0(tmp_path,
     assert metrics_of(log)["n"] == 4
 
 
-def test_where_nothing_was_judged_there_is_no_mean(tmp_path, refusing):
-    scorer = answer_scorer("V_strict", model=refusing, settings={"cache": False})
-    log = run(tmp_path, scorer, answers=["Zebra."] * 3)
-    assert [math.isnan(score.value) for score in scores_of(log)] == [True] * 3
-    assert math.isnan(metrics_of(log)["mean"])
-
-
 def test_a_model_that_never_answers_is_an_error_and_no_score(tmp_path, refusing):
     from mock_server import Status
 
@@ -99,12 +92,6 @@ def test_a_model_that_never_answers_is_an_error_and_no_score(tmp_path, refusing)
     assert "none of 1 judgements could be made" in log.error.message
 
 
-def test_epochs_are_answers_of_their_own(tmp_path):
-    log = run(tmp_path, answer_scorer("V_strict", model="lexical"), ANSWERS * 2, epochs=2)
-    assert sorted(score.value for score in scores_of(log)) == [0.0, 0.0, 0.5, 0.5, 1.0, 1.0]
-    assert metrics_of(log)["n"] == 12
-
-
 @pytest.mark.parametrize("format", ["eval", "json"])
 def test_a_log_gives_the_samples_that_were_scored(tmp_path, format):
     log = run(tmp_path, answer_scorer("V_strict", model="lexical"), log_format=format)
@@ -112,26 +99,6 @@ def test_a_log_gives_the_samples_that_were_scored(tmp_path, format):
     result = nj.evaluate(samples(log.location), "nuggets", model="lexical")
     rows = {row.topic_id: row.value for row in result.rows(["V_strict"])}
     assert rows == {"s0": 0.5, "s1": 1.0, "s2": 0.0}
-
-
-def test_samples_that_failed_in_inspect_are_told(tmp_path):
-    log = run(tmp_path, answer_scorer("V_strict", model="lexical"))
-    log = read_eval_log(log.location)
-    log.samples[1].error = inspect_ai.log.EvalError(
-        message="no model", traceback="", traceback_ansi=""
-    )
-    with pytest.warns(UserWarning, match="1 of 3 samples failed in Inspect.*first s1"):
-        assert [row["id"] for row in samples(log)] == ["s0", "s2"]
-
-
-def test_what_is_no_log_is_told_in_one_line(tmp_path):
-    path = tmp_path / "broken.eval"
-    path.write_text("{}")
-    with pytest.raises(InputError, match=r"broken\.eval: is no log of Inspect"):
-        list(samples(path))
-    log = run(tmp_path, answer_scorer("V_strict", model="lexical"))
-    with pytest.raises(InputError, match="has no samples of epoch 2"):
-        list(samples(log, epoch=2))
 
 
 def test_a_log_is_scored_from_the_command_line(tmp_path):

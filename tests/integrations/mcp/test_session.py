@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import threading
 import time
 
 import anyio
@@ -110,23 +109,6 @@ def test_an_agent_judges_compares_and_asks_why_without_a_model(
     anyio.run(session)
 
 
-def test_two_results_with_runs_of_one_name_are_compared(served, asked, project):
-    async def session():
-        async with served() as client:
-            await asked(client, "evaluate", config="judge.yaml", name="first")
-            runs = (project / "runs" / "thin.jsonl", project / "runs" / "complete.jsonl")
-            rows = map(json.loads, runs[1].read_text().splitlines())
-            named = [json.dumps(row | {"run_id": "thin"}) for row in rows]
-            runs[0].write_text("\n".join(named) + "\n")  # it answers as the complete one does
-            await asked(client, "evaluate", config="judge.yaml", name="second")
-            given = {"results": "results/first", "other_results": "results/second"}
-            reply = await asked(client, "compare_runs", run="thin", other_run="thin", **given)
-            assert (reply["run"], reply["other_run"]) == ("thin@first", "thin@second")
-            assert next(row for row in reply["differences"] if row["measure"] == "V")["losses"] == 5
-
-    anyio.run(session)
-
-
 def test_a_judgement_that_failed_has_a_reason_and_no_score(served, asked, model_server):
     model_server.faults = lambda index, body: Refusal()
 
@@ -199,41 +181,6 @@ def test_calls_side_by_side_cannot_pass_the_budget_together(served, model_server
     anyio.run(session)
 
 
-def test_a_cancelled_evaluation_stops_asking_and_goes_on_when_it_is_called_again(
-    served, asked, model_server, project
-):
-    model_server.latency_s = 0.3
-    out = project / "results" / "judge"
-
-    async def session():
-        options = ("--set", "run.max_calls=1000", "--set", "models.default.concurrency=4")
-        async with served(*at(model_server), *options) as client:
-            with anyio.move_on_after(LONGEST_S) as scope:
-                async with anyio.create_task_group() as group:
-                    group.start_soon(client.call_tool, "evaluate", {"config": "judge.yaml"})
-                    while model_server.n_finished < 12:
-                        await anyio.sleep(0.05)
-                    group.cancel_scope.cancel()
-            assert not scope.cancelled_caught
-            with anyio.fail_after(LONGEST_S):
-                n_asked = await quiet_for_a_second(model_server)
-            n_finished = model_server.n_finished
-            assert not (out / "manifest.json").exists()
-            journals = [*(out / "journal").glob("*-*.jsonl")]
-            kept = [json.loads(line) for path in journals for line in path.open()]
-            assert 0 < len(kept) <= n_finished
-
-            model_server.latency_s = 0
-            reply = await asked(client, "evaluate", config="judge.yaml")
-            assert reply["is_complete"]
-            assert (out / "manifest.json").is_file()
-            n_again = len(model_server.requests) - n_asked
-            expected = (await asked(client, "forecast", config="judge.yaml"))["expected"]["calls"]
-            assert n_again <= expected - len(kept)
-
-    anyio.run(session)
-
-
 MESSAGES = [
     {
         "method": "initialize",
@@ -291,22 +238,6 @@ def test_the_server_ends_in_the_middle_of_work_when_its_client_goes_or_at_ctrl_c
         n = len(model_server.requests)
         time.sleep(1)
         assert len(model_server.requests) == n
-
-
-def test_a_line_that_is_no_json_is_answered_and_the_session_goes_on(command, environment):
-    half_a_pair = '{"jsonrpc": "2.0", "id": 7, "method": "ping", "params": {"a": "\\ud800"}}'
-    with started(command, environment) as process:
-        for line in ("nonsense", half_a_pair):
-            process.stdin.write(line + "\n")
-        say(process, [{"id": 8, "method": "ping"}])
-        timer = threading.Timer(LONGEST_S, process.kill)  # or a line that never comes is waited for
-        timer.start()
-        replies = [json.loads(process.stdout.readline()) for _ in range(3)]
-        timer.cancel()
-        process.communicate(timeout=LONGEST_S)
-    errors = {reply["id"]: reply["error"] for reply in replies if "error" in reply}
-    assert {name: error["code"] for name, error in errors.items()} == {None: -32700, 7: -32700}
-    assert [reply["id"] for reply in replies if "result" in reply] == [8]
 
 
 def test_what_is_outside_of_the_folder_is_not_read_and_nothing_is_written_there(

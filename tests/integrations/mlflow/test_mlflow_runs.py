@@ -5,7 +5,6 @@ import shutil
 
 import pytest
 from mock_server import Says, always
-from page_code import python_of
 from typer.testing import CliRunner
 
 mlflow = pytest.importorskip("mlflow")
@@ -121,13 +120,6 @@ def test_a_stopped_run_is_marked_and_updated_when_it_went_on(store, tmp_path, mo
     assert runs()["bees"].data.tags["nuggetjudge.partial"] == "false"
 
 
-def test_all_of_it_is_below_a_run_that_the_user_has_open(store, tmp_path):
-    result = nj.evaluate([SAMPLE], "nuggets", model="lexical", out=tmp_path / "mine")
-    with mlflow.start_run() as own:
-        log(result)
-    assert runs()["mine"].data.tags[PARENT] == own.info.run_id
-
-
 def test_the_key_of_a_model_is_in_no_file_of_the_store(store, tmp_path, monkeypatch, model_server):
     key = "sk-planted-5f1d9a"
     monkeypatch.setenv("JUDGE_KEY", key)
@@ -149,32 +141,3 @@ def test_a_store_that_cannot_be_used_is_one_line_and_exit_2(store, demo):
         )
     assert str(refusal.value).startswith("MLflow at nowhere://x: ")
     assert "\n" not in str(refusal.value)
-
-
-@pytest.mark.parametrize(
-    ("there", "wanted"), [(None, "there is no folder"), ("notes.txt", "is no SQLite file")]
-)
-def test_a_mistyped_file_of_sqlite_is_one_line_and_nothing_is_made(
-    there, wanted, store, demo, tmp_path
-):
-    path = tmp_path / (there or "nowhere/mlflow.db")
-    if there:
-        path.write_text("mine", encoding="utf-8")
-    before = sorted(tmp_path.rglob("*"))
-    with pytest.raises(nj.records.reading.problems.InputError, match=wanted):
-        CliRunner().invoke(
-            app,
-            ["export", "mlflow", str(demo.folder), "--tracking-uri", f"sqlite:///{path}"],
-            catch_exceptions=False,
-        )
-    assert sorted(tmp_path.rglob("*")) == before
-    assert not there or path.read_text(encoding="utf-8") == "mine"
-
-
-def test_the_example_of_the_page_logs_a_folder(store, demo, tmp_path):
-    (tmp_path / "results").mkdir()
-    (tmp_path / "results" / "demo").symlink_to(demo.folder)
-    names = {}
-    exec(python_of("howto/mlflow.md", "log("), names)
-    assert names["found"].how == "new"
-    assert len(runs()) == 5

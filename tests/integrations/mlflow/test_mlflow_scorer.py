@@ -2,7 +2,6 @@
 
 import pytest
 from mock_server import Says, always
-from page_code import python_of
 
 mlflow = pytest.importorskip("mlflow")
 
@@ -89,30 +88,9 @@ def test_contexts_are_what_the_traced_retriever_found_and_traces_are_samples(sto
     assert score.value == 0.5
 
 
-def test_rows_of_any_shape_that_mlflow_takes_are_samples():
-    chat = {"messages": [{"role": "user", "content": "Why do bees dance?"}]}
-    reply = {"choices": [{"message": {"role": "assistant", "content": HALF}}]}
-    rows = [row(), {"inputs": chat, "outputs": reply}, {"inputs": {"query": "Why?"}}]
-    first, second, third = samples(rows)
-    assert first["nuggets"] == FACTS
-    assert second == {"question": "Why do bees dance?", "answer": HALF}
-    assert third == {"question": "Why?"}
-
-
 def test_a_row_without_an_answer_is_an_error_that_says_so(store):
     rows = [{"inputs": {"question": "Why?"}, "expectations": {"nuggets": FACTS}}]
     scorer = JudgeScorer("V_strict", program="nuggets", model="lexical")
     result = mlflow.genai.evaluate(data=rows, scorers=[scorer])
     assert result.metrics == {}
     assert "no answer" in feedbacks()["Why?", "V_strict"].error.error_message
-
-
-def test_a_scorer_without_a_measure_is_refused():
-    with pytest.raises(ValueError, match="needs a measure, such as V_strict"):
-        JudgeScorer(model="lexical")
-
-
-def test_the_example_of_the_page_runs(store):
-    names = {}
-    exec(python_of("howto/harnesses.md", "JudgeScorer"), names)
-    assert names["result"].metrics == {"V_strict/mean": 0.5, "V/mean": 0.5}

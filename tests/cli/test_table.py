@@ -1,0 +1,137 @@
+"""The command line as a table: arguments, and what the line of the error or the result says."""
+
+import json
+import shlex
+
+import pytest
+
+DATA = "--topics tiny/topics.tsv --passages tiny/passages.jsonl --runs tiny/one.jsonl"
+RUN = f"run support {DATA} --model lexical --out new"
+VOTES = "voted.jsonl --votes said"
+
+REFUSED = f"""
+run | nothing to do: name a config file, or programs
+run gone.yaml | gone.yaml: no such file
+run suport {DATA} | did you mean support?
+run support --no | No such option: --no
+run support --runs tiny/one.jsonl tiny/two.jsonl | Quote patterns (--runs 'runs/*') or repeat --runs
+run {"x" * 300}/judge.yaml | x
+nothing | No such command 'nothing'
+{RUN} --topics gone.tsv | gone.tsv
+{RUN} --passages gone.jsonl | gone.jsonl
+{RUN} --runs gone | gone
+{RUN} --topics empty.jsonl | empty.jsonl:1: 
+{RUN} --runs binary.jsonl | binary.jsonl
+{RUN} --runs broken.jsonl | broken.jsonl:2: 
+{RUN} --runs twice.jsonl | twice.jsonl:2: 
+{RUN} --runs both | b.jsonl:1: 
+{RUN} --runs spaced.jsonl | spaced.jsonl:1: run_id is 'one run'
+{RUN} --topics other.tsv | 0 of 1 answers match a topic: t1 against t9
+{RUN} --topics all.tsv | topic 'all'
+{RUN} --fail-under A=nan | judge: --fail-under A=nan: wanted MEASURE=VALUE
+{RUN} --fail-under =0.4 | judge: --fail-under =0.4: wanted MEASURE=VALUE
+{RUN} --set run.max_cost=nan | run.max_cost: 
+{RUN} --set run.allow_missing=inf% | run.allow_missing: 
+{RUN} --set run.limit=18446744073709551616 | run.limit: 
+{RUN} --set run.out={"x" * 300} | run.out: 
+run support {DATA.partition(" --runs")[0]} --model lexical | --runs
+run support {DATA.partition(" --passages")[0]} --runs tiny/one.jsonl --model lexical | --passages
+run nuggets {DATA} --model lexical | data.nuggets
+run relevance {DATA} --model lexical | --candidates
+score gone | gone
+score manifest | manifest.json
+score out --half-width 0.05 | --half-width: for corrected scores alone, wanted --labels too
+score out --against one | --against: for corrected scores alone, wanted --labels too
+agree gone gone | gone
+agree voted.jsonl out | no judgements like the labels (relevance)
+compare out --runs one,twoo | no run 'twoo'; there is one, two; did you mean two?
+compare out --flips f.jsonl | runs are compared, wanted two judges
+compare out --level 2 | wanted 0 < level < 1
+compare out one | no such file or folder; to compare two runs name both
+compare out one two three | or two runs, once
+gate out | nothing to check
+gate out --min support_precision | wanted MEASURE=VALUE
+gate out --min suport_precision=0.4 | did you mean support_precision
+gate out --min on:support_precision=0.4 | did you mean one
+gate out --min support_precision=0.4 --run tow | did you mean two
+gate out --min support_precision=0.4 --allow-missing 2 | wanted a share from 0 to 1
+gate out --min support_precision=0.4 --measure V | --baseline
+coverage out | out: no pools.jsonl in it, so it is no run of the coverage program
+jury voted.jsonl | no row has 'votes'
+jury {VOTES} --how vote | --how and --out: wanted both
+jury {VOTES} --how best --out x | --how best: wanted one of vote
+jury {VOTES} --objective f2 | unknown objective 'f2'
+jury {VOTES} --best 2 | It was removed: fit cuts
+cascade fit voted.jsonl {VOTES} --out c.json | wanted one of --agree, --share and --threshold
+cascade fit voted.jsonl {VOTES} --out c.json --share 0.3 --member nobody | no such judge
+cascade fit voted.jsonl {VOTES} --out c.json --share 0.3 --cut 7 | a label of an ordered scale
+cascade fit voted.jsonl {VOTES} --out c.json --share 0.3 --confidence margin | wanted probabilities
+calibrate voted.jsonl --judge nope --method threshold | judge 'nope': wanted
+calibrate voted.jsonl --judge relevance --method threshold --scale none,,full | LABEL=OURS
+calibrate voted.jsonl --judge relevance --method threshold --field question | wanted OURS=THEIRS
+calibrate voted.jsonl --judge relevance --method threshold --folds 1 | --folds
+calibrate voted.jsonl --judge relevance --method threshold --out voted.jsonl | and no judge file
+generate | no topics: name a file (data.topics, --topics)
+generate --k ² | --k
+retrieve --topics tiny/topics.tsv --passages tiny/passages.jsonl --out a.run | no pipeline
+retrieve --topics tiny/topics.tsv --passages tiny/passages.jsonl --pipeline bm26 --out a.run | bm26
+index --out i | no passages
+"""
+DONE = """
+run --help | Usage
+score out | support
+score out --json | "run_id":"one"
+compare out | support_precision
+show out one | one
+gate out --min support_precision=0 | passed
+jury voted.jsonl --votes said --labels voted.jsonl | The jury agrees with people
+agree voted.jsonl voted.jsonl --json | "n":120
+"""
+
+
+@pytest.fixture
+def folder(judge, tiny, tmp_path):
+    """What the rows of the table name."""
+    ran = judge(*shlex.split(RUN), "--runs", "tiny/two.jsonl", "--out", "out")
+    assert ran.code == 0, ran.err
+    one = (tiny / "one.jsonl").read_text(encoding="utf-8")
+    (tmp_path / "both").mkdir()
+    (tmp_path / "manifest").mkdir()
+    votes = []
+    for i in range(120):
+        truth = (i * 7) % 4
+        first = truth if i % 3 else (truth + 1) % 4
+        said = {"a": first, "b": first, "c": truth if i % 5 else 0}
+        votes.append({"qid": f"t{i % 4}", "docid": f"p{i}", "relevance": truth, "said": said})
+    texts = {
+        "empty.jsonl": "", "broken.jsonl": one + '{"broken": \n', "twice.jsonl": one * 2,
+        "both/a.jsonl": one, "both/b.jsonl": one, "manifest/manifest.json": "[]",
+        "spaced.jsonl": one.replace('"one"', '"one run"'), "other.tsv": "t9\tsomething else\n",
+        "all.tsv": "all\twhat makes the tides\n",
+        "voted.jsonl": "".join(json.dumps(row) + "\n" for row in votes),
+    }  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    (tmp_path / "binary.jsonl").write_bytes(bytes(range(256)) * 8)
+    return tmp_path
+
+
+def _rows(table):
+    return [line.rpartition(" | ")[::2] for line in table.strip().splitlines()]
+
+
+def test_what_cannot_work_ends_with_2_and_one_line_that_says_why(judge, folder):
+    before = {path.name for path in folder.iterdir()}
+    wrong = []
+    for arguments, message in _rows(REFUSED):
+        ran = judge(*shlex.split(arguments))
+        if (ran.code, ran.out) != (2, "") or message not in ran.err or "Traceback" in ran.err:
+            wrong.append((arguments, message, ran))
+    assert wrong == []
+    assert {path.name for path in folder.iterdir()} == before
+
+
+def test_what_works_ends_with_0_and_prints_its_result(judge, folder):
+    for arguments, message in _rows(DONE):
+        ran = judge(*shlex.split(arguments))
+        assert (ran.code, message in ran.out) == (0, True), (arguments, ran)
