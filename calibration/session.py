@@ -18,9 +18,9 @@ from ..judges.makers.lists import ListMaker
 from ..judges.table import item_judges, list_makers
 from ..programs.config.reading import dotted, load_config
 from ..programs.config.sections import Config, ItemsConfig
+from ..programs.engine.dry_run import estimate_calls
 from ..programs.engine.folders import check_writable
 from ..programs.engine.panel import Panel, budget_of, check_prices, open_cache
-from ..programs.engine.rehearsal import rehearse
 from ..programs.engine.spending import Estimate
 from ..records.reading.problems import InputError, Problems, did_you_mean
 from ..records.writing import rename, write_file, writing
@@ -134,7 +134,7 @@ class Fitting:
             with opened(alone, panel):
                 often = ask_what_it_asks(panel, replace(self, config=alone)._target(panel))
 
-        estimates = rehearse(self.config.here(), ask)
+        estimates = estimate_calls(self.config.here(), ask)
         return [scaled(row, often) if row.judge.endswith(SEARCH) else row for row in estimates]
 
     def _target(self, panel: Panel) -> Target:

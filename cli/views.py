@@ -248,9 +248,9 @@ def planned(
     """Print what the command will take; whether that was all that is wanted.
 
     Args:
-        assumed: a note below it; None: what a rehearsal assumes.
+        assumed: a note below it; None: what a dry run assumes.
     """
-    from ..programs.engine.rehearsal import ASSUMED
+    from ..programs.engine.dry_run import ASSUMED
 
     estimates = list(plan)
     if dry_run:

@@ -26,7 +26,7 @@ from ..records.reading.problems import InputError, Problems, did_you_mean
 from .analysis.cell_texts import read_judge_items
 from .config.base import JudgeName
 from .config.sections import Config, JudgeConfig
-from .engine.rehearsal import Rehearsal
+from .engine.dry_run import DryRunPanel
 
 ESTIMATED = f"estimate, {CHARS_PER_TOKEN} characters a token"
 _QUESTION = "Why does a lake freeze from the top?"
@@ -173,7 +173,7 @@ class _Note:
         await self.inner.aclose()
 
 
-class _Capturing(Rehearsal):
+class _Capturing(DryRunPanel):
     """Judges set up as for their models; what they would ask is kept in `sent`."""
 
     def __init__(self, config: Config) -> None:

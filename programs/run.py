@@ -113,9 +113,9 @@ def plan(config: Config) -> list[Estimate]:
 def forecast(config: Config) -> Forecast:
     """What a run would ask, for `--dry-run`: found by running it without a model.
 
-    Asks nothing and writes nothing that stays. See `rehearse`.
+    Asks nothing and writes nothing that stays. See `estimate_calls`.
     """
-    from .engine.rehearsal import forecast_of
+    from .engine.dry_run import forecast_calls
 
     check_not_input(config, _files_of(config))
     here: Names[JudgeName] = ()
@@ -123,7 +123,7 @@ def forecast(config: Config) -> Forecast:
         from .pipelines.retrieve import judges_of, pipelines_of
 
         here = judges_of(pipelines_of(config))
-    return forecast_of(config, lambda alone, panel: judge_collection(alone, panel=panel), here)
+    return forecast_calls(config, lambda alone, panel: judge_collection(alone, panel=panel), here)
 
 
 def forecast_if_limited(config: Config) -> Forecast | None:

@@ -16,7 +16,7 @@ from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.cli.stopping import COMPLETE, INCOMPLETE, INPUT, INTERRUPTED, TERMINATED
 from nuggetjudge.cli.tables import shown
 from nuggetjudge.cli.views import plan_view
-from nuggetjudge.programs.engine.rehearsal import ASSUMED
+from nuggetjudge.programs.engine.dry_run import ASSUMED
 from nuggetjudge.programs.run import judge_collection
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.records.writing import NewFile

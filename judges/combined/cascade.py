@@ -73,7 +73,7 @@ class Cascade(Several):
         self.state = state
         if (state is None) is (threshold is None):
             raise ValueError("wanted a state or a threshold, and not both")
-        self.keeps = True  # False: every stage is asked about each item, as in a rehearsal
+        self.keeps = True  # False: every stage is asked about each item, as in a dry run
         self.confidence: ConfidenceKind = confidence if state is None else state.confidence
         self.threshold = float(threshold if state is None else state.threshold)  # type: ignore[arg-type]
         self.labels = Scale(self.scale, self.is_ordered) if state is None else state.labels

@@ -16,6 +16,7 @@ from ...metrics.answer_scores import mean_over_topics
 from ...metrics.length import token_counter
 from ...programs.config.base import JudgeName
 from ...programs.config.sections import Config, CoverageConfig, DataConfig
+from ...programs.engine.dry_run import estimate_calls
 from ...programs.engine.making import (
     DATASHEET,
     STATISTICS,
@@ -30,7 +31,6 @@ from ...programs.engine.making import (
     table,
 )
 from ...programs.engine.panel import Panel
-from ...programs.engine.rehearsal import rehearse
 from ...programs.engine.results import MANIFEST, Results
 from ...programs.engine.spending import Estimate
 from ...programs.engine.stage import Item
@@ -80,9 +80,9 @@ def build_crux(
 
 
 def plan_build(path: Path, config: Config) -> list[Estimate]:
-    """What a build will ask, see `rehearse`. Raises: InputError as the build does."""
+    """What a build will ask, see `estimate_calls`. Raises: InputError as the build does."""
     _build_config(path, config)
-    return rehearse(config, lambda alone, panel: build_crux(path, alone, panel=panel))
+    return estimate_calls(config, lambda alone, panel: build_crux(path, alone, panel=panel))
 
 
 def _build_config(path: Path, config: Config) -> Config:

@@ -15,6 +15,7 @@ from pydantic import StrictStr
 from ...metrics import count_words
 from ...programs.config.base import JudgeName
 from ...programs.config.sections import Config, DataConfig
+from ...programs.engine.dry_run import estimate_calls
 from ...programs.engine.journal import Count, object_of
 from ...programs.engine.making import (
     DATASHEET,
@@ -30,7 +31,6 @@ from ...programs.engine.making import (
     table,
 )
 from ...programs.engine.panel import Panel
-from ...programs.engine.rehearsal import rehearse
 from ...programs.engine.results import MANIFEST, Results
 from ...programs.engine.spending import Estimate
 from ...programs.engine.stage import Item
@@ -115,9 +115,9 @@ def build_long2rag(
 
 
 def plan_long2rag(topics: Path, documents: Path | None, config: Config) -> list[Estimate]:
-    """What a build will ask, see `rehearse`. Raises: InputError as the build does."""
+    """What a build will ask, see `estimate_calls`. Raises: InputError as the build does."""
     build_config(topics, documents, config)
-    return rehearse(
+    return estimate_calls(
         config, lambda alone, panel: build_long2rag(topics, documents, alone, panel=panel)
     )
 

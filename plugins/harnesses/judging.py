@@ -25,8 +25,8 @@ from ...programs.analysis.answers.views import AnswerView, Judged, answers_of
 from ...programs.config.base import program_names
 from ...programs.config.reading import dotted, load_config
 from ...programs.config.sections import Config
+from ...programs.engine.dry_run import forecast_calls
 from ...programs.engine.panel import Panel, budget_of, check_judges, check_prices, open_cache
-from ...programs.engine.rehearsal import forecast_of
 from ...programs.protocols.table import chosen
 from ...programs.run import judge_collection
 from ...programs.scoring.result import Result
@@ -152,7 +152,7 @@ class Rounds:
 
     Args:
         measures: what a sample's values are of, by name the programs that give it; of an empty
-            list it is not known, and the first round is rehearsed without a model to see what
+            list it is not known, and a dry run of the first round shows what
             they give. programs: that are run.
         model, settings: as of `nuggetjudge.run`.
 
@@ -279,7 +279,7 @@ class Rounds:
         def work(alone: Config, panel: Panel) -> None:
             measures.extend(row.measure for row in judge_collection(alone, panel=panel).scores)
 
-        forecast_of(config, work)
+        forecast_calls(config, work)
         for name in self._measures:
             if name not in measures:
                 raise self._unknown(name, measures)

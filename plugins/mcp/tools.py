@@ -22,8 +22,8 @@ from ...programs.analysis.leaderboards import Leaderboard, leaderboards
 from ...programs.config.base import JudgeName
 from ...programs.config.reading import load_config
 from ...programs.config.sections import Config
+from ...programs.engine.dry_run import estimate_calls
 from ...programs.engine.panel import Panel
-from ...programs.engine.rehearsal import rehearse
 from ...programs.engine.session import Session as Asking
 from ...programs.engine.session import run_session
 from ...programs.protocols.pieces import POINTS
@@ -110,10 +110,10 @@ async def judge_citation(session: Session, sentence: str, passage: str, title: s
             raise InputError(f"{name}: is empty, wanted the text that is judged")
     item = {"sentence": sentence, "passage": passage, "title": title}
     config = session.alone((), {}, session.config.run.out)
-    rehearsed = partial(
-        rehearse, config, lambda alone, panel: _ask_support(alone, item, panel=panel)
+    estimated = partial(
+        estimate_calls, config, lambda alone, panel: _ask_support(alone, item, panel=panel)
     )
-    async with session.spending(await in_thread(rehearsed)) as part:
+    async with session.spending(await in_thread(estimated)) as part:
         outcome, judge = await in_thread(lambda: _ask_support(config, item, budget=part))
     about = {**dict(await session.spent(part)), "model": session.name_model(config)}
     if isinstance(outcome, Lost):

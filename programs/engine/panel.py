@@ -104,7 +104,7 @@ class Panel:
         asks: False where workers elsewhere do: here neither keys nor endpoints are needed.
 
     Attributes:
-        part: of the work that is being done, where a rehearsal counts each part by itself.
+        part: of the work that is being done, where a dry run counts each part by itself.
         trusted: entries of `models:` that gave a judgement in this run, or before it.
     """
 

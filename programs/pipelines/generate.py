@@ -20,6 +20,7 @@ from ...records.rows import Passage, Topic
 from ...records.writing import own_folder, remove
 from ..config.base import JudgeName
 from ..config.sections import NAME_BYTES, Config, CoverageConfig, DataConfig, GenerateConfig
+from ..engine.dry_run import estimate_calls
 from ..engine.journal import Count, list_of, object_of
 from ..engine.making import (
     DATASHEET,
@@ -36,7 +37,6 @@ from ..engine.making import (
 )
 from ..engine.manifest import read_manifest
 from ..engine.panel import Panel
-from ..engine.rehearsal import rehearse
 from ..engine.results import MANIFEST, Results
 from ..engine.spending import Estimate
 from ..engine.stage import Item, makes
@@ -373,9 +373,9 @@ class _Answers(Build):
 
 
 def plan_generate(config: Config) -> list[Estimate]:
-    """What the answers will take, see `rehearse`. Raises: InputError as `generate` does."""
+    """What the answers will take, see `estimate_calls`. Raises: InputError as `generate` does."""
     generate_config(config)
-    return rehearse(config, lambda alone, panel: generate(alone, panel=panel))
+    return estimate_calls(config, lambda alone, panel: generate(alone, panel=panel))
 
 
 def answers_file(run_id: str) -> str:

@@ -37,10 +37,10 @@ from ..config.pipelines import (
     too_shallow,
 )
 from ..config.sections import Config
+from ..engine.dry_run import estimate_calls
 from ..engine.folders import check_writable_file, check_writable_folder
 from ..engine.manifest import fingerprint_of, input_hashes, this_time
 from ..engine.panel import Panel, budget_of
-from ..engine.rehearsal import rehearse
 from ..engine.results import MANIFEST
 from ..engine.session import Session, run_session
 from ..engine.spending import Estimate
@@ -268,17 +268,19 @@ class _Retrieved(NamedTuple):
 
 
 def plan_retrieve(config: Config) -> list[Estimate]:
-    """What the pipelines of a config will ask of models; see `rehearse`.
+    """What the pipelines of a config will ask of models; see `estimate_calls`.
 
     Everything but the models runs, first stages included. RankLLM, which asks by itself, is left
     out and not counted; see `asks_by_itself`.
     """
     here = judges_of(pipelines_of(config))
-    return rehearse(config, lambda alone, panel: retrieve(alone, alone.run.out, panel=panel), here)
+    return estimate_calls(
+        config, lambda alone, panel: retrieve(alone, alone.run.out, panel=panel), here
+    )
 
 
 def asks_by_itself(config: Config) -> bool:
-    """Whether a step asks a model past the judges, so that a rehearsal cannot count its calls."""
+    """Whether a step asks a model past the judges, so that a dry run cannot count its calls."""
     return any(isinstance(step, RankLlmStep) for step in _steps(pipelines_of(config)))
 
 

@@ -10,7 +10,7 @@ from ....backends.adapter import as_data
 from ....backends.errors import JudgeOutputError
 from ....backends.prompt import Prompt
 from ....judges import ItemJudge
-from ....programs.engine.rehearsal import least_reply
+from ....programs.engine.dry_run import make_shortest_reply
 from .probing import Row
 
 HONEST = (
@@ -62,7 +62,7 @@ def echo_rows(judge: ItemJudge, cases: Sequence[Any]) -> list[Row]:
 
 def reply_with(schema: dict[str, Any], field: str, label: str) -> dict[str, Any]:
     """The shortest reply of this form, with one label everywhere in a field."""
-    return {**least_reply(schema), field: _of_type(schema["properties"][field], label)}
+    return {**make_shortest_reply(schema), field: _of_type(schema["properties"][field], label)}
 
 
 def _of_type(schema: dict[str, Any], label: str) -> Any:

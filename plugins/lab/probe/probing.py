@@ -22,8 +22,8 @@ from ....judges.table import item_judges
 from ....judges.verdicts import Verdict
 from ....programs.config.base import JudgeName
 from ....programs.config.sections import Config
+from ....programs.engine.dry_run import estimate_calls
 from ....programs.engine.panel import Panel, check_prices
-from ....programs.engine.rehearsal import rehearse
 from ....programs.engine.results import MANIFEST
 from ....programs.engine.session import Session, run_session
 from ....programs.engine.spending import Estimate
@@ -222,13 +222,13 @@ class Probing:
         return self._finish(self.config, report, costs)
 
     def plan(self) -> tuple[list[Estimate], list[Skipped]]:
-        """What it would ask, part by part, and what it would leave out; see `rehearse`."""
+        """What it would ask, part by part, and what it would leave out; see `estimate_calls`."""
         skipped: list[Skipped] = []
 
         def dry_run(alone: Config, panel: Panel) -> None:
             skipped.extend(self._finish(alone, lambda line: None, None, panel).skipped)
 
-        return rehearse(self.config.here(), dry_run), skipped
+        return estimate_calls(self.config.here(), dry_run), skipped
 
     def _finish(
         self,

@@ -77,7 +77,7 @@ def of_questions(folder, n=2):
 
 
 @pytest.mark.parametrize("hits", [None, 2])
-def test_a_rehearsal_leaves_rankllm_out_and_counts_the_judges_behind_it(folder, hits):
+def test_a_dry_run_leaves_rankllm_out_and_counts_the_judges_behind_it(folder, hits):
     steps = ["bm25", {"rankllm": {"hits": hits}}, {"listwise": {"window": 2, "stride": 1}}]
     config = config_of(folder, steps)
     [estimate] = plan_retrieve(config)
@@ -87,7 +87,7 @@ def test_a_rehearsal_leaves_rankllm_out_and_counts_the_judges_behind_it(folder, 
     assert not (folder / "runs").exists()
 
 
-def test_a_rehearsal_counts_ratings_and_refuses_a_judge_file_as_the_run_does(folder):
+def test_a_dry_run_counts_ratings_and_refuses_a_judge_file_as_the_run_does(folder):
     more = of_questions(folder)
     [estimate] = plan_retrieve(config_of(folder, ["bm25", GIVEN], **more))
     assert estimate.calls == 6  # three passages, two questions

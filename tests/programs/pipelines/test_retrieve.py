@@ -209,7 +209,7 @@ def test_bad_passages_are_refused_with_their_line(folder, line, message):
     assert not (folder / "a.run").exists()
 
 
-def test_a_rehearsal_counts_the_calls_that_are_then_made(folder):
+def test_a_dry_run_counts_the_calls_that_are_then_made(folder):
     with MockServer(lambda body: {"order": [1, 2]}) as server:
         step = {"listwise": {"window": 2, "stride": 1}}
         config = config_of(folder, ["bm25", step], **of_server(server))

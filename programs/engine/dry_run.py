@@ -1,4 +1,4 @@
-"""What a command will ask, found by running it without a model and measuring each prompt."""
+"""Dry runs: run a command without a model, measure each prompt, and estimate calls and tokens."""
 
 from __future__ import annotations
 
@@ -34,10 +34,12 @@ ASSUMED = (
 )
 
 
-class Rehearsal(Panel):
-    """Judges set up as for their models, each asking the lexical judge; what they ask is measured.
+class DryRunPanel(Panel):
+    """Judges with the prompts of their models, answered by the lexical judge and measured.
 
-    `counts` has it by judge and part of the work; members of juries and stages are parts of it.
+    Attributes:
+        counts: sizes of the prompts by judge and part of the work. Members of juries and stages of
+            cascades are parts.
     """
 
     def __init__(self, config: Config) -> None:
@@ -90,33 +92,33 @@ class Rehearsal(Panel):
         judge.backend = _Measuring(model, judge.at_most, sizes)
 
 
-def rehearse(
+def estimate_calls(
     config: Config, work: Callable[[Config, Panel], Any], here: Collection[JudgeName] = ()
 ) -> list[Estimate]:
-    """What `work` will ask under a config, as if nothing were in the cache or a journal.
+    """Estimate the calls and tokens of `work` without a model, cache or journal.
 
-    It is run whole, with the lexical judge in every place, into a folder that does not stay. Where
-    a model chooses, the calls are those that the lexical judge's choice leads to; where it makes
-    something, those for as much as it may make (`Judge.at_most`).
+    The work runs completely, with the lexical judge, into a temporary folder. Where a model
+    chooses, the estimate follows the choice of the lexical judge. Where a model makes something,
+    the estimate assumes as much as it may make (`Judge.at_most`).
 
     Args:
-        work: takes a config and judges that are open already.
-        here: judges that are asked one request at a time and so at the full price, whoever asks
-            the others; rerankers are.
+        work: takes a config and open judges.
+        here: judges that are always asked one request at a time, at the full price, such as
+            rerankers.
 
-    Returns: one for each judge, or each part of the work that asked it (`Panel.part`).
+    Returns: an estimate for each judge, or for each part of the work that asks it (`Panel.part`).
     Raises: what the work raises.
     """
-    return list(forecast_of(config, work, here).judges)
+    return list(forecast_calls(config, work, here).judges)
 
 
-def forecast_of(
+def forecast_calls(
     config: Config, work: Callable[[Config, Panel], Any], here: Collection[JudgeName] = ()
 ) -> Forecast:
-    """As `rehearse`, and what the agents of a run did in it."""
+    """Estimate the calls of each judge, as `estimate_calls`, and the steps of agents."""
     with tempfile.TemporaryDirectory(prefix="nuggetjudge-") as folder:
         alone = _alone(config, Path(folder) / "out")
-        panel = Rehearsal(alone)
+        panel = DryRunPanel(alone)
         work(alone, panel)
         manifest = alone.run.out / MANIFEST
         made = json.loads(manifest.read_bytes()) if manifest.is_file() else {}
@@ -157,7 +159,7 @@ def _without_rankllm(steps: Sequence[AnyStep]) -> tuple[AnyStep, ...]:
 
 
 class _Measuring(LexicalBackend):
-    """Answers in the place of a model: as the lexical twin, or with the least there can be."""
+    """Answers instead of a model: as the lexical judge, or with the shortest possible reply."""
 
     def __init__(
         self,
@@ -171,7 +173,7 @@ class _Measuring(LexicalBackend):
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         if prompt.twin is None:
-            least = least_reply(prompt.schema(prompt.shape(inputs)))
+            least = make_shortest_reply(prompt.schema(prompt.shape(inputs)))
             values = ReplyFormat.parse(prompt, json.dumps(least), inputs)  # whatever form it wants
             reply = Reply(values, WHERE)
         else:
@@ -185,15 +187,18 @@ class _Measuring(LexicalBackend):
         return reply
 
 
-def least_reply(schema: Mapping[str, Any]) -> Any:
+def make_shortest_reply(schema: Mapping[str, Any]) -> Any:
     """The first label, or else the shortest value, that the JSON schema of a reply allows."""
     if "enum" in schema:
         return schema["enum"][0]
     if "anyOf" in schema:
-        return least_reply(schema["anyOf"][0])
+        return make_shortest_reply(schema["anyOf"][0])
     match schema.get("type"):
         case "object":
-            return {name: least_reply(part) for name, part in schema.get("properties", {}).items()}
+            return {
+                name: make_shortest_reply(part)
+                for name, part in schema.get("properties", {}).items()
+            }
         case "array":
             return []
         case "string":

@@ -12,7 +12,7 @@ from nuggetjudge.calibration.settings import Settings, split_topics
 from nuggetjudge.judges import NuggetAssigner
 from nuggetjudge.judges.fitted.files import FittedPrompt, JudgeFile
 from nuggetjudge.programs.config.reading import load_config
-from nuggetjudge.programs.engine.rehearsal import rehearse
+from nuggetjudge.programs.engine.dry_run import estimate_calls
 from nuggetjudge.programs.run import judge_collection, plan
 from nuggetjudge.records.reading.problems import InputError
 
@@ -265,15 +265,15 @@ def test_no_limit_key_or_executor_matters_and_nothing_is_asked(
     assert not server.requests
 
 
-def test_what_the_lexical_judge_cannot_do_does_not_end_a_rehearsal():
+def test_what_the_lexical_judge_cannot_do_does_not_end_a_dry_run():
     allowed = []
     config = load_config(None, {"run.allow_missing": 0})
-    rehearse(config, lambda alone, panel: allowed.append(alone.run.allow_missing))
+    estimate_calls(config, lambda alone, panel: allowed.append(alone.run.allow_missing))
     assert allowed == [1.0]  # a closed loop ends where more is missing
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, InputError])
-def test_what_ends_a_rehearsal_leaves_no_folder(tmp_path, monkeypatch, error):
+def test_what_ends_a_dry_run_leaves_no_folder(tmp_path, monkeypatch, error):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
 
     def work(alone, panel):
@@ -282,7 +282,7 @@ def test_what_ends_a_rehearsal_leaves_no_folder(tmp_path, monkeypatch, error):
         raise error
 
     with pytest.raises(error):
-        rehearse(load_config(None, {}), work)
+        estimate_calls(load_config(None, {}), work)
     assert not list(tmp_path.iterdir())
 
 
