@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ..backends.errors import JudgeError
-from ..judges.contradiction import ContradictionJudge
 from ..judges.items import ItemJudge
-from ..judges.lexical.nuggets_and_citations import carried
-from ..judges.makers.claim_extractor import ClaimExtractor
+from ..judges.lexical.overlap import carried
+from ..judges.makers.keypoints import ClaimExtractor
 from ..judges.makers.queries import QueryWriter
+from ..judges.support import ContradictionJudge
 from ..judges.verdicts import Verdict
 from ..records.judgements import Reason, Unjudged
 from ..records.rows import Passage

@@ -17,10 +17,10 @@ from ..judges import (
 from ..judges.base import Judge
 from ..judges.items import ItemJudge
 from ..judges.items import judged as verdict_of
-from ..judges.lexical.entailment import STATED, stated
 from ..judges.lexical.grounds import spans
-from ..judges.lexical.nuggets_and_citations import content_words
-from ..judges.makers.nuggets import ProposedNugget
+from ..judges.lexical.keypoints import STATED, stated
+from ..judges.lexical.overlap import content_words
+from ..judges.nuggets import ProposedNugget
 from ..judges.verdicts import Verdict
 from ..records.rows import Passage
 from .agent import Agent

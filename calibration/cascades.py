@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..judges.combined.cascade_files import CascadeFile, Guarantee
 from ..judges.combined.confidence import (
     DIGITS,
+    CascadeFile,
     Chance,
     ConfidenceKind,
+    Guarantee,
     Seen,
     confidence_of,
     features,
 )
-from ..judges.fitted.correction import IsotonicCurve
+from ..judges.fitted import IsotonicCurve
 from ..metrics.inference import (
     BEYOND_CHANCE,
     SHARE,

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from ..judges import ItemJudge
-from ..judges.calls import answers
+from ..judges.items import answers
 from ..programs.analysis.cell_texts import cell_texts
 from ..programs.config.sections import DataConfig
 from ..programs.inputs import load_collection

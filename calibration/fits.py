@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..judges import Verdict
-from ..judges.fitted.correction import NEAREST, Correction, IsotonicCurve, OrdinalCurve
+from ..judges.fitted import NEAREST, Correction, IsotonicCurve, OrdinalCurve
 from .threshold import Codes, Floats, best_cuts, checked, fit_cuts, objective_named
 
 

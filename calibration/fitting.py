@@ -18,8 +18,8 @@ from ..backends.gateway import Backend
 from ..backends.loop import run_sync
 from ..judges import Cascade, ItemJudge, JudgeFile, Verdict
 from ..judges.base import Judge
-from ..judges.calls import calls, judge_items
-from ..judges.fitted.correction import Correction
+from ..judges.fitted import Correction
+from ..judges.items import calls, judge_items
 from ..judges.lexical.overlap import word_weights
 from ..judges.makers.lists import ListMaker
 from ..metrics.inference import resampling

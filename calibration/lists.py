@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from ..backends.errors import JudgeError
 from ..backends.loop import run_sync, task_group
 from ..judges import ItemJudge, Verdict
-from ..judges.calls import calls, judge_items
-from ..judges.lexical.entailment import STATED, stated
+from ..judges.items import calls, judge_items
+from ..judges.lexical.keypoints import STATED, stated
 from ..judges.makers.lists import ListMaker
 from ..metrics.inference import SHARE, SIGNED, Draws, jackknife_interval, resampling
 from ..metrics.key_points import LIST_MEASURES, ListScores, list_scores

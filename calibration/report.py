@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from ..judges import ItemJudge, JudgeFile, Verdict
 from ..judges.base import Judge
-from ..judges.fitted.correction import Correction
-from ..judges.fitted.files import FittedPrompt
+from ..judges.fitted import Correction, FittedPrompt
 from ..judges.verdicts import lacks_probabilities
 from ..metrics.inference import (
     BEYOND_CHANCE,
@@ -39,7 +38,7 @@ from .settings import Settings, Split, main_figure, objective_of
 
 if TYPE_CHECKING:
     from ..judges.base import Judge
-    from ..judges.fitted.files import FittedPrompt
+    from ..judges.fitted import FittedPrompt
 
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,7 @@ from typing import Any
 from ..backends.gateway import Backend
 from ..backends.loop import run_sync
 from ..judges import JudgeFile, Verified
-from ..judges.fitted.files import FORMAT
+from ..judges.fitted import FORMAT
 from ..judges.makers.lists import ListMaker
 from ..judges.table import item_judges, list_makers
 from ..programs.config.reading import dotted, load_config

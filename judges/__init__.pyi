@@ -1,22 +1,22 @@
 from .table import BUILT_IN as BUILT_IN
-from .answerability import AnswerabilityGrader as AnswerabilityGrader
-from .assigner import NuggetAssigner as NuggetAssigner
+from .questions import AnswerabilityGrader as AnswerabilityGrader
+from .nuggets import NuggetAssigner as NuggetAssigner
 from .combined.cascade import Cascade as Cascade
-from .combined.cascade_files import (
+from .combined.confidence import (
     CascadeFile as CascadeFile,
     read_cascade_file as read_cascade_file,
 )
 from .keypoints import ClaimJudge as ClaimJudge
-from .comparing.listwise import ListwiseRanker as ListwiseRanker, Order as Order
-from .comparing.setwise import SetwiseRanker as SetwiseRanker
-from .contradiction import ContradictionJudge as ContradictionJudge
-from .entailment import EntailmentJudge as EntailmentJudge
-from .fitted.files import JudgeFile as JudgeFile, read_judge_file as read_judge_file
+from .ranking import ListwiseRanker as ListwiseRanker, Order as Order
+from .ranking import SetwiseRanker as SetwiseRanker
+from .support import ContradictionJudge as ContradictionJudge
+from .keypoints import EntailmentJudge as EntailmentJudge
+from .fitted import JudgeFile as JudgeFile, read_judge_file as read_judge_file
 from .grading.criterion import (
     BinaryCriterionJudge as BinaryCriterionJudge,
     CriterionJudge as CriterionJudge,
 )
-from .importance import NuggetImportance as NuggetImportance
+from .nuggets import NuggetImportance as NuggetImportance
 from .items import ItemJudge as ItemJudge
 from .combined.jury import Jury as Jury
 from .keypoints import KeyPointFilter as KeyPointFilter
@@ -32,7 +32,7 @@ from .labels import (
     YesNo as YesNo,
 )
 from .makers.answer_writer import AnswerWriter as AnswerWriter
-from .makers.claim_extractor import ClaimExtractor as ClaimExtractor
+from .makers.keypoints import ClaimExtractor as ClaimExtractor
 from .makers.queries import GapWriter as GapWriter
 from .makers.keypoints import (
     FoundPoint as FoundPoint,
@@ -40,15 +40,15 @@ from .makers.keypoints import (
 )
 from .makers.keypoints import KeyPointMerger as KeyPointMerger, MergedPoint as MergedPoint
 from .makers.lists import ListMaker as ListMaker
-from .makers.nuggets import (
+from .nuggets import (
     NuggetProposer as NuggetProposer,
     ProposedNugget as ProposedNugget,
 )
-from .makers.nuggets import Nuggetizer as Nuggetizer
+from .nuggets import Nuggetizer as Nuggetizer
 from .makers.queries import QueryWriter as QueryWriter
-from .makers.questions import QuestionDecomposer as QuestionDecomposer
+from .questions import QuestionDecomposer as QuestionDecomposer
 from .makers.rubric_writer import MadeCriterion as MadeCriterion, RubricWriter as RubricWriter
-from .makers.questions import SubQuestionGenerator as SubQuestionGenerator
+from .questions import SubQuestionGenerator as SubQuestionGenerator
 from .own import (
     OwnJudge as OwnJudge,
     OwnJudgeDefinition as OwnJudgeDefinition,

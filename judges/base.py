@@ -14,14 +14,11 @@ from ..backends.config import ModelConfig
 from ..backends.gateway import Backend, Reply
 from ..backends.loop import run_async, run_sync
 from ..backends.prompt import Prompt, Scorer, Twin
-from .in_dspy.asking import REASONS, ask_lm, ask_recorded
-from .in_dspy.backend_lm import BackendLM
-from .in_dspy.fit import check_demos
-from .in_dspy.signature import SignatureOfJudge
+from .in_dspy import REASONS, BackendLM, SignatureOfJudge, ask_lm, ask_recorded, check_demos
 from .instruments.own_words import OwnWords
 
 if TYPE_CHECKING:
-    from .fitted.files import FittedPrompt, JudgeFile
+    from .fitted import FittedPrompt, JudgeFile
 
 _plainly = object.__getattribute__  # see Judge: so is DSPy's own of a predictor
 _ONE_CALL = (dspy.Predict, dspy.ChainOfThought)  # the modules that a compiled prompt stands for

@@ -1,26 +1,25 @@
-"""A judge of items: each gets one label of a scale, alone or several in one call."""
+"""Judges that give items one label each, and many items judged a bounded number at once."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self
 
 import dspy
 
 from ..backends.errors import JudgeError
 from ..backends.gateway import Reply
+from ..backends.loop import task_group
 from ..backends.prompt import Scorer
 from ..records.judgements import Evidence, Provenance, Unjudged
 from .explaining import ExplainingJudge
-from .in_dspy.fit import Fit
-from .listed import Listed
-from .verdicts import Verdict, label_alone
+from .in_dspy import Field, Fit, JudgeMetric
+from .verdicts import Listed, Verdict, label_alone
 
 if TYPE_CHECKING:
-    from .fitted.correction import Correction
-    from .fitted.files import JudgeFile
-    from .in_dspy.metric import Field, JudgeMetric
+    from .fitted import Correction, JudgeFile
 
 Overlap = Callable[[str, str, Mapping[str, float]], float]  # of a text, by weights of words
 
@@ -189,7 +188,7 @@ class ItemJudge(ExplainingJudge):
         """What `fitted` took from a judge file; None: nothing."""
         if not (self.correction or self.fitted_words or self.fitted_prompts or self.fitted_on):
             return None
-        from .fitted.files import JudgeFile
+        from .fitted import JudgeFile
 
         return JudgeFile(
             judge=self.name,
@@ -243,8 +242,6 @@ class ItemJudge(ExplainingJudge):
         >>> worth(dspy.Example(context="Wind moves decks."), answered)
         1.0
         """
-        from .in_dspy.metric import JudgeMetric
-
         return JudgeMetric(self, fields)
 
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
@@ -306,3 +303,87 @@ def judged(verdict: Verdict | Unjudged, where: str = "") -> Verdict:
 
 def _listed(verdict: Verdict) -> list[Evidence] | None:
     return None if verdict.evidence is None else list(verdict.evidence)
+
+
+ANSWER_IDS = ("topic_id", "run_id")  # name an answer where the listed input has no id
+
+
+class JudgedItem(Protocol):
+    """An item: its ids by name, as label files have them, and the inputs of its judge."""
+
+    @property
+    def ids(self) -> Mapping[str, str]: ...
+    @property
+    def inputs(self) -> Mapping[str, str]: ...
+
+
+def answers(judge: ItemJudge, items: Iterable[JudgedItem]) -> list[list[int]]:
+    """Indices of the items that belong together, in the order of the first of them.
+
+    A judge that lists an input takes together what is asked about one answer, wherever it stands:
+    items that share every other input, and every id but that of the listed one (`nugget_id`, or
+    `question_id` of a list of questions). Where items have no such id, those that share topic and
+    run. Other judges take each item alone. Only indexes and a hash of each answer are kept in
+    memory.
+    """
+    groups: dict[bytes | int, list[int]] = {}
+    for index, item in enumerate(items):
+        key = index if judge.listed is None else _answer(judge.listed, judge.inputs, item)
+        groups.setdefault(key, []).append(index)
+    return list(groups.values())
+
+
+def calls(judge: ItemJudge, items: Iterable[JudgedItem]) -> list[list[int]]:
+    """Indices of the items that go into one call each: answers, cut at the judge's window."""
+    size, groups = judge.window, answers(judge, items)
+    return [group[i : i + size] for group in groups for i in range(0, len(group), size)]
+
+
+async def judge_items(
+    judge: ItemJudge, items: Sequence[JudgedItem], *, concurrency: int = 32
+) -> list[tuple[Verdict | Unjudged, Provenance | None]]:
+    """The verdict on each item, or why there is none; with the call of the first of a window.
+
+    Args:
+        concurrency: calls under way at once.
+
+    Raises: EndpointUnusable when no request can succeed.
+    """
+    return await judge_calls(judge, items, calls(judge, items), concurrency=concurrency)
+
+
+async def judge_calls(
+    judge: ItemJudge,
+    items: Sequence[JudgedItem],
+    together: Iterable[list[int]],
+    *,
+    concurrency: int = 32,
+) -> list[tuple[Verdict | Unjudged, Provenance | None]]:
+    """As `judge_items`, with the indices of the items that go into one call each."""
+    outcomes: dict[int, tuple[Verdict | Unjudged, Provenance | None]] = {}
+    waiting = iter(together)
+
+    async def work(waiting: Iterator[list[int]]) -> None:
+        for indexes in waiting:
+            topic_id = items[indexes[0]].ids.get("topic_id")
+            try:
+                verdicts, call = await judge.verdicts([items[i].inputs for i in indexes], topic_id)
+            except JudgeError as error:
+                missing = Unjudged(error.reason, error.detail, error.raw)
+                outcomes.update((i, (missing, None)) for i in indexes)
+            else:
+                for n, (i, verdict) in enumerate(zip(indexes, verdicts, strict=True)):
+                    outcomes[i] = (verdict, call if n == 0 else None)
+
+    async with task_group() as group:
+        for _ in range(concurrency):
+            group.create_task(work(waiting))
+    return [outcomes[i] for i in range(len(items))]
+
+
+def _answer(listed: str, names: Sequence[str], item: JudgedItem) -> bytes:
+    own, ids = f"{listed}_id", item.ids
+    named = sorted(ids.keys() - {own}) if own in ids else [n for n in ANSWER_IDS if n in ids]
+    shared = [item.inputs[name] for name in names if name != listed]
+    key = repr(([(name, ids[name]) for name in named], shared))
+    return hashlib.blake2b(key.encode(), digest_size=16).digest()

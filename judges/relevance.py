@@ -14,7 +14,7 @@ from ..backends.prompt import Scorer, Twin
 from ..backends.replies.schema import Graded
 from ..records.relevance import RELEVANCE_KIND, RelevanceGrade
 from .items import ItemJudge
-from .lexical import nuggets_and_citations as lexical
+from .lexical import overlap as lexical
 from .lexical.overlap import weighted_overlap
 
 

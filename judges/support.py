@@ -1,18 +1,24 @@
-"""Does the cited passage support the sentence?"""
+"""Does a cited passage support the sentence, or contradict it?"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Literal, Self
 
 import dspy
 
 from ..backends.adapter import without
+from ..backends.gateway import Reply
 from ..backends.prompt import Scorer, Twin
+from ..records.judgements import Unjudged
 from ..records.support import SUPPORT_KIND, CitationSupport
+from .explaining import quote_field, ungrounded, with_quotes
 from .items import ItemJudge
-from .lexical import nuggets_and_citations as lexical
+from .labels import Contradiction
+from .lexical import overlap as lexical
+from .lexical.contradiction import judge_contradiction
 from .lexical.overlap import weighted_overlap
+from .verdicts import Verdict
 
 
 class JudgeSupport(dspy.Signature):  # type: ignore[misc]
@@ -65,3 +71,68 @@ class SupportJudge(ItemJudge):
         super().__init__(*args, **options)
         self.optional = ("title",) if titles else ()
         self.judge = dspy.Predict(JudgeSupport if titles else without(JudgeSupport, ("title",)))
+
+
+class FindContradiction(dspy.Signature):  # type: ignore[misc]
+    """Decide whether the passage contradicts the sentence.
+
+    - Compare the claims of the sentence with the passage one by one.
+    - If the two statements could both be true, the label is neither.
+    - Use only the two texts, not your own knowledge.
+    """
+
+    passage: str = dspy.InputField(desc="the passage to compare with the sentence")
+    sentence: str = dspy.InputField(desc="a sentence of an answer")
+    verdict: Contradiction = dspy.OutputField(desc="whether the passage contradicts the sentence")
+
+
+class ContradictionJudge(ItemJudge):
+    """Whether a passage contradicts a sentence: `judge(sentence=, passage=).verdict`.
+
+    It always quotes, and `contradicts` needs words of both texts that stand there: without them
+    the item is Unjudged(ungrounded).
+
+    Differs: entailment judges ask for three labels of a text; this one is asked only about
+        passages that do not carry the sentence, or besides one that does.
+    """
+
+    version = "3"
+    name = "contradiction"
+    kind = "other"
+    key = SUPPORT_KIND.key
+    inputs = ("sentence", "passage")
+    source = "passage"
+    quotable: Mapping[str, str] = {"passage": "sentence", "sentence": "passage"}
+    answer_type = Contradiction
+    predictor, output = "judge", "verdict"
+    scale = tuple(label.value for label in Contradiction)
+    gains: Mapping[str, float] = {"neither": 0.0, "contradicts": 1.0}
+    twins: Mapping[str, Twin] = {"judge": judge_contradiction}
+    evidence: Mapping[str, str] = {quote_field(name): name for name in ("passage", "sentence")}
+    requires_evidence = True
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        quoted = list(self.evidence.values())
+        self.judge = dspy.Predict(with_quotes(FindContradiction, self.output, quoted))
+
+    def explaining(
+        self,
+        *,
+        evidence: bool | Literal["required"] | None = None,
+        reasoning: bool | None = None,
+    ) -> Self:
+        """See ItemJudge. Raises: ValueError for False: its label rests on quotes."""
+        if evidence is False:
+            raise ValueError("evidence: contradictions are always quoted")
+        return super().explaining(evidence="required", reasoning=reasoning)
+
+    def explained(
+        self, verdict: Verdict, reply: Reply, key: str | None, item: Mapping[str, str]
+    ) -> Verdict | Unjudged:
+        """See ItemJudge: both texts have to be quoted."""
+        quoting = super().explained(verdict, reply, key, item)
+        if isinstance(quoting, Unjudged) or not self.needs_evidence(quoting.label):
+            return quoting
+        named = {each.of for each in quoting.evidence or () if each.is_quoted}
+        return quoting if named.issuperset(self.quotable) else ungrounded(quoting)

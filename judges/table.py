@@ -63,7 +63,7 @@ def _ours(home: str, variants: Mapping[str, str] | None = None, **what: Any) -> 
 
 BUILT_IN = {
     "nuggetizer": _ours(
-        "makers.nuggets:Nuggetizer",
+        "nuggets:Nuggetizer",
         is_windowed=True,
         makes_lists=True,
         has_example=True,
@@ -71,7 +71,7 @@ BUILT_IN = {
         spared_by=("nuggets",),
     ),
     "assigner": _ours(
-        "assigner:NuggetAssigner",
+        "nuggets:NuggetAssigner",
         is_windowed=True,
         labels_items=True,
         settings=("grades",),
@@ -96,14 +96,12 @@ BUILT_IN = {
     ),
     "item": _ours("own:OwnJudge", says_why=True),
     "subquestions": _ours(
-        "makers.questions:SubQuestionGenerator",
+        "questions:SubQuestionGenerator",
         makes_lists=True,
         has_example=True,
         spared_by=("questions",),
     ),
-    "answerability": _ours(
-        "answerability:AnswerabilityGrader", is_windowed=True, labels_items=True
-    ),
+    "answerability": _ours("questions:AnswerabilityGrader", is_windowed=True, labels_items=True),
     "keypoint_extractor": _ours(
         "makers.keypoints:KeyPointExtractor",
         makes_lists=True,
@@ -121,23 +119,21 @@ BUILT_IN = {
         in_identity=("threshold", "samples"),
         spared_by=("keypoints",),
     ),
-    "entailment": _ours("entailment:EntailmentJudge", is_windowed=True, labels_items=True),
+    "entailment": _ours("keypoints:EntailmentJudge", is_windowed=True, labels_items=True),
     "importance": _ours(
-        "importance:NuggetImportance",
+        "nuggets:NuggetImportance",
         is_windowed=True,
         labels_items=True,
         says_why=False,
         spared_by=("nuggets",),
     ),
-    "claim_extractor": _ours(
-        "makers.claim_extractor:ClaimExtractor", makes_lists=True, has_example=True
-    ),
+    "claim_extractor": _ours("makers.keypoints:ClaimExtractor", makes_lists=True, has_example=True),
     "claim": _ours("keypoints:ClaimJudge", is_windowed=True, says_why=True),
-    "question_decomposer": _ours("makers.questions:QuestionDecomposer"),
-    "nugget_proposer": _ours("makers.nuggets:NuggetProposer"),
+    "question_decomposer": _ours("questions:QuestionDecomposer"),
+    "nugget_proposer": _ours("nuggets:NuggetProposer"),
     "gap_writer": _ours("makers.queries:GapWriter"),
-    "listwise": _ours("comparing.listwise:ListwiseRanker"),
-    "setwise": _ours("comparing.setwise:SetwiseRanker"),
+    "listwise": _ours("ranking:ListwiseRanker"),
+    "setwise": _ours("ranking:SetwiseRanker"),
     "rankllm": Kind(""),
     "answer_writer": _ours(
         "makers.answer_writer:AnswerWriter",
@@ -155,7 +151,7 @@ BUILT_IN = {
         "grading.criterion:BinaryCriterionJudge", is_windowed=True, labels_items=True
     ),
     "rubric_writer": _ours("makers.rubric_writer:RubricWriter", spared_by=("rubrics",)),
-    "contradiction": _ours("contradiction:ContradictionJudge", says_why=True),
+    "contradiction": _ours("support:ContradictionJudge", says_why=True),
 }
 
 

@@ -1,10 +1,10 @@
-"""One judgement of one item: its label, how sure the judge was and why, where it can say so."""
+"""A verdict (label, scores, quotes, reason), and the items of one call."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, overload
 
 from ..records.judgements import Evidence, all_quoted
 
@@ -76,3 +76,30 @@ def lacks_probabilities(row: Mapping[str, Any]) -> bool:
 def label_alone(label: str) -> Verdict:
     """The verdict of a model that gives no more than a label."""
     return Verdict(label)
+
+
+class Listed(Sequence[dict[str, Any]]):
+    """Items that differ in one input: each is made when it is looked at, for a call needs none.
+
+    Args:
+        shared: the inputs of all; what it holds under `name` does not matter.
+        name: the input in which they differ.
+        texts: what each has there, in their order.
+    """
+
+    __slots__ = ("name", "shared", "texts")
+
+    def __init__(self, shared: dict[str, Any], name: str, texts: list[Any]) -> None:
+        self.shared, self.name, self.texts = shared, name, texts
+
+    def __len__(self) -> int:
+        return len(self.texts)
+
+    @overload
+    def __getitem__(self, offset: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, offset: slice) -> Listed: ...
+    def __getitem__(self, offset: int | slice) -> dict[str, Any] | Listed:
+        if isinstance(offset, slice):
+            return Listed(self.shared, self.name, self.texts[offset])
+        return {**self.shared, self.name: self.texts[offset]}

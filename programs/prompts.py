@@ -18,8 +18,8 @@ from ..backends.loop import run_sync
 from ..backends.prompt import Prompt, Wire
 from ..judges import ItemJudge
 from ..judges.base import Judge
-from ..judges.calls import calls, judge_calls
-from ..judges.fitted.files import JudgeFile, read_judge_file
+from ..judges.fitted import JudgeFile, read_judge_file
+from ..judges.items import calls, judge_calls
 from ..judges.table import judge_names
 from ..records.labels import ItemRow
 from ..records.reading.problems import InputError, Problems, did_you_mean

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable
 
-from nuggetjudge.judges.fitted.correction import Correction
+from nuggetjudge.judges.fitted import Correction
 
 REFUSALS = r"all \d+ (labels|scores) are .*|scores do not rise with labels \(.*"
 

@@ -14,8 +14,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.calibration.prompts.optimisers import Optimised, optimise
 from nuggetjudge.judges import JudgeFile, NuggetAssigner, SupportJudge
-from nuggetjudge.judges.calls import judge_items
-from nuggetjudge.judges.items import ItemJudge
+from nuggetjudge.judges.items import ItemJudge, judge_items
 
 SMALL: dict[str, dict[str, Any]] = {
     "few-shot": {},

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
+from nuggetjudge.judges.lexical import overlap as lexical
 from nuggetjudge.metrics.answer_scores import scale_gains
 from nuggetjudge.metrics.inference import Interval
 from nuggetjudge.metrics.label_agreement import agreement

@@ -21,9 +21,9 @@ from typing import Any
 
 from nuggetjudge.calibration.threshold import fit_cuts
 from nuggetjudge.judges import Nuggetizer
-from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
-from nuggetjudge.judges.lexical.answers import ANSWER_CUTS, answer_overlap, grade_answer
-from nuggetjudge.judges.lexical.entailment import STATED, judge_point, stated
+from nuggetjudge.judges.lexical import overlap as lexical
+from nuggetjudge.judges.lexical.keypoints import STATED, judge_point, stated
+from nuggetjudge.judges.lexical.questions import ANSWER_CUTS, answer_overlap, grade_answer
 from nuggetjudge.metrics.label_agreement import agreement
 from nuggetjudge.metrics.rank_correlation import spearman
 

@@ -27,7 +27,7 @@ from nuggetjudge.agents.nugget_searcher import NuggetSearcher
 from nuggetjudge.agents.researcher import Researcher
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import NuggetImportance, Nuggetizer
-from nuggetjudge.judges.lexical.entailment import STATED, stated
+from nuggetjudge.judges.lexical.keypoints import STATED, stated
 from nuggetjudge.programs.config.pipelines import SearchPipeline
 from nuggetjudge.programs.config.sections import Config, NuggetsConfig
 from nuggetjudge.programs.pipelines.searching import PipelineCorpus

@@ -22,8 +22,8 @@ import numpy as np
 
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import AnswerabilityGrader
-from nuggetjudge.judges.comparing.listwise import ListwiseRanker
-from nuggetjudge.judges.makers.questions import QuestionDecomposer
+from nuggetjudge.judges.questions import QuestionDecomposer
+from nuggetjudge.judges.ranking import ListwiseRanker
 from nuggetjudge.metrics.inference import PairedTest, holm, paired_tests
 from nuggetjudge.metrics.length import token_counter
 from nuggetjudge.programs.inputs import ORACLE_CONTEXT

@@ -24,10 +24,10 @@ import numpy as np
 
 from nuggetjudge.calibration.fits import add_topics, fit_topics
 from nuggetjudge.calibration.threshold import fit_cuts
-from nuggetjudge.judges.fitted.correction import Correction, OrdinalCurve
-from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
-from nuggetjudge.judges.lexical.answers import answer_overlap
+from nuggetjudge.judges.fitted import Correction, OrdinalCurve
+from nuggetjudge.judges.lexical import overlap as lexical
 from nuggetjudge.judges.lexical.overlap import weighted_overlap, word_weights
+from nuggetjudge.judges.lexical.questions import answer_overlap
 from nuggetjudge.metrics.label_agreement import agreement
 
 from ..study.sets import CRUX_REPORTS, TREC_NUGGETS, TREC_SUPPORT, JudgedSet, lines

@@ -23,8 +23,7 @@ from nuggetjudge.backends.gateway import Completion, Gateway, Reply, Transport
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.backends.prompt import Prompt
 from nuggetjudge.judges.base import Judge
-from nuggetjudge.judges.calls import calls, judge_calls
-from nuggetjudge.judges.items import ItemJudge
+from nuggetjudge.judges.items import ItemJudge, calls, judge_calls
 from nuggetjudge.metrics import agreement
 from nuggetjudge.metrics.label_agreement import agreement_intervals
 from nuggetjudge.records.judgements import Unjudged

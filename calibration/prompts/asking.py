@@ -20,8 +20,8 @@ from ...backends.gateway import Backend, Gateway, Reply
 from ...backends.loop import run_sync
 from ...backends.prompt import Prompt
 from ...judges.base import set_prompt
-from ...judges.fitted.files import FittedPrompt
-from ...judges.in_dspy.backend_lm import FreeText, messages_of
+from ...judges.fitted import FittedPrompt
+from ...judges.in_dspy import FreeText, messages_of
 from ...judges.makers.lists import ListMaker
 from ...records.judgements import Reason
 

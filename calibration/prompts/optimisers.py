@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ...backends.gateway import Backend, Gateway
     from ...judges.base import Judge
-    from ...judges.fitted.files import FittedPrompt
+    from ...judges.fitted import FittedPrompt
     from ...judges.items import ItemJudge
     from .asking import Way
     from .tasks import Example, Marks, Task

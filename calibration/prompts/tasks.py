@@ -11,9 +11,8 @@ from pydantic import TypeAdapter
 
 from ...backends.replies.schema import keyed_by
 from ...judges.base import Judge
-from ...judges.calls import JudgedItem, calls
-from ...judges.fitted.files import FittedPrompt
-from ...judges.items import ItemJudge
+from ...judges.fitted import FittedPrompt
+from ...judges.items import ItemJudge, JudgedItem, calls
 
 RATIONALE = "reason_of_the_people"  # field of a DSPy example; shown to what proposes instructions
 

@@ -14,7 +14,7 @@ import dspy
 from ...backends.gateway import Gateway
 from ...backends.prompt import Prompt
 from ...judges.base import Judge, set_prompt
-from ...judges.fitted.files import FittedPrompt
+from ...judges.fitted import FittedPrompt
 from ...records.writing import NewFile
 from .asking import Answer, Stopped, Way, ask_once, key_of
 from .tasks import Marks, Student, Task, predictor_of, prompt_of

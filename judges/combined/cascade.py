@@ -12,13 +12,11 @@ from ...backends.config import ModelConfig
 from ...backends.errors import JudgeError
 from ...backends.prompt import Prompt
 from ...records.judgements import Provenance, Reason, Unjudged
-from ..fitted.files import JudgeFile
+from ..fitted import JudgeFile
 from ..items import ItemJudge
 from ..verdicts import Verdict
-from .cascade_files import CascadeFile
-from .confidence import Chance, ConfidenceKind, Scale, Seen, confidence_of
-from .jury import SHARED, Jury
-from .several import Several
+from .confidence import CascadeFile, Chance, ConfidenceKind, Scale, Seen, confidence_of
+from .jury import SHARED, Jury, Several
 
 VERSION = "1"  # raised when what is kept or asked again changes
 PEOPLE = "people"

@@ -1,4 +1,4 @@
-"""A jury: whole judges as members, whose labels are combined to one, and its adjudicator."""
+"""A jury: several judges label each item, and a rule combines their votes."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import dspy
 
+from ...backends.adapter import with_first
 from ...backends.errors import JudgeError
 from ...backends.loop import task_group
 from ...backends.prompt import Prompt
@@ -16,9 +17,62 @@ from ...metrics.jury import HOWS, TIES, How, Ties, combined
 from ...records.judgements import Evidence, Provenance, Reason, Unjudged
 from ...records.kinds import ADJUDICATED
 from ..items import ItemJudge
-from ..variants import with_input
 from ..verdicts import Verdict
-from .several import Several
+
+
+class Several(ItemJudge):
+    """A judge whose `judged` asks other judges."""
+
+    predictor = ""  # it asks nothing itself
+
+    async def verdicts(
+        self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
+    ) -> tuple[list[Verdict | Unjudged], Provenance]:
+        """See ItemJudge; all calls as one."""
+        judged, calls = await self.judged(items, topic_id)
+        return judged, as_one(self.model_name, calls)
+
+    async def decide(self, **inputs: Any) -> dspy.Prediction:
+        """Each item once. A judge that lists an input takes a list of it under its plural."""
+        several = self.several
+        if self.listed is None or several not in inputs:
+            return await super().decide(**inputs)
+        shared = {name: value for name, value in inputs.items() if name != several}
+        verdicts = await self.in_windows(
+            [{**shared, self.listed: text} for text in inputs[several]]
+        )
+        return self.prediction(verdicts)
+
+
+def with_input(judge: ItemJudge, name: str, desc: str) -> ItemJudge:
+    """A copy of the judge that is shown one input more, before the others.
+
+    Raises: ValueError if it has an input or output of that name, or a prompt of its own.
+    """
+    signature = judge.question(judge.predictor).signature
+    if judge.own_words == "prompt":
+        raise ValueError(f"the {judge.name} judge has a prompt of its own, without {name!r}")
+    if name in signature.fields or name in judge.inputs:
+        raise ValueError(f"{name!r} is a field of the {judge.name} judge")
+    twin: ItemJudge = judge.deepcopy()
+    predict = twin.question(judge.predictor)
+    predict.signature = with_first(signature, name, dspy.InputField(desc=desc), str)
+    twin.inputs = (*judge.inputs, name)
+    return twin
+
+
+def as_one(model: str, calls: Sequence[Provenance]) -> Provenance:
+    """Several calls, or none, as if they were one of this model."""
+    return Provenance(
+        model=model,
+        finish_reason=calls[-1].finish_reason if calls else "",
+        prompt_tokens=sum(call.prompt_tokens for call in calls),
+        cached_tokens=sum(call.cached_tokens for call in calls),
+        completion_tokens=sum(call.completion_tokens for call in calls),
+        attempts=sum(call.attempts for call in calls),
+        cache_hit=all(call.cache_hit for call in calls),
+    )
+
 
 OTHER_JUDGES = "other_judges"
 DESC = (

@@ -14,11 +14,9 @@ from ...records.judgements import Provenance, Unjudged
 from ...records.kinds import FIRST, VERIFIED, VERIFIER
 from ..items import ItemJudge
 from ..lexical.grounds import spans
-from ..variants import with_input
 from ..verdicts import Verdict
 from .cascade import Cascade
-from .jury import Jury
-from .several import Several
+from .jury import Jury, Several, with_input
 
 VERSION = "1"  # raised when what is made of the two labels changes
 PARTS = "parts_in_question"

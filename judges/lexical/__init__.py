@@ -1,4 +1,2 @@
-"""The lexical twin of every judge: word overlap instead of a model; and how quotes are looked for
-and a text is cut into segments. Of `judges` it imports the labels alone; each judge may import its
-own twin, the makers the segments; calibration, agents, probes and samples the overlap and the
-sentences."""
+"""Lexical baselines of the judges: word overlap instead of a model. Finds quotes and cuts texts
+into sentences and segments. Imports no DSPy, and of `judges` only labels: any folder may use it."""

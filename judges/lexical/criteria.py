@@ -9,7 +9,7 @@ from typing import Any
 
 from ...records.instruments.rubrics import CriterionMatch
 from ..labels import BinaryCriterionMatch
-from .nuggets_and_citations import NUGGET_FULL, NUGGET_PARTIAL, content_words, recall, stem
+from .overlap import NUGGET_FULL, NUGGET_PARTIAL, content_words, recall, stem
 from .segments import sentences
 
 # Words of criteria that say what an answer does, and are no part of what it should say.

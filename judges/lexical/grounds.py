@@ -6,7 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
-from .nuggets_and_citations import WORD, all_words, content_words, stem
+from .overlap import WORD, all_words, content_words, stem
 from .segments import sentence_offsets
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from ...metrics.instruments.narratives import BEST_GRADE, narrative_grade
 from ...records.topics import parts_of
 from ..labels import PartAnswer
-from .nuggets_and_citations import NUGGET_FULL, RELEVANCE_CUTS, content_words, recall
+from .overlap import NUGGET_FULL, RELEVANCE_CUTS, content_words, recall
 
 RELATED = 0.30  # share of a part's content words from which the passage is about its matter
 ALL_OF_IT = 0.95  # share of a whole narrative's words for the best grade

@@ -14,9 +14,9 @@ from ...backends.prompt import Twin
 from ...backends.replies.schema import AtMost, KeyedBy
 from ...records.judgements import Provenance
 from ..base import Judge
-from ..lexical import nugget_search as lexical_search
+from ..lexical import contradiction as lexical_search
 from ..lexical.contradiction import write_queries
-from ..lexical.filling import filled
+from .lists import filled
 
 
 class WriteQueries(dspy.Signature):  # type: ignore[misc]

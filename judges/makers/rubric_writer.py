@@ -18,9 +18,9 @@ from ...backends.replies.schema import AtMost
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
 from ..lexical import criteria as lexical
-from ..lexical.filling import filled
 from ..lexical.segments import n_words
 from .keypoints import windows
+from .lists import filled
 
 CRITERIA = 20  # of one topic; those of ResearchRubrics have 20 to 43
 MOST_WORDS = 4000  # of documents in a call

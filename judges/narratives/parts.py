@@ -14,7 +14,7 @@ from ...backends.prompt import Scorer, Twin
 from ...metrics.instruments.narratives import BEST_GRADE, narrative_grade
 from ...records.judgements import Provenance, Reason, Unjudged
 from ...records.topics import parts_of
-from ..combined.several import as_one
+from ..combined.jury import as_one
 from ..labels import PartAnswer
 from ..lexical import narratives as lexical
 from ..verdicts import Verdict

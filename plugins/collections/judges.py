@@ -17,10 +17,9 @@ from ...backends.prompt import Twin
 from ...backends.replies.schema import AtMost
 from ...judges.base import Judge
 from ...judges.labels import YesNo
-from ...judges.lexical.filling import UNKNOWN, filled
 from ...judges.lexical.segments import MOST_TOKENS, n_words, segments
-from ...judges.makers.examples import FERRY, add_example
-from ...judges.makers.questions import CRUX_SAMPLING
+from ...judges.makers.lists import FERRY, UNKNOWN, add_example, filled
+from ...judges.questions import CRUX_SAMPLING
 from ...metrics.length import token_counter
 from ...records.judgements import Provenance, Reason
 from . import lexical

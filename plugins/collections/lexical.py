@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...judges.labels import YesNo
-from ...judges.lexical.nuggets_and_citations import content_words
+from ...judges.lexical.overlap import content_words
 from ...judges.lexical.questions import ABBREVIATED, FEWEST_WORDS, POINTING, find_subject
 from ...judges.lexical.segments import n_words, segments, sentences
 

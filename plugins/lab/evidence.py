@@ -13,7 +13,7 @@ import numpy as np
 from ...agents import Corpus
 from ...backends.loop import each_of
 from ...judges.items import ItemJudge
-from ...judges.lexical.nuggets_and_citations import content_words, recall
+from ...judges.lexical.overlap import content_words, recall
 from ...metrics.inference import Draws, Interval, resampling
 from ...programs.analysis.tables.words import get_interval, write_share
 from ...programs.config.sections import Config

@@ -297,7 +297,7 @@ class Panel:
         if isinstance(judge, ItemJudge):
             judge = _explaining(judge, name, config)
         if (examples := config.judge(name).demonstrations) is not None:
-            from ...judges.fitted.demonstrations import with_demonstrations
+            from ...judges.demonstrations import with_demonstrations
 
             judge = with_demonstrations(judge, examples)
         judge, wording = in_own_words(judge, name, config)

@@ -13,7 +13,7 @@ import orjson
 
 from ...backends.errors import JudgeError
 from ...backends.replies.completion import failed_questions
-from ...judges.listed import Listed
+from ...judges.verdicts import Listed
 from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from ..config.base import JudgeName
 from .journal import Journal, Values, made_of, verdicts_on

@@ -9,9 +9,8 @@ from typing import Any, TypeVar
 from ...backends.errors import JudgeError
 from ...backends.loop import task_group
 from ...judges import ItemJudge
-from ...judges.comparing.listwise import ListwiseRanker
-from ...judges.comparing.setwise import SetwiseRanker
-from ...judges.makers.questions import QuestionDecomposer
+from ...judges.questions import QuestionDecomposer
+from ...judges.ranking import ListwiseRanker, SetwiseRanker
 from ...records.judgements import Unjudged
 from ...records.questions import NOT_JUDGED, Ratings
 from ...records.rows import QuestionSet, Topic

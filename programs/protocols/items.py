@@ -250,7 +250,7 @@ class _Calls:
     """
 
     def __init__(self, collection: ItemCollection, judge: ItemJudge) -> None:
-        from ...judges.calls import calls
+        from ...judges.items import calls
 
         self._collection, self._judge = collection, judge
         self.total = collection.n_items

@@ -9,7 +9,7 @@ from nuggetjudge.agents.nugget_searcher import NuggetSearcher, SearchSettings
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import SupportJudge
-from nuggetjudge.judges.makers.nuggets import ProposedNugget
+from nuggetjudge.judges.nuggets import ProposedNugget
 from nuggetjudge.records.judgements import Judged, Reason, Unjudged
 from nuggetjudge.records.rows import Passage
 

@@ -4,7 +4,7 @@ import pytest
 
 from nuggetjudge.calibration.fits import FIT_METHODS, fit
 from nuggetjudge.judges import Verdict
-from nuggetjudge.judges.fitted.correction import IsotonicCurve, OrdinalCurve
+from nuggetjudge.judges.fitted import IsotonicCurve, OrdinalCurve
 
 SCALE = ("none", "partial", "full")
 SCORES = [0.05, 0.1, 0.2, 0.3, 0.35, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95]

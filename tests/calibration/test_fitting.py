@@ -11,7 +11,7 @@ from nuggetjudge.calibration.examples import read_examples
 from nuggetjudge.calibration.fitting import fitted_and_tested
 from nuggetjudge.calibration.settings import Settings
 from nuggetjudge.judges import SupportJudge
-from nuggetjudge.judges.fitted.files import JudgeFile
+from nuggetjudge.judges.fitted import JudgeFile
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 METHODS = ("threshold", "ordinal", "isotonic", "platt", "topic")

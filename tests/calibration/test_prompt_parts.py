@@ -9,7 +9,7 @@ from nuggetjudge.calibration.prompts import optimisers
 from nuggetjudge.calibration.prompts.tasks import prompt_of
 from nuggetjudge.calibration.settings import Settings
 from nuggetjudge.judges import SupportJudge
-from nuggetjudge.judges.fitted.files import FittedPrompt
+from nuggetjudge.judges.fitted import FittedPrompt
 from nuggetjudge.records.reading.problems import Problems
 
 

@@ -7,7 +7,7 @@ from nuggetjudge.calibration.examples import read_examples
 from nuggetjudge.calibration.fitting import fitted_and_tested
 from nuggetjudge.calibration.settings import Settings
 from nuggetjudge.judges import SupportJudge
-from nuggetjudge.judges.fitted.files import FittedPrompt
+from nuggetjudge.judges.fitted import FittedPrompt
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 

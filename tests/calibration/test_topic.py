@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from refusals import fitted_or_refused
 
 from nuggetjudge.calibration.fits import add_topics, fit_topics
-from nuggetjudge.judges.fitted.correction import Correction, OrdinalCurve
+from nuggetjudge.judges.fitted import Correction, OrdinalCurve
 from nuggetjudge.judges.verdicts import Verdict
 
 SLOPE, THRESHOLDS, SPREAD = 6.0, (2.0, 4.0), 1.2

@@ -36,19 +36,16 @@ from nuggetjudge.judges import (
     SubQuestionGenerator,
     SupportJudge,
 )
+from nuggetjudge.judges import ranking as lexical_ranking
 from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.keypoints import numbered
-from nuggetjudge.judges.lexical import answer_writing as lexical_answer_writing
-from nuggetjudge.judges.lexical import answers as lexical_answers
 from nuggetjudge.judges.lexical import contradiction as lexical_contradiction
 from nuggetjudge.judges.lexical import criteria as lexical_criteria
-from nuggetjudge.judges.lexical import entailment as lexical_entailment
 from nuggetjudge.judges.lexical import keypoints as lexical_keypoints
 from nuggetjudge.judges.lexical import narratives as lexical_narratives
-from nuggetjudge.judges.lexical import nugget_search as lexical_search
-from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
+from nuggetjudge.judges.lexical import overlap as lexical
 from nuggetjudge.judges.lexical import questions as lexical_questions
-from nuggetjudge.judges.lexical import ranking as lexical_ranking
+from nuggetjudge.judges.makers import answer_writer as lexical_answer_writing
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
 
@@ -330,9 +327,9 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
     if '"subquestions"' in system:
         return lexical_questions.split_question(asked)
     if "facet" in asked:
-        return lexical_search.propose_nuggets(asked)
+        return lexical_contradiction.propose_nuggets(asked)
     if "facets" in asked:
-        return lexical_search.write_gap_queries(asked)
+        return lexical_contradiction.write_gap_queries(asked)
     if '"queries"' in system:
         return lexical_contradiction.write_queries(asked)
     if "sentence" in asked and "contradicts" in system:
@@ -351,13 +348,11 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         return lexical_criteria.write_criteria(asked)
     if "response" in asked:
         several = "key_points" in asked
-        return (lexical_entailment.judge_points if several else lexical_entailment.judge_point)(
-            asked
-        )
+        return (lexical_keypoints.judge_points if several else lexical_keypoints.judge_point)(asked)
     if "claims" in asked:
-        return lexical_entailment.judge_claims(asked)
+        return lexical_keypoints.judge_claims(asked)
     if "key_point" in asked:
-        return lexical_entailment.filter_point(asked)
+        return lexical_keypoints.filter_point(asked)
     if "document" in asked:
         return lexical_keypoints.find_key_points(asked)
     if "points" in asked:
@@ -366,7 +361,9 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         return lexical_keypoints.extract_claims(asked)
     if "context" in asked:
         several = "questions" in asked
-        return (lexical_answers.grade_answers if several else lexical_answers.grade_answer)(asked)
+        return (lexical_questions.grade_answers if several else lexical_questions.grade_answer)(
+            asked
+        )
     if "wanted" in asked:
         return lexical_questions.write_questions(asked)
     if "sentence" in asked:

@@ -12,10 +12,9 @@ import nuggetjudge as nj
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import AnswerabilityGrader, JudgeFile
-from nuggetjudge.judges.calls import calls, judge_items
-from nuggetjudge.judges.fitted.correction import Correction
-from nuggetjudge.judges.fitted.files import FittedPrompt
-from nuggetjudge.judges.lexical.answers import answer_overlap, subject_words
+from nuggetjudge.judges.fitted import Correction, FittedPrompt
+from nuggetjudge.judges.items import calls, judge_items
+from nuggetjudge.judges.lexical.questions import answer_overlap, subject_words
 
 BUILT = "Who built the bridge?"  # about: built bridge; 8 runs of five letters
 TEXT = "They built a bridge. Its deck sways in wind."

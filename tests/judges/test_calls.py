@@ -10,7 +10,7 @@ from mock_server import MockServer, input_of
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.judges import NuggetAssigner, SupportJudge, Verdict
-from nuggetjudge.judges.calls import answers, calls, judge_items
+from nuggetjudge.judges.items import answers, calls, judge_items
 from nuggetjudge.records.judgements import Reason, Unjudged
 
 SEEN = {"a": "support", "b": "partial_support"}

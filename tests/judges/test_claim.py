@@ -10,7 +10,7 @@ from mock_server import MockServer, Reply, input_of
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import ClaimJudge
-from nuggetjudge.judges.calls import calls, judge_items
+from nuggetjudge.judges.items import calls, judge_items
 from nuggetjudge.judges.keypoints import numbered
 
 POINTS = ["Bees make honey from nectar\nof flowers.", "Bees hum."]

@@ -12,9 +12,9 @@ import nuggetjudge as nj
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import EntailmentJudge, JudgeFile
-from nuggetjudge.judges.calls import calls, judge_items
-from nuggetjudge.judges.fitted.correction import Correction
-from nuggetjudge.judges.lexical.entailment import stated
+from nuggetjudge.judges.fitted import Correction
+from nuggetjudge.judges.items import calls, judge_items
+from nuggetjudge.judges.lexical.keypoints import stated
 from nuggetjudge.metrics.label_agreement import agreement
 
 RESPONSE = "Bees make honey.\n\nThey hum  while they fly, and few sting. Wasps do."

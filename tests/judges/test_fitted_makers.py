@@ -10,8 +10,7 @@ from nuggetjudge.judges import (
     Nuggetizer,
     SubQuestionGenerator,
 )
-from nuggetjudge.judges.fitted.correction import Correction
-from nuggetjudge.judges.fitted.files import FittedPrompt
+from nuggetjudge.judges.fitted import Correction, FittedPrompt
 
 MADE_FROM = {
     Nuggetizer: {"question": "Why?", "passages": ["Rain fell.", "A dam broke."]},

@@ -8,7 +8,7 @@ import dspy
 import pytest
 
 from nuggetjudge.judges import ItemJudge, NuggetAssigner, SupportJudge
-from nuggetjudge.judges.listed import Listed
+from nuggetjudge.judges.verdicts import Listed
 
 FACTS = ["Tides turn turbines.", "Silt wears them down.", "Kelp bends."]
 ANSWER = "Tides turn turbines."

@@ -8,7 +8,7 @@ from mock_server import MockServer, input_of
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import JudgeFile, OwnJudge, read_own_judge
-from nuggetjudge.judges.fitted.correction import Correction
+from nuggetjudge.judges.fitted import Correction
 from nuggetjudge.records.reading.problems import InputError
 
 GROUNDED = """\

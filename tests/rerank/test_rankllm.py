@@ -24,7 +24,7 @@ from mock_server import (
 pytest.importorskip("rank_llm", reason="the rerank extra is not installed")
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
-from nuggetjudge.judges.comparing.listwise import ListwiseRanker
+from nuggetjudge.judges.ranking import ListwiseRanker
 from nuggetjudge.records.reading.problems import InputError
 from nuggetjudge.retrieval.rerank.rankllm import RankLlm
 from nuggetjudge.retrieval.rerank.windows import slide

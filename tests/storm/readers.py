@@ -17,7 +17,7 @@ from nuggetjudge import records
 from nuggetjudge.backends.batch.ledger import Ledger
 from nuggetjudge.backends.offline import RecordedTransport
 from nuggetjudge.calibration.session import calibrate
-from nuggetjudge.judges.fitted.files import read_judge_file
+from nuggetjudge.judges.fitted import read_judge_file
 from nuggetjudge.judges.own import read_own_judge
 from nuggetjudge.plugins.collections.verification import read_verification
 from nuggetjudge.programs.config.reading import load_config

@@ -11,18 +11,13 @@ from typing import Literal, NamedTuple, get_args
 import numpy as np
 
 from ....judges import ItemJudge
-from ....judges.calls import answers, calls
-from ....judges.lexical.nuggets_and_citations import content_words
+from ....judges.combined.jury import with_input
+from ....judges.items import answers, calls
+from ....judges.lexical.overlap import content_words
 from ....judges.lexical.segments import sentences
-from ....judges.variants import (
-    listed_labels,
-    shown_inputs,
-    with_first_input,
-    with_input,
-    with_label_order,
-)
 from ....records.labels import BETWEEN, ItemRow
 from .probing import BASE, Options, Skipped, get_backend, with_text
+from .variants import listed_labels, shown_inputs, with_first_input, with_label_order
 
 Kind = Literal[
     "batch", "order", "labels", "input", "replicates", "schema",

@@ -16,7 +16,6 @@ from ....judges import ItemJudge
 from ....judges.lexical.criteria import required_text
 from ....judges.own import OwnJudge
 from ....judges.table import item_judges, kind_of
-from ....judges.variants import with_lexical
 from ....judges.verdicts import Verdict
 from ....metrics.inference import SIGNED, Interval, jackknife_interval, ratio, resampling
 from ....programs.analysis.cell_texts import read_judge_items
@@ -51,6 +50,7 @@ from .probing import (
 )
 from .rewriting import VALUES
 from .tables import view_faults
+from .variants import with_lexical
 
 _REPORT = ":report:"  # in the id of an answer that is rated; see `answer_id`
 LIMIT = 30  # cases of each fault

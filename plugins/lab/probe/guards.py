@@ -9,9 +9,9 @@ from ....backends.adapter import BINDING, WARNING, data_of
 from ....backends.gateway import Backend, Reply
 from ....backends.prompt import Prompt
 from ....judges import ItemJudge
-from ....judges.variants import without_evidence
 from .conditions import Condition, with_schema, without_schema
 from .probing import Skipped, get_backend
+from .variants import without_evidence
 
 
 def remove_guards(judge: ItemJudge) -> tuple[list[Condition], list[Skipped]]:

@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....judges import ItemJudge
-from ....judges.calls import calls, judge_calls, judge_items
-from ....judges.variants import with_lexical
+from ....judges.items import calls, judge_calls, judge_items
 from ....judges.verdicts import Verdict
 from ....metrics.inference import SIGNED, resampling
 from ....programs.analysis.cell_texts import read_judge_items
@@ -54,6 +53,7 @@ from .probing import (
     with_text,
 )
 from .tables import view_injection
+from .variants import with_lexical
 
 CALLS = 30  # of honest items, by default: as many items as these calls hold
 PLANTED = "planted"

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from ....judges import ItemJudge
-from ....judges.calls import calls
-from ....judges.lexical.nuggets_and_citations import content_words, recall
+from ....judges.items import calls
+from ....judges.lexical.overlap import content_words, recall
 from ....judges.lexical.segments import sentences
 from ....records.kinds import Cell
 from ....records.labels import ItemRow

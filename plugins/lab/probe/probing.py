@@ -17,7 +17,7 @@ from ....backends.budget import Budget, Usage
 from ....backends.errors import EndpointUnusable
 from ....backends.gateway import Backend
 from ....judges import ItemJudge
-from ....judges.calls import answers, judge_items
+from ....judges.items import answers, judge_items
 from ....judges.table import item_judges
 from ....judges.verdicts import Verdict
 from ....programs.config.base import JudgeName

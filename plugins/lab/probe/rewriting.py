@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ....judges.lexical.nuggets_and_citations import PRONOUNS, STOP_WORDS, WORD
+from ....judges.lexical.overlap import PRONOUNS, STOP_WORDS, WORD
 from ....judges.lexical.segments import sentences
 
 # Sentences

@@ -10,7 +10,7 @@ import dspy
 from ....backends.adapter import SETTING
 from ....backends.prompt import Scorer, Twin
 from ....judges.items import ItemJudge
-from ....judges.lexical.nuggets_and_citations import content_words
+from ....judges.lexical.overlap import content_words
 from ....records.rows import Label
 from .kind import BATTLE_KIND
 

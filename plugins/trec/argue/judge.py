@@ -10,7 +10,7 @@ import dspy
 from ....backends.prompt import Scorer, Twin
 from ....backends.replies.schema import KeyedBy
 from ....judges.items import ItemJudge
-from ....judges.lexical.nuggets_and_citations import NUGGET_FULL, content_words, recall
+from ....judges.lexical.overlap import NUGGET_FULL, content_words, recall
 from ....records.rows import Label
 
 WINDOW = 10  # accepted answers in one call

@@ -4,7 +4,7 @@ import pytest
 
 from nuggetjudge.calibration.cascades import Wanted, confidences, curve_report, fit_report
 from nuggetjudge.calibration.stored import read_stored
-from nuggetjudge.judges.combined.cascade_files import Guarantee
+from nuggetjudge.judges.combined.confidence import Guarantee
 from nuggetjudge.records.reading.problems import Problems
 
 CHEAP = ("RMITIR-llama38b", "TREMA-4prompts", "prophet-setting1")

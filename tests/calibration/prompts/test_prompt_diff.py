@@ -5,7 +5,7 @@ import pytest
 from nuggetjudge.calibration.prompts.tasks import prompt_of
 from nuggetjudge.calibration.report import prompt_diff
 from nuggetjudge.judges import SupportJudge
-from nuggetjudge.judges.fitted.files import FittedPrompt
+from nuggetjudge.judges.fitted import FittedPrompt
 
 
 def test_the_diff_shows_the_new_words_and_each_worked_example():

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from nuggetjudge.judges.combined.cascade_files import read_cascade_file
+from nuggetjudge.judges.combined.confidence import read_cascade_file
 
 NAMES = ("small", "other", "strong")
 

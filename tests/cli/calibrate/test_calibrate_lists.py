@@ -154,7 +154,7 @@ def test_nuggets_of_real_topics_are_fitted_to_those_of_the_assessors(
     judge, server, shared_data, tmp_path
 ):
     """A model that lists what the lexical judge does once it is shown an example, else little."""
-    from nuggetjudge.judges.lexical.nuggets_and_citations import update_nuggets
+    from nuggetjudge.judges.lexical.overlap import update_nuggets
 
     def brain(body):
         data = input_of(body)

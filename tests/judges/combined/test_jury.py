@@ -20,7 +20,7 @@ from nuggetjudge.judges import (
     RelevanceJudge,
     SupportJudge,
 )
-from nuggetjudge.judges.fitted.correction import Correction
+from nuggetjudge.judges.fitted import Correction
 from nuggetjudge.records.judgements import Reason
 
 ASKED = {"sentence": "Tides follow the moon.", "passage": "The moon makes the tides."}

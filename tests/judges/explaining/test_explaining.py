@@ -21,10 +21,8 @@ from nuggetjudge.judges import (
     RelevanceJudge,
     SupportJudge,
 )
-from nuggetjudge.judges.fitted.correction import Correction
-from nuggetjudge.judges.fitted.files import FittedPrompt
+from nuggetjudge.judges.fitted import Correction, FittedPrompt
 from nuggetjudge.judges.keypoints import numbered
-from nuggetjudge.judges.variants import listed_labels, with_label_order, with_lexical
 from nuggetjudge.records.judgements import Reason, Unjudged
 
 TEXT = "Tides turn\nturbines. Silt wears them down."
@@ -195,7 +193,10 @@ def test_the_key_point_judge_quotes_anyway_and_can_be_made_to_need_it():
     assert fields == [["reasoning", "evidence", "verdict"]] * 3
 
 
+@pytest.mark.whole
 def test_fitted_reordered_and_weighed_labels_keep_their_reasons():
+    from nuggetjudge.plugins.lab.probe.variants import listed_labels, with_label_order
+
     reply = json.dumps(
         {"reasoning": "full? no", "passage_quotes": ['a "none"', "Tides turn"],
          "sentence_quotes": [], "verdict": "partial"}
@@ -311,7 +312,10 @@ def test_word_overlap_quotes_nothing_for_a_label_that_needs_nothing():
     assert (prediction.label, prediction.evidence) == ("none", [])
 
 
+@pytest.mark.whole
 def test_the_lexical_judge_beside_a_model_is_not_asked_for_the_models_fields():
+    from nuggetjudge.plugins.lab.probe.variants import with_lexical
+
     with saying("none") as server:
         judge = SupportJudge(model_at(server)).explaining(evidence=True, reasoning=True)
         assert with_lexical(judge)(sentence=TEXT, passage=TEXT).verdict == "full"

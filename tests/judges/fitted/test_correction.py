@@ -5,7 +5,7 @@ import math
 import pytest
 from pydantic import ValidationError
 
-from nuggetjudge.judges.fitted.correction import Correction, IsotonicCurve, OrdinalCurve
+from nuggetjudge.judges.fitted import Correction, IsotonicCurve, OrdinalCurve
 from nuggetjudge.judges.verdicts import Verdict
 
 SCALE = ("none", "partial", "full")

@@ -13,7 +13,7 @@ from nuggetjudge.judges import (
     SubQuestionGenerator,
     SupportJudge,
 )
-from nuggetjudge.judges.fitted.demonstrations import with_demonstrations
+from nuggetjudge.judges.demonstrations import with_demonstrations
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import InputError
 

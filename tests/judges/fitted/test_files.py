@@ -9,8 +9,7 @@ import pytest
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import JudgeFile, SupportJudge, read_judge_file
-from nuggetjudge.judges.fitted.correction import Correction, IsotonicCurve, OrdinalCurve
-from nuggetjudge.judges.fitted.files import FittedPrompt
+from nuggetjudge.judges.fitted import Correction, FittedPrompt, IsotonicCurve, OrdinalCurve
 from nuggetjudge.records.reading.problems import InputError
 
 SCALE = ("none", "partial", "full")

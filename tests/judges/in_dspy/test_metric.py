@@ -17,8 +17,7 @@ from nuggetjudge.judges import (
     OwnJudgeDefinition,
     SupportJudge,
 )
-from nuggetjudge.judges.fitted.correction import Correction
-from nuggetjudge.judges.fitted.files import JudgeFile
+from nuggetjudge.judges.fitted import Correction, JudgeFile
 
 PASSAGE = "Wind moves decks."
 

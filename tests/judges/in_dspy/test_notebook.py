@@ -11,8 +11,7 @@ from dspy.utils.callback import BaseCallback
 import nuggetjudge
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import NuggetAssigner, OwnJudge, OwnJudgeDefinition, SupportJudge, Verdict
-from nuggetjudge.judges.fitted.correction import Correction
-from nuggetjudge.judges.fitted.files import JudgeFile
+from nuggetjudge.judges.fitted import Correction, JudgeFile
 
 CITED = {"sentence": "Wind moves decks.", "passage": "Wind moves decks."}
 OFFLINE = "http://127.0.0.1:9/v1"

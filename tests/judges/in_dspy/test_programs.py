@@ -10,8 +10,7 @@ from mock_server import MockServer, input_of
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import NuggetAssigner, OwnJudge, SupportJudge
-from nuggetjudge.judges.fitted.correction import Correction
-from nuggetjudge.judges.fitted.files import FittedPrompt, JudgeFile
+from nuggetjudge.judges.fitted import Correction, FittedPrompt, JudgeFile
 
 HINT = "Full means word for word."
 EXAMPLES = [

@@ -3,8 +3,7 @@
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from nuggetjudge.judges.lexical.answer_writing import write_answer
-from nuggetjudge.judges.makers.answer_writer import AnswerWriter
+from nuggetjudge.judges.makers.answer_writer import AnswerWriter, write_answer
 from nuggetjudge.records.answers import count_words
 
 RAIN = "Heavy autumn rain weakened the Morne dam."

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
+from nuggetjudge.judges.lexical import overlap as lexical
 
 NUGGET = "dampers absorb energy from swaying decks"  # five content words: from is a function word
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nuggetjudge.backends.errors import JudgeError
-from nuggetjudge.judges.lexical.nuggets_and_citations import update_nuggets
+from nuggetjudge.judges.lexical.overlap import update_nuggets
 
 FILES = (
     "crux_duc/passages.jsonl",

@@ -15,8 +15,8 @@ from nuggetjudge.judges import (
     Nuggetizer,
     SubQuestionGenerator,
 )
-from nuggetjudge.judges.fitted.files import FittedPrompt
-from nuggetjudge.judges.makers import examples
+from nuggetjudge.judges.fitted import FittedPrompt
+from nuggetjudge.judges.makers import lists as examples
 
 PREDICTORS = {
     Nuggetizer: "update",

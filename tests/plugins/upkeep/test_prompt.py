@@ -10,7 +10,7 @@ from mock_server import MockServer
 from nuggetjudge import judges
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
-from nuggetjudge.judges.fitted.files import FittedPrompt, JudgeFile
+from nuggetjudge.judges.fitted import FittedPrompt, JudgeFile
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
 from nuggetjudge.judges.table import kind_of

@@ -8,7 +8,7 @@ from models_by_name import DEMO, demo_of, models_that_say
 import nuggetjudge as nj
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.judges import Cascade
-from nuggetjudge.judges.combined.cascade_files import CascadeFile
+from nuggetjudge.judges.combined.confidence import CascadeFile
 from nuggetjudge.programs.engine.panel import Panel
 from nuggetjudge.programs.run import plan
 from nuggetjudge.programs.scoring.score import score_path

@@ -10,7 +10,7 @@ from mock_server import MockServer, input_of, schema_of
 from nuggetjudge.calibration.session import Fitting
 from nuggetjudge.calibration.settings import Settings, split_topics
 from nuggetjudge.judges import NuggetAssigner
-from nuggetjudge.judges.fitted.files import FittedPrompt, JudgeFile
+from nuggetjudge.judges.fitted import FittedPrompt, JudgeFile
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.dry_run import estimate_calls
 from nuggetjudge.programs.run import judge_collection, plan

@@ -7,8 +7,8 @@ from graded_labels import write_jsonl
 
 import nuggetjudge as nj
 from nuggetjudge.judges import JudgeFile
-from nuggetjudge.judges.fitted.correction import Correction, OrdinalCurve
-from nuggetjudge.judges.lexical import nuggets_and_citations as lexical
+from nuggetjudge.judges.fitted import Correction, OrdinalCurve
+from nuggetjudge.judges.lexical import overlap as lexical
 from nuggetjudge.judges.table import kind_of
 from nuggetjudge.records.reading.problems import InputError
 

@@ -10,12 +10,10 @@ from mock_faults import Refusal
 from mock_server import MockServer, input_of
 
 import nuggetjudge as nj
-from nuggetjudge.judges.lexical import (
-    entailment,
-    nugget_search,
-    nuggets_and_citations,
-    questions,
-)
+from nuggetjudge.judges.lexical import contradiction as nugget_search
+from nuggetjudge.judges.lexical import keypoints as entailment
+from nuggetjudge.judges.lexical import overlap as nuggets_and_citations
+from nuggetjudge.judges.lexical import questions
 from nuggetjudge.programs.protocols.nugget_search import summarize_searches
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records import NuggetSource, read_nugget_banks

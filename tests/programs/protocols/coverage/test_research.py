@@ -8,7 +8,7 @@ import pytest
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
-from nuggetjudge.judges.lexical import answers, questions
+from nuggetjudge.judges.lexical import questions
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
@@ -72,7 +72,7 @@ def test_a_grade_that_is_missing_makes_the_topic_unjudged(tmp_path: Path) -> Non
         asked = input_of(body)
         if "context" not in asked:
             return questions.split_question(asked)
-        return answers.grade_answer(asked)
+        return questions.grade_answer(asked)
 
     def refuse(index: int, body: dict[str, Any]) -> Any:
         return Refusal() if input_of(body).get("context") == PASSAGES["wind"] else None

@@ -7,11 +7,10 @@ from typing import Any, get_args, get_origin
 
 import dspy
 
-from ..backends import open_backend
-from ..backends.adapter import with_first
-from ..backends.config import ModelConfig
-from ..records.rows import Label
-from .items import ItemJudge
+from ....backends import open_backend
+from ....backends.config import ModelConfig
+from ....judges.items import ItemJudge
+from ....records.rows import Label
 
 
 def listed_labels(judge: ItemJudge) -> tuple[str, ...]:
@@ -61,23 +60,6 @@ def with_first_input(judge: ItemJudge, name: str) -> ItemJudge:
         raise ValueError(f"{name!r} is not one of {', '.join(signature.input_fields)}")
     others = [field for field in signature.fields if field != name]
     return _with_fields(judge, {}, [name, *others])
-
-
-def with_input(judge: ItemJudge, name: str, desc: str) -> ItemJudge:
-    """A copy of the judge that is shown one input more, before the others.
-
-    Raises: ValueError if it has an input or output of that name, or a prompt of its own.
-    """
-    signature = _signature(judge)
-    if judge.own_words == "prompt":
-        raise ValueError(f"the {judge.name} judge has a prompt of its own, without {name!r}")
-    if name in signature.fields or name in judge.inputs:
-        raise ValueError(f"{name!r} is a field of the {judge.name} judge")
-    twin: ItemJudge = judge.deepcopy()
-    predict = twin.question(judge.predictor)
-    predict.signature = with_first(signature, name, dspy.InputField(desc=desc), str)
-    twin.inputs = (*judge.inputs, name)
-    return twin
 
 
 def without_evidence(judge: ItemJudge) -> ItemJudge:

@@ -1,29 +1,34 @@
-"""Judges that make nuggets: a list from passages, window by window, and proposals with quotes."""
+"""Judges of nuggets: make a list from passages, rate importance, find them in an answer."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import dspy
 from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
-from ...backends.adapter import SETTING
-from ...backends.gateway import Reply
-from ...backends.prompt import Twin
-from ...backends.replies.schema import AtMost
-from ...records.judgements import Provenance
-from ..base import Judge
-from ..lexical import nugget_search as lexical_search
-from ..lexical import nuggets_and_citations as lexical
-from ..lexical.filling import filled
-from ..lexical.grounds import find_quote
-from .examples import NUGGETS, add_example
-from .lists import Inputs, ListMaker, Spans
+from ..backends.adapter import SETTING
+from ..backends.gateway import Reply
+from ..backends.prompt import Scorer, Twin
+from ..backends.replies.schema import AtMost, KeyedBy
+from ..records.judgements import Provenance
+from ..records.nuggets import NUGGET_KIND, NuggetSupport
+from ..records.rows import Importance
+from .base import Judge
+from .fitted import JudgeFile
+from .items import ItemJudge, judged
+from .labels import NuggetMatch
+from .lexical import contradiction as lexical_search
+from .lexical import overlap as lexical
+from .lexical.grounds import find_quote
+from .lexical.overlap import weighted_overlap
+from .makers.lists import NUGGETS, Inputs, ListMaker, Spans, add_example, filled
 
-WINDOW = 10  # passages in one call
+WINDOW = 10  # passages or nuggets in one call, arXiv:2411.09607
 MOST_NUGGETS = 30  # length of the list while it grows; both arXiv:2411.09607
 
 Nugget = Annotated[str, MinLen(1), MaxLen(160)]  # of 1 to 12 words
@@ -243,3 +248,141 @@ class NuggetProposer(Judge):
             text = " ".join(each["nugget"].split())
             nuggets.append(ProposedNugget(text, index if is_there else None, span))
         return nuggets, [reply.provenance]
+
+
+IMPORTANCE_SCALE = (Importance.OKAY.value, Importance.VITAL.value)
+
+
+class RateImportance(dspy.Signature):  # type: ignore[misc]
+    """Decide for each nugget, a short fact, how important it is for an answer to the question.
+
+    - Judge each nugget by itself, by what the question asks for.
+    """
+
+    question: str = dspy.InputField(desc="what the user wants to know")
+    nuggets: dict[str, str] = dspy.InputField(desc="the facts to rate, by number")
+    importance: Annotated[dict[str, Importance], KeyedBy("nuggets")] = dspy.OutputField(
+        desc="one label for each number of the nuggets"
+    )
+
+
+class NuggetImportance(ItemJudge):
+    """Rates nuggets a window at a time: `judge(question=, nuggets=[...]).importance`, in order.
+
+    People's labels stand in files of nuggets, which fit it.
+
+    Source: arXiv:2411.09607, vital and okay, 10 nuggets a call.
+    """
+
+    version = "2"
+    name = "importance"
+    kind = "other"
+    key = ("topic_id", "nugget_id")
+    inputs = ("question", "nugget")
+    quotable: Mapping[str, str] = {}  # a nugget is no text that could be quoted for its importance
+    listed = "nugget"
+    predictor, output = "rate", "importance"
+    scale = IMPORTANCE_SCALE
+    gains: Mapping[str, float] = {"okay": 0.0, "vital": 1.0}
+    twins: Mapping[str, Twin] = {"rate": lexical.rate_importance}
+
+    def __init__(self, *args: Any, window: int = WINDOW, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._take_window(window)
+        self.rate = dspy.Predict(RateImportance)
+
+    def fitted(self, state: JudgeFile) -> Self:
+        """See ItemJudge. Raises: ValueError, also for shifts of topics, whose ids it never sees."""
+        if state.correction is not None and state.correction.topics:
+            raise ValueError("it moves scores by topic, and importance is rated without topic ids")
+        return super().fitted(state)
+
+    async def decide(self, *, question: str, nuggets: Sequence[str]) -> dspy.Prediction:  # type: ignore[override]
+        """All windows at once."""
+        labels, _ = await self.label(question, nuggets)
+        return dspy.Prediction(importance=labels, verdicts=[label.value for label in labels])
+
+    async def label(
+        self, question: str, nuggets: Sequence[str]
+    ) -> tuple[list[Importance], list[Provenance]]:
+        """One label per nugget, in order, and one provenance per call."""
+        items = [{"question": question, "nugget": text} for text in nuggets]
+        starts = range(0, len(items), self.window)
+        windows = [items[start : start + self.window] for start in starts]
+        parts = await asyncio.gather(*map(self.verdicts, windows))
+        labels = [Importance(judged(each).label) for verdicts, _ in parts for each in verdicts]
+        return labels, [call for _, call in parts]
+
+
+_RULES = """\
+- Judge each nugget by itself. The wording of the answer may differ from that of the nugget.
+- A fact is clearly implied if a careful reader of the answer cannot doubt it. A part of a fact
+  is important if the fact would mean something else without it.
+- Use only the text of the answer, not your own knowledge."""
+
+
+class AssignNuggets(dspy.Signature):  # type: ignore[misc]
+    __doc__ = f"Decide for each nugget, a short fact, how much of it the answer states.\n\n{_RULES}"
+
+    question: str = dspy.InputField(desc="the question that the answer responds to")
+    answer: str = dspy.InputField(desc="the answer to judge")
+    nuggets: dict[str, str] = dspy.InputField(desc="the facts to look for, by number")
+    verdicts: Annotated[dict[str, NuggetSupport], KeyedBy("nuggets")] = dspy.OutputField(
+        desc="one label for each number of the nuggets"
+    )
+
+
+class MatchNuggets(dspy.Signature):  # type: ignore[misc]
+    __doc__ = f"Decide for each nugget, a short fact, whether the answer states it.\n\n{_RULES}"
+
+    question: str = dspy.InputField(desc="the question that the answer responds to")
+    answer: str = dspy.InputField(desc="the answer to judge")
+    nuggets: dict[str, str] = dspy.InputField(desc="the facts to look for, by number")
+    verdicts: Annotated[dict[str, NuggetMatch], KeyedBy("nuggets")] = dspy.OutputField(
+        desc="one label for each number of the nuggets"
+    )
+
+
+class NuggetAssigner(ItemJudge):
+    """Labels nuggets a window at a time: `judge(question=, answer=, nuggets=[...]).verdicts`.
+
+    Args:
+        window: nuggets per call; 10 in arXiv:2411.09607. Part of the judge's identity.
+        grades: 3 (support, partial_support, not_support) or 2 (support, not_support).
+
+    Returns from a call: `verdicts`, one label per nugget in the order given, and their `scores`.
+    """
+
+    version = "2"
+    name = "assigner"
+    kind = "nuggets"
+    key = NUGGET_KIND.key
+    inputs = ("question", "answer", "nugget")
+    source = "answer"
+    quotable: Mapping[str, str] = {"answer": "nugget"}
+    listed = "nugget"
+    predictor, output = "assign", "verdicts"
+    overlap = staticmethod(weighted_overlap)
+    twins: Mapping[str, Twin] = {"assign": lexical.assign_nuggets}
+    scorers: Mapping[str, Scorer] = {"assign": lexical.score_nuggets}
+
+    def __init__(self, *args: Any, window: int = WINDOW, grades: Literal[2, 3] = 3, **options: Any):
+        super().__init__(*args, **options)
+        self._take_window(window)
+        self.labels: type[NuggetSupport] | type[NuggetMatch] = NuggetSupport
+        self.assign = dspy.Predict(AssignNuggets)
+        if grades == 2:
+            self.labels = NuggetMatch
+            self.assign = dspy.Predict(MatchNuggets)
+            self.twins = {"assign": lexical.match_nuggets}
+        self.scale = tuple(label.value for label in self.labels)
+        self.answer_type = self.labels
+        self.gains = {name: NUGGET_KIND.gains[name] for name in self.scale}
+
+    async def decide(  # type: ignore[override]
+        self, *, question: str, answer: str, nuggets: Sequence[str]
+    ) -> dspy.Prediction:
+        """All windows, one after the other."""
+        items = [{"question": question, "answer": answer, "nugget": text} for text in nuggets]
+        verdicts = await self.in_windows(items)
+        return self.prediction(verdicts)

@@ -1,4 +1,4 @@
-"""Worked examples of one's own: a JSONL file of questions to a judge with the right replies."""
+"""Worked examples of your own: a JSONL file of inputs of a judge with the right replies."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 import dspy
 
-from ...backends.adapter import defaults, without
-from ...backends.errors import JudgeOutputError
-from ...backends.replies.schema import ReplyFormat
-from ...records.reading.fields import Line, read_lines
-from ...records.reading.problems import InputError, Problems
-from ..base import Judge
-from ..explaining import quote_field
-from ..in_dspy.fit import check_type
+from ..backends.adapter import defaults, without
+from ..backends.errors import JudgeOutputError
+from ..backends.replies.schema import ReplyFormat
+from ..records.reading.fields import Line, read_lines
+from ..records.reading.problems import InputError, Problems
+from .base import Judge
+from .explaining import quote_field
+from .in_dspy import check_type
 
 ASKS = "predictor"  # names the question of a judge that asks several
 J = TypeVar("J", bound=Judge)

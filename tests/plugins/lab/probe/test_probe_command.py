@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from mock_server import MockServer, Says, input_of
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 
 
 @pytest.fixture

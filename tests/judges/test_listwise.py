@@ -9,7 +9,7 @@ from mock_server import Cut, MockServer, Prose, Refusal, Says, Truncated, input_
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
-from nuggetjudge.judges.comparing.listwise import ListwiseRanker, Order, permutation
+from nuggetjudge.judges.ranking import ListwiseRanker, Order, permutation
 from nuggetjudge.retrieval.rerank.windows import slide
 
 QUESTION = "Why did the dam break?"

@@ -7,7 +7,7 @@ from mock_server import MockServer, Prose, Says, input_of
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
-from nuggetjudge.judges.comparing.setwise import SetwiseRanker
+from nuggetjudge.judges.ranking import SetwiseRanker
 from nuggetjudge.retrieval.rerank.windows import setwise_top
 
 QUESTION = "Why did the dam break?"

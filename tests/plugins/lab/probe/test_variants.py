@@ -7,7 +7,7 @@ from mock_server import MockServer, input_of, schema_of
 
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import EntailmentJudge, NuggetAssigner, RelevanceJudge, SupportJudge
-from nuggetjudge.judges.variants import (
+from nuggetjudge.plugins.lab.probe.variants import (
     listed_labels,
     shown_inputs,
     with_first_input,

@@ -9,7 +9,7 @@ from benchmarks.pages import faults as table
 from benchmarks.pages.shown import with_tables
 from mock_server import input_of
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[4]
 EXAMPLES = ROOT / "examples"
 PAGE = (ROOT / "docs" / "trust" / "faults.md").read_text(encoding="utf-8")
 

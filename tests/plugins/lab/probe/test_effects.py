@@ -5,7 +5,7 @@ import json
 import pytest
 from mock_server import MockServer, input_of
 
-from nuggetjudge.judges.lexical.nuggets_and_citations import content_words
+from nuggetjudge.judges.lexical.overlap import content_words
 from nuggetjudge.plugins.lab.probe.conditions import (
     CLOSERS,
     FILLERS,
