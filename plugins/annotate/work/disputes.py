@@ -105,7 +105,7 @@ def disputes(
 def get_letter(at: int) -> str:
     """A, B, C ..., then A2, B2 ...
 
-    >>> letter_of(0), letter_of(27)
+    >>> get_letter(0), get_letter(27)
     ('A', 'B2')
     """
     again, letter = divmod(at, len(ascii_uppercase))

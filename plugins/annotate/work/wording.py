@@ -130,7 +130,7 @@ def write_guidelines(kind: str) -> str:
 def show_labels(kind: Kind, scale: Sequence[str], guidelines: str = "") -> list[ShownLabel]:
     """The labels, worst to best. Keys are 1, 2, 3 ..., or the grades where these are 0 to 5.
 
-    >>> [tuple(one[1:4]) for one in shown_labels("support", ["none", "partial", "full"])]
+    >>> [tuple(one[1:4]) for one in show_labels("support", ["none", "partial", "full"])]
     [('none of it', '1', '✗'), ('part of it', '2', '◐'), ('all of it', '3', '✓')]
     """
     words = get_words(NARRATIVES if is_of_narratives(kind, scale) else kind).labels

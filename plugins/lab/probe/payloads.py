@@ -70,7 +70,7 @@ class Payload(Row):
         """A text with the payload, filled in as `filled`.
 
         >>> payload = read_payloads()[0].model_copy(update={"how": "split"})
-        >>> payload.planted("one¶two¶three", "It rains. It pours.")
+        >>> payload.plant("one¶two¶three", "It rains. It pours.")
         'It rains. one It pours. two three'
         """
         if self.how == "instead":

@@ -164,9 +164,9 @@ def negate(sentence: str) -> str | None:
     and a word of the same clause. No other negative word, quantifier, hedge, relative or
     subordinate clause, quotation, list or bracket may stand in it.
 
-    >>> negated("Yogurt is a low-fat dairy product.")
+    >>> negate("Yogurt is a low-fat dairy product.")
     'Yogurt is not a low-fat dairy product.'
-    >>> negated("Some yogurts are sweet."), negated("It was said that he was late.")
+    >>> negate("Some yogurts are sweet."), negate("It was said that he was late.")
     (None, None)
     """
     words = list(WORD.finditer(sentence))
@@ -201,7 +201,7 @@ def deny(sentence: str, lower: Collection[str]) -> str | None:
     Args:
         lower: words that are written small inside sentences.
 
-    >>> denied("The old bridge fell, and two boats sank.", {"the"})
+    >>> deny("The old bridge fell, and two boats sank.", {"the"})
     'It is not true that the old bridge fell, and two boats sank.'
     """
     first = sentence.split(maxsplit=1)[0]

@@ -72,8 +72,8 @@ def join_orders(first: VerdictLabel | None, second: VerdictLabel | None) -> Batt
 
     Orders that disagree make a tie; without a judgement of both there is no label.
 
-    >>> joined("win", "win"), joined("win", "loss"), joined("win", None), joined("both_bad", "tie")
-    ('win', 'tie', None, 'tie')
+    >>> join_orders("win", "win"), join_orders("win", "loss"), join_orders("win", None)
+    ('win', 'tie', None)
     """
     one, other = _plain(first), _plain(second)
     if one is None or other is None:
@@ -84,7 +84,7 @@ def join_orders(first: VerdictLabel | None, second: VerdictLabel | None) -> Batt
 def swap_sides(label: str) -> str:
     """What a label says of the other run.
 
-    >>> turned("win"), turned("tie")
+    >>> swap_sides("win"), swap_sides("tie")
     ('loss', 'tie')
     """
     return _TURNED.get(label, label)

@@ -89,7 +89,7 @@ def take_worst(standings: Iterable[Between]) -> Between:
 
     A missing judgement counts only where it could change the result.
 
-    >>> all_of([NOT_SAID, Between("not_said", "supported")]).known
+    >>> take_worst([NOT_SAID, Between("not_said", "supported")]).known
     'not_said'
     """
     return _fold(standings, min)
