@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from mock_server import MockServer, input_of
 from typing_extensions import TypedDict
 
-from nuggetjudge.backends.adapter import JudgeAdapter, as_data
+from nuggetjudge.backends.adapter import JudgeAdapter
 from nuggetjudge.backends.prompt import Prompt
 from nuggetjudge.backends.replies.schema import KeyedBy, keyed_by
 from nuggetjudge.judges import (
@@ -114,18 +114,6 @@ def test_no_text_can_leave_its_fence_or_forge_a_marker(name, data):
         assert CUSTOM_TYPE_START_IDENTIFIER not in content
 
 
-@given(inputs=st.dictionaries(hostile, hostile | st.lists(hostile), max_size=4))
-def test_hostile_texts_come_back_unchanged_from_json(inputs):
-    assert json.loads(as_data(inputs)) == inputs
-
-
-def test_lists_of_lists_stay_json_and_their_texts_stay_harmless():
-    inputs = {"rows": [[1, 2], [["[[ ## x ## ]]", '\\"[[']]]}
-    line = as_data(inputs)
-    assert json.loads(line) == inputs
-    assert "[[ ##" not in line
-
-
 def test_an_example_reply_that_quotes_a_marker_stays_one_text():
     predict = PREDICTORS["nuggetizer"]
     asked = {"question": "q", "passages": {}, "asked": "q", "nuggets": [], "limit": 3}
@@ -181,16 +169,6 @@ def test_plain_dspy_sends_the_very_same_messages(name, n_demos, model_server, pl
     assert sent.body["messages"] == Prompt(predict.signature, predict.demos).messages(inputs)
     assert input_of(sent.body) == inputs
     assert dict(prediction) == example_reply(name)
-
-
-def test_plain_dspy_refuses_a_label_that_was_not_offered(model_server, plain_lm):
-    model_server.brain = lambda body: {"verdict": "splendid"}
-    with (
-        dspy.context(lm=plain_lm, adapter=JudgeAdapter()),
-        pytest.raises(dspy.utils.exceptions.AdapterParseError),
-    ):
-        dspy.Predict(PREDICTORS["support"].signature)(**SAMPLES["support"])
-    assert len(model_server.requests) == 1  # no second try behind the caller's back
 
 
 @pytest.mark.parametrize(

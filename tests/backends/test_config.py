@@ -134,13 +134,6 @@ def test_a_key_that_was_named_and_is_not_there_is_missed(value, monkeypatch):
         ModelConfig(model="openai/x", api_base=LOCAL, api_key_env="MY_KEY").api_key()
 
 
-def test_a_keys_line_end_is_no_part_of_it(monkeypatch):
-    monkeypatch.setenv("MY_KEY", "mine\n")
-    key = ModelConfig(model="openai/x", api_base=LOCAL, api_key_env="MY_KEY").api_key()
-    assert key is not None
-    assert key.get_secret_value() == "mine"
-
-
 def test_a_key_shows_in_no_form_of_a_config(monkeypatch):
     monkeypatch.setenv("MY_KEY", KEY)
     config = ModelConfig(model="openai/x", api_base=LOCAL, api_key_env="MY_KEY")

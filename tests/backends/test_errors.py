@@ -36,12 +36,6 @@ def test_an_errors_words_name_the_part_that_is_refused(message, part):
     assert refused_part(message) == part
 
 
-def test_an_error_that_names_the_parameter_needs_no_words():
-    assert refused_part("No.", "seed") == "seed"
-    assert refused_part("No.", "response_format.json_schema") == "response_format"
-    assert refused_part("No.", "messages[0].content") == ""
-
-
 @pytest.mark.parametrize(
     ("raw", "error"),
     [

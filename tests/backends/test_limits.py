@@ -10,7 +10,7 @@ import pytest
 from mock_batches import MockBatches
 from mock_server import Hang, Reply, Status, Supports
 
-from nuggetjudge.backends import limits, open_backend
+from nuggetjudge.backends import open_backend
 from nuggetjudge.backends.batch import api as batch_api
 from nuggetjudge.backends.batch.ledger import Batches
 from nuggetjudge.backends.budget import Budget
@@ -56,26 +56,6 @@ def test_no_more_requests_are_in_flight_than_allowed(
     assert model_server.max_in_flight == concurrency
 
 
-def test_retries_take_their_turn_as_well(model_server, open_gateway, support):
-    model_server.latency_s = 0.01
-    model_server.faults = lambda index, body: Status(500) if index % 2 else None
-    gateway = open_gateway(concurrency=2, retries=10)
-
-    async def many() -> None:
-        asked = ({"passage": "p", "sentence": str(i)} for i in range(20))
-        await asyncio.gather(*(gateway.ask(support, each) for each in asked))
-
-    run_sync(many())
-    assert model_server.max_in_flight == 2
-
-
-def test_requests_a_minute_are_spread_evenly():
-    times = starts(6, rpm=600)  # one each 0.1 s
-    assert times[5] >= 0.48
-    assert all(times[i] >= 0.095 * i for i in range(6))
-    assert times[5] < 1.5
-
-
 def test_requests_a_minute_hold_through_a_gateway(model_server, open_gateway, support):
     gateway = open_gateway(rpm=600)
 
@@ -96,16 +76,6 @@ def test_tokens_a_minute_hold_after_the_first_burst():
     for moment in times:
         sent = 500 * sum(t <= moment for t in times)
         assert sent <= 10_000 + 1000 * (moment + 0.06)
-
-
-def test_a_request_larger_than_a_burst_waits_for_all_its_tokens(monkeypatch):
-    monkeypatch.setattr(limits, "BURST_S", 0.5)
-    times = starts(2, tokens=600, tpm=60_000)  # 1,000 a second, 500 at once
-    assert 0.58 <= times[1] < 1.5
-
-
-def test_no_limits_hold_nothing_up():
-    assert starts(500)[-1] < 0.5
 
 
 def test_a_pause_lets_nothing_through_and_the_longer_pause_counts():
@@ -292,19 +262,6 @@ def test_a_server_that_tells_no_usage_is_bounded_too(at_once, open_gateway, supp
     characters = sum(len(str(request.body)) for request in model_server.requests)
     assert 10 < len(model_server.requests) < 40
     assert characters / 4 < budget.counted()["max_tokens"] <= 20_000
-
-
-def test_after_the_first_few_replies_all_go_at_once(open_gateway, support, model_server):
-    at_once = 64
-    model_server.brain = Bill(lambda number: 200)
-    model_server.latency_s = lambda index, body: 0.01 if index < 4 else 1.0
-    budget = Budget(max_tokens=10**8)
-    outcomes = ask_many(open_gateway(budget=budget, concurrency=at_once), support, at_once + 4)
-    assert not reason_of(outcomes) & set(Reason)
-    assert model_server.max_in_flight == at_once
-    started = [request.started_s for request in model_server.requests]
-    ended = [request.finished_s for request in model_server.requests]
-    assert all(ended[i] <= started[i + 1] for i in range(3))  # the first four came by themselves
 
 
 @pytest.fixture

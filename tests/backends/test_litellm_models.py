@@ -125,15 +125,6 @@ def test_the_schema_and_the_very_same_messages_go_out(model_server, open_litellm
     assert received.body["temperature"] == 0
 
 
-def test_its_replies_are_kept_apart_from_those_of_the_light_path(
-    model_server, open_litellm, open_gateway, ask, cache
-):
-    ask(open_litellm(cache=cache))
-    ask(open_gateway(cache=cache))
-    assert ask(open_litellm(cache=cache)).provenance.cache_hit
-    assert len(model_server.requests) == 2
-
-
 def test_a_429_waits_as_asked_and_litellm_adds_no_retries_of_its_own(
     model_server, open_litellm, ask
 ):
@@ -164,12 +155,6 @@ def test_what_no_request_can_pass_ends_everything(fault, model_server, open_lite
     assert len(model_server.requests) == 1
 
 
-def test_a_bad_request_is_sent_once(model_server, open_litellm, ask):
-    model_server.faults = lambda index, body: Status(400)
-    assert failure(open_litellm(), ask).reason is Reason.ERROR
-    assert len(model_server.requests) == 1
-
-
 def test_a_prompt_too_long_says_so(open_litellm, ask):
     with MockServer(context_length=20) as server:
         error = failure(open_litellm(server), ask)
@@ -182,16 +167,6 @@ def test_a_reply_of_another_shape_is_lost_and_not_made_up(model_server, open_lit
     assert failure(open_litellm(retries=0), ask).reason in (Reason.ERROR, Reason.UNPARSEABLE)
 
 
-def test_counts_that_cannot_be_are_not_known(model_server, open_litellm, ask):
-    usage = {"prompt_tokens": 2**53, "completion_tokens": 10**15, "total_tokens": 2**60}
-    choice = {"index": 0, "finish_reason": "stop"}
-    choice["message"] = {"role": "assistant", "content": '{"verdict": "full"}'}
-    body = {"id": "1", "object": "chat.completion", "created": 1, "model": "mock"}
-    model_server.faults = [NotChatShape(body | {"choices": [choice], "usage": usage})]
-    where = ask(open_litellm(retries=0)).provenance
-    assert (where.prompt_tokens, where.completion_tokens) == (0, 0)
-
-
 def test_a_reply_over_the_bound_is_truncated_and_asked_once(
     model_server, open_litellm, ask, monkeypatch
 ):
@@ -201,15 +176,6 @@ def test_a_reply_over_the_bound_is_truncated_and_asked_once(
     assert error.reason is Reason.TRUNCATED
     assert "more than 1,000 bytes" in error.detail
     assert len(model_server.requests) == 1
-
-
-def test_closing_one_model_leaves_the_next_one_working(open_litellm, ask):
-    from nuggetjudge.backends.loop import run_sync
-
-    first = open_litellm()
-    ask(first, "one")
-    run_sync(first.aclose())
-    assert ask(open_litellm(retries=0), "two").values
 
 
 def test_a_key_goes_out_and_comes_back_in_no_error(model_server, open_litellm, ask, monkeypatch):

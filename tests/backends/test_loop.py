@@ -42,40 +42,6 @@ def test_it_works_within_a_running_loop():
     assert asyncio.run(notebook_cell()) == 30  # another loop of the caller's
 
 
-def test_errors_come_through_to_other_loops():
-    with pytest.raises(LookupError):
-        asyncio.run(run_async(fail()))
-
-
-def test_it_works_from_many_threads_at_once():
-    with ThreadPoolExecutor(16) as pool:
-        assert list(pool.map(lambda n: run_sync(double(n)), range(100))) == [
-            2 * n for n in range(100)
-        ]
-
-
-FIRST_USE = """
-import asyncio, threading
-from nuggetjudge.backends.loop import run_sync
-async def where():
-    return id(asyncio.get_running_loop())
-found, start = [], threading.Barrier(16)
-def use():
-    start.wait()
-    found.append(run_sync(where()))
-threads = [threading.Thread(target=use) for _ in range(16)]
-for thread in threads: thread.start()
-for thread in threads: thread.join()
-assert len(found) == 16 and len(set(found)) == 1, found
-assert sum(thread.name == "nuggetjudge" for thread in threading.enumerate()) == 1
-"""
-
-
-def test_threads_that_come_first_together_share_one_loop():
-    for _ in range(3):
-        subprocess.run([sys.executable, "-c", FIRST_USE], check=True, timeout=60)
-
-
 def test_a_judge_is_called_in_a_running_loop_and_in_threads():
     judge = SupportJudge(model="lexical")
     same = {"sentence": "Rain fell on the hills.", "passage": "Rain fell on the hills."}
@@ -140,32 +106,6 @@ def test_a_caller_that_is_cancelled_cancels_its_coroutine():
 
     asyncio.run(impatient())
     assert ended.wait(5)
-
-
-def test_a_coroutine_that_cancels_itself_does_not_hang_its_caller():
-    async def cancelled() -> None:
-        raise asyncio.CancelledError
-
-    with pytest.raises(CancelledError):
-        run_sync(cancelled())
-
-
-def test_a_coroutine_that_exits_does_not_take_the_loop_with_it():
-    async def leave() -> None:
-        raise SystemExit(3)
-
-    with pytest.raises(SystemExit):
-        run_sync(leave())
-    assert run_sync(double(1)) == 2
-
-
-def test_a_cancel_that_comes_with_the_result_is_harmless(caplog):
-    for _ in range(200):
-        future = submit(asyncio.sleep(0))
-        future.cancel()
-        assert future.ended.wait(5)
-    assert run_sync(double(1)) == 2
-    assert caplog.text == ""
 
 
 CTRL_C = """
@@ -267,35 +207,6 @@ def test_the_first_error_is_raised_as_it_is_and_the_others_are_cancelled():
         asyncio.run(go())
     assert raised.value.__suppress_context__  # no group is shown with it
     assert ended == [True]
-
-
-def test_an_error_between_the_tasks_cancels_them_too():
-    ended = []
-
-    async def go():
-        async with task_group() as group:
-            group.create_task(wait(ended))
-            await asyncio.sleep(0)
-            raise KeyError("mine")
-
-    with pytest.raises(KeyError, match="mine"):
-        asyncio.run(go())
-    assert ended == [True]
-
-
-def test_who_is_cancelled_from_outside_ends_as_cancelled():
-    async def go():
-        async with task_group() as group:
-            group.create_task(wait([]))
-
-    async def cancel():
-        task = asyncio.create_task(go())
-        await asyncio.sleep(0.01)
-        task.cancel()
-        await task
-
-    with pytest.raises(asyncio.CancelledError):
-        asyncio.run(cancel())
 
 
 def test_what_comes_of_each_job_stands_in_their_order_and_no_more_are_under_way_than_may_be():

@@ -15,7 +15,6 @@ from nuggetjudge.backends.loop import run_sync
 from nuggetjudge.judges import Nuggetizer
 
 TOLD = {"full": 0.5, "partial": 0.3, "none": 0.2}
-NUGGETS = {"question": "q", "answer": "a", "nuggets": {"1": "x", "2": "y"}}
 
 
 def partly(body: Any) -> Reply:
@@ -33,11 +32,6 @@ def test_the_labels_have_the_probabilities_that_the_model_gave_them(weighing, op
     reply = ask(open_gateway(logprobs=True))
     assert reply.values == {"verdict": "partial"}
     assert reply.probabilities == {"verdict": pytest.approx(TOLD, abs=1e-9)}
-
-
-def test_so_they_have_where_no_grammar_masks_the_rest(weighing, open_gateway, ask):
-    reply = ask(open_gateway(logprobs=True, schema="none"))
-    assert reply.probabilities == {"verdict": pytest.approx(TOLD, abs=1e-3)}
 
 
 @pytest.mark.parametrize(("logprobs", "n_top"), [(True, 20), (5, 5), (1, 1)])
@@ -67,29 +61,6 @@ def test_nothing_is_asked_for_without_the_setting_or_without_labels(weighing, op
     assert not any("logprobs" in received.body for received in weighing.requests)
 
 
-def test_each_key_of_a_map_has_its_own(model_server, open_gateway, assign, cache):
-    shares = {"1": {"support": 0.6, "partial_support": 0.3, "not_support": 0.1},
-            "2": {"support": 0.0, "partial_support": 0.25, "not_support": 0.75}}  # fmt: skip
-    text = json.dumps({"verdicts": {"1": "support", "2": "not_support"}})
-    model_server.brain = lambda body: Reply(text, probabilities=shares)
-    for _ in range(2):
-        reply = run_sync(open_gateway(logprobs=True, cache=cache).ask(assign, NUGGETS))
-        assert reply.probabilities == {
-            "verdicts": {key: pytest.approx(shares[key], abs=1e-9) for key in shares}
-        }
-        label, score, chances = reply.at("verdicts", "2")
-        assert (label, score, chances["not_support"]) == ("not_support", None, pytest.approx(0.75))
-    assert len(model_server.requests) == 1
-
-
-def test_a_grade_has_them_by_its_digits(model_server, open_gateway, relevance):
-    shares = {"0": 0.1, "1": 0.2, "2": 0.6, "3": 0.1}
-    model_server.brain = lambda body: Reply('{"grade": 2}', probabilities=shares)
-    inputs = {"passage": "p", "question": "q"}
-    reply = run_sync(open_gateway(logprobs=True).ask(relevance, inputs))
-    assert reply.probabilities == {"grade": pytest.approx(shares, abs=1e-9)}
-
-
 # --- the cache
 
 
@@ -99,14 +70,6 @@ def test_a_cached_reply_gives_the_same_to_the_last_digit(weighing, open_gateway,
     again = ask(open_gateway(logprobs=True, cache=cache, offline=True))
     assert again.provenance.cache_hit
     assert orjson.dumps(again.probabilities) == orjson.dumps(first.probabilities)
-
-
-def test_with_and_without_log_probabilities_are_two_questions(weighing, open_gateway, ask, cache):
-    assert ask(open_gateway(cache=cache)).probabilities == {}
-    assert ask(open_gateway(cache=cache, logprobs=True)).probabilities != {}
-    assert ask(open_gateway(cache=cache, logprobs=5)).probabilities != {}
-    assert ask(open_gateway(cache=cache)).probabilities == {}
-    assert len(weighing.requests) == 3
 
 
 class Kept(dict[bytes, bytes]):

@@ -117,21 +117,6 @@ def test_each_style_is_read_or_refused(style, reason, model_server, open_gateway
     assert len(model_server.requests) == 1
 
 
-@pytest.mark.parametrize("grade", ['"3"', "3.0", '"three"', "[3]", "true"])
-def test_a_grade_is_a_whole_number_and_nothing_else(grade, model_server, open_gateway, relevance):
-    model_server.brain = lambda body: f'{{"grade": {grade}}}'
-    asked = dict.fromkeys(relevance.input_names, "text")
-    with pytest.raises(JudgeOutputError, match="grade: Input should be a valid integer"):
-        run_sync(open_gateway(reasks=0).ask(relevance, asked))
-
-
-def test_of_a_model_that_only_thought_the_thoughts_are_kept(model_server, open_gateway, ask):
-    model_server.brain, model_server.faults = full, lambda index, body: Reasoned(replies=False)
-    with pytest.raises(JudgeOutputError, match="nothing after what the model thought") as caught:
-        ask(open_gateway(reasks=0))
-    assert caught.value.raw.startswith("<think>It says so.")
-
-
 def test_probabilities_are_those_of_the_object_amid_prose(model_server, open_gateway, ask):
     model_server.brain = lambda body: Reply(
         'It {says} so.\n{"verdict": "full"}\nBecause [it] rained}.',
@@ -288,12 +273,3 @@ def test_other_settings_go_out_and_have_replies_of_their_own(
         ask(each)
     assert [request.body["temperature"] for request in model_server.requests] == [0.0, 1.0]
     assert gateway.config.temperature == 0.0
-
-
-def test_the_budget_is_shared(open_gateway, ask, model_server):
-    gateway = open_gateway(budget=Budget(max_calls=2))
-    ask(gateway)
-    ask(gateway.varied(temperature=1.0))
-    with pytest.raises(JudgeError, match="max_calls 2 reached"):
-        ask(gateway.varied(temperature=2.0))
-    assert len(model_server.requests) == 2

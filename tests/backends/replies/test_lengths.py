@@ -6,10 +6,10 @@ import pytest
 from mock_server import MockServer, Reply, Supports
 
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.backends.errors import EndpointRefused, EndpointUnusable, JudgeOutputError
+from nuggetjudge.backends.errors import EndpointRefused, JudgeOutputError
 from nuggetjudge.backends.prompt import Wire
 from nuggetjudge.backends.replies.text import find_loop
-from nuggetjudge.judges import AnswerWriter, Nuggetizer, SupportJudge
+from nuggetjudge.judges import AnswerWriter, SupportJudge
 from nuggetjudge.programs.doctor import examine
 
 CITED = {"sentence": "It rained.", "passage": "Rain fell all day."}
@@ -23,13 +23,6 @@ REFUSALS = [
 
 def says(values):
     return lambda body: values
-
-
-def test_a_list_that_a_call_bounds_has_that_bound_in_its_schema():
-    nuggets = Nuggetizer("lexical", limit=7).prompt("update")
-    inputs = {"question": "q", "passages": {}, "asked": "q", "nuggets": [], "limit": 7}
-    updated = nuggets.schema(nuggets.shape(inputs))["properties"]["updated"]
-    assert (updated["maxItems"], updated["items"]["maxLength"]) == (7, 160)
 
 
 def test_reasons_longer_than_the_schema_allows_are_read_where_nothing_held_them_to_it(model_server):
@@ -53,13 +46,6 @@ def test_an_endpoint_that_knows_no_lengths_is_asked_without_them_from_its_first_
         cache.flush()
         again = SupportJudge(backend=open_gateway(server, cache=cache, offline=True))
         assert again.explaining(evidence=True, reasoning=True)(**CITED | {"sentence": "a"}).label
-
-
-def test_one_that_takes_no_schema_at_all_still_ends_the_run(open_gateway):
-    with MockServer(supports=Supports(schema=False)) as server:
-        judge = SupportJudge(backend=open_gateway(server)).explaining(reasoning=True)
-        with pytest.raises(EndpointUnusable, match="json_object or none"):
-            judge(**CITED)
 
 
 def test_doctor_tells_the_setting_for_it():

@@ -149,39 +149,6 @@ def test_with_less_than_half_on_labels_nothing_is_known():
 # --- labels that begin alike
 
 
-def test_a_shared_beginning_is_followed_to_the_token_that_splits_it():
-    shares = verdict(
-        ' "',
-        ("part", {"part": 0.6, "par": 0.1, "p": 0.1, "none": 0.2}),
-        ("ly", {"ly": 0.25, "ial": 0.75}),
-        '"}',
-        labels=("partial", "partly", "none"),
-    )
-    assert shares == approx(partial=0.6, partly=0.2, none=0.2)
-
-
-def test_what_falls_on_no_label_later_is_taken_out_too():
-    shares = verdict(
-        ' "',
-        ("part", {"part": 0.8, "none": 0.2}),
-        ("ly", {"ly": 0.2, "ial": 0.6, "s": 0.2}),
-        '"}',
-        labels=("partial", "partly", "none"),
-    )  # on labels: .8 * .8 + .2 = .84
-    assert shares == approx(partial=0.48 / 0.84, partly=0.16 / 0.84, none=0.2 / 0.84)
-
-
-def test_a_label_that_begins_another_ends_at_its_quote():
-    shares = verdict(
-        ' "',
-        ("support", {"support": 0.8, "supported": 0.15, 'support"': 0.05}),
-        ('"', {'"': 0.75, "ed": 0.25}),
-        "}",
-        labels=("support", "supported"),
-    )
-    assert shares == approx(support=0.8 * 0.75 + 0.05, supported=0.8 * 0.25 + 0.15)
-
-
 @pytest.mark.parametrize(
     ("first", "none", "nonsense"),
     [
@@ -225,28 +192,6 @@ def grade(*tokens: Any, high: int = 3) -> Any:
 def test_a_whole_grade_is_read_at_its_digit(tokens):
     expected = {"0": 0.0, "1": 0.1, "2": 0.6, "3": 0.3}
     assert grade(*tokens) == pytest.approx(expected, abs=1e-9)
-
-
-def test_a_number_out_of_range_or_with_a_fraction_is_no_grade():
-    shares = grade(("2}", {"2}": 0.6, "20": 0.1, "2.": 0.1, "7": 0.1, '"2"': 0.1}))
-    assert shares == pytest.approx({"0": 0.0, "1": 0.0, "2": 1.0, "3": 0.0})
-
-
-def test_grades_of_two_digits_are_followed_to_the_second():
-    shares = grade(" ", ("1", {"1": 0.6, "2": 0.4}), ("0", {"0": 0.5, "}": 0.5}), "}", high=10)
-    assert {name: p for name, p in shares.items() if p} == pytest.approx(
-        {"1": 0.3, "10": 0.3, "2": 0.4}
-    )
-
-
-def test_numbers_without_two_bounds_and_wide_ranges_are_no_labels():
-    fields = {
-        "a": {"type": "integer"},
-        "b": grades(0, 101),
-        "c": grades(-1, 1),
-        "d": grades(0, 100),
-    }
-    assert list(label_paths(schema(**fields))) == [("d",)]
 
 
 # --- several labels in one reply
@@ -328,16 +273,6 @@ def test_tokens_may_end_within_a_character():
     assert probabilities(tokens, **fields) == {"v": pytest.approx({"grün": 0.5, "groß": 0.5})}
 
 
-def test_texts_stand_in_where_an_endpoint_gives_no_bytes():
-    choice_logprobs = logprobs(['{"why": "λ", "v": "', ("ja", {"ja": 0.8, "nein": 0.2}), '"}'])
-    for token in choice_logprobs["content"]:
-        for part in (token, *token["top_logprobs"]):
-            part["bytes"] = None
-    paths = label_paths(schema(why={"type": "string"}, v=enum("ja", "nein")))
-    shares, *_ = label_probabilities('{"why": "λ", "v": "ja"}', read_tokens(choice_logprobs), paths)
-    assert shares == {"v": approx(ja=0.8, nein=0.2)}
-
-
 FULL = ("full", {"full": 0.6, "partial": 0.3, "none": 0.1})
 
 
@@ -405,26 +340,6 @@ def _common(one: str, other: str) -> int:
     return next((i for i, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), 0)
 
 
-RUBBISH = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: (
-        st.lists(inner, max_size=4)
-        | st.dictionaries(
-            st.sampled_from(["content", "token", "bytes", "logprob", "top_logprobs", "x"]), inner
-        )
-    ),
-    max_leaves=20,
-)
-
-
-@given(rubbish=RUBBISH, label=st.sampled_from(VERDICT))
-def test_rubbish_in_place_of_log_probabilities_raises_nothing(rubbish, label):
-    text = f'{{"verdict": "{label}"}}'
-    paths = label_paths(schema(verdict=enum(*VERDICT)))
-    for tokens in (read_tokens(rubbish), read_tokens({"content": rubbish})):
-        assert label_probabilities(text, tokens, paths)[0].get("verdict", {}).keys() <= set(VERDICT)
-
-
 @given(
     rows=st.lists(
         st.tuples(
@@ -443,22 +358,6 @@ def test_any_tokens_give_shares_that_sum_to_one_or_nothing(rows):
         assert shares == {} or sum(shares["verdict"].values()) == pytest.approx(1.0)
 
 
-def test_a_reply_may_be_of_many_thousand_tokens():
-    filler = [("\n", {"\n": 0.5, " ": 0.5})] * 10_000
-    tokens = ['{"why": "', *["word "] * 10_000, '",', *filler, '"verdict":', *filler, ' "', FULL,
-              '"}']  # fmt: skip
-    fields = {"why": {"type": "string"}, "verdict": enum(*VERDICT)}
-    shares = probabilities(tokens, **fields)
-    assert shares == {"verdict": approx(full=0.6, partial=0.3, none=0.1)}
-
-
-def test_logits_are_no_log_probabilities():
-    row = {"token": "yes", "logprob": 7.5, "top_logprobs": [{"token": "no", "logprob": 7.1}]}
-    assert read_tokens({"content": [row]}) == []
-    almost = {"token": "yes", "logprob": 1e-6, "top_logprobs": []}
-    assert read_tokens({"content": [almost]})
-
-
 def test_labels_that_a_schema_forced_share_what_little_was_on_them():
     """As llama.cpp tells: of what the model would have said, most is no label."""
     tokens = ['{"', "verdict", '": "', ("none", {"The": 0.9, "none": 0.03, "full": 0.01}), '"}']
@@ -468,10 +367,3 @@ def test_labels_that_a_schema_forced_share_what_little_was_on_them():
     shares, outside, _ = label_probabilities(text_of(tokens), read, paths, LEAST_FORCED)
     assert shares["verdict"] == pytest.approx({"none": 0.75, "partial": 0.0, "full": 0.25})
     assert outside["verdict"] == pytest.approx(0.96)
-
-
-def test_where_nothing_at_all_is_on_labels_there_are_none_even_so():
-    tokens = ['{"', "verdict", '": "', ("none", {"The": 1.0}), '"}']
-    paths = label_paths(schema(verdict=enum(*VERDICT)))
-    read = read_tokens(logprobs(tokens))
-    assert label_probabilities(text_of(tokens), read, paths, LEAST_FORCED)[0] == {}
