@@ -184,7 +184,7 @@ class _Search:
             self._need(1)
             [(verdict, path)] = await self._carried(part, [(text, docid, passage)])
             span = _span_of(text, passage, verdict)
-            if verdict.label == best_label(self.agent.support) and span is not None:
+            if verdict.label == get_best_label(self.agent.support) and span is not None:
                 source = _source(docid, span, text, 0)
                 await self._keep(part, VerifiedNugget(text, [source], because=[path]))
                 return
@@ -260,7 +260,7 @@ class _Search:
         for new, (_, docid, _), (verdict, path) in zip(
             proposed, candidates, verdicts, strict=False
         ):
-            if verdict.label != best_label(self.agent.support):
+            if verdict.label != get_best_label(self.agent.support):
                 self.n_ungrounded += 1
                 continue
             assert new.span is not None
@@ -417,10 +417,10 @@ class NuggetList:
     async def _states(self, text: str, point: str, tools: Tools) -> bool:
         inputs = {"key_point": point, "response": text}
         verdict, _ = await tools.judge(self._judge, inputs, {"nugget": point, "in": text})
-        return verdict.label == best_label(self._judge)
+        return verdict.label == get_best_label(self._judge)
 
 
-def best_label(judge: ItemJudge) -> str:
+def get_best_label(judge: ItemJudge) -> str:
     """The label of a judge that means yes, whole, full."""
     fitted = judge.correction.labels if judge.correction is not None else None
     return (fitted or judge.scale)[-1]

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Self, TypeVar
 
 from ..backends.errors import EndpointUnusable, JudgeError
 from ..backends.loop import task_group
-from ..backends.replies.completion import RecordedReply, recorded_replies
+from ..backends.replies.completion import RecordedReply, collect_replies
 from ..judges.items import ItemJudge
 from ..judges.items import judged as verdict_of
 from ..judges.verdicts import Verdict
@@ -116,7 +116,7 @@ class Tools:
             raise _failed(step, "search", "there are no passages to search")
         step["index"] = self._corpus.fingerprint
         try:
-            with recorded_replies() as replies:  # of a pipeline that asks judges
+            with collect_replies() as replies:  # of a pipeline that asks judges
                 ranked = (await self._corpus.search(query))[:most]
         except (EndpointUnusable, InputError):  # of all items alike: the run ends
             raise
@@ -259,7 +259,7 @@ class Tools:
         step |= {"kind": "call", "name": name, "in": dict(about)}
         answer: Any = None
         failure: JudgeError | None = None
-        with recorded_replies() as replies:
+        with collect_replies() as replies:
             try:
                 answer = await call
                 step["out"] = shown(answer)

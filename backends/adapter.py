@@ -27,7 +27,14 @@ from pydantic.fields import FieldInfo
 from typing_extensions import is_typeddict
 
 from .errors import JudgeOutputError
-from .replies.schema import ReplyFormat, keyed_by, length_bounds, meanings_of, unwrap, whole_grades
+from .replies.schema import (
+    ReplyFormat,
+    get_key_source,
+    get_meanings,
+    read_grades,
+    read_length_bounds,
+    unwrap,
+)
 
 OPEN, CLOSE = "<data>\n", "\n</data>"
 SETTINGS_OPEN, SETTINGS_CLOSE = "<settings>\n", "\n</settings>\n"
@@ -234,7 +241,7 @@ def _label_meanings(signature: type[dspy.Signature]) -> str:
     """One line per label of each output whose labels have a meaning, in the schema's order."""
     blocks = []
     for field in signature.output_fields.values():
-        if labels := meanings_of(field):
+        if labels := get_meanings(field):
             head = "Grades:" if all(label.isdecimal() for label in labels) else "Labels:"
             lines = (f"- {label}: {meaning}" for label, meaning in labels.items())
             blocks.append("\n".join([head, *lines]))
@@ -249,7 +256,7 @@ def _line(name: str, field: FieldInfo) -> str:
 
 
 def _shape(field: FieldInfo) -> str:
-    source = keyed_by(field)
+    source = get_key_source(field)
     if source is not None:
         return f'{{"<each key of {source}>": {_type_shape(get_args(field.annotation)[1])}}}'
     low = next((m.ge for m in field.metadata if hasattr(m, "ge")), None)
@@ -261,7 +268,7 @@ def _shape(field: FieldInfo) -> str:
 
 def _type_shape(kind: Any, marks: Iterable[Any] = ()) -> str:
     kind, inner = unwrap(kind)
-    low, high = length_bounds([*inner, *marks])
+    low, high = read_length_bounds([*inner, *marks])
     origin = get_origin(kind)
     if origin is list:
         many = "1 or more" if low else "list of" if high is None else f"up to {high}"
@@ -271,7 +278,7 @@ def _type_shape(kind: Any, marks: Iterable[Any] = ()) -> str:
     if origin in (types.UnionType, typing.Union):
         return " | ".join(_type_shape(part) for part in get_args(kind))
     if isinstance(kind, type) and issubclass(kind, Enum):
-        if grades := whole_grades(kind):
+        if grades := read_grades(kind):
             return f"<integer {grades[0]} to {grades[-1]}>"
         return " | ".join(f'"{label.value}"' for label in kind)
     if origin is Literal:

@@ -11,13 +11,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from ..records.judgements import Reason
-from .config import ModelConfig, Price, provider_of, row_of
+from .config import ModelConfig, Price, find_price_row, find_provider
 from .errors import JudgeError
 
 FREE = Price(input=0, output=0)
 
 
-def price_of(config: ModelConfig) -> Price | None:
+def get_price(config: ModelConfig) -> Price | None:
     """The price a config names, else LiteLLM's dated table for the provider's own endpoint.
 
     None when unknown, as for any model behind an `api_base` of one's own or in this process. Reads
@@ -29,7 +29,7 @@ def price_of(config: ModelConfig) -> Price | None:
         return FREE
     if config.api_base is not None or config.way == "vllm":
         return None
-    row = row_of(config.model, config.wire_name) or _row_without_provider(config.model)
+    row = find_price_row(config.model, config.wire_name) or _row_without_provider(config.model)
     each = [row.get(f"{way}_cost_per_token") for way in ("input", "output")] if row else [None]
     if row is None or None in each:
         return None
@@ -44,21 +44,21 @@ def price_of(config: ModelConfig) -> Price | None:
 def _row_without_provider(model: str) -> dict[str, Any] | None:
     """The row of `claude-x` for `anthropic/claude-x`, where that row is this provider's."""
     provider, _, name = model.partition("/")
-    return row_of(name) if provider_of(name) == provider else None
+    return find_price_row(name) if find_provider(name) == provider else None
 
 
 BATCH_SHARE = 0.5  # of the price, as every provider with a batch API has it
 
 
-def price_in_batches(config: ModelConfig) -> Price | None:
+def get_batch_price(config: ModelConfig) -> Price | None:
     """The price of what is asked through the batch API of an endpoint, where there is one."""
-    price = price_of(config)
+    price = get_price(config)
     if price is None or config.way != "http":
         return price
     return Price(**{name: each and each * BATCH_SHARE for name, each in price})
 
 
-def cost_of(price: Price | None, prompt: int, cached: int, completion: int) -> float:
+def compute_cost(price: Price | None, prompt: int, cached: int, completion: int) -> float:
     """Dollars for tokens of a prompt, `cached` of them from a prefix cache, and its reply.
 
     0 without a price.
@@ -169,14 +169,14 @@ class Kind:
         return prompt, n * reply
 
 
-def reply_limit(config: ModelConfig) -> int | None:
+def get_reply_limit(config: ModelConfig) -> int | None:
     """Tokens of a reply that a request of this entry allows; None: it does not say."""
     further = (config.extra_body.get(name) for name in ("max_tokens", "max_completion_tokens"))
     limits = [n for n in (config.max_tokens, *further) if type(n) is int]
     return max(limits, default=None)
 
 
-def longest_reply(schema: Mapping[str, Any]) -> int:
+def bound_reply(schema: Mapping[str, Any]) -> int:
     """Tokens for the longest reply that a JSON schema allows, with room for spaces around it."""
     return min(MOST_OWN, ROOM + _longest(schema) // BYTES_PER_TOKEN)
 
@@ -198,7 +198,7 @@ def _longest(schema: Mapping[str, Any]) -> int:
     return 20
 
 
-def tokens_of(text: str) -> int:
+def estimate_tokens(text: str) -> int:
     """Tokens that a text may be, where nobody counted them."""
     return math.ceil(len(text.encode("utf-8", "replace")) / BYTES_PER_TOKEN)
 
@@ -379,11 +379,11 @@ class Budget:
             if kind.price is None:
                 use.n_unpriced += 1
             else:
-                use.cost += cost_of(kind.price, prompt, reply.cached_tokens, written)
+                use.cost += compute_cost(kind.price, prompt, reply.cached_tokens, written)
         else:
             use.n_unpriced += kind.price != FREE
             n_counted, prompt = prompt + written, prompt or n_bytes // BYTES_PER_TOKEN
-            written = written or tokens_of(reply.text + reply.refusal)
+            written = written or estimate_tokens(reply.text + reply.refusal)
             self._assume(kind, prompt, written, n_counted)
         kind.seen.add(n_bytes, prompt, written)
 
@@ -400,7 +400,7 @@ class Budget:
     def _assume(self, kind: Kind, prompt: int, reply: int, n_counted: int = 0) -> None:
         """Count an estimate towards the limits; `n_counted` tokens of it are in `usage`."""
         self._tokens_assumed += prompt + reply - n_counted
-        self._cost_assumed += cost_of(kind.price, prompt, 0, reply)
+        self._cost_assumed += compute_cost(kind.price, prompt, 0, reply)
 
     def _claimed(self) -> tuple[int, float]:
         """Tokens and dollars for what is in flight."""
@@ -409,7 +409,7 @@ class Budget:
             if kind.n_out:
                 prompt, reply = kind.beside(kind.bytes_out, kind.n_out)
                 tokens += prompt + reply
-                cost += cost_of(kind.price, prompt, 0, reply)
+                cost += compute_cost(kind.price, prompt, 0, reply)
         return tokens, cost
 
     def _passed(self, need: Need, *, beside: bool) -> str:
@@ -429,7 +429,7 @@ class Budget:
             if is_open or tokens > self.max_tokens:
                 return f"max_tokens {self.max_tokens}"
         if self.max_cost is not None:
-            cost += use.cost + self._cost_assumed + cost_of(kind.price, prompt, 0, reply)
+            cost += use.cost + self._cost_assumed + compute_cost(kind.price, prompt, 0, reply)
             if is_open or cost > self.max_cost:
                 return f"max_cost {self.max_cost:g}"
         return ""
@@ -445,7 +445,7 @@ class Budget:
         why = {
             "max_tokens": f": {self.usage.tokens:,} spent, it may take {prompt + reply:,}",
             "max_cost": f": ${self.usage.cost:.4f} spent, it may take "
-            f"${cost_of(need.kind.price, prompt, 0, reply):.4f}",
+            f"${compute_cost(need.kind.price, prompt, 0, reply):.4f}",
         }.get(limit.split()[0], "")
         raise JudgeError(Reason.BUDGET, f"{limit} reached, not asked{why}")
 
@@ -472,7 +472,7 @@ def _notes_on(alias: str, model: ModelConfig) -> Iterator[str]:
             f"{ignored[0]} is set and not used: {model.model} is asked at {model.base_url}. "
             f"Another endpoint is named by --api-base, or models.{alias}.api_base."
         )
-    if price_of(model) is None:
+    if get_price(model) is None:
         yield (
             f"The price of {model.model} is not known, so no cost can be given: "
             f"set models.{alias}.price, or limit the run by run.max_tokens."

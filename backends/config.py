@@ -25,17 +25,17 @@ from pydantic_core import PydanticCustomError
 
 from ..records.reading.problems import did_you_mean
 from ..records.reading.settings import InputPath
-from .presets import expanded
+from .presets import expand_preset
 
 
-def provider_of(model: str) -> str | None:
+def find_provider(model: str) -> str | None:
     """Whose model LiteLLM's table has under this name, as its names begin; None: nobody's."""
-    row = row_of(model)
+    row = find_price_row(model)
     return row["litellm_provider"].partition("-")[0] if row else None
 
 
 @lru_cache(maxsize=64)
-def row_of(*names: str) -> dict[str, Any] | None:
+def find_price_row(*names: str) -> dict[str, Any] | None:
     """The row of the first name that LiteLLM's table lists; the table itself is let go again."""
     spec = importlib.util.find_spec("litellm")
     if spec is None or spec.origin is None:
@@ -201,7 +201,7 @@ class ModelConfig(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _is_spelled_out(cls, entry: Any) -> Any:
-        return expanded(entry)
+        return expand_preset(entry)
 
     @field_validator("extra_body")
     @classmethod
@@ -378,5 +378,5 @@ def _meant(model: str) -> str:
 
     if alike := did_you_mean(model, ["lexical"]):
         return alike
-    provider = provider_of(model)
+    provider = find_provider(model)
     return f"; did you mean {provider}/{model}?" if provider else f", as openai/{model} does"

@@ -159,7 +159,7 @@ _SYSTEM = re.compile(
 _VALUE = re.compile(r"context|too long|content[_ ]?(?:filter|policy)", re.IGNORECASE)
 
 
-def refused_part(message: str, param: str = "") -> str:
+def find_refused_part(message: str, param: str = "") -> str:
     """The part of a request that an error with status 400 or 422 complains of; "" if of another.
 
     Args:
@@ -176,7 +176,7 @@ def refused_part(message: str, param: str = "") -> str:
     return "system" if _SYSTEM.search(message) else ""
 
 
-def error_of(raw: bytes) -> tuple[str, str, str]:
+def read_error(raw: bytes) -> tuple[str, str, str]:
     """Code, text and parameter of an error body, in OpenAI's shape or any other."""
     try:
         error: dict[str, Any] = orjson.loads(raw)["error"]

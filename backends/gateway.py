@@ -21,8 +21,8 @@ from .budget import (
     Caution,
     Kind,
     Need,
-    price_of,
-    reply_limit,
+    get_price,
+    get_reply_limit,
 )
 from .cache import ReplyCache
 from .config import ModelConfig
@@ -41,11 +41,18 @@ from .limits import Limiter
 from .prompt import Optional, Prompt, Wire
 from .replies.completion import Completion as Completion  # others take both from here
 from .replies.completion import Reply as Reply
-from .replies.completion import line_of, record, record_failure, recorded, turns_after, values_of
-from .replies.logprobs import LEAST_FORCED, LEAST_ON_LABELS, label_probabilities
+from .replies.completion import (
+    pack_reply,
+    read_values,
+    record,
+    record_failure,
+    recorded,
+    write_complaint,
+)
+from .replies.logprobs import LEAST_FORCED, LEAST_ON_LABELS, weigh_labels
 from .replies.schema import Shape
 from .replies.text import find_loop
-from .secrecy import secrets_of
+from .secrecy import find_secrets
 
 FIRST_BACKOFF_S, LONGEST_BACKOFF_S = 0.5, 30.0
 MAX_RETRY_AFTER_S = 60.0  # a server that asks for a longer wait is not waited for
@@ -132,8 +139,8 @@ class Gateway:
         self.budget = budget or Budget()
         self._transport = transport
         self._cache = cache
-        self._price = price_of(config)
-        self._secrets = secrets_of(config)
+        self._price = get_price(config)
+        self._secrets = find_secrets(config)
         self._limiter = limiter or Limiter(config)
         self._caution = caution
         self._in_flight: dict[bytes, asyncio.Future[Reply]] = {}
@@ -233,7 +240,7 @@ class Gateway:
         completion = await self._fetch_taken(transport, job, prompt)
         for left in range(self.config.reasks, -1, -1):
             try:
-                values = values_of(completion, prompt, inputs)
+                values = read_values(completion, prompt, inputs)
             except JudgeOutputError as error:
                 fault = error
             else:
@@ -241,7 +248,7 @@ class Gateway:
             complaint = fault.complaint if fault.reason in _ASK_AGAIN else None
             if not left or complaint is None or time.monotonic() > job.deadline:
                 break
-            turns = turns_after(completion, complaint)
+            turns = write_complaint(completion, complaint)
             try:
                 completion = await self._fetch_taken(transport, job, prompt, turns)
             except (_NoRoomError, EndpointRefused):
@@ -266,7 +273,7 @@ class Gateway:
             attempts,
         )
         chances, outside, completion = self._weighed(completion, prompt, inputs)
-        return Reply(values, where, {}, chances, outside), line_of(completion)
+        return Reply(values, where, {}, chances, outside), pack_reply(completion)
 
     def _blanked(
         self,
@@ -281,7 +288,7 @@ class Gateway:
             return fault
         detail = "the reply repeats the key"
         try:
-            values_of(completion._replace(text=text, refusal=refusal), prompt, inputs)
+            read_values(completion._replace(text=text, refusal=refusal), prompt, inputs)
         except JudgeOutputError as again:
             detail = again.detail
         return JudgeOutputError(fault.reason, detail, text or refusal)
@@ -426,7 +433,7 @@ class Gateway:
             return None
         try:
             completion = Completion(*orjson.loads(line))
-            values = values_of(completion, prompt, inputs)
+            values = read_values(completion, prompt, inputs)
             chances, outside, _ = self._weighed(completion, prompt, inputs)
         except (ValueError, TypeError, AttributeError, LookupError, JudgeOutputError):
             return None  # not one of ours: ask instead
@@ -444,11 +451,11 @@ class Gateway:
         paths, text = self._wire(prompt, inputs).paths, prompt.object_in(completion.text)
         is_forced = self.config.forces_labels
         least = LEAST_FORCED if is_forced else LEAST_ON_LABELS
-        chances, outside, tokens = label_probabilities(text, completion.tokens, paths, least)
+        chances, outside, tokens = weigh_labels(text, completion.tokens, paths, least)
         return chances, outside, completion._replace(tokens=tokens)
 
     def _kind(self, prompt: Prompt, limit: int | None) -> Kind:
-        most = limit if limit is not None else reply_limit(self.config)
+        most = limit if limit is not None else get_reply_limit(self.config)
         kind = self._kinds.get((prompt.name, most))
         if kind is None:
             name = f"{self.config.endpoint_id} {self.config.wire_name} {prompt.name}"

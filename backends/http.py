@@ -33,13 +33,13 @@ from .errors import (
     TOO_LONG,
     EndpointError,
     EndpointUnusable,
-    error_of,
-    refused_part,
+    find_refused_part,
+    read_error,
 )
 from .gateway import Completion
 from .replies.logprobs import read_tokens
 from .replies.text import THINK
-from .secrecy import Secrets, check_keys, secrets_of
+from .secrecy import Secrets, check_keys, find_secrets
 
 log = logging.getLogger("nuggetjudge")
 
@@ -70,7 +70,7 @@ class Session:
         self._timeout = timeout
         self._defaults = headers
         self._options: dict[str, Any] = {"allow_redirects": False}
-        proxy, for_proxy = proxy_of(base_url)
+        proxy, for_proxy = find_proxy(base_url)
         if proxy is not None:
             # aiohttp shows a session's default headers to the proxy, the key among them.
             self._defaults = {}
@@ -115,7 +115,7 @@ class Session:
         return self._open
 
 
-def proxy_of(url: str) -> tuple[str | None, dict[str, str]]:
+def find_proxy(url: str) -> tuple[str | None, dict[str, str]]:
     """The proxy that the environment names for a URL, or None, and what to say to it.
 
     Raises: EndpointUnusable unless it is an HTTP proxy.
@@ -147,7 +147,7 @@ def is_this_machine(host: str) -> bool:
 
 def announce_proxy(config: ModelConfig) -> None:
     """Say which proxy gets the requests of a model, once for each in this process."""
-    url = url_of(config)
+    url = get_url(config)
     name, address = _proxy_variable(url, is_litellm=config.way == "litellm")
     if not address:
         return
@@ -163,7 +163,7 @@ def announce_proxy(config: ModelConfig) -> None:
 _announced: set[str] = set()
 
 
-def spare_this_machine(url: str) -> None:
+def bypass_proxy(url: str) -> None:
     """Have libraries send nothing that is for this machine to a proxy: its host joins `NO_PROXY`.
 
     Args:
@@ -176,7 +176,7 @@ def spare_this_machine(url: str) -> None:
         os.environ["NO_PROXY"] = os.environ["no_proxy"] = hosts
 
 
-def url_of(config: ModelConfig) -> str:
+def get_url(config: ModelConfig) -> str:
     """Where requests go; of a provider whose host LiteLLM alone knows, https and its name."""
     return config.base_url or _LOCAL.get(config.provider) or f"https://{config.provider}"
 
@@ -231,8 +231,8 @@ class HttpTransport:
 
     def __init__(self, config: ModelConfig) -> None:
         self._config = config
-        self._secrets = secrets_of(config)
-        headers = {"Content-Type": "application/json", **headers_of(config)}
+        self._secrets = find_secrets(config)
+        headers = {"Content-Type": "application/json", **make_headers(config)}
         timeout_s = min(config.timeout_s, config.deadline_s)
         timeout = aiohttp.ClientTimeout(total=timeout_s, connect=min(CONNECT_S, timeout_s))
         self._session = Session(str(config.base_url), headers, timeout)
@@ -242,7 +242,7 @@ class HttpTransport:
         try:
             response = await self._session.request("POST", PATH, data=body)
             try:
-                raw, is_whole = await start_of(response, MAX_REPLY_BYTES)
+                raw, is_whole = await read_start(response, MAX_REPLY_BYTES)
             finally:
                 response.release()
         except TimeoutError as error:
@@ -251,9 +251,9 @@ class HttpTransport:
             raise lost(error, self._secrets) from None
         if response.status != 200:
             retry_after = response.headers.get("Retry-After")
-            raise failure_of(self._config, self._secrets, response.status, raw, retry_after)
+            raise read_failure(self._config, self._secrets, response.status, raw, retry_after)
         if not is_whole:
-            raise cut_off(len(raw))
+            raise report_cut(len(raw))
         return read_completion(raw, self._secrets)
 
     def _too_late(self, billed: int | None) -> EndpointError:
@@ -266,7 +266,7 @@ class HttpTransport:
         await self._session.aclose()
 
 
-async def start_of(response: aiohttp.ClientResponse, most: int) -> tuple[bytes, bool]:
+async def read_start(response: aiohttp.ClientResponse, most: int) -> tuple[bytes, bool]:
     """The first `most` bytes of a reply, and whether that is all; the rest is not read.
 
     Unpacked, where a proxy packed it unasked.
@@ -279,7 +279,7 @@ async def start_of(response: aiohttp.ClientResponse, most: int) -> tuple[bytes, 
     return bytes(raw), True
 
 
-def cut_off(n_bytes: int) -> EndpointError:
+def report_cut(n_bytes: int) -> EndpointError:
     """Of a reply that is longer than allowed, `n_bytes` of which came; it is not asked again."""
     detail = f"a reply of more than {MAX_REPLY_BYTES:,} bytes was cut off"
     why = Reason.TRUNCATED
@@ -290,7 +290,7 @@ def check_size(completion: Completion) -> Completion:
     """Return a reply that a library read as a whole. Raises: EndpointError if it is too long."""
     n_bytes = len(completion.text.encode("utf-8", "replace"))
     if n_bytes > MAX_REPLY_BYTES:
-        raise cut_off(n_bytes)
+        raise report_cut(n_bytes)
     return completion
 
 
@@ -315,7 +315,7 @@ def _billed(error: Exception) -> int | None:
     return None if isinstance(error, _UNSENT) else 0
 
 
-def headers_of(config: ModelConfig) -> dict[str, str]:
+def make_headers(config: ModelConfig) -> dict[str, str]:
     """What every request to an endpoint carries. Raises: EndpointUnusable if its key is not set."""
     check_keys([config])
     key = config.api_key()
@@ -329,11 +329,11 @@ def headers_of(config: ModelConfig) -> dict[str, str]:
     return headers
 
 
-def failure_of(
+def read_failure(
     config: ModelConfig, secrets: Secrets, status: int, raw: bytes, retry_after: str | None = None
 ) -> EndpointError | EndpointUnusable:
     """What a status other than 200 means: for this request, or for all of them."""
-    code, text, param = error_of(raw)
+    code, text, param = read_error(raw)
     text = secrets.blank(text)
     excerpt = text[:300]
     where = f"HTTP {status} from {config.endpoint_id}: {excerpt}"
@@ -351,16 +351,16 @@ def failure_of(
         hint = f"Set {SETTINGS[refused]}; `judge doctor` tells which"
         return EndpointUnusable(f"{where}\n{hint}", refused=refused)
     if status in (400, 413, 422) and is_too_long(code, text):
-        return too_long(where, status)
+        return report_too_long(where, status)
     if status == 400 and code in _FILTERED:
         why = Reason.REFUSED
         return EndpointError(where, retryable=False, status=status, reason=why, is_general=False)
-    refused = refused_part(excerpt, param) if status in (400, 422) else ""
+    refused = find_refused_part(excerpt, param) if status in (400, 422) else ""
     return EndpointError(
         where,
         retryable=status in BUSY,
         status=status,
-        retry_after_s=seconds_of(retry_after),
+        retry_after_s=read_seconds(retry_after),
         hint=_hint(status, refused),
         refused=refused,
     )
@@ -390,9 +390,9 @@ def read_completion(raw: bytes, secrets: Secrets) -> Completion:
             _text(choice.get("finish_reason")),
             _text(message.get("refusal")),
             _text(reply.get("model")),
-            count_of(usage.get("prompt_tokens")),
-            count_of(details.get("cached_tokens")),
-            count_of(usage.get("completion_tokens")),
+            read_count(usage.get("prompt_tokens")),
+            read_count(details.get("cached_tokens")),
+            read_count(usage.get("completion_tokens")),
             read_tokens(logprobs) if (logprobs := choice.get("logprobs")) else (),
         )
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
@@ -430,7 +430,7 @@ def _text(value: Any) -> str:
     return value
 
 
-def count_of(value: Any) -> int:
+def read_count(value: Any) -> int:
     """A number of tokens as an endpoint tells it; 0, not known, for what is no plausible count."""
     return value if type(value) is int and 0 < value <= MOST_TOKENS else 0
 
@@ -444,7 +444,7 @@ def _header(key: SecretStr, config: ModelConfig) -> str:
     return value
 
 
-def too_long(detail: str, status: int = 0) -> EndpointError:
+def report_too_long(detail: str, status: int = 0) -> EndpointError:
     """Of a request whose prompt and reply do not fit the model's context."""
     return EndpointError(
         f"{TOO_LONG}: {detail}", retryable=False, status=status, is_general=False, refused=CONTEXT
@@ -456,7 +456,7 @@ def is_too_long(code: str, text: str) -> bool:
     return code == "context_length_exceeded" or "maximum context length" in text
 
 
-def seconds_of(retry_after: str | None) -> float | None:
+def read_seconds(retry_after: str | None) -> float | None:
     """Retry-After as seconds from now: a number or an HTTP date (RFC 9110, 10.2.3)."""
     if retry_after is None:
         return None

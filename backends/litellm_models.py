@@ -13,21 +13,21 @@ import orjson
 from ..records.judgements import Reason
 from ..records.reading.problems import InputError
 from .config import ModelConfig
-from .errors import SETTINGS, EndpointError, EndpointUnusable, refused_part
+from .errors import SETTINGS, EndpointError, EndpointUnusable, find_refused_part
 from .gateway import Completion
 from .http import (
     BUSY,
+    bypass_proxy,
     check_size,
-    count_of,
+    get_url,
     is_too_long,
-    seconds_of,
-    spare_this_machine,
-    too_long,
-    url_of,
+    read_count,
+    read_seconds,
+    report_too_long,
 )
 from .replies.logprobs import Token, read_tokens
 from .replies.text import THINK
-from .secrecy import check_keys, secrets_of
+from .secrecy import check_keys, find_secrets
 
 # Read by LiteLLM at import: no price table from the network, no `.env` of the working directory.
 _QUIET = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_MODE": "PRODUCTION"}
@@ -63,9 +63,9 @@ class LiteLLMTransport:
             self._extra |= {"api_base": config.base_url, "api_key": _NO_KEY}
         if key:
             self._extra["api_key"] = key.get_secret_value()
-        spare_this_machine(url_of(config))
+        bypass_proxy(get_url(config))
         self._config = config
-        self._secrets = secrets_of(config)
+        self._secrets = find_secrets(config)
         self._litellm = import_litellm()
 
     async def send(self, body: bytes) -> Completion:
@@ -83,9 +83,9 @@ class LiteLLMTransport:
             choice.finish_reason or "",
             getattr(choice.message, "refusal", None) or "",
             reply.model or "",
-            count_of(getattr(usage, "prompt_tokens", 0)),
-            count_of(getattr(details, "cached_tokens", 0)),
-            count_of(getattr(usage, "completion_tokens", 0)),
+            read_count(getattr(usage, "prompt_tokens", 0)),
+            read_count(getattr(details, "cached_tokens", 0)),
+            read_count(getattr(usage, "completion_tokens", 0)),
             _tokens(getattr(choice, "logprobs", None)),
         )
         return check_size(completion)
@@ -99,14 +99,14 @@ class LiteLLMTransport:
         if isinstance(error, kinds.UnsupportedParamsError):
             hint = "Set the model's schema to json_object or none, "
             hint += "set the model's temperature to null, or set the model's logprobs to false"
-            return EndpointUnusable(f"{message}\n{hint}", refused=refused_part(message))
+            return EndpointUnusable(f"{message}\n{hint}", refused=find_refused_part(message))
         if isinstance(error, kinds.ContentPolicyViolationError):
             why = Reason.REFUSED
             return EndpointError(
                 message, retryable=False, status=status, reason=why, is_general=False
             )
         if isinstance(error, kinds.ContextWindowExceededError) or is_too_long("", message):
-            return too_long(message, status)
+            return report_too_long(message, status)
         body = getattr(error, "body", None)
         code = body.get("code") if isinstance(body, dict) else None
         if status in (401, 402, 403, 404) or code == "insufficient_quota":
@@ -117,7 +117,7 @@ class LiteLLMTransport:
         # Without a status it is the network, or LiteLLM itself.
         retryable = not status or status in BUSY
         billed = 0 if isinstance(error, kinds.Timeout) else None
-        refused = refused_part(message) if status in (400, 422) else ""
+        refused = find_refused_part(message) if status in (400, 422) else ""
         return EndpointError(
             message,
             retryable=retryable,
@@ -180,7 +180,7 @@ def _after(error: Exception) -> float | None:
         for name in ("litellm_response_headers", "headers"):
             headers = getattr(holder, name, None)
             if headers is not None and (wanted := headers.get("retry-after")) is not None:
-                return seconds_of(wanted)
+                return read_seconds(wanted)
     return None
 
 

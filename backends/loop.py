@@ -146,7 +146,7 @@ async def task_group() -> AsyncIterator[asyncio.TaskGroup]:
         raise errors.exceptions[0] from None
 
 
-async def each_of(jobs: Sequence[J], work: Callable[[J], Awaitable[T]], at_once: int) -> list[T]:
+async def run_each(jobs: Sequence[J], work: Callable[[J], Awaitable[T]], at_once: int) -> list[T]:
     """What comes of each job, in their order, with at most so many of them under way."""
     left, results = iter(range(len(jobs))), dict[int, T]()
 

@@ -113,22 +113,22 @@ PRESETS: dict[str, Preset] = {
 PREFIX = "preset:"
 
 
-def expanded(entry: Any) -> Any:
+def expand_preset(entry: Any) -> Any:
     """An entry of `models:` with its preset spelled out; any other as it is.
 
     Raises: ValueError for a preset that there is not.
 
-    >>> expanded({"model": "preset:qwen3-8b", "max_tokens": 512})["max_tokens"]
+    >>> expand_preset({"model": "preset:qwen3-8b", "max_tokens": 512})["max_tokens"]
     512
     """
     named = entry.get("model") if isinstance(entry, Mapping) else None
     if not isinstance(named, str) or not named.startswith(PREFIX):
         return entry
-    preset = preset_of(named.removeprefix(PREFIX)).entry()
+    preset = get_preset(named.removeprefix(PREFIX)).entry()
     return {**preset, **entry, "model": preset["model"]}
 
 
-def preset_of(name: str) -> Preset:
+def get_preset(name: str) -> Preset:
     """The preset of this name. Raises: ValueError, with what it may have been meant as."""
     if name not in PRESETS:
         meant = did_you_mean(name, PRESETS)

@@ -23,10 +23,10 @@ from .adapter import (
     split_settings,
     without,
 )
-from .budget import longest_reply, reply_limit
+from .budget import bound_reply, get_reply_limit
 from .config import ModelConfig
-from .replies.logprobs import label_paths
-from .replies.schema import ReplyFormat, Shape, without_bounds
+from .replies.logprobs import find_label_paths
+from .replies.schema import ReplyFormat, Shape, drop_bounds
 
 Twin = Callable[[Mapping[str, Any]], dict[str, Any]]
 # By output field: a score in [0, 1], or one by key for a map.
@@ -168,12 +168,12 @@ class Wire:
                 body[config.max_tokens_name if name == "max_tokens" else name] = value
         schema = prompt.schema(shape) if prompt.sends_schema else None
         self.n_items = max((len(keys) for keys in shape if isinstance(keys, tuple)), default=1)
-        self.paths = label_paths(schema) if config.logprobs and schema else {}
+        self.paths = find_label_paths(schema) if config.logprobs and schema else {}
         if self.paths:
             body |= {"logprobs": True, "top_logprobs": config.top_logprobs}
-        is_open = config.is_own_server and reply_limit(config) is None
-        self.limit = longest_reply(schema) if schema and is_open else None
-        plain = without_bounds(schema)
+        is_open = config.is_own_server and get_reply_limit(config) is None
+        self.limit = bound_reply(schema) if schema and is_open else None
+        plain = drop_bounds(schema)
         is_bounded = config.reply_schema == "json_schema"
         self.has_bounds = is_bounded and schema != plain
         self._suffixes: dict[frozenset[Optional], bytes] = {}

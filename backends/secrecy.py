@@ -99,7 +99,7 @@ def _missing(model: ModelConfig) -> str:
     return f"{what}; the model's api_key_env can name another"
 
 
-def secrets_of(config: ModelConfig) -> Secrets:
+def find_secrets(config: ModelConfig) -> Secrets:
     """The keys that go to a model's endpoint; for LiteLLM the provider's own variable, too."""
     keys = []
     try:

@@ -22,9 +22,9 @@ import orjson
 
 from ..records.reading.problems import InputError, pip_install
 from .config import ModelConfig
-from .errors import EndpointError, EndpointUnusable, refused_part
+from .errors import EndpointError, EndpointUnusable, find_refused_part
 from .gateway import Completion
-from .http import check_size, count_of, is_too_long, too_long
+from .http import check_size, is_too_long, read_count, report_too_long
 from .replies.logprobs import Token, read_tokens
 
 _ELSEWHERE = ("model", "messages", "chat_template_kwargs", "logprobs", "top_logprobs")
@@ -61,9 +61,9 @@ def answer(reply: Future[Completion], output: Any, model: str) -> None:
             made.finish_reason,
             "",
             model,
-            count_of(len(output.prompt_token_ids)),
-            count_of(output.num_cached_tokens),
-            count_of(len(made.token_ids)),
+            read_count(len(output.prompt_token_ids)),
+            read_count(output.num_cached_tokens),
+            read_count(len(made.token_ids)),
             _tokens(made.token_ids, made.logprobs) if made.logprobs else (),
         )
     )
@@ -73,10 +73,10 @@ def refusal(error: Exception) -> EndpointError | EndpointUnusable:
     """Of a request that vLLM does not take: only its length differs from those of the others."""
     what = first_line(error)
     if is_too_long("", what):
-        return too_long(what)
+        return report_too_long(what)
     hint = "Check the model's extra_body, the model's schema and the model's logprobs"
     detail = f"vLLM does not take the request: {what}\n{hint}"
-    return EndpointUnusable(detail, refused=refused_part(what))
+    return EndpointUnusable(detail, refused=find_refused_part(what))
 
 
 def first_line(error: Exception) -> str:

@@ -218,11 +218,12 @@ def _costs(
     path: Path, manifest: Mapping[str, Any], name: str, members: Sequence[str]
 ) -> dict[str, float | None]:
     """By member the dollars that its replies took; None: the price is not known."""
-    from ..backends.budget import cost_of, price_of
+    from ..backends.budget import compute_cost, get_price
 
     config = config_of(path)
     prices = {
-        seat.name: price_of(config.model(seat.settings.model)) for seat in seats(config.judge(name))
+        seat.name: get_price(config.model(seat.settings.model))
+        for seat in seats(config.judge(name))
     }
     dollars: dict[str, float | None] = {}
     for answered, tokens in manifest.get("tokens_by", {}).items():
@@ -231,5 +232,5 @@ def _costs(
             counts = [tokens.get(part, 0) for part in ("prompt", "cached", "completion")]
             price, before = prices[member], dollars.get(member, 0.0)
             has_price = price is not None and before is not None
-            dollars[member] = (before or 0.0) + cost_of(price, *counts) if has_price else None
+            dollars[member] = (before or 0.0) + compute_cost(price, *counts) if has_price else None
     return dollars

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..backends.budget import cost_of, price_of
+from ..backends.budget import compute_cost, get_price
 from ..judges import ItemJudge, OwnJudge
 from ..judges.combined.cascade import PEOPLE, length_of
 from ..judges.combined.confidence import Scale, Seen
@@ -365,10 +365,10 @@ def dollars(path: Path) -> float | None:
     total = 0.0
     for answered, tokens in manifest.get("tokens_by", {}).items():
         member = answered.partition(": ")[0] if settings.jury is not None else ""
-        price = price_of(config.model(models[member])) if member in models else None
+        price = get_price(config.model(models[member])) if member in models else None
         if price is None:
             return None
         counts = [tokens.get(part, 0) for part in ("prompt", "cached", "completion")]
-        total += cost_of(price, *counts)
+        total += compute_cost(price, *counts)
     n = sum(manifest["judged"].values())
     return total / n if total and n else None

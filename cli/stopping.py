@@ -109,11 +109,11 @@ def list_problems(problems: Any) -> None:
 
 def _batches(out: Path | None) -> str:
     """Which batches were left at their endpoints; "" if there are none."""
-    from ..backends.batch.ledger import left_running
+    from ..backends.batch.ledger import find_running_batches
     from ..programs.pipelines.closed_loop import GENERATED
 
     folders = [] if out is None else [out, out / GENERATED]
-    left = [batch for folder in folders for batch in left_running(folder / "journal")]
+    left = [batch for folder in folders for batch in find_running_batches(folder / "journal")]
     if not left:
         return ""
     ids = ", ".join(batch_id for batch_id, _ in left)

@@ -12,7 +12,7 @@ from annotated_types import MaxLen
 
 from ..backends.adapter import with_first, without
 from ..backends.gateway import Reply
-from ..backends.replies.schema import KeyedBy, keyed_by
+from ..backends.replies.schema import KeyedBy, get_key_source
 from ..records.judgements import Evidence, Reason, Unjudged, quoted, unquoted
 from .base import Judge
 from .lexical.grounds import find_quote, reason, spans
@@ -56,7 +56,7 @@ def with_quotes(signature: Any, output: str, names: Sequence[str]) -> Any:
 
 def _shape(signature: Any, output: str, kind: Any) -> tuple[str, Any]:
     """How a field speaks of the items of a call, and its type: as the field of the labels does."""
-    listed = keyed_by(signature.output_fields[output])
+    listed = get_key_source(signature.output_fields[output])
     if listed is None:
         return "", kind
     return "for each number, ", Annotated[dict.__class_getitem__((str, kind)), KeyedBy(listed)]

@@ -33,7 +33,7 @@ from ..backends.errors import JudgeError, JudgeOutputError
 from ..backends.gateway import Backend, Reply
 from ..backends.loop import run_async, run_sync
 from ..backends.prompt import Prompt
-from ..backends.replies.schema import ReplyFormat, Shape, keyed_by
+from ..backends.replies.schema import ReplyFormat, Shape, get_key_source
 from ..records.judgements import Provenance, Reason
 
 if TYPE_CHECKING:
@@ -349,7 +349,7 @@ def _check(signature: type[dspy.Signature], demo: Mapping[str, Any]) -> None:
     if not reply:
         return
     for name in reply:
-        source = keyed_by(signature.output_fields[name])
+        source = get_key_source(signature.output_fields[name])
         if source is not None and demo.get(source) is None:
             raise ValueError(f"{name} has the keys of {source}, which is missing")
     shortened = without(signature, [name for name in signature.output_fields if name not in reply])

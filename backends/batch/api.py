@@ -22,7 +22,7 @@ from ..config import BatchConfig, ModelConfig
 from ..errors import EndpointError, EndpointUnusable
 from ..gateway import MAX_RETRY_AFTER_S, Completion, Gateway
 from ..limits import Limiter
-from ..secrecy import secrets_of
+from ..secrecy import find_secrets
 from ..tracing import open_gateway
 from .calls import BREATH, ENDPOINT, OVER, BatchCalls, Results
 from .ledger import Batches, Ledger, Sent
@@ -93,7 +93,7 @@ class Follower:
     ) -> None:
         self._config = config
         self._longest_wait_s = settings.poll_s
-        self._secrets = secrets_of(config)
+        self._secrets = find_secrets(config)
         self._calls = calls
         self._ledger = ledger
         self._running: set[asyncio.Task[None]] = set()
@@ -309,7 +309,7 @@ class BatchTransport:
     def __init__(self, config: ModelConfig, batches: Batches) -> None:
         self._config = config
         self._settings = batches.config
-        self._secrets = secrets_of(config)
+        self._secrets = find_secrets(config)
         self._calls = BatchCalls(config, batches.ledger)
         self._ledger = Ledger(batches.ledger)
         self._follower = Follower(config, batches.config, self._calls, self._ledger)

@@ -23,15 +23,15 @@ from ..http import (
     CONNECT_S,
     FAULTS,
     Session,
-    cut_off,
-    failure_of,
-    headers_of,
     loaded,
     lost,
+    make_headers,
     read_completion,
-    start_of,
+    read_failure,
+    read_start,
+    report_cut,
 )
-from ..secrecy import Secrets, secrets_of
+from ..secrecy import Secrets, find_secrets
 from .ledger import Sent
 
 ENDPOINT = "/v1/chat/completions"  # what each request of a batch is for, whatever the base URL
@@ -55,10 +55,10 @@ class BatchCalls:
     def __init__(self, config: ModelConfig, ledger: Path) -> None:
         self._config = config
         self._ledger = ledger
-        self._secrets = secrets_of(config)
+        self._secrets = find_secrets(config)
         timeout_s = config.timeout_s  # of silence: a large file may take longer
         timeout = aiohttp.ClientTimeout(connect=min(CONNECT_S, timeout_s), sock_read=timeout_s)
-        self._session = Session(str(config.base_url), headers_of(config), timeout)
+        self._session = Session(str(config.base_url), make_headers(config), timeout)
 
     async def upload(self, sent: Sent, lines: IO[bytes]) -> str:
         """Send a file of requests; its id."""
@@ -123,7 +123,7 @@ class BatchCalls:
 
     async def _ask(self, method: str, path: str, **options: Any) -> dict[str, Any]:
         async with self._open(method, path, **options) as response:
-            raw, _ = await start_of(response, _MOST_BYTES)
+            raw, _ = await read_start(response, _MOST_BYTES)
         try:
             row = orjson.loads(raw)
         except ValueError:
@@ -140,7 +140,7 @@ class BatchCalls:
         try:
             async with self._session.request(method, path, **options) as response:
                 if response.status >= 300:
-                    raw, _ = await start_of(response, _MOST_BYTES)
+                    raw, _ = await read_start(response, _MOST_BYTES)
                     raise self._failure(response, raw)
                 yield response
         except FAULTS as error:
@@ -152,7 +152,7 @@ class BatchCalls:
         self, response: aiohttp.ClientResponse, raw: bytes
     ) -> EndpointError | EndpointUnusable:
         status, retry_after = response.status, response.headers.get("Retry-After")
-        error = failure_of(self._config, self._secrets, status, raw, retry_after)
+        error = read_failure(self._config, self._secrets, status, raw, retry_after)
         if status not in (404, 405, 501):
             is_final = isinstance(error, EndpointError) and not error.retryable
             return EndpointUnusable(str(error)) if is_final else error
@@ -210,7 +210,7 @@ class Results:
             raw = orjson.dumps(response.get("body"))
             if status == 200:
                 return read_completion(raw, secrets)
-            raise failure_of(config, secrets, status, raw)
+            raise read_failure(config, secrets, status, raw)
         error = error if isinstance(error, dict) else {}
         code = str(error.get("code") or "")
         message = secrets.blank(str(error.get("message") or code or "no reply and no error"))
@@ -250,7 +250,7 @@ class Results:
         self.file.seek(start)
         line = self.file.readline(http.MAX_REPLY_BYTES + 1)
         if not line.endswith(b"\n"):
-            raise cut_off(len(line))
+            raise report_cut(len(line))
         return line
 
 

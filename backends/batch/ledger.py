@@ -98,7 +98,7 @@ class Ledger:
         self._file.write(line)
 
 
-def left_running(folder: Path) -> Iterator[tuple[str, int]]:
+def find_running_batches(folder: Path) -> Iterator[tuple[str, int]]:
     """Id of each batch that the ledgers in a folder have as made, and how many replies are left."""
     for path in sorted(folder.glob("batches-*.jsonl")):
         for sent in _read(path)[0].values():

@@ -13,7 +13,7 @@ import orjson
 from ...records.judgements import Provenance, Reason
 from ..errors import JudgeOutputError
 from .logprobs import Token
-from .text import after_thoughts, find_loop
+from .text import drop_thoughts, find_loop
 
 if TYPE_CHECKING:
     from ..prompt import Prompt
@@ -39,7 +39,7 @@ _FAILED: ContextVar[set[bytes] | None] = ContextVar("failed_questions", default=
 
 
 @contextmanager
-def recorded_replies() -> Iterator[list[RecordedReply]]:
+def collect_replies() -> Iterator[list[RecordedReply]]:
     """The replies that arrive within, in tasks that are started within too; in no fixed order."""
     replies: list[RecordedReply] = []
     token = _RECORDED.set(replies)
@@ -58,7 +58,7 @@ def record(key: bytes, prompt_tokens: int, completion_tokens: int, where: Proven
 
 
 @contextmanager
-def failed_questions() -> Iterator[set[bytes]]:
+def collect_failures() -> Iterator[set[bytes]]:
     """The keys of the questions within that got no valid reply, in tasks started within too."""
     failed: set[bytes] = set()
     token = _FAILED.set(failed)
@@ -156,7 +156,9 @@ class Reader(Protocol):
     def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]: ...
 
 
-def values_of(completion: Completion, prompt: Reader, inputs: Mapping[str, Any]) -> dict[str, Any]:
+def read_values(
+    completion: Completion, prompt: Reader, inputs: Mapping[str, Any]
+) -> dict[str, Any]:
     """The output fields that a reply holds. Raises: JudgeOutputError."""
     text = completion.text
     if completion.refusal:
@@ -171,17 +173,17 @@ def values_of(completion: Completion, prompt: Reader, inputs: Mapping[str, Any])
     return prompt.parse(text, inputs)
 
 
-def line_of(completion: Completion) -> bytes:
+def pack_reply(completion: Completion) -> bytes:
     """A reply as the cache keeps it."""
     return orjson.dumps(tuple(completion))
 
 
-def turns_after(completion: Completion, complaint: str) -> list[dict[str, str]]:
+def write_complaint(completion: Completion, complaint: str) -> list[dict[str, str]]:
     """Messages that go on from a reply that could not be read: itself, and what was wrong with it.
 
     Of the reply as much is repeated as a judgement may need, without the thoughts before it.
     """
-    answer = after_thoughts(completion.text)
+    answer = drop_thoughts(completion.text)
     if len(answer) > MOST_REPEATED:
         answer = answer[:MOST_REPEATED] + " [...]"
     what = f"Your reply could not be used: {complaint}."

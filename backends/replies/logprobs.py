@@ -43,7 +43,7 @@ def read_tokens(logprobs: Any) -> list[Token]:
         return []
 
 
-def label_paths(schema: Mapping[str, Any]) -> dict[LabelPath, dict[str, str]]:
+def find_label_paths(schema: Mapping[str, Any]) -> dict[LabelPath, dict[str, str]]:
     """Where a reply's JSON schema wants labels: their plain forms, by output field or key of a map.
 
     Labels are enums and whole numbers from 0 up, of at most MOST_GRADES values. Labels that
@@ -56,7 +56,7 @@ def label_paths(schema: Mapping[str, Any]) -> dict[LabelPath, dict[str, str]]:
     return {path: labels for path, part in parts.items() if (labels := _labels(part))}
 
 
-def label_probabilities(
+def weigh_labels(
     text: str,
     tokens: Sequence[Token],
     paths: Mapping[LabelPath, Mapping[str, str]],
@@ -69,7 +69,7 @@ def label_probabilities(
 
     Args:
         text: the reply. tokens: of `read_tokens`; thoughts before the reply may be among them.
-        paths: of `label_paths`.
+        paths: of `find_label_paths`.
         least: probability that must be on labels. LEAST_FORCED where a schema forced the label: a
             server that reports its log-probabilities before the grammar's mask may leave most of
             it on other words, which says nothing against the shares of the labels.

@@ -27,7 +27,7 @@ from typing_extensions import TypedDict, is_typeddict
 from ...records.judgements import Reason
 from ...records.rows import Label
 from ..errors import JudgeOutputError
-from .text import NoObjectError, Written, is_copy, the_object
+from .text import NoObjectError, Written, is_copy, read_object
 
 _UNIONS = (types.UnionType, typing.Union)
 MOST_CHARS, MOST_ITEMS = 2_000, 100  # of a text and of a list that nothing else bounds
@@ -47,7 +47,7 @@ class KeyedBy:
         self.field = field
 
 
-def keyed_by(field: FieldInfo) -> str | None:
+def get_key_source(field: FieldInfo) -> str | None:
     """The input field whose keys this output map must have, or None."""
     return next((mark.field for mark in field.metadata if isinstance(mark, KeyedBy)), None)
 
@@ -81,22 +81,24 @@ class Graded:
         self.labels = labels
 
 
-def meanings_of(field: FieldInfo) -> dict[str, str]:
+def get_meanings(field: FieldInfo) -> dict[str, str]:
     """What each label of an output means, in the order of its schema; {} where no label says it."""
     kind = next((mark.labels for mark in field.metadata if isinstance(mark, Graded)), None)
     if kind is None:
-        kind = get_args(field.annotation)[1] if keyed_by(field) else unwrap(field.annotation)[0]
+        kind = (
+            get_args(field.annotation)[1] if get_key_source(field) else unwrap(field.annotation)[0]
+        )
     if not (isinstance(kind, type) and issubclass(kind, Label)):
         return {}
     return {label.value: label.meaning for label in kind if label.meaning}
 
 
-def whole_grades(kind: type[Enum]) -> list[int]:
+def read_grades(kind: type[Enum]) -> list[int]:
     """The numbers that labels are, in order; [] for labels that are words.
 
     >>> from nuggetjudge.records.questions import AnswerGrade
     >>> from nuggetjudge.records.support import CitationSupport
-    >>> whole_grades(AnswerGrade), whole_grades(CitationSupport)
+    >>> read_grades(AnswerGrade), read_grades(CitationSupport)
     ([0, 1, 2, 3, 4, 5], [])
     """
     values = [label.value for label in kind]
@@ -113,7 +115,9 @@ class ReplyFormat:
         self.name = signature.__name__
         self._outputs: dict[str, FieldInfo] = dict(signature.output_fields)
         self._keyed = {
-            name: source for name, f in self._outputs.items() if (source := keyed_by(f)) is not None
+            name: source
+            for name, f in self._outputs.items()
+            if (source := get_key_source(f)) is not None
         }
         self._counted = {
             name: mark
@@ -155,7 +159,7 @@ class ReplyFormat:
             for name, field in self._outputs.items()
         }
         schema = _closed(properties)
-        return schema if bounded else without_bounds(schema)
+        return schema if bounded else drop_bounds(schema)
 
     def field_schemas(self) -> list[str]:
         """The schema of each output field, whatever keys are asked about; without meanings."""
@@ -168,7 +172,7 @@ class ReplyFormat:
     def parse(self, text: str, inputs: Mapping[str, Any] | None) -> dict[str, Any]:
         """Read a complete reply into the output fields; nothing is padded, cut or repaired.
 
-        Accepts one JSON object (see `the_object`: thoughts, prose and fences may stand around it),
+        Accepts one JSON object (see `read_object`: thoughts, prose and fences may stand around it),
         and labels that differ from the wanted ones in case, spaces, hyphens, quotation marks and a
         full stop only. With `inputs`, maps must have exactly the asked keys, and the object must
         not stand in one of their texts: it would be the judged text's own as well as the model's.
@@ -208,7 +212,7 @@ class ReplyFormat:
     @staticmethod
     def _written(text: str) -> Written:
         try:
-            return the_object(text)
+            return read_object(text)
         except NoObjectError as error:
             reason = Reason.UNPARSEABLE
             raise JudgeOutputError(reason, str(error), text, complaint=error.complaint) from None
@@ -327,7 +331,7 @@ def unwrap(kind: Any) -> tuple[Any, tuple[Any, ...]]:
     return kind, ()
 
 
-def length_bounds(marks: Iterable[Any]) -> tuple[int, int | None]:
+def read_length_bounds(marks: Iterable[Any]) -> tuple[int, int | None]:
     """The least and the greatest length among the marks on a text or a list."""
     low, high = 0, None
     for mark in marks:
@@ -335,15 +339,15 @@ def length_bounds(marks: Iterable[Any]) -> tuple[int, int | None]:
     return low, high
 
 
-def without_bounds(schema: Any) -> Any:
+def drop_bounds(schema: Any) -> Any:
     """A JSON schema that leaves the length of texts and lists open."""
     if isinstance(schema, list):
-        return [without_bounds(part) for part in schema]
+        return [drop_bounds(part) for part in schema]
     if not isinstance(schema, dict):
         return schema
     parts = schema.items()
     is_field = isinstance(schema.get("type"), str)  # in `properties` the names are a judge's
-    return {k: without_bounds(v) for k, v in parts if not (is_field and k in BOUNDS)}
+    return {k: drop_bounds(v) for k, v in parts if not (is_field and k in BOUNDS)}
 
 
 def _field_schema(field: FieldInfo, count: int | None = None) -> dict[str, Any]:
@@ -364,9 +368,9 @@ def _type_schema_json(kind: Any) -> bytes:
 
 def _type_schema(kind: Any, marks: Iterable[Any] = ()) -> dict[str, Any]:
     kind, inner = unwrap(kind)
-    low, high = length_bounds([*inner, *marks])
+    low, high = read_length_bounds([*inner, *marks])
     if isinstance(kind, type) and issubclass(kind, Enum):
-        if grades := whole_grades(kind):
+        if grades := read_grades(kind):
             return {"type": "integer", "minimum": grades[0], "maximum": grades[-1]}
         return {"type": "string", "enum": [label.value for label in kind]}
     if is_typeddict(kind):
@@ -390,7 +394,7 @@ def _type_schema(kind: Any, marks: Iterable[Any] = ()) -> dict[str, Any]:
 
 def _described(field: FieldInfo, schema: dict[str, Any]) -> dict[str, Any]:
     """The schema of a field, with what its labels mean."""
-    meanings = "; ".join(f"{label}: {text}" for label, text in meanings_of(field).items())
+    meanings = "; ".join(f"{label}: {text}" for label, text in get_meanings(field).items())
     return {"description": meanings, **schema} if meanings else schema
 
 

@@ -43,7 +43,7 @@ class _Object(NamedTuple):
     row: dict[str, Any]
 
 
-def the_object(text: str) -> Written:
+def read_object(text: str) -> Written:
     """The one JSON object of a reply: alone, in a code fence, after thoughts, or amid prose.
 
     Amid prose it must be a thing of its own: at the start of a line or after a colon, say, and
@@ -65,7 +65,7 @@ def the_object(text: str) -> Written:
     return _amid(text)
 
 
-def after_thoughts(text: str) -> str:
+def drop_thoughts(text: str) -> str:
     """What follows the last thought of a reply."""
     ends = [tag.end() for tag in _TAG.finditer(text) if _closes(tag)]
     text = text[ends[-1] :] if ends else text

@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from nuggetjudge.backends.budget import cost_of, price_of
+from nuggetjudge.backends.budget import compute_cost, get_price
 from nuggetjudge.judges.verdicts import NO_PROBABILITIES
 from nuggetjudge.programs.config.sections import Config, JudgeConfig
 from nuggetjudge.programs.engine.manifest import constant_judges, read_manifest
@@ -91,11 +91,11 @@ def count_without_probabilities(part: Part) -> int:
 def taken(part: Part) -> Taken:
     """What all replies of a part took, by its journals, those of starts that were killed too."""
     total = Taken()
-    price = price_of(part.config.model_of(part.of.judge)[1])
+    price = get_price(part.config.model_of(part.of.judge)[1])
     for _, _, prompt, cached, written, *_ in _calls(part.config.run.out):
         cost = None if price is None or total.cost is None else total.cost
         if cost is not None:
-            cost += cost_of(price, prompt, cached, written)
+            cost += compute_cost(price, prompt, cached, written)
         total = Taken(
             total.calls + 1, total.prompt_tokens + prompt, total.completion_tokens + written, cost
         )

@@ -9,7 +9,7 @@ from typing import Any, Protocol, get_args
 import dspy
 from pydantic import TypeAdapter
 
-from ...backends.replies.schema import keyed_by
+from ...backends.replies.schema import get_key_source
 from ...judges.base import Judge
 from ...judges.fitted import FittedPrompt
 from ...judges.items import ItemJudge, JudgedItem, calls
@@ -116,7 +116,7 @@ def prompt_of(predict: dspy.Predict) -> FittedPrompt:
 def _reply(judge: ItemJudge, labels: Mapping[str, str]) -> Any:
     """Labels as the reply's JSON holds them: a grade as a number, a window's as a map."""
     field = judge.question(judge.predictor).signature.output_fields[judge.output]
-    is_map = keyed_by(field) is not None
+    is_map = get_key_source(field) is not None
     kind: TypeAdapter[Any] = TypeAdapter(
         get_args(field.annotation)[1] if is_map else field.annotation
     )

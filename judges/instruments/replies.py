@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ...backends.errors import JudgeOutputError
-from ...backends.replies.text import after_thoughts
+from ...backends.replies.text import drop_thoughts
 from ...records.judgements import Reason
 from .files import ReplyForm
 
@@ -94,7 +94,7 @@ class ReplyReader:
 
         Raises: JudgeOutputError, incomplete for a missing field, else unparseable.
         """
-        body = after_thoughts(text)
+        body = drop_thoughts(text)
         if (fenced := _FENCED.fullmatch(body)) is not None:
             body = fenced[1].strip()
         try:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from ...agents import Corpus
-from ...backends.loop import each_of
+from ...backends.loop import run_each
 from ...judges.items import ItemJudge
 from ...judges.lexical.overlap import content_words, recall
 from ...metrics.inference import Draws, Interval, resampling
@@ -280,7 +280,7 @@ async def _repair(
         is_it = is_full and suggestion["passage_id"] == name
         return _Swap(each.topic_id, True, is_it, name in made["best"], is_full)
 
-    return await each_of(planted, one, session.config.run.concurrency)
+    return await run_each(planted, one, session.config.run.concurrency)
 
 
 def _free(

@@ -14,7 +14,7 @@ from typing import Any
 
 import typer
 
-from ...backends.budget import cost_of, price_of
+from ...backends.budget import compute_cost, get_price
 from ...backends.config import Price
 from ...cli.options import AsJson, read_pairs
 from ...cli.signatures import There
@@ -193,13 +193,13 @@ class Prices:
             return 0.0
         price = self._price(step["name"])
         prompt, completion = step["tokens"]
-        return None if price is None else cost_of(price, prompt, 0, completion)
+        return None if price is None else compute_cost(price, prompt, 0, completion)
 
     def _find_price(self, judge: str) -> Price | None:
         """The price of what answers for a judge; members of a jury must share it."""
         if self._config is None or judge not in judge_names():
             return None
-        prices = {price_of(model) for _, model in self._config.models_of(judge)}
+        prices = {get_price(model) for _, model in self._config.models_of(judge)}
         return prices.pop() if len(prices) == 1 else None
 
 

@@ -34,11 +34,11 @@ def models(
     Args:
         name: A preset, to print as config lines.
     """
-    from ...backends.presets import PRESETS, preset_of
+    from ...backends.presets import PRESETS, get_preset
     from ...records.reading.problems import InputError
 
     try:
-        chosen = PRESETS if name is None else {name: preset_of(name)}
+        chosen = PRESETS if name is None else {name: get_preset(name)}
     except ValueError as error:
         raise InputError(str(error)) from None
     if as_json:

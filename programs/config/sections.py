@@ -494,9 +494,9 @@ class _Config(Section):
         entry = self.models.get(alias, ModelConfig(model="lexical"))
         if self.run.executor != "batch":
             return entry
-        from ...backends.budget import price_in_batches  # LiteLLM's table: not for --help
+        from ...backends.budget import get_batch_price  # LiteLLM's table: not for --help
 
-        return entry.model_copy(update={"price": price_in_batches(entry)})
+        return entry.model_copy(update={"price": get_batch_price(entry)})
 
     def here(self) -> Config:
         """The same, for what only asks from this process, one request at a time."""

@@ -14,7 +14,7 @@ from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Reply
 from ...backends.offline import WHERE, LexicalBackend
 from ...backends.prompt import Prompt
-from ...backends.replies.completion import record_answer, recorded_replies
+from ...backends.replies.completion import collect_replies, record_answer
 from ...backends.replies.schema import ReplyFormat
 from ...judges import Cascade, Jury, Verified
 from ...judges.base import Judge
@@ -177,7 +177,7 @@ class _Measuring(LexicalBackend):
             values = ReplyFormat.parse(prompt, json.dumps(least), inputs)  # whatever form it wants
             reply = Reply(values, WHERE)
         else:
-            with recorded_replies():  # whose size is not known there
+            with collect_replies():  # whose size is not known there
                 reply = await super().ask(prompt, inputs, replicate)
         if self.config.way not in ("lexical", "recorded"):
             reply = self._at_most(inputs, reply)

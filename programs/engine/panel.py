@@ -12,7 +12,7 @@ import orjson
 
 from ...backends import open_backend
 from ...backends.batch.ledger import Batches
-from ...backends.budget import Budget, price_of
+from ...backends.budget import Budget, get_price
 from ...backends.cache import FOLDER, ReplyCache, RunReplies
 from ...backends.config import ModelConfig
 from ...backends.gateway import Backend, Gateway
@@ -87,7 +87,7 @@ def check_prices(config: Config, judges: Iterable[JudgeName]) -> None:
     if config.run.max_cost is None:
         return
     for alias, model in (entry for judge in judges for entry in config.models_of(judge)):
-        if price_of(model) is None:
+        if get_price(model) is None:
             what = f"set models.{alias}.price, or use max_tokens"
             raise InputError(f"max_cost: the price of model {model.model!r} is not known; {what}")
 

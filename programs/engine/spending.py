@@ -14,7 +14,7 @@ import orjson
 from pydantic import NonNegativeInt, StrictFloat, StrictInt, StrictStr, TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 
-from ...backends.budget import CHARS_PER_TOKEN, FREE, Usage, cost_of, price_of
+from ...backends.budget import CHARS_PER_TOKEN, FREE, Usage, compute_cost, get_price
 from ...backends.config import ModelConfig, Price
 from ...records.judgements import Provenance
 from ...records.reading.problems import InputError
@@ -103,7 +103,7 @@ class Spending:
         Args:
             journal: the stage's; end: how many bytes of it are of earlier starts.
         """
-        prices = {price_of(model) for model in models}
+        prices = {get_price(model) for model in models}
         before = replace(self._usage)
         if prices - {FREE}:
             price = prices.pop() if len(prices) == 1 else None
@@ -168,7 +168,7 @@ def _lost(folder: Path, rows: Sequence[Spent]) -> Spent | None:
         if price is None or not call.prompt_tokens:
             usage.n_unpriced += 1
         tokens = (call.prompt_tokens, call.cached_tokens, call.completion_tokens)
-        usage.cost += cost_of(price, *tokens)
+        usage.cost += compute_cost(price, *tokens)
     if not (usage.requests or usage.cache_hits):
         return None
     return _row(origin, usage, from_journal=True)
@@ -253,8 +253,8 @@ def estimated(
     alias, model = config.model_of(judge)
     tokens, cached, reply = prompts.prompt_tokens, prompts.cached_tokens, prompts.reply_tokens
     cost = None
-    if (price := price_of(model)) is not None:
-        cost = cost_of(price, tokens, cached, reply)
+    if (price := get_price(model)) is not None:
+        cost = compute_cost(price, tokens, cached, reply)
     name = alias_of(alias, model)
     return Estimate(shown or judge, name, prompts.calls, tokens, reply, cost, cached)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import orjson
 
 from ...backends.errors import JudgeError
-from ...backends.replies.completion import failed_questions
+from ...backends.replies.completion import collect_failures
 from ...judges.verdicts import Listed
 from ...records.judgements import Judged, Outcome, Provenance, Reason, Unjudged
 from ..config.base import JudgeName
@@ -343,7 +343,7 @@ async def run_here(work: Work, concurrency: int, ask: Ask | None = None) -> None
 
 async def outcome_of(ask: Ask, item: Item) -> Outcome:
     """Judge one item; a JudgeError is its outcome, which names the questions that failed."""
-    with failed_questions() as failed:
+    with collect_failures() as failed:
         try:
             outcome = await ask(item)
         except JudgeError as error:

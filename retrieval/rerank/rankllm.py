@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from ...backends.errors import EndpointUnusable, JudgeError
-from ...backends.http import spare_this_machine
+from ...backends.http import bypass_proxy
 from ...backends.secrecy import Secrets
 from ...records.judgements import Reason
 from ...records.reading.problems import InputError, need, pip_install
@@ -166,7 +166,7 @@ class RankLlm:
             context_size=context_size,
         )
         openai = need("openai", "rerank")
-        spare_this_machine(api_base)
+        bypass_proxy(api_base)
         self._ranker.client = openai.OpenAI(
             base_url=api_base,
             api_key=api_key or "unused",

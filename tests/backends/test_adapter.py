@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from nuggetjudge.backends.adapter import JudgeAdapter
 from nuggetjudge.backends.prompt import Prompt
-from nuggetjudge.backends.replies.schema import KeyedBy, keyed_by
+from nuggetjudge.backends.replies.schema import KeyedBy, get_key_source
 from nuggetjudge.judges import (
     NuggetAssigner,
     NuggetImportance,
@@ -218,8 +218,8 @@ def test_the_shape_of_each_type_is_written_as_json(kind, shape):
 
 def test_keyed_by_names_the_input_whose_keys_come_back():
     fields = PREDICTORS["importance"].signature.output_fields
-    assert keyed_by(fields["importance"]) == "nuggets"
-    assert keyed_by(PREDICTORS["support"].signature.output_fields["verdict"]) is None
+    assert get_key_source(fields["importance"]) == "nuggets"
+    assert get_key_source(PREDICTORS["support"].signature.output_fields["verdict"]) is None
 
     class Rate(dspy.Signature):
         """Rate."""

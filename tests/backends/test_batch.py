@@ -15,8 +15,8 @@ from mock_server import Status, input_of
 from nuggetjudge.backends import http, open_backend
 from nuggetjudge.backends.batch import api as batch_api
 from nuggetjudge.backends.batch.calls import BatchCalls
-from nuggetjudge.backends.batch.ledger import Batches, Ledger, Sent, left_running
-from nuggetjudge.backends.budget import Budget, price_in_batches
+from nuggetjudge.backends.batch.ledger import Batches, Ledger, Sent, find_running_batches
+from nuggetjudge.backends.budget import Budget, get_batch_price
 from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.backends.config import BatchConfig, ModelConfig
 from nuggetjudge.backends.errors import EndpointError, EndpointUnusable, JudgeError
@@ -274,7 +274,7 @@ def test_a_file_that_is_not_taken_ends_the_run(end, server, open_batches, ask_al
     assert kinds(errors) == {"EndpointUnusable"}
     assert end[0] in str(errors["S0."])
     assert kinds(ask_all(open_batches(), 3)) == {"Reply"}  # nothing was judged: asked anew
-    assert list(left_running(tmp_path / "journal")) == []
+    assert list(find_running_batches(tmp_path / "journal")) == []
 
 
 def test_a_batch_that_failed_for_no_reason_is_sent_again(server, open_batches, ask_all):
@@ -462,7 +462,7 @@ def test_a_batch_under_way_is_collected_by_the_next_who_asks(
     server.brain = label_by_sentence
     server.held.set()
     abandon(open_batches(), 4, lambda: "look" in server.calls)
-    assert list(left_running(tmp_path / "journal")) == [("batch_0", 4)]
+    assert list(find_running_batches(tmp_path / "journal")) == [("batch_0", 4)]
     server.held.clear()
     replies = ask_all(open_batches(), 6)  # two are new
     assert verdicts(replies) == {f"S{n}.": ("full", "partial", "none")[n % 3] for n in range(6)}
@@ -606,10 +606,10 @@ def test_the_cache_answers_before_a_batch_is_made(server, open_batches, ask_all,
 def test_a_batch_costs_half(server, open_batches, ask_all):
     price = {"input": 2.0, "output": 8.0, "cached_input": 1.0}
     entry = ModelConfig(model="openai/mock", api_base="http://127.0.0.1:1/v1", price=price)
-    half = price_in_batches(entry)
+    half = get_batch_price(entry)
     assert (half.input, half.output, half.cached_input) == (1.0, 4.0, 0.5)
-    assert price_in_batches(ModelConfig(model="lexical")).input == 0
-    assert price_in_batches(entry.model_copy(update={"price": None})) is None
+    assert get_batch_price(ModelConfig(model="lexical")).input == 0
+    assert get_batch_price(entry.model_copy(update={"price": None})) is None
 
 
 def test_the_budget_holds_for_requests_in_one_batch(server, open_batches, ask_all):

@@ -12,9 +12,9 @@ from nuggetjudge.backends.budget import (
     Budget,
     Need,
     Seen,
+    get_price,
+    get_reply_limit,
     notes_on,
-    price_of,
-    reply_limit,
 )
 from nuggetjudge.backends.config import ModelConfig, Price
 from nuggetjudge.backends.errors import EndpointError, JudgeError
@@ -313,9 +313,9 @@ def test_a_reply_that_is_longer_than_was_asked_for_counts_for_the_next():
 
 def test_of_two_limits_of_a_reply_the_longer_is_what_it_may_take():
     both = {"max_tokens": 5, "extra_body": {"max_completion_tokens": 900}}
-    assert reply_limit(ModelConfig(model="openai/x", **both)) == 900
-    assert reply_limit(ModelConfig(model="openai/x", max_tokens=5)) == 5
-    assert reply_limit(ModelConfig(model="openai/x")) is None
+    assert get_reply_limit(ModelConfig(model="openai/x", **both)) == 900
+    assert get_reply_limit(ModelConfig(model="openai/x", max_tokens=5)) == 5
+    assert get_reply_limit(ModelConfig(model="openai/x")) is None
 
 
 @pytest.mark.parametrize(
@@ -367,11 +367,11 @@ def test_a_request_that_timed_out_is_counted_and_one_that_never_left_is_not(
 
 def test_a_price_in_the_config_is_the_price():
     price = Price(input=1, output=2)
-    assert price_of(ModelConfig(model="openai/gpt-4o", price=price)) == price
+    assert get_price(ModelConfig(model="openai/gpt-4o", price=price)) == price
 
 
 def test_a_known_model_at_its_providers_own_endpoint_has_the_listed_price():
-    price = price_of(ModelConfig(model="openai/gpt-4o"))
+    price = get_price(ModelConfig(model="openai/gpt-4o"))
     assert price is not None
     assert price.output > price.input > 0
     assert price.cached_input is not None
@@ -387,13 +387,13 @@ def test_a_known_model_at_its_providers_own_endpoint_has_the_listed_price():
     ],
 )
 def test_the_price_of_anything_else_is_unknown(settings):
-    assert price_of(ModelConfig(**settings)) is None
+    assert get_price(ModelConfig(**settings)) is None
 
 
 def test_what_asks_no_model_is_free(tmp_path):
-    assert price_of(ModelConfig(model="lexical")) == FREE
+    assert get_price(ModelConfig(model="lexical")) == FREE
     recorded = ModelConfig(model="m", engine="recorded", recording=tmp_path / "r.jsonl")
-    assert price_of(recorded) == FREE
+    assert get_price(recorded) == FREE
 
 
 # --- to the last token and the last cent
@@ -450,7 +450,7 @@ def test_a_paid_model_of_unknown_price_is_said_before_it_is_asked():
 
 
 def test_a_model_that_litellm_lists_without_its_provider_has_its_price():
-    price = price_of(ModelConfig(model="anthropic/claude-sonnet-4-5"))
+    price = get_price(ModelConfig(model="anthropic/claude-sonnet-4-5"))
     assert (price.input, price.output) == pytest.approx((3, 15)), "dollars, as Anthropic says"
     assert notes("anthropic/claude-sonnet-4-5") == []
-    assert price_of(ModelConfig(model="mistral/claude-sonnet-4-5")) is None, "not its model"
+    assert get_price(ModelConfig(model="mistral/claude-sonnet-4-5")) is None, "not its model"

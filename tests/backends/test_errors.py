@@ -3,7 +3,7 @@
 import pytest
 
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.backends.errors import error_of, refused_part
+from nuggetjudge.backends.errors import find_refused_part, read_error
 
 BASE = {"model": "openai/m", "api_base": "http://127.0.0.1:1/v1"}
 
@@ -33,7 +33,7 @@ BASE = {"model": "openai/m", "api_base": "http://127.0.0.1:1/v1"}
     ],
 )
 def test_an_errors_words_name_the_part_that_is_refused(message, part):
-    assert refused_part(message) == part
+    assert find_refused_part(message) == part
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_an_errors_words_name_the_part_that_is_refused(message, part):
     ],
 )
 def test_errors_of_any_shape_are_read(raw, error):
-    assert error_of(raw) == error
+    assert read_error(raw) == error
 
 
 def test_what_a_request_calls_things_is_part_of_a_judges_identity_only_where_it_is_said():

@@ -12,7 +12,7 @@ from concurrent.futures import CancelledError, ThreadPoolExecutor
 
 import pytest
 
-from nuggetjudge.backends.loop import Stop, each_of, run_async, run_sync, submit, task_group
+from nuggetjudge.backends.loop import Stop, run_async, run_each, run_sync, submit, task_group
 from nuggetjudge.judges import SupportJudge
 
 
@@ -220,6 +220,6 @@ def test_what_comes_of_each_job_stands_in_their_order_and_no_more_are_under_way_
         under_way.remove(job)
         return job * 10
 
-    assert asyncio.run(each_of([0, 1, 2, 3, 4], work, 2)) == [0, 10, 20, 30, 40]
+    assert asyncio.run(run_each([0, 1, 2, 3, 4], work, 2)) == [0, 10, 20, 30, 40]
     assert max(most) == 2
-    assert asyncio.run(each_of([], work, 2)) == []
+    assert asyncio.run(run_each([], work, 2)) == []

@@ -19,7 +19,7 @@ from vllm_docs import shown_command, shown_entry
 
 from nuggetjudge.backends import http, open_backend
 from nuggetjudge.backends import vllm_engine as vllm_engine
-from nuggetjudge.backends.budget import price_of
+from nuggetjudge.backends.budget import get_price
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointUnusable, JudgeError
 from nuggetjudge.backends.vllm_engine import JUDGING
@@ -308,7 +308,7 @@ def test_cached_replies_belong_to_the_options_that_can_change_them():
     assert model(vllm={"quantization": "fp8"}, endpoint="mine").endpoint_id == "mine"
     assert json.dumps(plain.identity()) != json.dumps(quantised.identity())
     assert model(model="hosted_vllm/org/tiny").wire_name == "org/tiny"
-    assert price_of(plain) is None
+    assert get_price(plain) is None
 
 
 def test_the_shown_server_gets_what_the_engine_in_process_gets():

@@ -13,7 +13,7 @@ from nuggetjudge.backends.batch.calls import BatchCalls
 from nuggetjudge.backends.batch.ledger import Sent
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import EndpointError, EndpointUnusable
-from nuggetjudge.backends.http import proxy_of
+from nuggetjudge.backends.http import find_proxy
 
 HERE = ("127.0.0.1:8000", "127.8.8.8", "127.1", "localhost:8000", "LOCALHOST.", "[::1]:8000")
 HOST = "endpoint.test"  # no name server knows it, so that only a proxy gets there
@@ -107,7 +107,7 @@ def test_no_proxy_is_honoured(name, exempt, monkeypatch):
     monkeypatch.setenv("HTTP_PROXY", "http://p.test:3128")
     for environment, proxy in ((exempt, None), ("127.0.0.1", "http://p.test:3128")):
         monkeypatch.setenv(name, environment)
-        assert proxy_of("http://endpoint.test:8000/v1")[0] == proxy
+        assert find_proxy("http://endpoint.test:8000/v1")[0] == proxy
 
 
 def test_what_is_for_this_machine_goes_past_the_proxy_with_its_key(monkeypatch):
@@ -199,7 +199,7 @@ def test_batches_go_through_the_proxy_too(monkeypatch, tmp_path):
 def test_which_proxy_serves_a_url(url, environment, proxy, monkeypatch):
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
-    chosen, _ = proxy_of(url)
+    chosen, _ = find_proxy(url)
     assert (None if chosen is None else str(chosen).rstrip("/")) == (proxy and proxy.rstrip("/"))
 
 
@@ -209,7 +209,7 @@ def test_which_proxy_serves_a_url(url, environment, proxy, monkeypatch):
 def test_a_proxy_of_another_kind_is_refused_by_the_name_of_its_variable(proxy, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", proxy)
     with pytest.raises(EndpointUnusable, match="HTTPS_PROXY in the environment: only") as caught:
-        proxy_of("https://a.test/v1")
+        find_proxy("https://a.test/v1")
     assert "word" not in str(caught.value)
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from nuggetjudge.backends.replies.logprobs import (
     LEAST_FORCED,
-    label_paths,
-    label_probabilities,
+    find_label_paths,
     read_tokens,
+    weigh_labels,
 )
 
 Tokens = list[Any]  # a text, or (text, probability of each alternative, the text among them)
@@ -60,11 +60,11 @@ def text_of(tokens: Tokens) -> str:
 
 def probabilities(tokens: Tokens, text: str | None = None, **fields: Any) -> dict[str, Any]:
     """Of a reply with these fields; the text is what the tokens spell."""
-    paths = label_paths(schema(**fields or {"verdict": enum(*VERDICT)}))
+    paths = find_label_paths(schema(**fields or {"verdict": enum(*VERDICT)}))
     text = text_of(tokens) if text is None else text
-    shares, _, kept = label_probabilities(text, read_tokens(logprobs(tokens)), paths)
+    shares, _, kept = weigh_labels(text, read_tokens(logprobs(tokens)), paths)
     # What is kept says the same again, byte for byte, also after a cache has written and read it.
-    again, _, kept_again = label_probabilities(text, orjson.loads(orjson.dumps(kept)), paths)
+    again, _, kept_again = weigh_labels(text, orjson.loads(orjson.dumps(kept)), paths)
     assert orjson.dumps(again) == orjson.dumps(shares)
     assert orjson.dumps(kept_again) == orjson.dumps(kept)
     return shares
@@ -135,8 +135,8 @@ def test_labels_share_what_falls_on_any_of_them(label, listed, wanted):
 def test_a_token_drawn_from_below_the_listed_ones_counts_by_its_own_log_probability():
     choice_logprobs = logprobs(['{"verdict":"', ("none", {"full": 0.7, "partial": 0.2}), '"}'])
     choice_logprobs["content"][1]["logprob"] = math.log(0.1)
-    paths = label_paths(schema(verdict=enum(*VERDICT)))
-    shares, *_ = label_probabilities('{"verdict":"none"}', read_tokens(choice_logprobs), paths)
+    paths = find_label_paths(schema(verdict=enum(*VERDICT)))
+    shares, *_ = weigh_labels('{"verdict":"none"}', read_tokens(choice_logprobs), paths)
     assert shares == {"verdict": approx(full=0.7, partial=0.2, none=0.1)}
 
 
@@ -169,7 +169,7 @@ def test_labels_left_open_on_a_path_not_taken_share_by_what_is_known_of_them(fir
 
 def test_labels_that_differ_in_spelling_only_have_no_probabilities():
     fields = {"verdict": enum("no one", "no-one", "all")}
-    assert label_paths(schema(**fields)) == {}
+    assert find_label_paths(schema(**fields)) == {}
 
 
 # --- grades
@@ -240,9 +240,9 @@ def test_keys_and_rationales_that_hold_labels_mislead_nobody():
 def test_tokens_that_are_not_needed_are_kept_without_alternatives():
     tokens = ["thinking, ", '{"why":"', ("wet", {"wet": 0.5, "dry": 0.5}), '","v":', '"',
               ("full", {"full": 0.9, "none": 0.1, "x": 1e-10}), '"}']  # fmt: skip
-    paths = label_paths(schema(why={"type": "string"}, v=enum("full", "none")))
+    paths = find_label_paths(schema(why={"type": "string"}, v=enum("full", "none")))
     text = text_of(tokens[1:])
-    *_, kept = label_probabilities(text, read_tokens(logprobs(tokens)), paths)
+    *_, kept = weigh_labels(text, read_tokens(logprobs(tokens)), paths)
     needed = [(token, set(others)) for token, others in kept if others]
     assert needed == [('"', {'"'}), ("full", {"full", "none"})]
     assert "".join(token for token, _ in kept) == text
@@ -351,19 +351,19 @@ def _common(one: str, other: str) -> int:
     )
 )
 def test_any_tokens_give_shares_that_sum_to_one_or_nothing(rows):
-    paths = label_paths(schema(verdict=enum(*VERDICT)))
+    paths = find_label_paths(schema(verdict=enum(*VERDICT)))
     tokens = read_tokens(logprobs(rows))
     for end in ('"full"}', '"none"}'):
-        shares, *_ = label_probabilities('{"verdict": ' + end, tokens, paths)
+        shares, *_ = weigh_labels('{"verdict": ' + end, tokens, paths)
         assert shares == {} or sum(shares["verdict"].values()) == pytest.approx(1.0)
 
 
 def test_labels_that_a_schema_forced_share_what_little_was_on_them():
     """As llama.cpp tells: of what the model would have said, most is no label."""
     tokens = ['{"', "verdict", '": "', ("none", {"The": 0.9, "none": 0.03, "full": 0.01}), '"}']
-    paths = label_paths(schema(verdict=enum(*VERDICT)))
+    paths = find_label_paths(schema(verdict=enum(*VERDICT)))
     read = read_tokens(logprobs(tokens))
-    assert label_probabilities(text_of(tokens), read, paths)[0] == {}
-    shares, outside, _ = label_probabilities(text_of(tokens), read, paths, LEAST_FORCED)
+    assert weigh_labels(text_of(tokens), read, paths)[0] == {}
+    shares, outside, _ = weigh_labels(text_of(tokens), read, paths, LEAST_FORCED)
     assert shares["verdict"] == pytest.approx({"none": 0.75, "partial": 0.0, "full": 0.25})
     assert outside["verdict"] == pytest.approx(0.96)

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.backends.errors import JudgeOutputError
-from nuggetjudge.backends.replies.text import after_thoughts
+from nuggetjudge.backends.replies.text import drop_thoughts
 from nuggetjudge.judges import NuggetAssigner, RelevanceJudge, SupportJudge
 
 SUPPORT = SupportJudge(model="lexical").prompt("judge")
@@ -297,7 +297,7 @@ def test_a_hostile_text_takes_no_time():
     ],
 )
 def test_thoughts_are_left_out_of_what_a_model_is_shown_again(text, left):
-    assert after_thoughts(text) == left
+    assert drop_thoughts(text) == left
 
 
 WHY = {"reasoning": "it says so", "passage_quotes": ["It rained"], "sentence_quotes": []}
