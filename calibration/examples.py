@@ -14,16 +14,15 @@ from ..judges.items import answers
 from ..programs.analysis.cell_texts import cell_texts
 from ..programs.config.sections import DataConfig
 from ..programs.inputs import load_collection
-from ..records.kinds import Cell, Cells, LabelFile, file_kind, find_kind
+from ..records.kinds import Cell, Cells, LabelFile, file_kind, find_kind, key_fields
 from ..records.labels import (
-    KEY_FIELDS,
     item_lines,
     labels_of_rows,
     read_items,
     read_labels,
     run_aliases,
 )
-from ..records.nuggets import read_nugget_banks
+from ..records.nuggets import BANKS, read_nugget_banks
 from ..records.reading.fields import Line, read_lines, shorten
 from ..records.reading.problems import InputError, Problems
 from ..records.rows import Passage, Topic
@@ -64,7 +63,7 @@ def labels_and_texts(
     is_rows = bool(fields) or _is_rows(path)
     if is_rows:
         labels, texts = _of_rows(path, judge, problems, fields, where, scale)
-    elif judge.name == "importance" and file_kind(path) == "nuggets":
+    elif judge.name == "importance" and file_kind(path) == BANKS:
         labels, texts = _of_banks(path, judge, problems, where)
     else:
         labels = read_labels(path, problems, where)
@@ -119,7 +118,7 @@ def _of_rows(
         chosen = ", ".join(f"{name}={' or '.join(values)}" for name, values in where.items())
         raise InputError(f"{path}: no row with {chosen}")
     _check_fields(path, judge, lines, fields)
-    if lines and not any(line.first(*KEY_FIELDS["topic_id"]) for line in lines):
+    if lines and not any(line.first(*key_fields()["topic_id"]) for line in lines):
         raise InputError(f"{path}: {NO_TOPIC}")
     labels = labels_of_rows(path, lines, problems, scale)
     texts: dict[Cell, Texts] = {}
@@ -155,7 +154,7 @@ def _check_fields(
     path: Path, judge: ItemJudge, lines: Sequence[Line], fields: Mapping[str, str]
 ) -> None:
     """Refuse a field that nobody asks for, and one that no row has."""
-    names = (*judge.inputs, *judge.optional, *KEY_FIELDS, *LABEL_FIELDS)
+    names = (*judge.inputs, *judge.optional, *key_fields(), *LABEL_FIELDS)
     for ours, theirs in fields.items():
         flag = f"--field {ours}={theirs}"
         if ours not in names:
@@ -358,8 +357,10 @@ def read_examples(
         where=where or {},
         scale=tuple(names),
     )
-    if judge.kind == "ratings" and scale is None and {*labels.cells.values()} <= {"0", "1"}:
-        what = f"all labels are 0 or 1, and ratings go to {judge.scale[-1]}; say what they mean"
+    kind = find_kind(judge.kind)
+    if kind and kind.coarse and scale is None and {*labels.cells.values()} <= {*kind.coarse}:
+        what = f"all labels are {' or '.join(kind.coarse)}, and {judge.kind} go to"
+        what += f" {judge.scale[-1]}; say what they mean"
         raise InputError(f"{path}: {what}, such as --scale 0=0,1={judge.scale[-1]}")
     items, n_without = [], 0
     for cell, label in labels.cells.items():

@@ -102,15 +102,6 @@ Program: TypeAlias = "str | Path | Sequence[str] | OwnJudge | None"
 Judge: TypeAlias = "str | Path | OwnJudge"
 
 ITEMS = "items"
-# By program the files of which it needs one, and the fields of samples that give them.
-_NEEDS = {
-    "relevance": (("candidates",), "contexts"),
-    "nuggets": (("nuggets", "candidates"), "nuggets, or contexts to make them from"),
-    "support": (("passages",), "contexts"),
-    "evidence": (("passages",), "contexts"),
-    "coverage": (("questions", "reference"), "questions, or a reference to make them from"),
-    "keypoints": (("keypoints",), "key_points"),
-}
 
 
 def choose_program(program: Program, judge: Judge | None) -> tuple[list[str], Judge | None]:
@@ -170,7 +161,7 @@ def fitting(data: Mapping[str, Any]) -> list[str]:
 def check_needs(programs: Sequence[str], data: Mapping[str, Any]) -> None:
     """Raise InputError for a program without what it judges by, naming the field."""
     for name in programs:
-        files, fields = _NEEDS.get(name, ((), ""))
+        files, fields = table.program(name).needs
         if files and not data.keys() & set(files):
             raise InputError(f"samples: {name} needs {fields}, and no sample has any")
 
@@ -180,8 +171,8 @@ def read_by(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, Any]:
 
     Those of programs of other packages are all of them.
     """
-    ours = not set(programs) - _NEEDS.keys()
-    is_read = not ours or bool({"nuggets", "relevance"} & set(programs))
+    needs = [table.program(name).needs[0] for name in programs]
+    is_read = any(not files or "candidates" in files for files in needs)
     return {name: path for name, path in data.items() if name != "candidates" or is_read}
 
 

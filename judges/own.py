@@ -24,7 +24,7 @@ from pydantic import (
 
 from ..backends.prompt import Scorer
 from ..metrics.answer_scores import SHARE
-from ..records.labels import KEY_FIELDS
+from ..records.kinds import key_fields
 from ..records.reading.problems import InputError, unreadable
 from ..records.reading.settings import checked, settings_of
 from ..records.rows import Label, Row
@@ -33,9 +33,8 @@ from .lexical.overlap import weighted_overlap
 from .table import item_judges, judge_names
 
 ITEMS = "items"  # the section of a config, and the name of items without a run
-# Fields that stand beside the inputs in files of items and labels.
+# Fields that stand beside the inputs in files of items and labels, and the ids.
 _FIELDS = {
-    *(name for names in KEY_FIELDS.values() for name in names),
     *("label", "annotator", "rationale", "raw", "score", "probabilities", "probability"),
     "outside_probability",
     *("chosen_by", "other_label", "model", "backend", "self"),
@@ -128,8 +127,9 @@ class OwnJudgeDefinition(Row):
     @field_validator("inputs")
     @classmethod
     def _are_free(cls, inputs: dict[str, str]) -> dict[str, str]:
+        ids = {name for names in key_fields().values() for name in names}
         for name in inputs:
-            if name in _FIELDS or keyword.iskeyword(name):
+            if name in _FIELDS or name in ids or keyword.iskeyword(name):
                 raise ValueError(f"the name {name!r} is taken for something else in files of items")
             is_an_option = name in ("config", "demos", "lm", "signature", "new_signature")
             if is_an_option or hasattr(dspy.Signature, name) or hasattr(dspy.Prediction, name):

@@ -51,7 +51,8 @@ class Kind:
 
     Attributes:
         name: in label files, configs and on the command line.
-        key: the ids that name an item, in label files and results.
+        key: the ids that name an item, in label files and results. also: other names that files
+            have for an id.
         scale: the labels, worst to best; those of a Label class with what each means.
         gains: what each label is worth, in [0, 1].
         many: what its items are called; "": as the kind. length_of: the text whose length counts
@@ -64,6 +65,8 @@ class Kind:
         spell: what a label file means by a label; None: labels are compared as they are written.
         turn: the item and label of a row that may name its ids in another order; None: none may.
         words: TOML with the words in which people who label meet it; None: the app has them.
+        coarse: the two labels, worst first, of people who answer yes or no where the scale has
+            more; (): none.
         has_more_grades: whether a file may have higher and lower whole grades than `scale`.
     """
 
@@ -71,6 +74,7 @@ class Kind:
     key: tuple[str, ...]
     scale: type[Label] | tuple[str, ...]
     gains: Mapping[str, float]
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     many: str = ""
     length_of: tuple[str, str] | tuple[()] = ()
     judge: str = ""
@@ -80,6 +84,7 @@ class Kind:
     spell: Spell | None = None
     turn: Callable[[Cell, str | None], tuple[Cell, str | None]] | None = None
     words: Path | None = None
+    coarse: tuple[str, ...] = ()
     has_more_grades: bool = False
 
     @cached_property
@@ -152,6 +157,32 @@ def kind_of_object(row: Mapping[str, Any]) -> str | None:
             if is_of(row):
                 return name
     return None
+
+
+# Ids that items of several kinds have, each with the names that files have for it.
+_SHARED_IDS: dict[str, tuple[str, ...]] = {
+    "topic_id": ("topic_id", "qid", "query_id"),
+    "run_id": ("run_id",),
+    "sentence_id": ("sentence_id", "sentence_idx"),
+    "passage_id": ("passage_id", "docid", "report_id"),
+}
+
+
+def key_fields() -> dict[str, tuple[str, ...]]:
+    """The ids that name an item, in the order of a key, each with the names that files have for it.
+
+    They are those that the declared kinds have.
+    """
+    return _key_fields(tuple(sys.path))
+
+
+@cache
+def _key_fields(path: tuple[str, ...]) -> dict[str, tuple[str, ...]]:
+    fields = dict(_SHARED_IDS)
+    for kind in declared_kinds().values():
+        for name in kind.key:
+            fields.setdefault(name, (name, *kind.also.get(name, ())))
+    return fields
 
 
 FileKind = str  # such as answers, topics or scores; those of judgements: see `declared`

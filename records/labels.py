@@ -26,6 +26,7 @@ from .kinds import (
     find_kind,
     grade_scale,
     is_graded,
+    key_fields,
     kind_of_key,
     kind_of_rows,
     known_scale,
@@ -101,22 +102,8 @@ def cut_file(labels: LabelFile, cut: str, path: Path) -> LabelFile:
 
 _SURE = ("score", "probabilities", "votes", "method")  # what a judge says beside its label
 
-# The ids that name an item, in the order of a cell's key, each with its other names.
-KEY_FIELDS: dict[str, tuple[str, ...]] = {
-    "topic_id": ("topic_id", "qid", "query_id"),
-    "run_id": ("run_id",),
-    "opponent_id": ("opponent_id",),
-    "sentence_id": ("sentence_id", "sentence_idx"),
-    "passage_id": ("passage_id", "docid", "report_id"),
-    "nugget_id": ("nugget_id",),
-    "question_id": ("question_id", "question_idx"),
-    "key_point_id": ("key_point_id",),
-    "criterion_id": ("criterion_id",),
-}
-_IDS = frozenset(name for names in KEY_FIELDS.values() for name in names)
 MOST_COLUMNS = 1000  # of a CSV file
 POST_EDIT = ("post_edit", "post_edited")  # a judge's label stood beside: people agree more often
-ANSWERED_OR_NOT = ("0", "1")  # from people who say whether a text answers, and not how well
 
 
 def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
@@ -134,6 +121,7 @@ def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
             raise InputError(f"{path}:1: the columns are separated by {name}, wanted commas")
     reader = csv.DictReader((line for _, line in raw_lines(path)), restkey="", strict=True)
     choice = Choice(where)
+    ids = {name for names in key_fields().values() for name in names}  # which are never guarded
     try:
         if what := _wrong_header(list(reader.fieldnames or ())):
             raise InputError(f"{path}:{reader.line_num}: {what}")
@@ -143,15 +131,12 @@ def csv_lines(path: Path, problems: Problems, where: Where) -> Iterator[Line]:
                 wanted = len(reader.fieldnames or ())
                 line.error("bad_csv", f"the row has more or fewer columns, wanted {wanted}")
             elif choice.takes(row):
-                yield replace(line, row={name: _meant(name, value) for name, value in row.items()})
+                yield replace(
+                    line, row={n: (v if n in ids else as_meant(v)) or None for n, v in row.items()}
+                )
         choice.check(path, problems)
     except csv.Error as error:
         raise InputError(f"{path}:{max(reader.reader.line_num, 1)}: not CSV ({error})") from None
-
-
-def _meant(name: str, value: str) -> str | None:
-    """An id stays as it is: it is never guarded."""
-    return (value if name in _IDS else as_meant(value)) or None
 
 
 def _wrong_header(names: list[str]) -> str | None:
@@ -175,7 +160,7 @@ def labels_of_rows(
     scale: Sequence[str] | None = None,
     cut: str | None = None,
 ) -> LabelFile:
-    """The labels of rows with ids (`KEY_FIELDS`), `label` and, optionally, `annotator`.
+    """The labels of rows with ids (`key_fields`), `label` and, optionally, `annotator`.
 
     The ids that occur in any row make the key, and every row must have them. Labels are
     compared in lower case; those of a kind with spellings by what they mean, where the file has no
@@ -187,9 +172,9 @@ def labels_of_rows(
     """
     rows = list(lines)
     has = set().union(*(line.row for line in rows))
-    key = tuple(name for name, names in KEY_FIELDS.items() if has.intersection(names))
+    key = tuple(name for name, names in key_fields().items() if has.intersection(names))
     if rows and not key:
-        rows[0].missing(*KEY_FIELDS)
+        rows[0].missing(*key_fields())
     declared = kind_of_key(key)
     kind = OTHER if declared is None else declared.name
     spell = declared.spell if declared is not None else None
@@ -259,7 +244,7 @@ def _count_conditions(rows: Sequence[Line]) -> dict[str, int]:
 
 
 def _cell(line: Line, key: tuple[str, ...]) -> Cell | None:
-    ids = [line.id(*KEY_FIELDS[name]) for name in key]
+    ids = [line.id(*key_fields()[name]) for name in key]
     cell = tuple(name for name in ids if name is not None)
     return cell if len(cell) == len(key) else None
 
@@ -300,8 +285,9 @@ def _file(
     problems = cells.problems
     by_annotators = (label for by_name in annotations.values() for label in by_name.values())
     labels = {label for label in (*cells.labels.values(), *by_annotators) if label is not None}
-    if scale is None and kind == "ratings" and labels and labels <= set(ANSWERED_OR_NOT):
-        scale = ANSWERED_OR_NOT
+    declared = find_kind(kind)
+    if scale is None and declared is not None and labels and labels <= set(declared.coarse):
+        scale = declared.coarse
     ordered = tuple(scale) if scale is not None else known_scale(kind, labels)
     if ordered is None and cut is not None:
         what = f"labels {', '.join(sorted(labels)) or 'none'} have no order that is known"
@@ -435,7 +421,7 @@ def read_items(
 ) -> Iterator[ItemRow]:
     """The items of these rows, lazily.
 
-    An item is named by those of `KEY_FIELDS` that its row has; an input is text, a number, or a
+    An item is named by those of `key_fields` that its row has; an input is text, a number, or a
     list of texts, which are joined by an empty line.
 
     Args:
@@ -452,7 +438,8 @@ def read_items(
         why = line.not_made()
         if (here := list(line.row)) != fields:
             fields = here
-            keys = [(n, names) for n, names in KEY_FIELDS.items() if not {*names}.isdisjoint(here)]
+            every = key_fields().items()
+            keys = [(n, names) for n, names in every if not {*names}.isdisjoint(here)]
         ids = ((name, line.optional_id(*names)) for name, names in keys)
         named = {name: value for name, value in ids if value is not None}
         wanted = [name for name in inputs if not partly or line.row.get(name) is not None]
@@ -461,7 +448,7 @@ def read_items(
         texts = {name: _text(line, name) for name in wanted}
         present = {name: text for name, text in texts.items() if text is not None}
         if not named:
-            line.missing(*KEY_FIELDS)
+            line.missing(*key_fields())
         elif len(present) == len(wanted):
             yield ItemRow(line=line.number, ids=named, inputs=present, not_made=why)
 
@@ -497,7 +484,7 @@ def read_labels(
 
     Takes nugget assignments, support files, relevance judgements, qrels, ratings of
     sub-questions, entailments of key points, verdicts on criteria, battles (ours and RAGDoll's),
-    and label files: JSONL or CSV with ids (`KEY_FIELDS`), `label`, and optionally `annotator` and
+    and label files: JSONL or CSV with ids (`key_fields`), `label`, and optionally `annotator` and
     `rationale`. Sentence ids are 0-based positions as text. Support labels are full, partial, none
     however the file spells them; a sentence without citations is no cell, for nobody had to judge
     it. The question id of a rating is its column as text, and -1 and -2 are no label.

@@ -332,6 +332,7 @@ def _is_assigned(row: Mapping[str, Any]) -> bool:
     return is_labelled or "run_id" in row
 
 
+BANKS = "nuggets"  # what `file_kind` calls files of banks
 NUGGET_KIND = Kind(
     name="nuggets",
     key=("topic_id", "run_id", "nugget_id"),
@@ -343,6 +344,6 @@ NUGGET_KIND = Kind(
     read=_labelled,
     files={
         "assignments": _is_assigned,
-        "nuggets": lambda row: not row.keys().isdisjoint(("nuggets", "claim_bank", "nugget_bank")),
+        BANKS: lambda row: not row.keys().isdisjoint(("nuggets", "claim_bank", "nugget_bank")),
     },
 )

@@ -334,7 +334,9 @@ def _labelled(lines: Iterable[Line]) -> Iterator[Labelled]:
 RATING_KIND = Kind(
     name="ratings",
     key=("topic_id", "passage_id", "question_id"),
+    also={"question_id": ("question_idx",)},
     scale=AnswerGrade,
+    coarse=("0", "1"),
     gains={grade.value: int(grade) / HIGHEST_RATING for grade in AnswerGrade},
     length_of=("context", "text"),
     judge="answerability",

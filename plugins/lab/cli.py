@@ -174,13 +174,14 @@ def evidence(
     """
     from ...programs.protocols.evidence import FILE
     from ...records.labels import read_labels
+    from ...records.support import SUPPORT_KIND
     from .evidence import evidence_view, find_labelled_suggestions, precision_rows, refound
 
     problems = Problems()
     labels_by_cell: dict[Any, str] = {}
     for path in labels:
         label_file = read_labels(path, problems)
-        if label_file.kind != "support":
+        if label_file.kind != SUPPORT_KIND.name:
             raise InputError(f"{path}: labels of {label_file.kind}, wanted those of citations")
         labels_by_cell |= label_file.cells
     problems.raise_errors()

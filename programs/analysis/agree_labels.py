@@ -24,10 +24,12 @@ from ...records.kinds import (
     LabelFile,
     check_labelled,
     check_same_things,
+    find_kind,
     known_scale,
 )
-from ...records.labels import ANSWERED_OR_NOT, cell_run_aliases, with_run_names
+from ...records.labels import cell_run_aliases, with_run_names
 from ...records.reading.problems import InputError
+from ..protocols.table import programs
 
 
 def agree_labels(
@@ -178,9 +180,12 @@ def _pooled(
 
 def _why_none(truth: LabelFile, judged: Collection[Cell]) -> str:
     n_ids = len(truth.key_names) - 1
-    if truth.kind == "nuggets" and {c[:n_ids] for c in truth.cells} & {c[:n_ids] for c in judged}:
-        how = "judge with --nuggets and the bank of the first"
-        return f", for they hold different nuggets for the same answers; {how}"
+    given = next((name for one in programs() if one.kind == truth.kind for name in one.makes), None)
+    if given and {c[:n_ids] for c in truth.cells} & {c[:n_ids] for c in judged}:
+        kind = find_kind(truth.kind)
+        many = (kind and kind.many) or truth.kind
+        how = f"judge with those of the first (data.{given})"
+        return f", for they hold different {many} for the same answers; {how}"
     return "; do their ids agree?"
 
 
@@ -202,9 +207,10 @@ def check_scales(truth: LabelFile, other: LabelFile, human: Path, judged: Path) 
     both = " and ".join(f"{path} has {_named(scale)}" for path, scale in scales.items())
     if not set(truth.scale) & set(other.scale):
         raise InputError(f"{both}: no label in common; {_CUT}")
-    if truth.kind == "ratings" and truth.scale != other.scale:
+    kind = find_kind(truth.kind)
+    if kind is not None and kind.coarse and truth.scale != other.scale:
         graded = max(truth.scale, other.scale, key=len)
-        if ANSWERED_OR_NOT in scales.values():
+        if kind.coarse in scales.values():
             how = f"such as --cut {'1,3' if graded == other.scale else '3,1'}"
             raise InputError(f"{both}: answered or not, and how well; {_CUT}, {how}")
     if set(truth.scale) != set(other.scale):

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from ...judges import ItemJudge
 from ...records.kinds import Cell, file_kind
-from ...records.labels import KEY_FIELDS, ItemRow, csv_lines
-from ...records.nuggets import assignments_with_lines, read_nuggets
-from ...records.reading.fields import Line, as_int, read_lines
+from ...records.labels import ItemRow, csv_lines
+from ...records.reading.fields import read_lines
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
 from ...records.topics import read_topics
@@ -17,35 +16,13 @@ from ..config.sections import Config
 from ..engine.folders import inputs_of
 from ..protocols.items import load_items
 from ..protocols.judged_files import judged_by, judged_file, scale_in
+from ..protocols.pieces import OPTIONAL, REMARKS, TEXTS, row_texts
 from ..protocols.program import CellTexts, Texts
 from ..protocols.table import programs
 from ..scoring.human_labels import read_items as read_judged
 
-# What a person is shown, in this order, each with the names that files have for it.
-TEXTS = {
-    "question": ("question", "query", "topic"),
-    "sub_narratives": ("sub_narratives",),
-    "answer_text": ("answer_text",),
-    "sentence": ("sentence", "text"),
-    "title": ("title",),
-    "nugget": ("nugget",),
-    "key_point": ("key_point",),
-    "criterion": ("criterion",),
-    "response": ("response",),
-    "passage": ("passage",),
-    "context": ("context",),
-}
-OPTIONAL = ("answer_text", "title", "sub_narratives")  # which may well be empty
+__all__ = ["OPTIONAL", "REMARKS", "TEXTS", "cell_texts", "shown_texts", "wanted_texts"]
 _WHERE_KNOWN = ("title", "sub_narratives")
-# What a judge or a person wrote beside a label.
-REMARKS = {
-    "rationale": ("rationale", "reasoning"),
-    "raw": ("raw", "raw_output", "prediction"),
-    "quote": ("evidence",),
-}
-_CITED = {"sentence": ("text",), "title": ("title",), "passage": ("passage",)}
-# Where no key point is judged, `evidence` may well be the text that was.
-_WITHOUT_QUOTE = {name: fields for name, fields in REMARKS.items() if name != "quote"}
 
 
 def shown_texts(path: Path, kind: str, texts_of_cells: Iterable[Texts]) -> tuple[str, ...]:
@@ -100,43 +77,9 @@ def _of_file(path: Path) -> CellTexts:
     if kind == "qrels":
         return
     lines = read_lines(path, quiet) if is_json(path) else csv_lines(path, quiet, {})
-    if kind == "assignments":
-        for line, answer in assignments_with_lines(lines):
-            texts = {"question": answer.query, "answer_text": answer.answer_text}
-            for nugget, item in read_nuggets(line.objects("nuggets") or []):
-                yield (
-                    (answer.topic_id, answer.run_id, nugget.id),
-                    {**texts, "nugget": nugget.text, **_named(item, REMARKS)},
-                )
-    elif kind == "support":
-        yield from _of_support(lines)
-    else:
-        for line in lines:
-            ids = [line.first(*names) for names in KEY_FIELDS.values()]
-            remarks = REMARKS if "key_point_id" in line.row else _WITHOUT_QUOTE
-            yield (
-                tuple(str(named[1]).strip() for named in ids if named),
-                {**_named(line, TEXTS), **_named(line, remarks)},
-            )
-
-
-def _of_support(lines: Iterator[Line]) -> CellTexts:
-    for line in lines:
-        named = [line.first(*names) for names in (("topic_id", "narrative_id", "qid"), ("run_id",))]
-        answer = [str(value[1]).strip() for value in named if value]
-        question = _named(line, {"question": TEXTS["question"]})
-        if "sentences" not in line.row:
-            ids = [line.first(name) for name in ("sentence", "citation")]
-            texts = _named(line, {**_CITED, **REMARKS})
-            yield (*answer, *(str(value[1]).strip() for value in ids if value)), texts
-            continue
-        for position, item in enumerate(line.objects("sentences") or []):
-            _, number = item.first("sentenceID", "sentence_id") or ("", position)
-            texts = question | _named(item, {"sentence": ("text", "sentence")})
-            for citation in item.objects("citations") or []:
-                name = citation.first("docid", "reference", "passage_id", "citation")
-                cell = (*answer, str(as_int(number)), str(name[1]).strip() if name else "")
-                yield cell, {**texts, **_named(citation, REMARKS)}
+    of_kind = (one for one in programs() if one.file_kind == kind)
+    program = next(of_kind, None)
+    yield from row_texts(lines) if program is None else program.stored_texts(lines)
 
 
 def _of_inputs(folder: Path, kind: str, wanted: Collection[Cell], problems: Problems) -> CellTexts:
@@ -151,24 +94,10 @@ def _of_inputs(folder: Path, kind: str, wanted: Collection[Cell], problems: Prob
         problems.skip(folder, 0, "no_texts", f"texts are left out: {str(error).splitlines()[0]}")
 
 
-def _named(line: Line, names: dict[str, tuple[str, ...]]) -> Texts:
-    """The text fields of an object, under our names."""
-    texts = {}
-    for name, fields in names.items():
-        if (field := line.first(*fields)) and isinstance(field[1], str) and field[1].strip():
-            texts[name] = field[1]
-    if "rationale" in names and (evidence := line.why().get("evidence")):
-        texts["quote"] = " | ".join(each.quote for each in evidence)
-    return texts
-
-
 def _add(collected: Texts, texts: Texts) -> None:
     for name, text in texts.items():
         if text.strip():
             collected.setdefault(name, text)
-
-
-_JUDGED_KINDS = {"assignments": "nuggets", "support": "support"}  # what files of judgements hold
 
 
 def read_judge_items(
@@ -185,8 +114,10 @@ def read_judge_items(
     Raises: InputError if the source holds other things, an item twice, or none with its texts.
     """
     kind = _kind(source)
-    if source.is_dir() or (kind in _JUDGED_KINDS and not config.items.fields):
-        if kind in _JUDGED_KINDS and _JUDGED_KINDS[kind] != judge.kind:
+    # Files that can be scored alone have the texts beside their labels.
+    kinds = {one.file_kind: one.kind for one in programs() if one.is_scored_alone}
+    if source.is_dir() or (kind in kinds and not config.items.fields):
+        if kind in kinds and kinds[kind] != judge.kind:
             raise InputError(f"{source}: holds {kind}, which is not what {judge.name} judges")
         items = _judged(source, judge, problems)
     else:

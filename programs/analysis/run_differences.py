@@ -12,19 +12,19 @@ from typing import Any
 import numpy as np
 
 from ...records.kinds import Cell, find_kind, kinds_of_labels
+from ...records.questions import RATING_KIND
 from ...records.reading.problems import InputError, Problems
 from ..protocols.coverage.files import read_coverage
 from ..protocols.coverage.topic import TopicView
 from ..protocols.judged_files import kinds_in
 from ..protocols.judged_items import JudgedItems
 from ..protocols.program import Folder
+from ..protocols.table import programs
 from ..scoring.human_labels import read_items
 from ..scoring.topic_scores import TopicScores
 from .cell_texts import cell_texts
 
-# Items of which all runs are asked the same ones; sentences and citations are each run's own.
-_SHARED = ("nugget_id", "key_point_id")
-_TEXTS = ("nugget", "key_point", "question")
+_TEXTS = ("nugget", "key_point", "criterion", "question")
 QUESTIONS = "sub-questions"
 
 
@@ -91,7 +91,7 @@ def judgement_differences(
     differences: list[dict[str, Any]] = []
     kinds = [kind for kind in kinds_in(path) if kind in kinds_of_labels()]
     for kind in kinds:
-        if kind == "ratings":
+        if kind == RATING_KIND.name:
             differences += _questions(path, run_id, other_run_id)
             continue
         try:
@@ -100,9 +100,10 @@ def judgement_differences(
             what = f"{kind} are not compared: {str(error).splitlines()[0]}"
             problems.skip(path, 0, "not_compared", what)
             continue
-        if items.key_names[-1] in _SHARED:
+        matrix = next((one.matrix for one in programs() if one.kind == kind), "")
+        if matrix == "points":  # all runs are asked the same ones
             differences.append(_shared(path, kind, items, run_id, other_run_id, problems))
-        elif kind == "support":
+        elif matrix == "sentences":  # each run has its own
             differences.append(_own(kind, items, run_id, other_run_id))
     return [one for one in differences if one["n"]]
 

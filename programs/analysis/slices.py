@@ -152,7 +152,7 @@ def _positions(groups: Iterable[tuple[str, ...]]) -> list[float]:
 
 def _rank(items: JudgedItems) -> Covariate:
     """Which citation of its sentence it is, from 1."""
-    if items.kind != "support":
+    if "sentence_id" not in items.key_names:
         raise InputError(f"--by rank: {items.kind} have no citations that are judged")
     positions = _positions(cell[:-1] for cell in items.cells)
     return _number("rank", "which citation of its sentence", positions)
@@ -160,19 +160,19 @@ def _rank(items: JudgedItems) -> Covariate:
 
 def _citations(path: Path, items: JudgedItems) -> Covariate:
     """How many passages its sentence cites, or its answer."""
-    is_support = items.kind == "support"
-    what = "citations of its sentence" if is_support else "citations of its answer"
+    has_sentences = "sentence_id" in items.key_names
+    what = "citations of its sentence" if has_sentences else "citations of its answer"
     counts: dict[Cell, int] = {}
     if path.is_dir() and "run_id" in items.key_names:
         for answer in _answers(path):
             at = (answer.topic_id, answer.run_id)
             counts[at] = sum(len(sentence.citations) for sentence in answer.sentences)
             counts |= {(*at, str(s.id)): len(s.citations) for s in answer.sentences}
-    elif is_support:
+    elif has_sentences:
         counts = dict(Counter(cell[:-1] for cell in items.cells))
     else:
         raise InputError(f"--by citations: {path} has no answers, wanted a results folder of runs")
-    n_ids = 3 if is_support else 2
+    n_ids = 3 if has_sentences else 2
     return _number("citations", what, [counts.get(cell[:n_ids]) for cell in items.cells])
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 import orjson
 
-from ...records.labels import FORMULA, KEY_FIELDS, neutral
+from ...records.kinds import key_fields
+from ...records.labels import FORMULA, neutral
 from ...records.reading.problems import InputError, Problems
 from ...records.writing import write_file, writing
 
@@ -52,13 +53,13 @@ def write_sheet(
 
 
 def _csv(path: Path, rows: Sequence[Mapping[str, Any]], problems: Problems) -> str:
-    stream = io.StringIO()
+    stream, ids = io.StringIO(), key_fields()
     writer = csv.writer(stream)  # ends lines as RFC 4180 has it, and so quotes both \r and \n
     writer.writerow([neutral(name) for name in rows[0]])
     for number, row in enumerate(rows, 2):
         cells = []
         for name, value in row.items():
-            if name in KEY_FIELDS:
+            if name in ids:
                 _check_id(path, number, name, str(value), problems)
                 cells.append(value)
             elif isinstance(value, str):

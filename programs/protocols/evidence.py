@@ -75,6 +75,7 @@ class EvidenceSearch(Program):
 
     name = "evidence"
     judges_citations = True
+    needs = (("passages",), "contexts")
     judges = (SUPPORT, "query_writer", "contradiction", "claim_extractor", RECHECK)
     kind, judged, files = "evidence", FILE, (FILE,)
     besides = "sentences"

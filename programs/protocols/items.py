@@ -14,8 +14,8 @@ from pydantic import ValidationError
 
 from ...judges.table import item_judges, kind_of
 from ...metrics.answer_scores import SUFFIX
-from ...records.kinds import Cell
-from ...records.labels import KEY_FIELDS, ItemRow, item_lines, read_items
+from ...records.kinds import Cell, key_fields
+from ...records.labels import ItemRow, item_lines, read_items
 from ...records.reading.lines import first_line
 from ...records.reading.problems import InputError, Problems
 from ...records.reading.settings import plain_error
@@ -159,7 +159,7 @@ def load_items(config: Config) -> ItemCollection:
         names = ", ".join(item_judges())
         raise InputError(f"no judge of items: name {names} or a YAML file (items.judge, --judge)")
     inputs, optional = _inputs(config)
-    fields = (*inputs, *optional, *KEY_FIELDS)
+    fields = (*inputs, *optional, *key_fields())
     if unknown := [name for name in config.items.fields if name not in fields]:
         what = f"items.fields: the judge has no input {unknown[0]!r} and items no such id"
         raise InputError(f"{what}; wanted one of {', '.join(fields)}")

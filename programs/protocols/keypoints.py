@@ -80,6 +80,7 @@ class KeyPoints(Program):
         "2410.23000",
     )
     judges_answers = True
+    needs = (("keypoints",), "key_points")
     judges = (
         *("keypoint_extractor", "keypoint_merger", "keypoint_filter"),
         *("entailment", "claim_extractor", "claim"),

@@ -31,7 +31,9 @@ from ...records.nuggets import (
     bank_row,
     read_assignments,
     read_nugget_banks,
+    read_nuggets,
 )
+from ...records.reading.fields import Line
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, Importance, Nugget, NuggetBank, Topic, nugget_ids
 from ..config.base import JudgeName
@@ -46,12 +48,14 @@ from .pieces import (
     MISSED,
     NUGGET,
     PARTLY,
+    REMARKS,
     STATED,
     Answers,
     FileLines,
     Piece,
     Words,
     explanation,
+    named_texts,
     point_piece,
 )
 from .points import Look, leave_out, looked_for
@@ -86,6 +90,7 @@ class Nuggets(Program):
         "2411.09607",
     )
     judges_answers = True
+    needs = (("nuggets", "candidates"), "nuggets, or contexts to make them from")
     judges = ("relevance", "nuggetizer", "importance", "assigner")
     kind, judged, files = "nuggets", ASSIGNMENTS, (BANKS, ASSIGNMENTS)
     matrix = "points"
@@ -255,6 +260,14 @@ class Nuggets(Program):
                     question=row.query,
                     **explanation(assigned),
                 )
+
+    def stored_texts(self, lines: Iterable[Line]) -> CellTexts:
+        """See Program."""
+        for line, answer in assignments_with_lines(lines):
+            texts = {"question": answer.query, "answer_text": answer.answer_text}
+            for nugget, item in read_nuggets(line.objects("nuggets") or []):
+                cell = (answer.topic_id, answer.run_id, nugget.id)
+                yield cell, {**texts, "nugget": nugget.text, **named_texts(item, REMARKS)}
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """The question; answer and nugget stand in the assignments."""

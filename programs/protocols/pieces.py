@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 from ...records.judgements import Evidence
-from ...records.kinds import Cell
-from ...records.labels import KEY_FIELDS
+from ...records.kinds import Cell, key_fields
 from ...records.reading.fields import Line, LineIndex, read_lines
 from ...records.reading.problems import Problems
 from ...records.rows import Explained, Leaning
@@ -28,6 +27,32 @@ NO_TOPIC = ""  # the key of what is of no topic
 # How a label is drawn: a glyph and its tone, as the report's style sheet names them.
 STATED, PARTLY, MISSED, AGAINST, OPEN = ("✓", "f"), ("◐", "p"), ("✗", "n"), ("≠", "x"), ("–", "p")
 
+# What a person is shown, in this order, each with the names that files have for it.
+TEXTS = {
+    "question": ("question", "query", "topic"),
+    "sub_narratives": ("sub_narratives",),
+    "answer_text": ("answer_text",),
+    "sentence": ("sentence", "text"),
+    "title": ("title",),
+    "nugget": ("nugget",),
+    "key_point": ("key_point",),
+    "criterion": ("criterion",),
+    "response": ("response",),
+    "passage": ("passage",),
+    "context": ("context",),
+}
+OPTIONAL = ("answer_text", "title", "sub_narratives")  # which may well be empty
+# What a judge or a person wrote beside a label.
+REMARKS = {
+    "rationale": ("rationale", "reasoning"),
+    "raw": ("raw", "raw_output", "prediction"),
+    "quote": ("evidence",),
+}
+# Where no key point is judged, `evidence` may well be the text that was.
+_WITHOUT_QUOTE = {name: fields for name, fields in REMARKS.items() if name != "quote"}
+
+Texts = dict[str, str]
+CellTexts = Iterator[tuple[Cell, Texts]]
 FileLines = Callable[[str], Iterator[Line]]  # of a file by its name
 Answers = Mapping[tuple[str, str], list["Piece"]]  # by run and topic
 
@@ -137,9 +162,10 @@ def point_piece(
 
 
 def plain_pieces(lines: Iterable[Line]) -> Iterator[Piece]:
-    """Of rows with ids (`KEY_FIELDS`) and a label, one a line."""
+    """Of rows with ids (`key_fields`) and a label, one a line."""
+    fields = key_fields()
     for line in lines:
-        ids = {name: line.optional_id(*names) for name, names in KEY_FIELDS.items()}
+        ids = {name: line.optional_id(*names) for name, names in fields.items()}
         present = {name: value for name, value in ids.items() if value is not None}
         why, written = line.leaning(), line.first(*LABEL_FIELDS)
         yield Piece(
@@ -156,6 +182,27 @@ def plain_pieces(lines: Iterable[Line]) -> Iterator[Piece]:
             reasoning=why.get("rationale", ""),
             asked={name: value for name, value in present.items() if name != "topic_id"},
         )
+
+
+def row_texts(lines: Iterable[Line]) -> CellTexts:
+    """The texts that rows with ids (`key_fields`) have beside their labels, by item."""
+    fields = key_fields()
+    for line in lines:
+        ids = [line.first(*names) for names in fields.values()]
+        remarks = REMARKS if "key_point_id" in line.row else _WITHOUT_QUOTE
+        cell = tuple(str(named[1]).strip() for named in ids if named)
+        yield cell, {**named_texts(line, TEXTS), **named_texts(line, remarks)}
+
+
+def named_texts(line: Line, names: Mapping[str, tuple[str, ...]]) -> Texts:
+    """The text fields of an object, under our names."""
+    texts = {}
+    for name, fields in names.items():
+        if (field := line.first(*fields)) and isinstance(field[1], str) and field[1].strip():
+            texts[name] = field[1]
+    if "rationale" in names and (evidence := line.why().get("evidence")):
+        texts["quote"] = " | ".join(each.quote for each in evidence)
+    return texts
 
 
 class TopicFiles:

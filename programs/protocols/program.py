@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from ...metrics.answer_scores import Value
 from ...records.kinds import Cell, FileKind, find_kind
-from ...records.reading.fields import Where, read_lines
+from ...records.reading.fields import Line, Where, read_lines
 from ...records.reading.problems import InputError, Problems
 from ...views.table import Table
 from ..config.base import JudgeName
@@ -21,7 +21,17 @@ from ..engine.manifest import data_of, read_manifest
 from ..engine.results import Results
 from ..inputs import Collection, load_collection
 from .judged_items import ItemScale, JudgedItems
-from .pieces import Answers, FileLines, Piece, Words, by_answer, plain_pieces
+from .pieces import (
+    Answers,
+    CellTexts,
+    FileLines,
+    Piece,
+    Texts,
+    Words,
+    by_answer,
+    plain_pieces,
+    row_texts,
+)
 from .scoreboard import Meaning, Meanings, Scoreboard, declare
 from .tool_files import ToolFiles
 
@@ -41,9 +51,6 @@ __all__ = [
     "Texts",
     "need_answers",
 ]
-
-Texts = dict[str, str]
-CellTexts = Iterator[tuple[Cell, Texts]]
 
 
 def _no_passages(steps: Sequence[AnyStep]) -> Corpus:
@@ -167,6 +174,8 @@ class Program(ABC):
         kind: of label files that are about the same things; judged: the file with its judgements.
         files: all files of judgements that it writes. derived: those that follow from them.
         stages: those whose items are its pieces, or what these are made of; (): one of its name.
+        needs: the files of `data:` of which it needs one, and the fields of samples that give them;
+            () where it reads any.
         makes: what it makes where none is given, by its name in `data:`: the file that it writes.
         notes: keys of the manifest that scores need, with what stands there if nothing does.
         shown: its measures, as a leaderboard shows them; of `NAME@k` without the cut-off.
@@ -196,6 +205,7 @@ class Program(ABC):
     files: ClassVar[tuple[str, ...]]
     derived: ClassVar[tuple[str, ...]] = ()
     stages: ClassVar[tuple[str, ...]] = ()
+    needs: ClassVar[tuple[tuple[str, ...], str]] = ((), "")
     makes: ClassVar[Mapping[str, str]] = {}
     notes: ClassVar[Mapping[str, Any]] = {}
     shown: ClassVar[tuple[str, ...]] = ()
@@ -323,6 +333,10 @@ class Program(ABC):
             lines: of its files, each by its name: of one topic.
         """
         return plain_pieces(lines(self.judged))
+
+    def stored_texts(self, lines: Iterable[Line]) -> CellTexts:
+        """The texts that rows of `judged` have beside their labels, by `TEXTS` and `REMARKS`."""
+        return row_texts(lines)
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """What a person has to read to judge these cells, from the files that were judged.

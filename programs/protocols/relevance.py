@@ -88,6 +88,7 @@ class Relevance(Program):
         "UMBRELA: UMbrela is the (Open-Source Reproduction of the) Bing RELevance Assessor",
         "2406.06519",
     )
+    needs = (("candidates",), "contexts")
     judges = ("relevance",)
     kind, judged, files = "relevance", FILE, (FILE,)
     reads = ("question", "title", "passage")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Names
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +16,7 @@ from ...metrics.answer_scores import (
 )
 from ...records.judgements import Reason, Unjudged
 from ...records.kinds import Cell
+from ...records.reading.fields import Line, as_int
 from ...records.reading.problems import InputError, Problems
 from ...records.rows import Answer, Passage, Sentence
 from ...records.support import (
@@ -32,7 +33,19 @@ from ..engine.results import Results
 from ..engine.stage import Item, labels, rows_of
 from ..inputs import Collection, load_collection
 from .judged_items import Collected, JudgedItems
-from .pieces import MISSED, PARTLY, STATED, Answers, FileLines, Piece, Words, explanation
+from .pieces import (
+    MISSED,
+    PARTLY,
+    REMARKS,
+    STATED,
+    TEXTS,
+    Answers,
+    FileLines,
+    Piece,
+    Words,
+    explanation,
+    named_texts,
+)
 from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
 from .scoreboard import Scoreboard
 from .tool_files import NO_REASON, ToolFiles
@@ -43,6 +56,9 @@ if TYPE_CHECKING:
 FILE = "support.jsonl"
 # By run and topic, and by sentence: the passages of its citations with their labels.
 Labels = Mapping[tuple[str, str], Mapping[int, Sequence[tuple[str, str | None]]]]
+
+
+_CITED = {"sentence": ("text",), "title": ("title",), "passage": ("passage",)}
 
 
 class Support(Program):
@@ -61,6 +77,7 @@ class Support(Program):
         "2504.15205",
     )
     judges_answers = judges_citations = True
+    needs = (("passages",), "contexts")
     judges = ("support",)
     kind, judged, files = "support", FILE, (FILE,)
     besides = "sentences by citation"
@@ -235,6 +252,27 @@ class Support(Program):
                 if not sentence.citations:
                     fields = ("sentence", name, sentence.text, "none")
                     yield Piece(row.run_id, row.topic_id, (), *fields, sentence=sentence.id)
+
+    def stored_texts(self, lines: Iterable[Line]) -> CellTexts:
+        """See Program."""
+        for line in lines:
+            named = [
+                line.first(*names) for names in (("topic_id", "narrative_id", "qid"), ("run_id",))
+            ]
+            answer = [str(value[1]).strip() for value in named if value]
+            question = named_texts(line, {"question": TEXTS["question"]})
+            if "sentences" not in line.row:
+                ids = [line.first(name) for name in ("sentence", "citation")]
+                texts = named_texts(line, {**_CITED, **REMARKS})
+                yield (*answer, *(str(value[1]).strip() for value in ids if value)), texts
+                continue
+            for position, item in enumerate(line.objects("sentences") or []):
+                _, number = item.first("sentenceID", "sentence_id") or ("", position)
+                texts = question | named_texts(item, {"sentence": ("text", "sentence")})
+                for citation in item.objects("citations") or []:
+                    name = citation.first("docid", "reference", "passage_id", "citation")
+                    cell = (*answer, str(as_int(number)), str(name[1]).strip() if name else "")
+                    yield cell, {**texts, **named_texts(citation, REMARKS)}
 
     def texts(self, config: Config, folder: Path, wanted: Names[Cell]) -> CellTexts:
         """See Program."""

@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ...metrics.answer_scores import label_shares, scale_gains
-from ...records.kinds import Cell, check_labelled, check_same_things, file_kind
+from ...records.kinds import Cell, check_labelled, check_same_things, file_kind, kind_of_rows
 from ...records.labels import cell_run_aliases, csv_lines, read_labels, renamed
 from ...records.reading.fields import read_lines, shorten
 from ...records.reading.lines import is_json
 from ...records.reading.problems import InputError, Problems
-from ...records.relevance import read_relevance
 from ...records.topics import read_topics
 from ..inputs import nearest
 from ..protocols.judged_files import are_ordered, judged_file, scale_of
@@ -67,9 +66,10 @@ def _labels(
     at = file.key_names.index("topic_id")
     run_at = file.key_names.index("run_id") if "run_id" in file.key_names else None
     cells: dict[Cell, str | None] = {**file.cells}
-    if file_kind(path) == "relevance":
-        for row in read_relevance(path, Problems()):
-            cells.setdefault((row.topic_id, row.passage_id), None)
+    kind = kind_of_rows(file_kind(path))
+    if kind is not None and kind.read is not None:
+        for _, cell, _, _ in kind.read(read_lines(path, Problems())):
+            cells.setdefault(cell, None)
     elif file.n_unlabelled:
         what = f"{file.n_unlabelled} items without a label are left out of the judged items"
         problems.skip(path, 1, "unlabelled", what)
@@ -223,7 +223,7 @@ def _of_items(
     counted = {topic for measure in items.measures for topic in measure.topics}
     topics = (set(items.topics) & counted) or set(items.topics)
     judged = set(items.cells)
-    sentences = {cell[:-1] for cell in judged} if items.kind == "support" else set()
+    sentences = {cell[:-1] for cell in judged} if "sentence_id" in items.key_names else set()
     other_topics = [cell[at] for cell in cells if cell[at] not in topics]
     missing = [cell for cell in cells if cell[at] in topics and cell not in judged]
     later = [cell for cell in missing if cell[:-1] in sentences]

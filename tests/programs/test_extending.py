@@ -308,7 +308,7 @@ from pathlib import Path
 from nuggetjudge.plugins.annotate.work.task import read_task
 from nuggetjudge.records import Problems
 task = read_task([Path(sys.argv[1])], "items", Problems())
-shown = task.shown(task.cells[0])
+shown = task.show_texts(task.cells[0])
 print(json.dumps([len(task.cells), task.scale, [one.of for one in shown]]))
 """
     env = {"PYTHONPATH": str(packages), "PATH": "/usr/bin:/bin"}

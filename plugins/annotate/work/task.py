@@ -21,6 +21,7 @@ from ....programs.protocols.judged_files import (
     scale_in,
     scale_of,
 )
+from ....programs.protocols.judged_items import ITEMS
 from ....records.judgements import text_hash
 from ....records.kinds import Cell, LabelFile, check_same_things, file_kind, kinds_of_labels
 from ....records.labels import read_labels
@@ -196,7 +197,7 @@ def read_task(
         guidelines=read_guidelines(kind, guidelines, about),
         fingerprint=_fingerprint(first),
         files=files,
-        asks=_first_sentence(about) if kind == "items" else "",
+        asks=_first_sentence(about) if kind == ITEMS else "",
         penalties=_penalties(first, kind) if get_words(kind).penalty_labels else frozenset(),
         expect=reader.expect,
         _texts=reader.of,
@@ -229,7 +230,7 @@ def _read(results: Sequence[Path], kind: Kind, problems: Problems) -> tuple[Labe
     files = tuple(read_labels(path, problems, scale=scale) for path in paths)
     problems.raise_errors()
     for path, file in zip(paths, files, strict=True):
-        if kind != "items" and file.kind != kind:
+        if kind != ITEMS and file.kind != kind:
             raise InputError(f"{path}: it holds labels of {file.kind}, wanted {kind} (--kind)")
         check_same_things(paths[0], files[0].key_names, path, file.key_names)
     return files
@@ -237,7 +238,7 @@ def _read(results: Sequence[Path], kind: Kind, problems: Problems) -> tuple[Labe
 
 def _get_judged_kind(path: Path, kind: Kind) -> str:
     """The kind of judgements that people label as this: items may be those of any own program."""
-    if kind != "items" or not path.is_dir() or kind in kinds_in(path):
+    if kind != ITEMS or not path.is_dir() or kind in kinds_in(path):
         return kind
     label_kinds = kinds_of_labels()
     own = (each for each in kinds_in(path) if each not in label_kinds and scale_in(path, kind=each))
@@ -248,7 +249,7 @@ def _about(folder: Path, kind: Kind, scale: Sequence[str]) -> str:
     """What people read instead of the guidelines of their kind; "" for those."""
     if is_of_narratives(kind, scale):
         return write_guidelines(NARRATIVES)
-    return _question_in(folder) if kind == "items" else ""
+    return _question_in(folder) if kind == ITEMS else ""
 
 
 def _first_sentence(text: str) -> str:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from ....judges.labels import NarrativeGrade
 from ....records.judgements import text_hash
 from ....records.kinds import find_kind
+from ....records.relevance import RELEVANCE_KIND
 from ..store.kinds import Kind, words_file
 
 TELL = "Where you cannot decide, say so (cannot tell): a guess is counted as your judgement."
@@ -164,7 +165,7 @@ def _meanings_in(guidelines: str, shown: Sequence[ShownLabel]) -> dict[str, str]
 
 def is_of_narratives(kind: Kind, scale: Sequence[str]) -> bool:
     """Whether these are grades of relevance that count parts of a narrative, from 0 to 4."""
-    return kind == "relevance" and list(scale) == list(get_words(NARRATIVES).labels)
+    return kind == RELEVANCE_KIND.name and list(scale) == list(get_words(NARRATIVES).labels)
 
 
 def cannot_tell_key(scale: Sequence[str]) -> str:

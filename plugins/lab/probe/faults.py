@@ -29,6 +29,7 @@ from ....records.judgements import Unjudged
 from ....records.kinds import file_kind
 from ....records.labels import ItemRow
 from ....records.reading.problems import InputError, Problems
+from ....records.relevance import RELEVANCE_KIND
 from .planting import FAULTS, Case, Form, Must, SourceLabels, plant
 from .probing import (
     ALL,
@@ -333,7 +334,7 @@ def find_form(judge: ItemJudge) -> Form | None:
 
 def why_not(judge: ItemJudge) -> str:
     """Why a judge has no form."""
-    if judge.name == "relevance":
+    if judge.kind == RELEVANCE_KIND.name:
         return "it judges passages, and faults are planted in what systems wrote"
     return "nothing says what it looks for in what; for a YAML file its `lexical:` section does"
 

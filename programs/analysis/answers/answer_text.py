@@ -15,9 +15,9 @@ from typing import Any
 from ....records.judgements import Evidence
 from ....records.reading.problems import shown
 from ....records.rows import ScoreRow
-from ...protocols.table import chosen
+from ...protocols.table import chosen, program
 from ..tables.words import count, join_words
-from .views import AnswerView, Judged
+from .views import AnswerView, Judged, label_standings
 
 _ORDER = (  # worst first
     *("not_support", "not_met", "no", "neutral"),
@@ -113,11 +113,12 @@ def _sentences(
 
 
 def _cited(judged: Judged, passages: bool) -> Iterator[str]:
-    if judged.docid is None and judged.unit == "sentence" and judged.program == "support":
+    is_of_citations = program(judged.program).matrix == "sentences"
+    if judged.docid is None and judged.unit == "sentence" and is_of_citations:
         yield wrapped("no citation, so no support", _TAB)
         return
-    program = "" if judged.program == "support" else f"{judged.program}: "
-    yield wrapped(f"{program}{_label(judged)}  {judged.docid or ''}", _TAB + "  ", _TAB)
+    name = "" if is_of_citations else f"{judged.program}: "
+    yield wrapped(f"{name}{_label(judged)}  {judged.docid or ''}", _TAB + "  ", _TAB)
     yield from _why(judged, _TAB + "  ")
     if passages and judged.passage is not None:
         title = f"{judged.title}: " if judged.title else ""
@@ -138,7 +139,9 @@ def _points(
         if each.sub_narrative != part:
             part = each.sub_narrative
             of_part = [one for one in of_unit if one.sub_narrative == part]
-            n_stated = sum(one.label == "support" for one in of_part)
+            n_stated = sum(
+                label_standings(one.program).get(one.label or "") == "stated" for one in of_part
+            )
             yield wrapped(f"{part or 'Of no sub-narrative'}: {n_stated} of {len(of_part)} stated")
         importance = f"{each.importance} " if each.importance else ""
         yield wrapped(f"{importance}{_label(each)}: {each.text}", _TAB, f"{n + 1:>3}  ")

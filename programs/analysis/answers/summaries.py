@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from ....records.reading.problems import InputError, Problems, did_you_mean
 from ....records.rows import ScoreRow
@@ -21,7 +21,7 @@ from ...protocols.pieces import TopicFiles
 from ...protocols.program import Folder
 from ...protocols.table import chosen, is_of_answered, meaning, programs
 from .answer_text import by_words
-from .views import SCORES, AnswerView, Judged, answers_of, check_name
+from .views import SCORES, AnswerView, Judged, Standing, answers_of, check_name, label_standings
 
 _RESTS_ON = ("n", "n_unjudged", "low", "high")
 
@@ -186,10 +186,7 @@ def _number(value: float | None, without: float) -> float:
     return without if value is None else value
 
 
-Standing = Literal["stated", "partly", "missed", "unjudged"]
 STANDINGS: tuple[Standing, ...] = ("stated", "partly", "missed", "unjudged")
-_STATED = ("support", "yes", "full", "supported", "met")
-_PARTLY = ("partial_support", "partial", "uncited", "unsupported", "partly")
 _ALL = "all"
 
 
@@ -286,7 +283,7 @@ def standing(judged: Judged, eta: int) -> Standing:
         return "unjudged"
     if label.isdecimal():
         return "stated" if int(label) >= eta else "partly" if int(label) else "missed"
-    return "stated" if label in _STATED else "partly" if label in _PARTLY else "missed"
+    return label_standings(judged.program).get(label, "missed")
 
 
 def topics_of(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ....metrics import count_words
 from ....records.judgements import Evidence
-from ....records.kinds import Cell, check_labelled
+from ....records.kinds import Cell, check_labelled, find_kind
 from ....records.labels import ItemRow, item_lines, mapped, read_items, read_labels, run_aliases
 from ....records.reading.fields import Line, LineIndex
 from ....records.reading.problems import InputError, Problems, nearest
@@ -19,8 +19,9 @@ from ....records.scores import score_row, score_rows
 from ...config.sections import Config, DataConfig
 from ...engine.folders import inputs_of
 from ...inputs import Collection, expand_runs, load_collection
+from ...protocols import table
 from ...protocols.judged_files import judged_by, kinds_in, scale_in, scale_of
-from ...protocols.pieces import POINTS, FileLines, Piece, TopicFiles
+from ...protocols.pieces import PARTLY, POINTS, STATED, FileLines, Piece, TopicFiles, Words
 from ...protocols.program import Folder, Program
 from ...protocols.table import chosen
 
@@ -34,6 +35,9 @@ class Sentence:
 
     text: str
     citations: tuple[str, ...] = ()
+
+
+Standing = Literal["stated", "partly", "missed", "unjudged"]
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,16 @@ class Judged:
     def is_point(self) -> bool:
         """Whether all answers to the topic are compared with the same one."""
         return self.unit in POINTS
+
+
+@cache
+def label_standings(name: str) -> dict[str, Standing]:
+    """By label of a program what it says of an answer: as the words of the program draw it."""
+    one = table.program(name)
+    kind = find_kind(one.kind)
+    words = one.words or Words.plain(one.name, kind.labels if kind is not None else ())
+    by_mark: dict[str, Standing] = {STATED[0]: "stated", PARTLY[0]: "partly"}
+    return {label: by_mark.get(mark, "missed") for label, (mark, *_) in words.labels.items()}
 
 
 _OF_PIECE = [each.name for each in fields(Judged) if each.name in Piece._fields]

@@ -75,6 +75,7 @@ class Coverage(Program):
         "Controlled Retrieval-augmented Context Evaluation for Long-form RAG",
         "2506.20051",
     )
+    needs = (("questions", "reference"), "questions, or a reference to make them from")
     judges = ("subquestions", "answerability")
     kind, judged, files = "ratings", RATINGS, (QUESTIONS, RATINGS)
     verb = ("answer", "answered")

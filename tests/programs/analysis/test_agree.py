@@ -64,7 +64,7 @@ def test_a_folder_on_either_side_gives_the_file_like_the_other(folders, tmp_path
 
 def test_labels_of_other_nuggets_are_told_from_labels_of_other_answers(tmp_path):
     truth = assignments(tmp_path / "a.jsonl")
-    with pytest.raises(InputError, match=r"different nuggets .* --nuggets"):
+    with pytest.raises(InputError, match=r"different nuggets .* \(data.nuggets"):
         agree(truth, assignments(tmp_path / "b.jsonl", prefix="other"), Problems())
     with pytest.raises(InputError, match="do their ids agree"):
         agree(truth, assignments(tmp_path / "c.jsonl", run_id="another"), Problems())
