@@ -15,20 +15,6 @@ from nuggetjudge.metrics.inference import (
 )
 
 
-def test_each_sample_has_as_many_topics_as_there_are():
-    draws = topic_draws(7, resamples=200, seed=3)
-    assert draws.shape == (200, 7)
-    assert (draws.sum(axis=1) == 7).all()
-    assert (draws == topic_draws(7, resamples=200, seed=3)).all()
-    assert (draws != topic_draws(7, resamples=200, seed=4)).any()
-
-
-def test_a_topic_is_missing_from_a_sample_as_often_as_theory_says():
-    n = 10
-    missing = (topic_draws(n, resamples=20_000) == 0).mean()
-    assert missing == pytest.approx((1 - 1 / n) ** n, abs=0.005)
-
-
 def test_the_interval_of_a_mean_is_scipys_t_interval():
     values = np.random.default_rng(0).normal(size=12)
     exact = stats.ttest_1samp(values, 0).confidence_interval(0.95)
@@ -64,16 +50,6 @@ def test_a_weighted_mean_is_that_of_the_items_that_count_in_each_drawn_sample():
     assert estimate.n_topics == 3
     assert sample.mean([1, 0, 5, 1], [0, 0, 0, 0]) == Interval(None, None, None, 3)
     assert resampling(None).mean([1, 0], [1, 1]) == Interval(0.5, None, None, 0)
-
-
-def test_sums_and_counts_are_those_of_the_items_of_the_drawn_topics():
-    sample = resampling(["b", "a", "b", "c"], resamples=50)
-    values, codes = np.array([[1.0, 2.0], [4.0, 0.0], [8.0, 1.0], [16.0, 3.0]]), np.arange(4) % 2
-    a, b, c = sample.draws.T
-    sums = sample.sums(values)
-    assert (sums[:, 0] == 4 * a + 9 * b + 16 * c).all()
-    assert (sums[:, 1] == 3 * b + 3 * c).all()
-    assert (sample.counts(codes, 2) == np.column_stack([2 * b, a + c])).all()
 
 
 def test_what_has_no_interval_has_no_bounds():

@@ -8,7 +8,6 @@ from nuggetjudge.metrics import Value, density, density_value
 from nuggetjudge.metrics.answer_scores import UNDEFINED
 from nuggetjudge.metrics.coverage import (
     answerable,
-    answers,
     coverage,
     passage_grades,
     rank_steps,
@@ -68,13 +67,6 @@ def test_ranks_leave_out_what_is_missing_and_count_it():
     assert (nothing.coverage, nothing.incompleteness, nothing.redundancy) == (None, None, None)
 
 
-def test_a_missing_rating_is_neither_an_answer_nor_none():
-    assert np.isnan(answers([[NAN]])).all()
-    assert answerable([[NAN, NAN, 0], [0, 3, 2]]).tolist() == pytest.approx(
-        [NAN, 1, 0], nan_ok=True
-    )
-
-
 # Four answerable questions: answered, answered and open beside it, open, not answered. One more
 # may be answerable, and the context may answer it; one is not answerable.
 def test_an_undecided_question_counts_at_the_rate_of_the_known_ratings_between_its_bounds():
@@ -105,30 +97,6 @@ def test_ratings_that_are_all_missing_leave_everything_open():
     assert redundancy([[NAN], [NAN]], [1]) == Value(None, 0, 2, 0.0, 0.5)
 
 
-def test_a_context_that_answers_nothing_has_no_redundancy_but_a_count():
-    assert redundancy([[0, 2]], [1, 1]) == Value(None, 2, 0, None, None)
-
-
-# An answer to a question that no passage of the pool answers earns nothing.
-def test_questions_that_are_not_answerable_do_not_count():
-    assert coverage([[5, 0, 5]], [1, 1, 0]) == coverage([[5, 0]], [1, 1])
-
-
-@given(pools_and_contexts(missing=False))
-def test_complete_ratings_give_the_plain_share_and_no_width(case):
-    ratings, pool, context = case
-    questions = {j for j in range(ratings.shape[1]) if any(ratings[i, j] >= 3 for i in pool)}
-    given = [(i, j) for i in context for j in questions if ratings[i, j] >= 3]
-    answered = {j for _, j in given}
-    covered = coverage(ratings[context], answerable(ratings[pool]))
-    repeated = redundancy(ratings[context], answerable(ratings[pool]))
-    assert covered.value == (len(answered) / len(questions) if questions else None)
-    assert repeated.value == ((len(given) - len(answered)) / len(given) if given else None)
-    for value in (covered, repeated):
-        assert value.is_complete
-        assert value.low == value.value == value.high
-
-
 @given(pools_and_contexts())
 def test_bounds_hold_whatever_the_missing_ratings_say(case):
     ratings, pool, context = case
@@ -141,31 +109,6 @@ def test_bounds_hold_whatever_the_missing_ratings_say(case):
             (repeated, redundancy(full[context], is_answerable).value),
         ):
             assert value is None or holds(bounds, value)
-
-
-# Where the context shares no missing cell with the pool, both bounds of the coverage are reached.
-@given(pools_and_contexts(most_texts=3), st.data())
-def test_bounds_of_coverage_are_reached(case, data):
-    ratings, _, context = case
-    n_questions = ratings.shape[1]
-    marks = st.lists(st.sampled_from([0, 1, NAN]), min_size=n_questions, max_size=n_questions)
-    wanted = np.array([data.draw(marks)], dtype=float)
-    bounds = coverage(ratings[context], wanted[0])
-    reached = {
-        coverage(full, marks[0]).value
-        for marks in completions(wanted, fill=(0, 1))
-        for full in completions(ratings[context])
-    } - {None}
-    assert (bounds.low, bounds.high) == (min(reached, default=None), max(reached, default=None))
-
-
-@given(pools_and_contexts(), st.randoms(use_true_random=False))
-def test_the_order_of_the_passages_does_not_matter_for_the_whole(case, rng):
-    ratings, pool, context = case
-    is_answerable = answerable(ratings[pool])
-    shuffled = rng.sample(context, len(context))
-    for measure in (coverage, redundancy):
-        assert measure(ratings[shuffled], is_answerable) == measure(ratings[context], is_answerable)
 
 
 @given(pools_and_contexts())
@@ -231,15 +174,6 @@ def test_density_is_the_hand_count():
     assert density(4, 180, 8, 250) == pytest.approx(5 / 6)
 
 
-@given(st.integers(1, 15), lengths, st.floats(0.1, 2))
-def test_the_required_passages_have_density_one(n, tokens, weight):
-    assert density(n, tokens, n, tokens, weight) == 1
-
-
-def test_a_text_can_be_denser_than_the_required_passages():
-    assert density(8, 100, 8, 400) == 2
-
-
 @pytest.mark.parametrize(
     ("n_answered", "tokens", "n_answerable", "required_tokens", "expected"),
     [
@@ -252,22 +186,6 @@ def test_a_text_can_be_denser_than_the_required_passages():
 )
 def test_every_division_by_zero(n_answered, tokens, n_answerable, required_tokens, expected):
     assert density(n_answered, tokens, n_answerable, required_tokens) == expected
-
-
-@given(st.integers(0, 15), st.integers(1, 15), lengths, lengths, lengths)
-def test_density_rises_with_answers_and_falls_with_length(fewer, more, tokens, longer, required):
-    few, many = sorted((fewer, more))
-    short, long = sorted((tokens, longer))
-    assert density(few, short, 15, required) <= density(many, short, 15, required)
-    assert density(many, long, 15, required) <= density(many, short, 15, required)
-
-
-def test_undecided_questions_count_at_the_rate_of_the_others():
-    covered = Value(0.5, n=4, n_unjudged=4, low=0.25, high=0.75)
-    assert density_value(covered, 8, 100, 100, weight=1) == covered
-    assert density_value(covered, 8, 400, 100) == Value(
-        0.125**0.5, n=4, n_unjudged=4, low=0.25, high=(3 / 16) ** 0.5
-    )
 
 
 def test_a_density_without_a_value_or_without_bounds():
@@ -409,13 +327,6 @@ def test_a_grade_is_given_where_every_completion_gives_it_and_only_there(case):
     assert {i: grades[i] for i in rest} == {
         i: min(values) if len(values) == 1 else None for i, values in possible.items()
     }
-
-
-@given(pools_and_contexts(missing=False))
-def test_a_passage_without_answers_is_0_and_one_with_answers_is_not(case):
-    pool, _, _ = case
-    grades = passage_grades(pool, required_subset(pool, range(len(pool))))
-    assert [grade > 0 for grade in grades] == (pool >= 3).any(axis=1).tolist()
 
 
 def test_arguments_that_do_not_fit_the_pool_are_named():

@@ -23,7 +23,6 @@ from nuggetjudge.metrics.rank_correlation import (
 )
 
 scores = st.sampled_from([0.0, 0.25, 1 / 3, 0.5, 1.0])
-score_pairs = st.lists(st.tuples(scores, scores), max_size=12)
 
 
 def tau_b_by_definition(truth, judged):
@@ -47,38 +46,10 @@ def test_ties_match_a_hand_count():
     )
 
 
-@pytest.mark.parametrize(
-    ("truth", "judged", "expected"),
-    [
-        ([1, 2, 3], [0.1, 0.2, 0.3], 1.0),
-        ([1, 2, 3], [3, 2, 1], -1.0),
-        ([1, 2, 3], [1, 3, 2], 1 / 3),
-        ([1, 1, 2], [5, 6, 7], 2 / math.sqrt(2 * 3)),  # tied in truth: tau cannot reach 1
-        ([1, 1, 2], [5, 5, 7], 1.0),  # tied on both sides: it can
-    ],
-)
-def test_small_orders_match_a_hand_count(truth, judged, expected):
-    assert kendall_tau(truth, judged) == pytest.approx(expected)
-
-
 @pytest.mark.parametrize(("truth", "judged"), [([], []), ([1], [1]), ([1, 2], [3, 3])])
 def test_tau_without_two_different_scores_is_undefined(truth, judged):
     assert kendall_tau(truth, judged) is None
     assert kendall_tau(judged, truth) is None
-
-
-@given(score_pairs)
-def test_tau_equals_its_definition_and_is_bounded_and_symmetric(pairs):
-    truth, judged = [t for t, _ in pairs], [j for _, j in pairs]
-    tau, expected = kendall_tau(truth, judged), tau_b_by_definition(truth, judged)
-    assert (tau is None) == (expected is None)
-    if tau is not None:
-        assert -1 <= tau <= 1
-        assert tau == pytest.approx(expected)
-        assert kendall_tau(judged, truth) == pytest.approx(tau)
-        assert kendall_tau(truth[::-1], judged[::-1]) == pytest.approx(tau)
-        assert kendall_tau(truth, [-score for score in judged]) == pytest.approx(-tau)
-        assert kendall_tau(truth, truth) == pytest.approx(1.0)
 
 
 @pytest.mark.parametrize(
@@ -169,33 +140,6 @@ def test_tau_ap_and_tau_b_match_another_implementation(x, y, plain, x_tied, y_ti
     assert (both_ways, kendall_tau(x_tied, y_tied)) == pytest.approx(tied, abs=5e-5)
 
 
-@given(score_pairs)
-def test_tau_ap_spearman_and_pearson_are_bounded_and_perfect_for_the_same_order(pairs):
-    truth, judged = [t for t, _ in pairs], [j for _, j in pairs]
-    expected = tau_ap_by_definition(truth, judged)
-    assert tau_ap(truth, judged) == (None if expected is None else pytest.approx(expected))
-    for order in (tau_ap, spearman, pearson):
-        value = order(truth, judged)
-        assert (value is None) == (kendall_tau(truth, judged) is None)
-        if value is not None:
-            assert -1 <= value <= 1
-            assert order(truth, truth) == pytest.approx(1.0)
-            assert order(truth[::-1], judged[::-1]) == pytest.approx(value)
-    if (value := spearman(truth, judged)) is not None:
-        assert spearman(judged, truth) == pytest.approx(value)
-
-
-# By hand: 1 - 6 sum(d^2) / (n (n^2 - 1)) with rank differences 0, 1, 1, 0, 0.
-def test_spearman_matches_a_hand_count():
-    assert spearman([1, 2, 3, 4, 5], [1, 3, 2, 4, 5]) == pytest.approx(1 - 6 * 2 / (5 * 24))
-
-
-def test_pearson_matches_a_hand_count_and_knows_distances():
-    # (1, 2, 3) and (0, 0, 3): sums of products 3, of squares 2 and 6: 3 / sqrt(12).
-    assert pearson([1, 2, 3], [0, 0, 3]) == pytest.approx(3 / math.sqrt(12))
-    assert pearson([1, 2, 3], [0, 1, 9]) < spearman([1, 2, 3], [0, 1, 9])
-
-
 def test_the_top_of_the_order_is_chosen_by_the_truth():
     truth, judged = [6, 5, 4, 3, 2, 1], [1, 2, 3, 9, 8, 7]
     assert top_k_tau(truth, judged, 3) == -1.0
@@ -216,14 +160,6 @@ def test_a_top_larger_than_the_list_is_undefined_and_k_must_be_positive():
     assert top_k_tau([1, 1, 1, 0], [1, 2, 3, 4], 2) is None  # the top is tied throughout
     with pytest.raises(ValueError, match="k >= 1"):
         top_k_tau([1, 2], [1, 2], 0)
-
-
-@pytest.mark.parametrize("order", [tau_ap, spearman, pearson])
-def test_bad_scores_are_named_by_all(order):
-    with pytest.raises(ValueError, match=r"judged\[1\]"):
-        order([1.0, 2.0], [1.0, math.nan])
-    with pytest.raises(ValueError, match="2 true scores for 1"):
-        order([1.0, 2.0], [1.0])
 
 
 @pytest.mark.parametrize("seed", range(60))
@@ -303,13 +239,6 @@ def test_without_anything_in_common_every_tau_is_undefined():
     assert (correlation.n_runs_unmatched, correlation.n_cells_unmatched) == (2, 4)
 
 
-def test_run_scores_are_taken_as_given_and_not_computed_from_the_cells():
-    same = cells(t1=[1, 2, 3])
-    up, down = {"a": 1, "b": 2, "c": 3}, {"a": 3, "b": 2, "c": 1}
-    correlation = taus(same, same, truth_runs=up, judged_runs=down)
-    assert (correlation.run_level, correlation.topic_mean, correlation.pooled) == (-1.0, 1.0, 1.0)
-
-
 def test_every_coefficient_comes_at_every_level_with_its_n():
     truth = cells(t1=[1, 2, 3], t2=[1, 2, 3], t3=[1, 2, 3])
     judged = cells(t1=[1, 3, 2], t2=[3, 2, 1], t3=[2, 2, 2])
@@ -347,14 +276,6 @@ def test_the_top_k_of_runs_is_taken_by_run_level_and_by_topic():
     expected = top_k_tau(list(truth.values()), list(judged.values()), 5)
     assert correlation.coefficients["run_level"]["tau_top_5"] == Coefficient(expected, 5)
     assert correlation.coefficients["topic_mean"]["tau_top_5"] == Coefficient(expected, 1)
-
-
-def test_a_cell_without_a_value_is_left_out_as_if_it_were_absent():
-    truth, judged = cells(t1=[1, 2, 3]), cells(t1=[1, 3, 2])
-    runs = {"truth_runs": {}, "judged_runs": {}}
-    absent = taus(truth, {k: v for k, v in judged.items() if k[0] != "c"}, **runs)
-    assert taus(truth, {**judged, ("c", "t1"): None}, **runs) == absent
-    assert (absent.n_cells, absent.n_cells_unmatched) == (2, 1)
 
 
 # Tables 6 and 7 of arXiv:2411.09607 as printed: 33 runs are in both under a name that the scan
@@ -426,11 +347,6 @@ def test_the_coefficients_of_drawn_cells_are_those_of_the_cells_written_out(cell
             same(coefficients[name][i], order(*lists))
 
 
-def test_a_sample_in_which_a_run_has_no_score_has_no_coefficient():
-    scores = np.array([[1.0, 2.0, 3.0], [1.0, np.nan, 3.0]])
-    assert np.isnan(of_samples(scores, scores[[0, 0]])["tau_b"]).tolist() == [False, True]
-
-
 def study(n_runs=8, n_topics=10, seed=0):
     """Scores of runs of different quality by people, and by a judge that is close to them."""
     rng = np.random.default_rng(seed)
@@ -458,20 +374,6 @@ def compared(truth, judged, runs=None, **how):
     runs = runs or {"truth_runs": means(truth), "judged_runs": means(judged)}
     correlation = taus(truth, judged, **runs)
     return correlation, tau_intervals(correlation, truth, judged, **runs, **how)
-
-
-def test_every_coefficient_has_an_interval_around_its_value():
-    correlation, intervals = compared(*study(n_runs=24))
-    assert {k: list(v) for k, v in intervals.items()} == {
-        k: list(v) for k, v in correlation.coefficients.items()
-    }
-    for level, coefficients in correlation.coefficients.items():
-        for name, coefficient in coefficients.items():
-            interval = intervals[level][name]
-            assert interval.value == coefficient.value
-            assert interval.n_topics == 10
-            assert interval.low < interval.high
-            assert interval.low < interval.value <= interval.high <= 1
 
 
 def test_the_run_level_interval_is_that_of_the_means_over_drawn_topics():

@@ -1,7 +1,6 @@
 """A value with its counts and bounds, and means of values over topics."""
 
 import math
-import random
 
 import pytest
 from hypothesis import given
@@ -28,16 +27,6 @@ from nuggetjudge.metrics.answer_scores import IN_0_TO_1, not_made
 def test_a_value_that_contradicts_itself_is_refused(fields):
     with pytest.raises(ValueError, match=r"value|counts"):
         Value(*fields)
-
-
-def test_nothing_judged_keeps_its_bounds_and_is_not_complete():
-    assert not Value(None, 0, 3, 0.0, 1.0).is_complete
-    assert Value(None, 0, 0, None, None).is_complete
-
-
-def test_a_value_cannot_be_changed():
-    with pytest.raises(AttributeError):
-        Value(0.5, 1, 0, 0.5, 0.5).value = 1.0  # type: ignore[misc]
 
 
 def test_a_value_may_be_without_bounds_only_while_something_is_missing():
@@ -123,15 +112,3 @@ def test_the_bounds_hold_the_mean_and_the_counts_add_up(values):
     assert (mean.value is None) == (n_topics == 0)
     if mean.value is not None:
         assert 0 <= mean.low <= mean.value <= mean.high <= 1
-
-
-@given(by_topic(), st.randoms(use_true_random=False))
-def test_the_mean_ignores_the_order_of_topics(values, rng: random.Random):
-    shuffled = dict(rng.sample(sorted(values.items(), key=lambda item: item[0]), len(values)))
-    assert mean_over_topics(shuffled, None) == mean_over_topics(values, None)
-
-
-@given(st.floats(0, 1), st.integers(1, 8))
-def test_a_constant_has_itself_as_mean(value, n_topics):
-    values = {f"t{i}": exact(value) for i in range(n_topics)}
-    assert mean_over_topics(values, None)[0].value == pytest.approx(value)

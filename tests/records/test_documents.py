@@ -1,16 +1,9 @@
-import json
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from nuggetjudge.records import (
-    CandidatePool,
-    InputError,
     Passage,
-    Problems,
-    Ranking,
     Summary,
     Topic,
     read_candidates,
@@ -88,19 +81,6 @@ def test_what_is_no_document_of_a_topic_is_an_error_with_its_place(row, message,
     assert re.search(rf":1: {message}", errors[0])
 
 
-def test_an_empty_file_is_an_input_error(write, problems):
-    with pytest.raises(InputError, match="the file is empty"):
-        read_topic_documents(write(), problems)
-
-
-# 30 topics, as its README says; the id of a passage begins with its topic.
-def test_real_documents_are_read_with_their_topics(shared_data, problems):
-    documents = read_topic_documents(shared_data / "crux_duc/passages.jsonl", problems)
-    assert len(documents) == 30
-    assert all(name.startswith(f"{topic}:") for topic in documents for name in documents[topic])
-    assert len(problems) == 0
-
-
 @pytest.mark.parametrize("topic_field", ["id", "example_id", "qid", "topic_id"])
 @pytest.mark.parametrize("text_field", ["report", "summary", "reference_summary"])
 def test_every_spelling_of_the_fields_of_a_report_is_read(topic_field, text_field, write, problems):
@@ -129,13 +109,6 @@ def test_what_is_no_report_is_an_error_with_its_place(write, problems, kinds):
     ]
 
 
-def test_real_reference_summaries_are_read_whole(shared_data, problems):
-    reports = read_reports(shared_data / "crux_duc/queries.jsonl", problems)
-    assert len(reports) == 30
-    assert reports["duc04-testb-0"].startswith("Dr. Barnett Slepian, the mainstay")
-    assert len(problems) == 0
-
-
 SUMMARY = {"id": "harbour", "documents": ["Dockers struck.", "It rained."], "summary": "A strike."}
 
 
@@ -145,11 +118,6 @@ def test_a_summarised_document_is_a_text_or_an_object_with_a_title_before_it(wri
     texts = ("One.", "Two.", "News\n\nThree.")
     assert summaries == [Summary(id="harbour", documents=texts, summary="A strike.")]
     assert len(problems) == 0
-
-
-def test_summaries_keep_the_order_of_the_file(write, problems):
-    summaries = read_summaries(write(*({**SUMMARY, "id": name} for name in "zab")), problems)
-    assert [summary.id for summary in summaries] == ["z", "a", "b"]
 
 
 def test_an_empty_document_of_a_summary_is_skipped_and_listed(write, problems, kinds):
@@ -188,26 +156,6 @@ def test_a_summary_id_twice_is_an_error_even_with_the_same_texts(write, problems
     assert kinds() == [(2, "duplicate_id", "error")]
 
 
-WORDS = st.text(st.characters(exclude_categories=["Cs", "Cc", "Z"]), min_size=1, max_size=8)
-
-
-@st.composite
-def pools(draw):
-    texts = draw(st.dictionaries(WORDS, WORDS, min_size=1, max_size=6))
-    passages = {name: Passage(id=name, text=text, title=text[:2]) for name, text in texts.items()}
-    pool = CandidatePool({}, passages)
-    for topic_id in draw(st.lists(WORDS, min_size=1, max_size=3, unique=True)):
-        ids = draw(st.permutations(list(texts)))
-        scores = draw(st.sampled_from([(), tuple(float(n) for n in range(len(ids)))]))
-        pool.rankings[topic_id] = Ranking(
-            run_id="pool", topic_id=topic_id, passage_ids=tuple(ids), scores=scores
-        )
-        pool.topics[topic_id] = Topic(id=topic_id, text=draw(WORDS))
-        if grades := draw(st.dictionaries(st.sampled_from(ids), st.integers(0, 4))):
-            pool.qrels[topic_id] = grades
-    return pool
-
-
 def request(pool, topic_id):
     """A topic of the pool as castorini's tools write it."""
     ranking, grades = pool.rankings[topic_id], pool.qrels.get(topic_id, {})
@@ -221,17 +169,6 @@ def request(pool, topic_id):
             candidate["judgment"] = grades[passage.id]
     query = {"qid": topic_id, "text": pool.topics[topic_id].text}
     return {"query": query, "candidates": candidates}
-
-
-@given(pool=pools())
-def test_requests_are_read_as_they_were_written(pool, tmp_path_factory):
-    path = tmp_path_factory.mktemp("pools") / "pool.jsonl"
-    path.write_text(
-        "\n".join(json.dumps(request(pool, name)) for name in pool.rankings), encoding="utf-8"
-    )
-    problems = Problems()
-    assert read_candidates(path, problems) == pool
-    assert len(problems) == 0
 
 
 def test_a_list_of_docids_keeps_its_order_and_skips_repeats(write, problems, kinds):
@@ -297,9 +234,3 @@ def test_a_retrieval_run_is_a_pool_of_rankings(write, problems):
     pool = read_candidates(write("1 Q0 a 1 2.0 x", name="x.run"), problems)
     assert pool.rankings["1"].passage_ids == ("a",)
     assert pool.passages == {}
-
-
-def test_the_real_candidates_are_20_for_each_of_12_topics(shared_data, problems):
-    pool = read_candidates(shared_data / "rag24_e2e/candidates.jsonl", problems)
-    assert [len(ranking.passage_ids) for ranking in pool.rankings.values()] == [20] * 12
-    assert len(problems) == 0

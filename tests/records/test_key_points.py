@@ -194,13 +194,6 @@ def test_a_key_point_again_is_mentioned_and_with_another_label_an_error(write, p
     assert "has 'no' here and 'yes' before, wanted one label" in str(problems.rows[1])
 
 
-@pytest.mark.parametrize("field", [*CELL, "label"])
-def test_an_entailment_without_a_field_is_an_error_and_the_line_is_not_read(field, write, problems):
-    row = {name: value for name, value in {**CELL, "label": "yes"}.items() if name != field}
-    assert list(read_entailments(write(row), problems)) == []
-    assert re.search(rf":1: field '.*{field}.* is missing", str(problems.rows[0]))
-
-
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 SHARES = st.none() | st.floats(0, 1)
 ENTAILMENTS = st.builds(

@@ -6,11 +6,9 @@ import tracemalloc
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from nuggetjudge.programs.analysis.agree_labels import joint_scale
 from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
-RATING_KEY = ("topic_id", "passage_id", "question_id")
 SUPPORT_KEY = ("topic_id", "run_id", "sentence_id", "passage_id")
 
 
@@ -174,26 +172,6 @@ def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path, problems):
     assert len(problems) == 0
 
 
-def test_rows_with_a_label_are_labels_whatever_text_was_judged(write, problems):
-    row = {"topic_id": "1", "run_id": "r", "answer": "Ebb.", "report": "R.", "label": "yes"}
-    assert read_labels(write(row), problems).cells == {("1", "r"): "yes"}
-
-
-def test_ratings_are_labels_by_topic_text_and_column(write, problems):
-    path = write(
-        {"id": 7, "docid": "a", "rating": [5, 0, -1]},
-        {"id": 7, "docid": "7:report", "rating": [None, -2, 3]},
-        {"id": 7, "docid": "a", "rating": [5, 0, -1]},
-    )
-    labels = read_labels(path, problems)
-    assert (labels.kind, labels.key_names) == ("ratings", RATING_KEY)
-    assert labels.scale == ("0", "1", "2", "3", "4", "5")
-    assert labels.cells == {("7", "a", "0"): "5", ("7", "a", "1"): "0", ("7", "7:report", "2"): "3"}
-    assert labels.n_unlabelled == 3
-    assert labels.lines["7", "7:report", "2"] == 2
-    assert [row.kind for row in problems] == ["duplicate_ratings"]
-
-
 def test_ratings_and_label_rows_of_questions_give_the_same_cells(write, problems):
     ratings = write({"id": "7", "docid": "a", "rating": [5, 0]}, name="ratings.jsonl")
     spelled = [
@@ -233,12 +211,6 @@ def test_where_and_scale_work_on_ratings_as_on_other_labels(write, problems):
         read_labels(path, problems, {"judge": ["z"]})
     rows = write({"qid": "7", "docid": "a", "question_idx": 0, "label": 1})
     assert read_labels(rows, problems, scale=("0", "1")).scale == ("0", "1")
-
-
-def test_real_ratings_have_a_label_for_each_column(shared_data, problems):
-    labels = read_labels(shared_data / "crux_duc/llm_ratings.jsonl", problems)
-    assert (labels.kind, len(labels.cells), labels.n_unlabelled) == ("ratings", 954 * 15, 0)
-    assert labels.cells["duc04-testb-0", "duc04-testb-0:0#0", "5"] == "3"
 
 
 def test_malformed_label_rows_are_errors_with_their_place(write, problems, kinds):
@@ -355,11 +327,6 @@ def test_its_order_is_kept_and_its_words_are_not_read_as_support(read):
     assert len(problems) == 0
 
 
-def test_without_it_no_is_one_of_the_spellings_of_support(read):
-    labels, _ = read(["full", "no"], None)
-    assert list(labels.cells.values()) == ["full", "none"]
-
-
 def test_other_spellings_of_support_are_still_known_on_its_own_scale(read):
     labels, problems = read([2, "no_support"], ("none", "partial", "full"))
     assert list(labels.cells.values()) == ["full", "none"]
@@ -428,17 +395,6 @@ def test_a_grade_in_results_beyond_any_scale_is_not_judged_and_listed(tmp_path):
     labels = read_labels(path, problems)
     assert (labels.scale, labels.n_unlabelled) == (("0", "1", "2", "3"), 1)
     assert [(row.line, row.kind) for row in problems] == [(2, "grade")]
-
-
-def test_scales_of_two_files_that_are_far_apart_stay_two():
-    scales = ("0", "1"), ("900000000", "900000001")
-    assert joint_scale(*scales) == (*scales[0], *scales[1])
-
-
-def test_a_percentage_is_a_scale(tmp_path):
-    rows = "".join(f"{n},{label}\n" for n, label in enumerate((0, 50, 100)))
-    (tmp_path / "l.csv").write_text(f"topic_id,label\n{rows}", encoding="utf-8")
-    assert len(read_whole(tmp_path / "l.csv").scale) == 101
 
 
 def test_a_header_of_a_million_columns_is_refused_in_a_second(tmp_path):

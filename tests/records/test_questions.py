@@ -57,15 +57,6 @@ def test_a_column_that_no_object_names_has_no_question(write, problems):
     }
 
 
-def test_an_empty_text_is_a_column_without_a_question_and_mentioned(write, problems, kinds):
-    row = {"id": "7", "subquestions": ["Who?", " ", "Why?", ""]}
-    question_set = read_question_sets(write(row), problems)["7"]
-    assert [question.id for question in question_set.questions] == ["0", "2"]
-    assert question_set.n_columns == 4
-    assert kinds() == [(1, "empty_question", "kept")] * 2
-    assert "column 1 has no question" in str(problems.rows[0])
-
-
 def test_one_text_in_two_columns_is_two_questions_and_mentioned(write, problems, kinds):
     row = {"id": "7", "subquestions": ["Who?", "Why?", "Who? "]}
     assert len(read_question_sets(write(row), problems)["7"].questions) == 3
@@ -108,11 +99,6 @@ def test_what_is_no_list_of_questions_is_an_error_with_its_place(row, message, w
     assert any(re.search(message, str(error)) for error in errors)
 
 
-def test_a_file_without_topics_is_an_error(write, problems, kinds):
-    assert read_question_sets(write(), problems) == {}
-    assert kinds() == [(1, "empty_file", "error")]
-
-
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
 
 
@@ -140,14 +126,6 @@ def test_questions_are_read_as_they_were_written(sets, n_after, tmp_path_factory
     problems = Problems()
     assert read_question_sets(path, problems) == given_sets
     problems.raise_errors()
-
-
-def test_real_questions_keep_the_columns_of_their_ratings(shared_data, problems):
-    sets = read_question_sets(shared_data / "crux_duc/queries.jsonl", problems)
-    assert len(sets) == 30
-    assert sum(len(one.questions) for one in sets.values()) == 449  # 30 x 15, one was empty
-    assert sets["duc04-testb-18"].n_columns == 14  # the empty one was the last
-    assert len(problems) == 0
 
 
 def asked(topic_id, *columns, n_columns=None):
@@ -232,14 +210,6 @@ def test_a_list_of_another_length_than_the_questions_is_an_error(write, problems
     assert "field 'rating' has 2 ratings, wanted 3, one for each" in str(problems.rows[0])
 
 
-def test_ratings_by_idx_may_go_on_over_columns_without_a_question(write, problems, kinds):
-    rows = [{"qid": "7", "docid": name, "ratings": [1, 2, 3, 4]} for name in "ab"]
-    ratings = read_ratings(write(*rows), problems, asked("7", 0, 2))
-    assert ratings == {"7": {"a": (1, 2, 3), "b": (1, 2, 3)}}
-    assert kinds() == [(1, "unused_ratings", "skipped")]
-    assert "in 2 rows" in str(problems.rows[0])
-
-
 def test_a_list_of_questions_with_empty_columns_at_its_end_has_ratings_for_them(write, problems):
     path = write({"id": "7", "docid": "a", "rating": [1, 2, 3]})
     ratings = read_ratings(path, problems, asked("7", 0, n_columns=3))
@@ -275,14 +245,6 @@ def labelled(document, **relevances):
     by_index = {index[1:]: rating for index, rating in relevances.items()}
     rationales = dict.fromkeys(by_index, "")
     return {"id": "7", "document": document, "relevances": by_index, "rationales": rationales}
-
-
-def test_annotated_documents_are_read_with_minus_one_as_not_labelled(write, problems):
-    path = write(labelled("a", _0=4, _1=-1, _3=0))
-    assert read_ratings(path, problems) == {"7": {"a": (4, -2, -2, 0)}}
-    questions = asked("7", *range(6))
-    assert read_ratings(path, problems, questions) == {"7": {"a": (4, -2, -2, 0, -2, -2)}}
-    assert len(problems) == 0
 
 
 def test_annotated_lines_of_one_document_add_up_unless_they_contradict(write, problems, kinds):

@@ -1,6 +1,5 @@
 import io
 import tempfile
-from collections import Counter
 from pathlib import Path
 
 import ir_measures
@@ -62,11 +61,6 @@ def test_an_id_with_a_space_cannot_be_written(tmp_path):
             write_qrels(tmp_path / "q.txt", {"1": {name: 1}})
 
 
-def test_lines_are_sorted_by_topic_and_document(tmp_path):
-    write_qrels(tmp_path / "q.txt", {"b": {"y": 1, "x": 0}, "a": {"z": 2}}, iteration="Q0")
-    assert (tmp_path / "q.txt").read_text(encoding="utf-8") == "a Q0 z 2\nb Q0 x 0\nb Q0 y 1\n"
-
-
 @given(
     qrels=st.dictionaries(
         NAMES,
@@ -98,20 +92,6 @@ def test_diversity_qrels_name_the_question_second_and_count_digits_as_numbers(tm
     assert (tmp_path / "q.txt").read_text(encoding="utf-8") == (
         "t 2 t:2#9 1\nt 2 t:2#10 1\nt 2 t:10#1 0\nt 10 t:0#0 1\n"
     )
-
-
-def test_ir_measures_reads_diversity_qrels_as_subtopics(tmp_path):
-    """Two documents answer question 1, one each 2 and 3: a, c, d, b is an ideal order."""
-    answers = {"1": ["a", "b"], "2": ["c"], "3": ["d"]}
-    grades = {"t": {q: {p: int(p in ids) for p in "abcd"} for q, ids in answers.items()}}
-    write_diversity_qrels(tmp_path / "q.txt", grades)
-    qrels = list(ir_measures.read_trec_qrels(str(tmp_path / "q.txt")))
-    assert {(q.iteration, q.doc_id) for q in qrels if q.relevance} == {
-        ("1", "a"),
-        ("1", "b"),
-        ("2", "c"),
-        ("3", "d"),
-    }
 
 
 def test_a_diversity_grade_is_0_or_1(tmp_path):
@@ -147,11 +127,6 @@ def test_six_columns_of_the_rag_track_are_read_as_grades(write, problems):
 def test_a_confidence_that_is_no_number_and_five_columns_are_errors(write, problems, kinds):
     read_qrels(write("1 Q0 a 3 high r", "1 Q0 a 3 1", "1 Q0 a 3 nan r", name="q.tsv"), problems)
     assert [kind for _, kind, _ in kinds()] == ["bad_confidence", "bad_qrels", "bad_confidence"]
-
-
-def test_a_retrieval_run_is_no_qrels(write):
-    path = write("12 Q0 s1 1 7.5 bm25", "12 Q0 s2 2 7 bm25", "13 Q0 s1 1 7 bm25", name="r.run")
-    assert file_kind(path) == "run"
 
 
 def test_six_columns_come_back_as_they_were_written(tmp_path, problems):
@@ -252,10 +227,6 @@ def test_what_is_written_is_read_back_in_the_same_order_by_us_and_by_ir_measures
         assert reread.scores == pytest.approx(ranking.scores, rel=1e-6, abs=1e-37)
 
 
-def test_a_topic_without_passages_leaves_no_line():
-    assert written(run(), run("a", topic_id="7")) == "7 Q0 a 1 1.0 x\n"
-
-
 @pytest.mark.parametrize(
     ("given_rankings", "message"),
     [
@@ -278,13 +249,6 @@ def test_what_the_layout_cannot_carry_is_refused_before_anything_is_written(
     with pytest.raises(ValueError, match=message):
         write_trec_run(tmp_path / "a.run", given_rankings)
     assert not (tmp_path / "a.run").exists()
-
-
-def test_a_real_run_has_100_passages_for_each_of_its_30_topics(shared_data, problems):
-    rankings = read_trec_run(shared_data / "crux_duc/runs/bm25.run", problems)
-    assert len(rankings) == 30
-    assert {len(ranking.passage_ids) for ranking in rankings.values()} == {100}
-    assert len(problems) == 0
 
 
 def test_a_ranking_that_was_not_made_says_why_in_a_run_that_other_tools_read(write, problems):
@@ -351,14 +315,3 @@ def test_judgements_that_no_passage_can_be_found_for_are_errors(write, problems,
         (4, "duplicate_grade", "kept"),
         (5, "grade", "kept"),
     ]
-
-
-def test_real_pairs_have_the_published_number_of_labels(shared_data, problems):
-    n = {
-        folder: Counter(
-            label.grade for label in read_relevance(shared_data / folder / "pairs.jsonl", problems)
-        ).total()
-        for folder in ("rag24_relevance", "dl23_llmjudge")
-    }
-    assert n == {"rag24_relevance": 1015, "dl23_llmjudge": 2762}
-    assert len(problems) == 0

@@ -93,18 +93,3 @@ def test_only_mean_rows_say_over_how_many_topics(tmp_path):
         False,
         True,
     ]
-
-
-def test_values_survive_columns_to_the_last_bit(tmp_path, problems):
-    values = [0.1 + 0.2, 1 / 3, 1e-17]
-    rows = [row(topic=str(position), value=value) for position, value in enumerate(values)]
-    write_scores(tmp_path / "s.jsonl", tmp_path / "s.txt", rows)
-    assert [score.value for score in read_scores(tmp_path / "s.txt", problems)] == values
-
-
-def test_a_real_leaderboard_of_four_runs_is_read(shared_data, problems, kinds):
-    path = shared_data / "kiddie_smoke/eval/kiddie_fake.eval.ir_measures.txt"
-    rows = read_scores(path, problems)
-    assert rows[0] == row("run1", "leaf", "RELEVANCE", 0.85)
-    assert len(rows) == len(path.read_text(encoding="utf-8").splitlines()) - 1
-    assert kinds() == [(1, "header", "skipped")]

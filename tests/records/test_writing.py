@@ -17,11 +17,6 @@ def test_what_the_disk_refuses_names_the_place_and_the_reason(tmp_path):
     assert str(error.value) == f"{path}: cannot be written (No such file or directory)"
 
 
-def test_a_file_and_its_folder_are_made_and_text_is_utf_8(tmp_path):
-    write_file(tmp_path / "a" / "b.txt", "é")
-    assert (tmp_path / "a" / "b.txt").read_bytes() == "é".encode()
-
-
 @pytest.mark.parametrize("target", ["there", "gone"])
 def test_a_file_stands_in_the_place_of_a_link_and_not_where_it_points(target, tmp_path):
     other, path = tmp_path / "other", tmp_path / "mine"
@@ -31,13 +26,6 @@ def test_a_file_stands_in_the_place_of_a_link_and_not_where_it_points(target, tm
     write_file(path, "mine")
     assert (path.is_symlink(), path.read_text(encoding="utf-8")) == (False, "mine")
     assert not other.exists() or other.read_text(encoding="utf-8") == "theirs"
-
-
-def test_another_name_of_a_file_keeps_its_bytes(tmp_path):
-    (tmp_path / "theirs").write_text("theirs", encoding="utf-8")
-    os.link(tmp_path / "theirs", tmp_path / "mine")
-    write_file(tmp_path / "mine", "mine")
-    assert (tmp_path / "theirs").read_text(encoding="utf-8") == "theirs"
 
 
 @pytest.mark.parametrize("size", [10, 100_000])

@@ -74,19 +74,6 @@ def test_compressed_files_documents_and_envelopes_are_read_in_the_same_order(pla
     ]  # fmt: skip
 
 
-def test_keys_may_be_read_at_once_and_lines_noted_in_between(tmp_path):
-    packed = tmp_path / "packed.jsonl.gz"
-    packed.write_bytes(gzip.compress(jsonl(ROWS)))
-    index = LineIndex()
-    first, *others = read_lines(packed, Problems())
-    index.note(first, "a")
-    assert [line.row for line in index.lines("a")] == ROWS[:1]
-    for line in others:
-        index.note(line, line.row["k"])
-    pairs = zip(index.lines("a"), index.lines("b"), strict=True)
-    assert [line.row for pair in pairs for line in pair] == ROWS
-
-
 def test_more_files_than_may_be_open_are_read_all_the_same_and_closed_at_the_end(
     tmp_path, monkeypatch
 ):

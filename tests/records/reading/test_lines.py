@@ -1,14 +1,13 @@
 import gzip
-import json
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from nuggetjudge.records import InputError, Problems
-from nuggetjudge.records.reading.fields import as_id, as_int, read_lines, stem
+from nuggetjudge.records.reading.fields import as_int, read_lines
 from nuggetjudge.records.reading.lines import has_lines, json_lines, json_records, text_lines
-from nuggetjudge.records.reading.problems import need, unreadable
+from nuggetjudge.records.reading.problems import need
 
 
 def test_a_byte_that_is_not_utf8_is_placed_in_its_line_and_not_in_its_block(tmp_path):
@@ -90,34 +89,12 @@ def test_a_broken_line_is_told_once_though_the_file_was_read_twice(tmp_path):
     assert str(error.value).count(f"{path}:1") == 1
 
 
-def test_a_line_that_is_no_json_has_one_line_number_its_own(tmp_path):
-    path = tmp_path / "answers.jsonl"
-    path.write_text('{"a": 1}\n{"a": 1,}\n', encoding="utf-8")
-    problems = Problems()
-    assert len(list(json_lines(path, problems))) == 1
-    (row,) = problems.rows
-    assert str(row).startswith(f"{path}:2: not JSON (")
-    assert "at column 8)" in row.what
-
-
 def test_a_document_that_is_no_json_says_which_of_its_lines(tmp_path):
     path = tmp_path / "topics.json"
     path.write_text('[\n{"a": 1,}\n]\n', encoding="utf-8")
     problems = Problems()
     assert list(json_records(path, problems)) == []
     assert "at line 2 column 8)" in problems.rows[0].what
-
-
-@pytest.mark.parametrize("content", [None, b"\xff"])
-def test_why_a_file_cannot_be_read_is_said_without_the_words_of_python(tmp_path, content):
-    path = tmp_path / "note.txt"
-    if content is not None:
-        path.write_bytes(content)
-    with pytest.raises((OSError, UnicodeDecodeError)) as caught:
-        path.read_text(encoding="utf-8")
-    message = str(unreadable(path, caught.value))
-    assert message.startswith(f"{path}: cannot be read (")
-    assert "Errno" not in message
 
 
 @given(st.integers(-(10**12), 10**12))
@@ -131,11 +108,6 @@ def test_a_whole_number_is_the_same_however_it_is_written(number):
 )
 def test_what_is_no_whole_number_is_none(value):
     assert as_int(value) is None
-
-
-def test_ids_are_compared_as_text():
-    assert as_id(12) == as_id("12") == as_id(" 12 ") == "12"
-    assert [as_id(value) for value in (True, 1.5, "", "  ", None, [], {})] == [None] * 7
 
 
 def test_where_compares_top_level_fields_as_text(write, problems):
@@ -162,10 +134,6 @@ def test_an_envelope_gives_its_data_and_reports_what_stands_in_other_files(write
     ]
 
 
-def test_the_name_of_last_resort_has_no_folder_and_no_format(tmp_path):
-    assert stem(tmp_path / "team.run-1.5.jsonl.gz") == "team.run-1.5"
-
-
 def test_a_name_with_control_characters_is_told_on_one_line_without_them(write, problems):
     path = write({"answ\ner\x1b[2J": 1, "é\u202e": 2})
     for line in read_lines(path, problems):
@@ -174,10 +142,6 @@ def test_a_name_with_control_characters_is_told_on_one_line_without_them(write, 
     assert str(problem).isprintable()
     assert "answ\\ner\\x1b[2J" in problem.what
     assert "é\\u202e" in problem.what
-
-
-def test_what_is_installed_is_imported():
-    assert need("json", "dense") is json
 
 
 def test_what_is_not_installed_is_named_with_the_extra_that_brings_it():
