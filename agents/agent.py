@@ -1,4 +1,4 @@
-"""What every agent shares: a DSPy module that works on one item with tools, and keeps its trace."""
+"""The base class of agents: a DSPy module that judges one item with tools and keeps a trace."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from .tools import Tools
 class Agent(dspy.Module):  # type: ignore[misc]
     """A judge of several steps. Its judges are attributes, so DSPy finds their predictors.
 
+    Call it like a judge: `agent(...)` or `await agent.acall(...)`. The prediction has the values
+    that `act` returns, and `trace`, the steps. Raises JudgeError if there is no judgement.
+
     Args:
-        corpus: what it searches; None: nothing.
-        limits: what it may do for one item; None: those of its class.
+        corpus: what it searches; None if it searches nothing.
+        limits: limits for one item; None takes those of its class.
 
-    Call it (`agent(...)`, `await agent.acall(...)`) as a judge: the prediction has what was made,
-    and `trace`, the steps. Raises: JudgeError where it came to no judgement.
-
-    A subclass has `name`, `inputs` and `act`:
+    A subclass defines `name`, `inputs` and `act`.
 
     Attributes:
-        name: in traces and configs. version: raised when what it does changes.
-        inputs: the names of what it is given, in the order of an item's payload. Of these,
-            `topic_id` says whose strictness fitted judges take into account, and `references`
-            lists passages that may be read without a search.
+        name: its name in traces and configs.
+        version: raise it when the agent's behaviour changes.
+        inputs: names of its inputs, in the order of an item's payload. `topic_id` selects the
+            topic's correction of fitted judges; `references` lists passages that it may read
+            without a search.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What an agent searches: passages under ids, and a fingerprint that says which and how."""
+"""What an agent searches: passages by id, with a fingerprint of passages and settings."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..retrieval.scored import Ranked
 
 
 class Corpus(Protocol):
-    """Passages that can be searched and read. The same query gives the same ranking, always.
+    """Passages that can be searched and read. The same query always gives the same ranking.
 
     Attributes:
-        fingerprint: of the passages, the index and all settings of the search; it is part of what
-            an agent is, so that another corpus is asked anew. 12 hex digits.
+        fingerprint: 12 hex digits that identify the passages, the index and the settings of the
+            search. It is part of an agent's identity: with another corpus, items are judged anew.
     """
 
     @property

@@ -1,4 +1,4 @@
-"""What an agent may do for one item, and what it has done."""
+"""The limits of an agent for one item, and what it has used of them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from ..records.judgements import Reason
 
 
 class Limits(NamedTuple):
-    """What an agent may do for one item, each a number that is never passed but by `tokens`.
+    """Limits of an agent for one item. Only `tokens` can be exceeded, by the last call.
 
     Attributes:
         steps: turns of an agent that chooses its tools itself.
-        calls: questions asked of models.
-        tokens: of prompts and replies together, looked at before each call; None: any.
-        read: bytes of passages that it reads itself. hits: passages that a search gives.
+        calls: calls of models.
+        tokens: tokens of prompts and replies together, checked before each call; None: no limit.
+        read: bytes of passages that the agent reads itself.
+        hits: passages that one search returns.
     """
 
     steps: int = 12
@@ -28,13 +29,13 @@ class Limits(NamedTuple):
 
 @dataclass(eq=False)
 class Spent:
-    """What was done for one item so far, or for a part of it.
+    """Counts what an agent does for one item, or for a part of it.
 
-    Each method counts something that is about to be done, and raises JudgeError(steps) where that
-    is beyond the limit, before anything is asked.
+    Each method counts one thing before it is done. It raises JudgeError(steps) if that would exceed
+    the limit.
 
     Args:
-        whole: what this is a part of, while nothing was counted of it.
+        whole: what this is a part of, until the part is used.
     """
 
     limits: Limits

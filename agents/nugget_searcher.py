@@ -40,14 +40,14 @@ STARTING_HITS = 3  # passages that a nugget to start with is checked against
 
 
 class SearchSettings(NamedTuple):
-    """How a search goes.
+    """Settings of a search for nuggets.
 
     Attributes:
-        facets: sub-questions that are searched for, at most.
-        rounds: of searches, at most.
-        stop: rounds in a row without a new verified nugget after which it ends.
-        dedupe: how two nuggets are found to say the same.
-        most: nuggets.
+        facets: the largest number of sub-questions.
+        rounds: the largest number of rounds of searches.
+        stop: end after so many rounds in a row without a new verified nugget.
+        dedupe: what decides whether two nuggets say the same: the entailment judge, or their words.
+        most: the largest number of nuggets.
     """
 
     facets: int = 8
@@ -60,24 +60,28 @@ class SearchSettings(NamedTuple):
 class NuggetSearcher(Agent):
     """Makes a nugget list from a corpus: `searcher(question=...)` has `nuggets` and `stop`.
 
-    The question is split into facets. A round searches for some of them, reads passages that were
-    not read before, has nuggets proposed, and keeps one whose quote stands in its passage if
-    that passage carries it as a whole (the best label of the support judge). It is joined to a
-    nugget that says the same. The first round searches for each facet; the others for those
-    without a nugget and with the fewest, by queries that are written for what is missing.
+    The question is split into facets (sub-questions). Each round searches for some facets, reads
+    new passages and lets a judge propose nuggets. A nugget is kept if its quote is in the passage
+    and the passage fully supports it (the best label of the support judge). A nugget that says the
+    same as another one is merged with it. The first round searches for every facet. Later rounds
+    search for the facets with the fewest nuggets, with queries written for the missing facts.
 
-    `nuggets`: text and sources (docid, start, end, query, round) of each, at least one source.
-    `stop`: nothing_new, rounds, calls or most. `new`: verified new nuggets, by round. `started`:
-    those it began with that were found in the corpus. `ungrounded`: proposals, and nuggets to
-    start with, that no passage carried. `merged`: how many said what another says. `read`: ids of
-    the passages read, in their order. `facets`: question and number of nuggets of each.
+    The prediction has:
+        nuggets: the text of each, and its sources (docid, start, end, query, round), at least one.
+        stop: why the search ended: nothing_new, rounds, calls or most.
+        new: new verified nuggets by round.
+        started: how many of the nuggets in `start` a passage supports.
+        ungrounded: how many proposals and nuggets in `start` no passage supports.
+        merged: how many nuggets said the same as another one.
+        facets: question and number of nuggets of each.
+        read: ids of the passages that were read, in order.
 
-    A judgement or search that fails ends the item: a list that lacks what could not be judged
-    would look like a whole one. Used-up calls end the search, and what was verified stands.
+    A judgement or search that fails ends the item without a list, since an incomplete list would
+    look complete. If the calls are used up, the search ends and the verified nuggets are kept.
 
     Args:
-        model: of all judges that are not given.
-        judges: by their names in a config: question_decomposer, nugget_proposer, support,
+        model: answers for all judges that are not given.
+        judges: judges by their names in a config: question_decomposer, nugget_proposer, support,
             entailment, gap_writer.
     """
 
@@ -96,12 +100,12 @@ class NuggetSearcher(Agent):
         settings: SearchSettings = SearchSettings(),  # noqa: B008  a tuple, which nothing can change
     ) -> None:
         super().__init__(corpus, limits)
-        own_judges = dict(judges or {})
-        if unknown := own_judges.keys() - JUDGES.keys():
+        given_judges = dict(judges or {})
+        if unknown := given_judges.keys() - JUDGES.keys():
             what = f"wanted {', '.join(JUDGES)}"
             raise ValueError(f"judges: {', '.join(sorted(unknown))}; {what}")
         for name, kind in JUDGES.items():
-            setattr(self, name, own_judges[name] if name in own_judges else kind(model))
+            setattr(self, name, given_judges[name] if name in given_judges else kind(model))
         self.settings = settings
 
     def identity(self) -> list[Any]:
@@ -122,7 +126,7 @@ class NuggetSearcher(Agent):
             "ungrounded": search.n_ungrounded,
             "merged": search.nugget_list.n_merged,
             "facets": [
-                {"question": text, "nuggets": search.nugget_list.of_facet(index)}
+                {"question": text, "nuggets": search.nugget_list.count_facet(index)}
                 for index, text in enumerate(search.facets)
             ],
             "read": list(search.read),
@@ -130,7 +134,7 @@ class NuggetSearcher(Agent):
         }
 
 
-class _Enough(Exception):
+class _LimitReached(Exception):
     """A limit that ends the search, and is no error; its text says which."""
 
 
@@ -155,11 +159,11 @@ class _Search:
             await self._begin(start)
             for number in range(1, settings.rounds + 1):
                 self.new.append(0)
-                await self._round(number)
+                await self._run_round(number)
                 n_without = 0 if self.new[-1] else n_without + 1
                 if n_without == settings.stop:
                     return "nothing_new"
-        except _Enough as limit:
+        except _LimitReached as limit:
             return str(limit)
         return "rounds"
 
@@ -182,33 +186,33 @@ class _Search:
         for docid, _ in await part.search(text, STARTING_HITS):
             passage = part.passage(docid)
             self._need(1)
-            [(verdict, path)] = await self._carried(part, [(text, docid, passage)])
-            span = _span_of(text, passage, verdict)
+            [(verdict, path)] = await self._check_support(part, [(text, docid, passage)])
+            span = _find_span(text, passage, verdict)
             if verdict.label == get_best_label(self.agent.support) and span is not None:
-                source = _source(docid, span, text, 0)
+                source = _make_source(docid, span, text, 0)
                 await self._keep(part, VerifiedNugget(text, [source], because=[path]))
                 return
         self.n_ungrounded += 1
 
-    async def _round(self, number: int) -> None:
+    async def _run_round(self, number: int) -> None:
         part = self.tools.part("plan", f"round {number}")
-        indices = self._due_facets(number)
+        indices = self._choose_facets(number)
         queries = [self.facets[index] for index in indices]
         if number > 1:
-            queries = await self._gap_queries(part, queries)
+            queries = await self._write_queries(part, queries)
         for index, query in zip(indices, queries, strict=True):
             await self._visit(part.part("plan", f"facet {index + 1}"), number, index, query)
 
-    def _due_facets(self, number: int) -> list[int]:
+    def _choose_facets(self, number: int) -> list[int]:
         """The facets that a round looks into: all; later those with the fewest nuggets."""
         if number == 1:
             return list(range(len(self.facets)))
-        counts = [self.nugget_list.of_facet(index) for index in range(len(self.facets))]
+        counts = [self.nugget_list.count_facet(index) for index in range(len(self.facets))]
         least = sorted(set(counts))
         due = least[:2] if least[0] == 0 else least[:1]
         return [index for index, n in enumerate(counts) if n in due]
 
-    async def _gap_queries(self, part: Tools, facets: Sequence[str]) -> list[str]:
+    async def _write_queries(self, part: Tools, facets: Sequence[str]) -> list[str]:
         self._need(1)
         call = self.agent.gap_writer.queries(
             self.question, facets, self.nugget_list.texts, self.tried
@@ -237,7 +241,7 @@ class _Search:
             "passages": unread,
             "known": len(self.nugget_list.nuggets),
         }
-        (proposed, _), _ = await part.ask("nugget_proposer", call, about, _shown)
+        (proposed, _), _ = await part.ask("nugget_proposer", call, about, _summarize)
         grounded = [each for each in proposed if each.span is not None]
         self.n_ungrounded += len(proposed) - len(grounded)
         await self._verify(part, number, facet, query, unread, passages, grounded)
@@ -256,7 +260,7 @@ class _Search:
         candidates = [
             (p.text, docids[p.passage or 0], passages[p.passage or 0]) for p in proposed[:n]
         ]
-        verdicts = await self._carried(part, candidates)
+        verdicts = await self._check_support(part, candidates)
         for new, (_, docid, _), (verdict, path) in zip(
             proposed, candidates, verdicts, strict=False
         ):
@@ -264,13 +268,13 @@ class _Search:
                 self.n_ungrounded += 1
                 continue
             assert new.span is not None
-            source = _source(docid, new.span, query, number)
+            source = _make_source(docid, new.span, query, number)
             if await self._keep(part, VerifiedNugget(new.text, [source], {facet}, [path])):
                 self.new[-1] += 1
         if n < len(proposed):
-            raise _Enough("calls")
+            raise _LimitReached("calls")
 
-    async def _carried(
+    async def _check_support(
         self, part: Tools, pairs: Sequence[tuple[str, str, Passage]]
     ) -> list[tuple[Verdict, str]]:
         """Whether a passage carries a nugget, for each pair of them. Raises: JudgeError."""
@@ -294,26 +298,26 @@ class _Search:
     async def _keep(self, part: Tools, new: VerifiedNugget) -> bool:
         """Add a verified nugget, or join it to another; whether it was added."""
         if len(self.nugget_list.nuggets) >= self.agent.settings.most:
-            raise _Enough("most")
-        self._need(self.nugget_list.least_calls(new.text))
+            raise _LimitReached("most")
+        self._need(self.nugget_list.max_calls(new.text))
         return await self.nugget_list.add(new, part)
 
     def _need(self, n: int) -> None:
         """End the search unless so many calls are left."""
         if self.tools.n_calls_left < n:
-            raise _Enough("calls")
+            raise _LimitReached("calls")
 
 
-def _shown(made: tuple[Sequence[ProposedNugget], Any]) -> list[list[Any]]:
+def _summarize(made: tuple[Sequence[ProposedNugget], Any]) -> list[list[Any]]:
     return [[p.text, p.passage, None if p.span is None else list(p.span)] for p in made[0]]
 
 
-def _source(docid: str, span: tuple[int, int], query: str, number: int) -> dict[str, Any]:
+def _make_source(docid: str, span: tuple[int, int], query: str, number: int) -> dict[str, Any]:
     start, end = span
     return {"docid": docid, "start": start, "end": end, "query": query, "round": number}
 
 
-def _span_of(text: str, passage: Passage, verdict: Verdict) -> tuple[int, int] | None:
+def _find_span(text: str, passage: Passage, verdict: Verdict) -> tuple[int, int] | None:
     """Where a passage states a nugget: as the judge quoted it, or where most of its words are."""
     for quote in verdict.evidence or ():
         if quote.of == "passage" and quote.start is not None and quote.end is not None:
@@ -351,10 +355,10 @@ class VerifiedNugget:
 
 
 class NuggetList:
-    """Nuggets in the order in which they were found, none of them twice.
+    """Nuggets in the order in which they were found, without duplicates.
 
-    Two are one where each states the other: as the entailment judge says, which is asked of the
-    known one that shares most words with a new one, or by their words alone.
+    Two nuggets are duplicates if each states the other. The entailment judge decides this for the
+    new nugget and the known one that shares most words with it; or the words alone decide.
 
     Args:
         judge: who says whether one nugget states another.
@@ -372,22 +376,22 @@ class NuggetList:
         """Of all nuggets, in their order."""
         return [nugget.text for nugget in self.nuggets]
 
-    def of_facet(self, facet: int) -> int:
+    def count_facet(self, facet: int) -> int:
         """How many nuggets a facet's searches found."""
         return sum(facet in nugget.facets for nugget in self.nuggets)
 
-    def least_calls(self, text: str) -> int:
-        """How many calls `add` makes at most."""
+    def max_calls(self, text: str) -> int:
+        """The largest number of calls that `add` makes."""
         same_words = any(_plain(text) == _plain(other) for other in self.texts)
         by_words = self._dedupe == "words" or same_words
-        return 0 if by_words or self._nearest(text) is None else 2
+        return 0 if by_words or self._find_nearest(text) is None else 2
 
     async def add(self, new: VerifiedNugget, tools: Tools) -> bool:
         """Add a nugget, or join it to the one that says the same; whether it was added.
 
         Raises: JudgeError where a call gave no judgement.
         """
-        same = await self._same(new.text, tools)
+        same = await self._find_duplicate(new.text, tools)
         if same is None:
             self.nuggets.append(new)
             return True
@@ -395,7 +399,7 @@ class NuggetList:
         same.join(new)
         return False
 
-    async def _same(self, text: str, tools: Tools) -> VerifiedNugget | None:
+    async def _find_duplicate(self, text: str, tools: Tools) -> VerifiedNugget | None:
         for nugget in self.nuggets:
             if _plain(nugget.text) == _plain(text):
                 return nugget
@@ -403,18 +407,18 @@ class NuggetList:
             both = ((nugget, min(_shares(text, nugget.text))) for nugget in self.nuggets)
             best = max(both, key=lambda pair: pair[1], default=None)
             return best[0] if best is not None and best[1] >= STATED else None
-        near = self._nearest(text)
-        if near is None or not await self._states(near.text, text, tools):
+        near = self._find_nearest(text)
+        if near is None or not await self._is_stated(near.text, text, tools):
             return None
-        return near if await self._states(text, near.text, tools) else None
+        return near if await self._is_stated(text, near.text, tools) else None
 
-    def _nearest(self, text: str) -> VerifiedNugget | None:
+    def _find_nearest(self, text: str) -> VerifiedNugget | None:
         """The known nugget that shares most with a text; None: none shares anything."""
         shares = ((max(_shares(text, nugget.text)), nugget) for nugget in self.nuggets)
         share, nugget = max(shares, key=lambda pair: pair[0], default=(0.0, None))
         return nugget if share > 0 else None
 
-    async def _states(self, text: str, point: str, tools: Tools) -> bool:
+    async def _is_stated(self, text: str, point: str, tools: Tools) -> bool:
         inputs = {"key_point": point, "response": text}
         verdict, _ = await tools.judge(self._judge, inputs, {"nugget": point, "in": text})
         return verdict.label == get_best_label(self._judge)

@@ -8,10 +8,10 @@ Step = dict[str, Any]  # path, kind, name and what belongs to its kind; see docs
 
 
 class Trace:
-    """The steps of one item, each with its path: `0` the agent, `0.2` its third step, `0.2.0` ...
+    """The steps of one item, each with a path: `0` is the agent, `0.2` its third step, and so on.
 
-    Steps that run side by side each get a part of their own before they start, so that paths do
-    not depend on which ends first. Nothing here knows a clock, a cache or a number of attempts.
+    Steps that run at the same time get their parts before they start, so paths do not depend on
+    which ends first. A trace holds no times, cache hits or attempts.
 
     Args:
         path: of the step whose parts these are.

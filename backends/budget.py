@@ -18,10 +18,10 @@ FREE = Price(input=0, output=0)
 
 
 def get_price(config: ModelConfig) -> Price | None:
-    """The price a config names, else LiteLLM's dated table for the provider's own endpoint.
+    """Get the price from the config, or from LiteLLM's table for the provider's own endpoint.
 
-    None when unknown, as for any model behind an `api_base` of one's own or in this process. Reads
-    LiteLLM's data file without importing LiteLLM.
+    Returns None if it is unknown, as for a model behind your own `api_base` or in this process. It
+    reads LiteLLM's data file without importing LiteLLM.
     """
     if config.price is not None:
         return config.price
@@ -59,9 +59,15 @@ def get_batch_price(config: ModelConfig) -> Price | None:
 
 
 def compute_cost(price: Price | None, prompt: int, cached: int, completion: int) -> float:
-    """Dollars for tokens of a prompt, `cached` of them from a prefix cache, and its reply.
+    """Compute the cost of one call in US dollars; 0 without a price.
 
-    0 without a price.
+    Args:
+        prompt: tokens of the prompt.
+        cached: tokens of the prompt that came from the endpoint's prefix cache.
+        completion: tokens of the reply.
+
+    >>> compute_cost(Price(input=2, output=10, cached_input=0.5), 1000, 400, 100)
+    0.0024
     """
     if price is None:
         return 0.0
@@ -205,7 +211,8 @@ def estimate_tokens(text: str) -> int:
 
 @dataclass
 class Usage:
-    """What was asked of the models. `cost` counts priced replies; `n_unpriced` the others."""
+    """Requests, replies and tokens of a run. `cost` (US dollars) is of the priced replies alone;
+    `n_unpriced` counts the others."""
 
     requests: int = 0
     replies: int = 0
@@ -256,17 +263,20 @@ class Answer(Protocol):
 
 @dataclass
 class Budget:
-    """Limits that are checked before a request leaves; None is no limit.
+    """Limits of a run, checked before each request is sent.
 
-    A request by itself needs room for what any of its kind took before it; one beside others
-    needs room for the bound of each (`Kind.beside`), so that many at once cannot pass a limit
-    together. The first few of a kind without a bound go one at a time. Replies that are on their
-    way may turn out cheaper, and `room` waits for them. What an endpoint does not tell counts
-    towards the limits by an estimate, and the cost is unknown.
+    Requests in flight together stay within the limits: each reserves an upper bound
+    (`Kind.beside`). While no bound is known, the first few requests of a kind go one at a time.
+    `room` waits for replies that may turn out smaller than reserved. If an endpoint does not report
+    token counts, an estimate counts towards the limits and the cost is unknown.
 
     Attributes:
-        is_shared: others spend of the same limits at the same time, so no request is by itself.
-        seen: what requests of each kind took, by its name.
+        max_calls, max_tokens, max_cost: requests, tokens of prompts and replies, US dollars; None
+            sets no limit.
+        usage: what was spent so far.
+        reached: the limit that refused a request; "" if none did.
+        is_shared: other processes spend from the same limits at the same time.
+        seen: sizes of requests so far, by the name of their kind.
     """
 
     max_calls: int | None = None

@@ -89,13 +89,13 @@ class BytesDisk(diskcache.Disk):  # type: ignore[misc]
 
 
 class ReplyCache:
-    """Replies by key, for several processes at once. The folder is made, or made again, private.
+    """A cache of replies on disk, which several processes can share. Its folder is made private.
 
-    On an event loop a put waits at most 0.2 s for others, to be committed with them; else it is
-    committed at once. A kill -9 loses what waits, no more. Another process sees what is committed.
+    On an event loop, replies are committed together within 0.2 s; elsewhere at once. `kill -9`
+    loses replies that are not committed yet. Other processes see committed replies.
 
-    A commit that fails (a full disk) loses no judgement: it warns (RuntimeWarning), and from then
-    on nothing more is kept. Everything else that the disk refuses is an InputError.
+    If a commit fails (a full disk), the cache warns (RuntimeWarning) and keeps nothing more; no
+    judgement is lost.
 
     Raises: InputError if the folder cannot be made or written, belongs to somebody else or holds
         no usable cache.

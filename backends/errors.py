@@ -16,9 +16,11 @@ MOST_RAW, MOST_DETAIL = 10_000, 1_000  # characters kept of a reply and of what 
 
 
 class JudgeError(Exception):
-    """A model did not deliver one judgement; ends as `Unjudged(reason)`, never as a score.
+    """A model gave no judgement. The item ends as `Unjudged(reason)`, never as a score.
 
-    Of `raw`, the reply, MOST_RAW characters are kept, with a note of its length.
+    Attributes:
+        reason: why. detail: the same in words.
+        raw: the reply, cut to MOST_RAW characters.
     """
 
     def __init__(self, reason: Reason, detail: str, raw: str = "") -> None:
@@ -29,10 +31,11 @@ class JudgeError(Exception):
 
 
 class JudgeOutputError(JudgeError):
-    """The model replied, but not with a judgement: truncated, unparseable, incomplete, refused.
+    """The model replied, but not with a judgement: truncated, unparseable, incomplete or refused.
 
-    `complaint`: what was wrong with the reply, for the model to hear when it is asked again, in
-    words of ours that quote nothing of it; None: asking again would be wrong.
+    Attributes:
+        complaint: what the model is told when it is asked again; it never quotes the reply. None
+            if retrying will not help.
     """
 
     def __init__(
@@ -70,7 +73,7 @@ class TooLong(JudgeError):
 
 
 class EndpointLost(EndpointFailed):
-    """No reply after all retries; many in a row mean that the endpoint is gone."""
+    """No reply after all retries. Many in a row mean that the endpoint is down."""
 
 
 class EndpointRefused(EndpointFailed):

@@ -78,7 +78,7 @@ class _NoRoomError(JudgeError):
 
 
 class Transport(Protocol):
-    """Carries one request body (OpenAI chat completions, JSON bytes) to an endpoint."""
+    """Sends one request body (JSON of OpenAI's chat completions) to an endpoint."""
 
     async def send(self, body: bytes) -> Completion:
         """Raises: EndpointError, or EndpointUnusable when no request can succeed."""
@@ -90,7 +90,7 @@ class Transport(Protocol):
 
 
 class Backend(Protocol):
-    """What a judge asks: any model, or the lexical twin."""
+    """Answers a judge's questions: any model, or the lexical baseline."""
 
     config: ModelConfig
     budget: Budget
@@ -98,7 +98,13 @@ class Backend(Protocol):
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
         """Answer one question.
 
-        Raises: JudgeError with the reason when there is no judgement.
+        Args:
+            prompt: the compiled question.
+            inputs: a value for each input field of the prompt.
+            replicate: 0, 1, ...; each number is a sample of its own.
+
+        Raises: JudgeError with the reason when there is no judgement; EndpointUnusable when no
+            request can succeed.
         """
         ...
 
@@ -112,17 +118,18 @@ class Backend(Protocol):
 
 
 class Gateway:
-    """A Backend for any Transport.
+    """Asks a model through a Transport, with cache, budget, limits, retries and a strict parser.
 
-    A reply that is a judgement counts as it came, even where it repeats the endpoint's key; but
-    then it is not cached. The key is blanked in what is reported of a reply that is none.
+    Equal questions that are asked at the same time are sent once. A judgement counts even if its
+    reply repeats the endpoint's key, but such a reply is not cached. Errors never show the key.
 
     Args:
-        transport: None is offline: the cache alone answers, what it lacks is `Unjudged(error)`.
-        cache: where valid replies are kept; None keeps nothing.
-        budget: shared by all models of a run.
-        limiter: the gate before each request; None: one with the limits of the entry.
-        caution: what a budget allows for requests whose size is not known.
+        config: the model's entry in `models:`.
+        transport: sends the requests; None (offline) answers from the cache alone.
+        cache: keeps valid replies; None keeps nothing.
+        budget: limits of the run, shared by all of its models.
+        limiter: waits before each request; None makes one with the limits of `config`.
+        caution: bounds for requests whose size is not known yet.
     """
 
     def __init__(

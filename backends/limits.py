@@ -109,11 +109,12 @@ class Probation:
 
 
 class Limiter:
-    """A gate before each request: `await limiter.enter(tokens)`, then always `limiter.leave()`.
+    """Limits concurrency, requests and tokens a minute of one model.
 
-    `pause(s)` closes it for all requests, as a 429 asks. After PATIENCE judgements in a row were
-    lost to errors the gate stays shut for the rest of the run, so that a server that died does
-    not cost every remaining judgement its retries.
+    Call `await limiter.enter(tokens)` before each request, and `limiter.leave()` after it.
+    `pause(seconds)` holds back all requests, as a 429 asks. After PATIENCE judgements in a row
+    failed, no further request is sent in this run: a server that died does not cost every remaining
+    judgement its retries.
     """
 
     def __init__(self, config: ModelConfig, *, patience: float = PATIENCE) -> None:

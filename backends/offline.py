@@ -85,7 +85,7 @@ WHERE = Provenance(model="lexical", finish_reason="stop")
 
 
 class LexicalBackend:
-    """Answers with `prompt.twin(inputs)`; costs nothing and is never wrong twice differently."""
+    """Answers with the lexical baseline of a question (`prompt.twin`), without a model or costs."""
 
     def __init__(self, config: ModelConfig, budget: Budget | None = None) -> None:
         self.config = config
