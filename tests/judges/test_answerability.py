@@ -1,6 +1,5 @@
 """The answerability judge: pairs and lists of questions, by words, by a model, and their cost."""
 
-import asyncio
 import itertools
 import json
 from typing import NamedTuple
@@ -13,7 +12,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.backends.errors import JudgeError
 from nuggetjudge.judges import AnswerabilityGrader, JudgeFile
 from nuggetjudge.judges.fitted import Correction, FittedPrompt
-from nuggetjudge.judges.items import calls, judge_items
+from nuggetjudge.judges.items import calls
 from nuggetjudge.judges.lexical.questions import answer_overlap, subject_words
 
 BUILT = "Who built the bridge?"  # about: built bridge; 8 runs of five letters
@@ -80,21 +79,6 @@ def test_one_question_or_several_are_asked_in_either_form(served, window, n_requ
     assert [[*input_of(request.body)] for request in server.requests] == [
         ["context", asked]
     ] * n_requests
-
-
-def test_questions_are_numbered_anew_in_each_window(served):
-    server, model = served
-    prediction = AnswerabilityGrader(model, window=2)(context=TEXT, questions=QUESTIONS)
-    assert prediction.grades == [5, 0, 3]
-    asked = [input_of(request.body)["questions"] for request in server.requests]
-    assert asked == [{"1": QUESTIONS[0], "2": QUESTIONS[1]}, {"1": QUESTIONS[2]}]
-
-
-def test_the_text_comes_before_the_question_so_that_its_prompt_can_be_reused(served):
-    server, model = served
-    AnswerabilityGrader(model)(context=TEXT, questions=QUESTIONS)
-    users = [request.body["messages"][-1]["content"] for request in server.requests]
-    assert len({user[: user.index(TEXT) + len(TEXT)] for user in users}) == 1
 
 
 @pytest.mark.parametrize("grade", ["6", "-1", "3.5", '"3"', "null"])
@@ -194,28 +178,6 @@ def test_a_list_holds_the_questions_about_one_text_and_pairs_are_asked_alone():
     assert calls(AnswerabilityGrader("lexical"), items) == [[i] for i in range(6)]
     several = AnswerabilityGrader("lexical", window=2)
     assert calls(several, items) == [[0, 2], [4], [1, 3], [5]]
-
-
-def test_a_list_of_15_questions_costs_a_fifteenth_of_the_requests(capsys):
-    items = pairs(15, 20)
-    n_requests, n_characters = [], []
-    with MockServer() as server:
-        model = ModelConfig(model="openai/mock", api_base=server.base_url)
-        for window in (1, 15):
-            server.clear()
-            judged = judge_items(AnswerabilityGrader(model, window=window), items)
-            grades = [verdict.label for verdict, _ in asyncio.run(judged)]
-            assert len(grades) == 300
-            assert {*grades} <= {*"012345"}
-            messages = [m for request in server.requests for m in request.body["messages"]]
-            n_requests.append(len(server.requests))
-            n_characters.append(sum(len(message["content"]) for message in messages))
-    pairwise, listed = n_characters
-    with capsys.disabled():
-        ratio = f"{pairwise:,} to {listed:,} prompt characters, {pairwise / listed:.1f} to 1"
-        print(f"\n{n_requests[0]} to {n_requests[1]} requests, {ratio}")  # noqa: T201
-    assert n_requests == [300, 20]
-    assert pairwise > 6 * listed
 
 
 @pytest.fixture

@@ -124,14 +124,6 @@ def test_points_are_numbered_anew_in_each_window(served):
     assert asked == [{"1": POINTS[0], "2": POINTS[1]}, {"1": POINTS[2]}]
 
 
-def test_the_response_comes_first_so_that_its_prompt_can_be_reused(served):
-    server, model = served
-    EntailmentJudge(model)(response=RESPONSE, key_points=POINTS)
-    users = [request.body["messages"][-1]["content"] for request in server.requests]
-    assert len({user[: user.index("key_point")] for user in users}) == 1
-    assert all("Wasps do." in user[: user.index("key_point")] for user in users)
-
-
 @pytest.mark.parametrize(
     ("reply", "window", "reason"),
     [
@@ -192,26 +184,6 @@ def test_a_list_holds_the_points_asked_of_one_response():
     assert calls(EntailmentJudge("lexical", window=2), items) == [[0, 2], [4], [1, 3], [5]]
 
 
-def test_a_list_of_12_points_costs_a_twelfth_of_the_requests(capsys):
-    items = [point(run, n) for run in "abcde" for n in range(12)]
-    n_requests, n_characters = [], []
-    with MockServer() as server:
-        model = ModelConfig(model="openai/mock", api_base=server.base_url)
-        for window in (1, 12):
-            server.clear()
-            judged = asyncio.run(judge_items(EntailmentJudge(model, window=window), items))
-            assert {verdict.label for verdict, _ in judged} <= {"no", "neutral", "yes"}
-            messages = [m for request in server.requests for m in request.body["messages"]]
-            n_requests.append(len(server.requests))
-            n_characters.append(sum(len(message["content"]) for message in messages))
-    pairwise, listed = n_characters
-    with capsys.disabled():
-        ratio = f"{pairwise:,} to {listed:,} prompt characters, {pairwise / listed:.1f} to 1"
-        print(f"\n{n_requests[0]} to {n_requests[1]} requests, {ratio}")  # noqa: T201
-    assert n_requests == [60, 5]
-    assert pairwise > 5 * listed
-
-
 # --- the twin
 
 HUM = "Bees hum."  # two content words, and the runs bee ees "es " "s h" " hu" hum
@@ -237,10 +209,6 @@ def test_weights_of_words_move_the_overlap():
     weights = {"bee": 3.0, "hum": 1.0}
     assert stated(HUM, "Bees sing.", weights) == pytest.approx((3 / 4 + 3 / 6) / 2)
     assert stated("Hum, crwth!", "Hum.", weights) == pytest.approx((1 / 4 + 1 / 7) / 2)
-
-
-def test_the_twin_does_not_see_what_is_denied():
-    assert EntailmentJudge("lexical")(response="Bees do not hum.", key_point=HUM).verdict == "yes"
 
 
 @pytest.mark.parametrize("window", [1, 10])

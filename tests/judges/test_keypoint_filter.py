@@ -234,17 +234,6 @@ def test_an_endpoint_that_refuses_log_probabilities_is_not_sampled_behind_your_b
         assert len(server.requests) == 1
 
 
-def test_a_copy_samples_through_the_same_connections():
-    with MockServer(Torn(5), latency_s=0.2) as server:
-        judge = KeyPointFilter(ModelConfig(model="openai/mock", api_base=server.base_url))
-
-        async def both():
-            return await asyncio.gather(judge.acall(**ASKED), judge.deepcopy().acall(**ASKED))
-
-        assert [prediction.score for prediction in asyncio.run(both())] == [1.0, 1.0]
-        assert len(server.requests) == 5  # the same samples in flight are asked for once
-
-
 def test_dspys_own_lm_is_sampled_too():
     with MockServer(Torn(3)) as server:
         lm = dspy.LM("openai/mock", api_base=server.base_url, api_key="x", cache=False)
@@ -282,15 +271,6 @@ def test_with_a_higher_threshold_the_twin_wants_two_words():
     judge = KeyPointFilter("lexical", threshold=0.8)
     assert judge(question="Why do bridges sway?", key_point="A bridge is heavy.").verdict == "no"
     assert judge(question="Why do bridges sway?", key_point="A bridge sways.").verdict == "yes"
-
-
-@pytest.mark.parametrize(
-    ("options", "what"),
-    [({"threshold": 1.1}, "threshold must be in"), ({"samples": 0}, "samples must be 1 or more")],
-)
-def test_options_out_of_range_are_refused(options, what):
-    with pytest.raises(ValueError, match=what):
-        KeyPointFilter("lexical", **options)
 
 
 def test_it_takes_one_point_a_call():

@@ -87,8 +87,3 @@ def test_an_initial_or_a_title_ends_no_sentence():
         "He left…",
         "Done",
     ]
-
-
-def test_a_limit_below_one_is_refused():
-    with pytest.raises(ValueError, match="most_tokens must be 1 or more, got 0"):
-        segments("text", 0)

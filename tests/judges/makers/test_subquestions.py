@@ -116,23 +116,6 @@ def test_a_blank_report_is_not_asked_about():
     assert caught.value.reason == "no_passage"
 
 
-def test_numbers_below_one_are_refused():
-    with pytest.raises(ValueError, match="n must be 1 or more, got 0"):
-        SubQuestionGenerator("lexical")(report=REPORT, n=0)
-    with pytest.raises(ValueError, match="rounds must be 1 or more, got 0"):
-        SubQuestionGenerator("lexical", rounds=0)
-
-
-def test_hostile_text_stays_data_in_every_round():
-    with saying([HOSTILE], ["Who?"]) as server:
-        generated(server, 2, report=HOSTILE)
-        for request, known in zip(server.requests, ([], [HOSTILE]), strict=True):
-            assert input_of(request.body)["known"] == known
-            user = request.body["messages"][-1]["content"]
-            assert user.count("</data>") == 1
-            assert "[[" not in user
-
-
 def test_the_default_is_fifteen():
     with saying([f"Which {i}?" for i in range(20)]) as server:
         assert len(SubQuestionGenerator(model_at(server))(report=REPORT).questions) == 15
