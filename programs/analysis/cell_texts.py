@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ...judges import ItemJudge
 from ...records.kinds import Cell, file_kind
 from ...records.labels import ItemRow, csv_lines
 from ...records.reading.fields import read_lines
@@ -20,6 +20,9 @@ from ..protocols.pieces import OPTIONAL, REMARKS, TEXTS, row_texts
 from ..protocols.program import CellTexts, Texts
 from ..protocols.table import programs
 from ..scoring.human_labels import read_items as read_judged
+
+if TYPE_CHECKING:
+    from ...judges import ItemJudge
 
 __all__ = ["OPTIONAL", "REMARKS", "TEXTS", "cell_texts", "shown_texts", "wanted_texts"]
 _WHERE_KNOWN = ("title", "sub_narratives")
