@@ -1,6 +1,11 @@
 from .agent import Agent as Agent
 from .corpus import Corpus as Corpus, PassageCorpus as PassageCorpus
 from .evidence import EvidenceAgent as EvidenceAgent
-from .limits import Limits as Limits
-from .tools import Question as Question, Tools as Tools, together as together
-from .trace import Step as Step, Trace as Trace
+from .tools import (
+    Limits as Limits,
+    Question as Question,
+    Step as Step,
+    Tools as Tools,
+    Trace as Trace,
+    together as together,
+)

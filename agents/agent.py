@@ -10,8 +10,7 @@ from ..backends.errors import JudgeError
 from ..backends.loop import run_async, run_sync
 from ..records.judgements import Judged, Outcome, Unjudged
 from .corpus import Corpus
-from .limits import Limits
-from .tools import Tools
+from .tools import Limits, Tools
 
 
 class Agent(dspy.Module):  # type: ignore[misc]

@@ -16,8 +16,7 @@ from ..records.judgements import Reason, Unjudged
 from ..records.rows import Passage
 from .agent import Agent
 from .corpus import Corpus
-from .limits import Limits
-from .tools import Question, Tools
+from .tools import Limits, Question, Tools
 
 FULL, PARTIAL, CONTRADICTS = "full", "partial", "contradicts"
 SCOPES = ("self", "reply", "corpus")

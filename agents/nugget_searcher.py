@@ -25,8 +25,7 @@ from ..judges.verdicts import Verdict
 from ..records.rows import Passage
 from .agent import Agent
 from .corpus import Corpus
-from .limits import Limits
-from .tools import Question, Tools
+from .tools import Limits, Question, Tools
 
 Dedupe = Literal["entailment", "words"]
 JUDGES = {

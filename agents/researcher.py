@@ -13,8 +13,7 @@ from ..judges.base import Judge
 from ..judges.items import judged as verdict_of
 from .agent import Agent
 from .corpus import Corpus
-from .limits import Limits
-from .tools import Tools
+from .tools import Limits, Tools
 
 MOST = 15  # questions of a topic
 HITS = 5  # passages that are graded for a question

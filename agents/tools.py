@@ -1,9 +1,10 @@
-"""The tools of an agent at work on one item: each use is a step of its trace, within its limits."""
+"""The tools of an agent at work on one item, its limits and its trace: each use is a step."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Self, TypeVar
 
 from ..backends.errors import EndpointUnusable, JudgeError
@@ -17,11 +18,162 @@ from ..records.reading.problems import InputError
 from ..records.rows import Passage
 from ..retrieval.scored import Ranked
 from .corpus import Corpus
-from .limits import Limits, Spent
-from .trace import Step, Trace
 
 T = TypeVar("T")
 _SCORE_DIGITS = 4
+
+
+class Limits(NamedTuple):
+    """Limits of an agent for one item. Only `tokens` can be exceeded, by the last call.
+
+    Attributes:
+        steps: turns of an agent that chooses its tools itself.
+        calls: calls of models.
+        tokens: tokens of prompts and replies together, checked before each call; None: no limit.
+        read: bytes of passages that the agent reads itself.
+        hits: passages that one search returns.
+    """
+
+    steps: int = 12
+    calls: int = 40
+    tokens: int | None = None
+    read: int = 20_000
+    hits: int = 20
+
+
+@dataclass(eq=False)
+class Spent:
+    """Counts what an agent does for one item, or for a part of it.
+
+    Each method counts one thing before it is done. It raises JudgeError(steps) if that would exceed
+    the limit.
+
+    Args:
+        whole: what this is a part of, until the part is used.
+    """
+
+    limits: Limits
+    whole: Spent | None = None
+    steps: int = 0
+    calls: int = 0
+    tokens: int = 0
+    read: int = 0
+    _parts: list[Spent] = field(default_factory=list)
+    _unused: list[Spent] = field(default_factory=list)
+
+    def part(self) -> Spent:
+        """What one part may do: an even share of what is left when the first of them is used.
+
+        Those that are made before any of them is used share, so that it is not the order of
+        replies that decides which of them gets how far.
+        """
+        part = Spent(self.limits, self)
+        self._unused.append(part)
+        return part
+
+    def step(self) -> None:
+        """One more turn."""
+        self._need("steps", 1, f"{self.limits.steps} steps")
+        self.steps += 1
+
+    def call(self, n: int = 1) -> None:
+        """So many more questions."""
+        self._need("calls", n, f"{self.limits.calls} calls of models")
+        if self.limits.tokens is not None:
+            self._need("tokens", 1, f"{self.limits.tokens:,} tokens")
+        self.calls += n
+
+    def reading(self, size: int) -> None:
+        """So many more bytes of a passage."""
+        self._need("read", size, f"{self.limits.read:,} bytes to read")
+        self.read += size
+
+    def left(self, what: str) -> int:
+        """How much is left of the limit of steps, calls, tokens (if it has one) or read."""
+        if self.whole is not None:
+            self.whole._share()
+        most: int = getattr(self.limits, what)
+        return most - self._done(what)
+
+    def _need(self, what: str, n: int, limit: str) -> None:
+        if self.left(what) < n:
+            raise JudgeError(Reason.STEPS, f"the limit of {limit} was reached before it was done")
+
+    def _done(self, what: str) -> int:
+        own: int = getattr(self, what)
+        return own + sum(part._done(what) for part in self._parts)
+
+    def _share(self) -> None:
+        """Divide what is left among the parts that are not used yet."""
+        n = len(self._unused)
+        for index, part in enumerate(self._unused):
+            part.whole = None
+            for what in ("steps", "calls", "tokens", "read"):
+                if getattr(self.limits, what) is not None:
+                    left = max(0, self.left(what))
+                    share = left // n + (index < left % n)
+                    part.limits = part.limits._replace(**{what: share})
+        self._parts += self._unused
+        self._unused = []
+
+
+Step = dict[str, Any]  # path, kind, name and what belongs to its kind; see docs/formats.md
+
+
+class Trace:
+    """The steps of one item, each with a path: `0` is the agent, `0.2` its third step, and so on.
+
+    Steps that run at the same time get their parts before they start, so paths do not depend on
+    which ends first. A trace holds no times, cache hits or attempts.
+
+    Args:
+        path: of the step whose parts these are.
+    """
+
+    def __init__(self, path: str = "0") -> None:
+        self.path = path
+        self._made: list[tuple[Step, Trace | None]] = []
+
+    def add(self, kind: str, name: str, **about: Any) -> str:
+        """One more step, after those that are there; its path."""
+        path = f"{self.path}.{len(self._made)}"
+        self._made.append(({"path": path, "kind": kind, "name": name, **about}, None))
+        return path
+
+    def part(self, kind: str, name: str, **about: Any) -> Trace:
+        """One more step that has steps of its own."""
+        path = f"{self.path}.{len(self._made)}"
+        part = Trace(path)
+        self._made.append(({"path": path, "kind": kind, "name": name, **about}, part))
+        return part
+
+    def reserve(self) -> tuple[str, Step]:
+        """One more step whose content is filled in when it is known: its path, and itself."""
+        path = f"{self.path}.{len(self._made)}"
+        step: Step = {"path": path}
+        self._made.append((step, None))
+        return path, step
+
+    def end(self, outcome: str, **about: Any) -> None:
+        """The last step of an item, in the place of an earlier end."""
+        if self.has_ended:
+            self._made.pop()
+        self.add("end", outcome, **about)
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether its last step is the end."""
+        return bool(self._made) and self._made[-1][0].get("kind") == "end"
+
+    def steps(self) -> list[Step]:
+        """All steps in the order of their paths, but those that were cut off before they began."""
+        rows = []
+        for step, part in self._made:
+            if "kind" in step:
+                rows.append(step)
+            if part is not None:
+                rows += part.steps()
+        return rows
 
 
 class Question(NamedTuple):
