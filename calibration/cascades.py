@@ -47,7 +47,7 @@ from ..metrics.label_coefficients import accuracy, cohen_kappa
 from ..records.reading.problems import InputError
 from .ballots import Codes
 from .fits import fit_rising
-from .settings import topic_folds
+from .settings import split_folds
 from .stored import Stored
 
 Floats = NDArray[np.float64]
@@ -117,7 +117,7 @@ def fit_chance(items: Sequence[Mapping[str, float]], right: Bools, topics: Seque
     _check(len(items), right, at)
     weights, intercept = fit_logistic(table, right)
     raw, seen = np.zeros(len(at)), np.zeros(len(at), np.bool_)
-    for split in topic_folds(sorted(set(at.tolist())), min(len(set(at.tolist())), INNER_FOLDS)):
+    for split in split_folds(sorted(set(at.tolist())), min(len(set(at.tolist())), INNER_FOLDS)):
         test = np.isin(at, split.test)
         if len(set(right[~test].tolist())) == 2:
             seen |= test
@@ -130,7 +130,7 @@ def fit_chance(items: Sequence[Mapping[str, float]], right: Bools, topics: Seque
     )
 
 
-def held_out(
+def predict_held_out(
     items: Sequence[Mapping[str, float]], right: Bools, topics: Sequence[str], seed: int = 0
 ) -> Floats:
     """(n,) the chance of each item by a fit to other topics. Raises: as `fit_chance`."""
@@ -138,7 +138,7 @@ def held_out(
     _check(len(items), right, at)
     chances = np.full(len(items), np.nan)
     n_folds = min(len(set(topics)), MOST_FOLDS)
-    for split in topic_folds(sorted(set(topics)), n_folds, seed=seed):
+    for split in split_folds(sorted(set(topics)), n_folds, seed=seed):
         test = np.isin(at, split.test)
         train = np.flatnonzero(~test)
         fit = fit_chance([items[i] for i in train.tolist()], right[train], at[train].tolist())
@@ -302,7 +302,7 @@ class Wanted:
     guarantee: Guarantee | None = None
 
 
-def confidences(stored: Stored, kind: ConfidenceKind) -> Floats:
+def get_confidences(stored: Stored, kind: ConfidenceKind) -> Floats:
     """(n,) of the first stage's labels, nan without one; calibrated by a fit to other topics.
 
     Raises: InputError where nothing tells how sure a label is.
@@ -312,7 +312,7 @@ def confidences(stored: Stored, kind: ConfidenceKind) -> Floats:
             table, has = _feature_table(stored)
             sure = np.full(len(stored.seen), np.nan)
             topics = [stored.topics[i] for i in np.flatnonzero(has)]
-            sure[has] = held_out(table, stored.is_right[has], topics)
+            sure[has] = predict_held_out(table, stored.is_right[has], topics)
             return sure
     except ValueError as error:
         raise InputError(f"confidence calibrated: {error}") from None
@@ -335,11 +335,11 @@ def _feature_table(stored: Stored) -> tuple[list[dict[str, float]], Bools]:
     return [features(seen, stored.scale) for seen in stored.seen if seen is not None], has
 
 
-def curve_report(
+def make_curve_report(
     stored: Stored, kind: ConfidenceKind, draws: Draws, shares: Sequence[float] = ()
 ) -> dict[str, Any]:
     """The curve by share that goes on, with what it is to be compared with; see `Point`."""
-    sure = confidences(stored, kind)
+    sure = get_confidences(stored, kind)
     points = curve(stored, sure, sorted(set(shares)) or SHARES, draws)
     return {
         **_about(stored, kind, sure),
@@ -348,7 +348,7 @@ def curve_report(
     }
 
 
-def fit_report(
+def make_fit_report(
     stored: Stored, kind: ConfidenceKind, wanted: Wanted, *, splits: int = 1000, seed: int = 0
 ) -> tuple[CascadeFile, dict[str, Any]]:
     """The cascade file, and what is known of the labels that it keeps.
@@ -356,7 +356,7 @@ def fit_report(
     Raises: InputError for a promise that these labels cannot carry: too few topics, none of the
         tested thresholds keeps it, or other topics broke it too often.
     """
-    sure = confidences(stored, kind)
+    sure = get_confidences(stored, kind)
     report = _about(stored, kind, sure)
     share = None
     if wanted.guarantee is not None:
@@ -477,7 +477,7 @@ def _bounds(tally: Any, level: float, unit: Unit) -> float | None:
     return 1 - min(defined) if defined else None
 
 
-def choice(
+def choose_target(
     share: float | None, threshold: float | None, promise: Mapping[str, Any] | None
 ) -> Wanted:
     """What to choose a threshold for. Raises: InputError unless it is one of them."""

@@ -42,7 +42,7 @@ _WITHIN = {
 Texts = dict[str, str]
 
 
-def labels_and_texts(
+def read_labels_and_texts(
     path: Path,
     judge: ItemJudge,
     problems: Problems,
@@ -348,7 +348,7 @@ def read_examples(
         one topic only; with file and line where there is one.
     """
     names = _names(judge, scale)
-    labels, texts = labels_and_texts(
+    labels, texts = read_labels_and_texts(
         path,
         judge,
         problems,
@@ -395,7 +395,7 @@ def read_examples(
     return examples
 
 
-def of_topics(items: Sequence[Example], topics: Iterable[str]) -> list[Example]:
+def select_topics(items: Sequence[Example], topics: Iterable[str]) -> list[Example]:
     """The items of these topics, in their order."""
     chosen = set(topics)
     return [item for item in items if item.topic_id in chosen]

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from ..judges import Verdict
 from ..judges.fitted import NEAREST, Correction, IsotonicCurve, OrdinalCurve
-from .threshold import Codes, Floats, best_cuts, checked, fit_cuts, objective_named
+from .threshold import Codes, Floats, best_cuts, check_codes, fit_cuts, get_objective
 
 
 @dataclass(frozen=True, eq=False)
@@ -241,7 +241,7 @@ def fit_scale(
     >>> found.curve.places, found.curve.shares
     ((0.1, 0.3, 0.5, 0.9), ((0.0, 0.5, 0.5, 1.0),))
     """
-    x, codes = checked_shares(scores, labels, k)
+    x, codes = check_shares(scores, labels, k)
     position, log_odds = x, False
     if method == "isotonic":
         curve: OrdinalCurve | IsotonicCurve = _isotonic(x, codes, k)
@@ -249,7 +249,7 @@ def fit_scale(
         if method == "platt" and k != 2:
             raise ValueError(f"platt is for two labels, got {k}; take ordinal")
         fit = _platt if method == "platt" else fit_present
-        fits = [(fit(tried, codes), tried, is_odds) for tried, is_odds in positions_of(x)]
+        fits = [(fit(tried, codes), tried, is_odds) for tried, is_odds in list_positions(x)]
         fitted, position, log_odds = max(fits, key=lambda each: each[0].evidence)
         check_rises(fitted, position)
         curve = ordinal_curve(fitted, codes, k)
@@ -257,11 +257,11 @@ def fit_scale(
     return Correction(cuts=cuts, curve=curve, log_odds=log_odds)
 
 
-def checked_shares(
+def check_shares(
     scores: Sequence[float] | Floats, labels: Sequence[int] | Codes, k: int
 ) -> tuple[Floats, Codes]:
     """Scores and labels as arrays. Raises: ValueError as `fit_scale` says."""
-    x, codes = checked(scores, labels, k)
+    x, codes = check_codes(scores, labels, k)
     for i in np.flatnonzero((x < 0) | (x > 1)):
         raise ValueError(f"scores[{i}] is {x[i]}, wanted 0 to 1")
     if len(np.unique(codes)) < 2:
@@ -278,7 +278,7 @@ def as_log_odds(scores: Floats) -> Floats:
     return odds
 
 
-def positions_of(scores: Floats) -> list[tuple[Floats, bool]]:
+def list_positions(scores: Floats) -> list[tuple[Floats, bool]]:
     """What a curve may be fitted on: the scores, and their log-odds unless all clip alike.
 
     True: these are log-odds.
@@ -359,12 +359,12 @@ def fit_topics(
     Source: a proportional odds model with a random intercept (Hedeker and Gibbons, "A
         random-effects ordinal regression model for multilevel analysis", 1994), by Laplace.
     """
-    x, codes = checked_shares(scores, labels, k)
-    objective_named(objective, k)
+    x, codes = check_shares(scores, labels, k)
+    get_objective(objective, k)
     names, at = _topic_codes(topics, len(x))
     if len(names) < 2:
         raise ValueError(f"all labels are of topic {names[0]}: nothing says how topics differ")
-    fits = [(*_pooled(tried, codes, at), tried, is_odds) for tried, is_odds in positions_of(x)]
+    fits = [(*_pooled(tried, codes, at), tried, is_odds) for tried, is_odds in list_positions(x)]
     fit, spread, unmoved, log_odds = max(fits, key=lambda each: each[0].evidence)
     check_rises(fit, unmoved)
     curve = ordinal_curve(fit, codes, k)
@@ -400,7 +400,7 @@ def add_topics(
     curve, spread = correction.curve, correction.spread
     if not isinstance(curve, OrdinalCurve) or spread is None:
         raise ValueError("wanted a correction of the method topic, with a curve and a spread")
-    x, codes = checked(scores, labels, curve.n_labels)
+    x, codes = check_codes(scores, labels, curve.n_labels)
     names, at = _topic_codes(topics, len(x))
     positions = as_log_odds(x) if correction.log_odds else x
     shifts = {
@@ -457,7 +457,7 @@ FitMethod = Literal["threshold", "topic", "platt", "ordinal", "isotonic"]
 FIT_METHODS: tuple[FitMethod, ...] = get_args(FitMethod)
 
 
-def score_of(verdict: Verdict, scale: Sequence[str]) -> float:
+def get_score(verdict: Verdict, scale: Sequence[str]) -> float:
     """The judge's score; of one that gives labels only, the label's position on its scale."""
     if verdict.score is not None:
         return verdict.score
@@ -484,7 +484,7 @@ def fit(
     Raises: ValueError if the method cannot be fitted to these items, or if the best cuts of
         threshold give them all one label; it says why.
     """
-    scores = np.array([score_of(verdict, judge_scale) for verdict in verdicts])
+    scores = np.array([get_score(verdict, judge_scale) for verdict in verdicts])
     codes = np.array([list(scale).index(label) for label in labels], dtype=np.int64)
     k = len(scale)
     if len(set(labels)) < 2:

@@ -28,21 +28,21 @@ from ..programs.engine.spending import Estimate
 from ..records.judgements import Reason
 from ..records.kinds import Cell
 from ..records.reading.problems import InputError, did_you_mean
-from .examples import Example, Examples, of_topics
-from .fits import FIT_METHODS, FitMethod, add_topics, fit, score_of
-from .report import Tested, described, judge_file, report_of
+from .examples import Example, Examples, select_topics
+from .fits import FIT_METHODS, FitMethod, add_topics, fit, get_score
+from .report import Tested, describe_file, make_judge_file, make_report
 from .settings import (
     ALL_METHODS,
     PROMPT_METHODS,
     Settings,
     Split,
     check_unseen,
-    coded_objective,
-    objective_of,
+    choose_objective,
+    encode_objective,
+    split_folds,
     split_topics,
-    topic_folds,
 )
-from .threshold import objective_named
+from .threshold import get_objective
 
 if TYPE_CHECKING:
     from .prompts.optimisers import Optimised
@@ -122,7 +122,7 @@ class Target(ABC):
 
     def parts(self, split: Split) -> list[list[Any]]:
         """The items of train, dev and test."""
-        return [of_topics(self.items, part) for part in (split.train, split.dev, split.test)]
+        return [select_topics(self.items, part) for part in (split.train, split.dev, split.test)]
 
     def split(self) -> Split:
         """The one split that a prompt is fitted by. Raises: InputError, ValueError."""
@@ -147,14 +147,14 @@ def fit_target(
     Raises: InputError if the method cannot be fitted to these labels; JudgeError (budget) where
         a prompt method could score no new prompt on all of dev.
     """
-    with refusals_of(target.settings.method):
+    with raise_as_input_error(target.settings.method):
         splits = target.splits()
         if target.settings.method in FIT_METHODS:
             return target.fit_numbers(splits)
         return _fit_prompt(target, splits, prompt_model=prompt_model, log=log)
 
 
-def fitted_and_tested(
+def fit_and_test(
     judge: ItemJudge, examples: Examples, settings: Settings, **options: Any
 ) -> Calibration:
     """Fit a judge of items to labelled examples; options and errors as of `fit_target`."""
@@ -162,7 +162,7 @@ def fitted_and_tested(
 
 
 @contextmanager
-def refusals_of(method: str) -> Iterator[None]:
+def raise_as_input_error(method: str) -> Iterator[None]:
     """Raises what a method cannot be fitted to as InputError, and a spent budget as it is."""
     try:
         yield
@@ -175,8 +175,8 @@ def refusals_of(method: str) -> Iterator[None]:
 def _fit_prompt(
     target: Target, splits: Sequence[Split], *, prompt_model: Backend | None, log: Path | None
 ) -> Calibration:
-    from .prompts.tasks import prompt_of
-    from .report import prompt_diff
+    from .prompts.tasks import get_prompt
+    from .report import diff_prompts
 
     judge, settings = target.judge, target.settings
     (split,) = splits
@@ -195,18 +195,18 @@ def _fit_prompt(
         keep_calls=n_reserved,
     )
     optimised.check_tried(n_reserved)
-    is_new = optimised.prompts[judge.predictor] != prompt_of(judge.question(judge.predictor))
+    is_new = optimised.prompts[judge.predictor] != get_prompt(judge.question(judge.predictor))
     # Cuts that were fitted to the scores of one prompt say nothing of those of another.
     had = judge.correction if isinstance(judge, ItemJudge) else None
-    file = judge_file(judge, prompts=optimised.prompts, correction=None if is_new else had)
+    file = make_judge_file(judge, prompts=optimised.prompts, correction=None if is_new else had)
     after = target.measure(judge.fitted(file), test) if is_new else before
     report = target.report(splits, test, before, after)
     report["optimiser"] = {
         name: value for name, value in asdict(optimised).items() if name != "prompts"
     }
     report["optimiser"]["correction_dropped"] = file.correction != had
-    diff = prompt_diff(judge, optimised.prompts)
-    return Calibration(described(file, report, judge, settings), report, diff)
+    diff = diff_prompts(judge, optimised.prompts)
+    return Calibration(describe_file(file, report, judge, settings), report, diff)
 
 
 class ItemTarget(Target):
@@ -223,8 +223,8 @@ class ItemTarget(Target):
         if method not in ALL_METHODS:
             wanted = f"{', '.join(ALL_METHODS)}{did_you_mean(method, ALL_METHODS)}"
             raise InputError(f"method {method!r}: wanted one of {wanted}")
-        objective = objective_of(settings, examples.scale, judge)
-        objective_named(coded_objective(objective, examples.scale), k)
+        objective = choose_objective(settings, examples.scale, judge)
+        get_objective(encode_objective(objective, examples.scale), k)
         if not judge.is_ordered and (method in FIT_METHODS or objective in ("linear", "quadratic")):
             what = f"the labels of {judge.name} have no order"
             raise InputError(f"{what}, so {method} by {objective} has nothing to go by")
@@ -250,7 +250,7 @@ class ItemTarget(Target):
             )
         resampling(None, **settings.draws)
         if settings.folds is not None and method in FIT_METHODS:
-            splits = topic_folds(examples.topics, settings.folds, seed=settings.seed)
+            splits = split_folds(examples.topics, settings.folds, seed=settings.seed)
         else:
             splits = [self.split()]
         check_unseen(judge.fitted_on, splits)
@@ -258,7 +258,7 @@ class ItemTarget(Target):
 
     def measure(self, judge: ItemJudge, items: Sequence[Example]) -> Judgements:
         """See Target."""
-        return judged(judge, items, self.settings)
+        return judge_examples(judge, items, self.settings)
 
     def count(self, items: Sequence[Example]) -> int:
         """See Target: calls, of windows."""
@@ -288,7 +288,7 @@ class ItemTarget(Target):
         unjudged = before.unjudged + (after.unjudged if after is not before else Counter())
         raw = [*old.values(), *new.values()]
         tested = Tested(both, before_of, after_of, [])
-        return report_of(self.judge, self.examples, self.settings, splits, tested, unjudged, raw)
+        return make_report(self.judge, self.examples, self.settings, splits, tested, unjudged, raw)
 
     def fit_numbers(self, splits: Sequence[Split]) -> Calibration:
         """See Target."""
@@ -307,7 +307,7 @@ class _Fitting:
         self._splits = splits
         self._raw = judge.deepcopy()
         self._raw.correction = None
-        self._judgements = judged(self._raw, examples.items, settings)
+        self._judgements = judge_examples(self._raw, examples.items, settings)
 
     def result(self) -> Calibration:
         """The fit, tested."""
@@ -320,12 +320,14 @@ class _Fitting:
             file = self._fit(self._examples.topics).file
         test = Tested(*(list(chain(*parts)) for parts in zip(*tested, strict=True)))
         unjudged, raw = self._judgements.unjudged, self._judgements.verdicts.values()
-        report = report_of(self._judge, self._examples, self._settings, splits, test, unjudged, raw)
-        return Calibration(described(file, report, self._judge, self._settings), report)
+        report = make_report(
+            self._judge, self._examples, self._settings, splits, test, unjudged, raw
+        )
+        return Calibration(describe_file(file, report, self._judge, self._settings), report)
 
     def _fit(self, topics: Iterable[str]) -> _Fit:
         """A judge file fitted to these topics."""
-        items = of_topics(self._examples.items, topics)
+        items = select_topics(self._examples.items, topics)
         words, verdicts = self._judge.fitted_words, self._judgements.verdicts
         if (
             self._settings.weigh_words
@@ -333,13 +335,13 @@ class _Fitting:
             and self._judge.source
         ):
             words = word_weights(item.inputs[self._judge.source] for item in items)
-            scorer = self._raw.fitted(judge_file(self._raw, words=words))
-            verdicts = judged(scorer, self._examples.items, self._settings).verdicts
+            scorer = self._raw.fitted(make_judge_file(self._raw, words=words))
+            verdicts = judge_examples(scorer, self._examples.items, self._settings).verdicts
         with_verdict = [item for item in items if item.cell in verdicts]
         if not with_verdict:
             why = f"none of the {len(items)} items to fit on was judged"
             raise InputError(f"{why}; the first: {self._judgements.first_reason}")
-        objective = objective_of(self._settings, self._examples.scale, self._judge)
+        objective = choose_objective(self._settings, self._examples.scale, self._judge)
         correction = fit(
             cast(FitMethod, self._settings.method),
             [verdicts[item.cell] for item in with_verdict],
@@ -347,13 +349,13 @@ class _Fitting:
             [item.topic_id for item in with_verdict],
             judge_scale=self._judge.scale,
             scale=self._examples.scale,
-            objective=coded_objective(objective, self._examples.scale),
+            objective=encode_objective(objective, self._examples.scale),
         )
-        return _Fit(judge_file(self._raw, words=words, correction=correction), verdicts)
+        return _Fit(make_judge_file(self._raw, words=words, correction=correction), verdicts)
 
     def _test(self, split: Split, fit: _Fit) -> tuple[Tested, JudgeFile]:
         """Both judges on the test topics; the file with what it learnt of them (method topic)."""
-        items = of_topics(self._examples.items, split.test)
+        items = select_topics(self._examples.items, split.test)
         with_verdict = [item for item in items if item.cell in fit.verdicts]
         correction = without = fit.file.correction
         assert correction is not None
@@ -364,7 +366,7 @@ class _Fitting:
             if few:
                 correction = add_topics(
                     correction,
-                    [score_of(fit.verdicts[item.cell], self._judge.scale) for item in few],
+                    [get_score(fit.verdicts[item.cell], self._judge.scale) for item in few],
                     [codes(item.label) for item in few],
                     [item.topic_id for item in few],
                 )
@@ -388,7 +390,7 @@ class _Fitting:
         return correction.verdict(verdict, self._judge.scale, item.topic_id)
 
 
-def judged(judge: ItemJudge, items: Sequence[Example], settings: Settings) -> Judgements:
+def judge_examples(judge: ItemJudge, items: Sequence[Example], settings: Settings) -> Judgements:
     """Ask the judge about each item."""
     outcomes = run_sync(judge_items(judge, items, concurrency=settings.concurrency))
     verdicts, reasons, first = {}, Counter[str](), ""
@@ -438,7 +440,7 @@ def ask_what_it_asks(panel: Panel, target: Target) -> float:
     [split] = splits
     train, dev, test = target.parts(split)
     t, d = target.count(train), target.count(dev)
-    most = search_checked(judge, settings, t, d)
+    most = check_search(judge, settings, t, d)
     panel.part = TEST
     for _ in ("before", "after"):
         target.measure(judge, test)
@@ -447,21 +449,21 @@ def ask_what_it_asks(panel: Panel, target: Target) -> float:
     return most / (t + d)
 
 
-def search_checked(judge: Judge, settings: Settings, t: int, d: int) -> int:
-    """As `search_calls`. Raises: InputError for what the search itself would refuse."""
-    from .prompts.optimisers import NO_PROMPT, checked_options, is_of_lists
+def check_search(judge: Judge, settings: Settings, t: int, d: int) -> int:
+    """As `count_search_calls`. Raises: InputError for what the search itself would refuse."""
+    from .prompts.optimisers import NO_PROMPT, check_options, is_of_lists
 
     method = settings.method
     try:
         if judge.model_name == "lexical":
             raise ValueError(f"--method {method} {NO_PROMPT}")
-        checked_options(method, settings.options, t, is_of_lists(judge))
+        check_options(method, settings.options, t, is_of_lists(judge))
     except (ValueError, ModuleNotFoundError) as error:
         raise InputError(f"{method}: {error}") from None
-    return search_calls(method, settings.options, t, d)
+    return count_search_calls(method, settings.options, t, d)
 
 
-def search_calls(method: str, options: Mapping[str, Any], t: int, d: int) -> int:
+def count_search_calls(method: str, options: Mapping[str, Any], t: int, d: int) -> int:
     """The most requests of a search over train and dev of so many calls (docs/trust/optimisers.md).
 
     Raises: ValueError for an unknown method.
@@ -489,7 +491,7 @@ def search_calls(method: str, options: Mapping[str, Any], t: int, d: int) -> int
     return most + most // int(o["reflection_minibatch_size"]) + 2 * d
 
 
-def scaled(estimate: Estimate, times: float) -> Estimate:
+def scale_estimate(estimate: Estimate, times: float) -> Estimate:
     """The same so often."""
 
     def more(number: float | None) -> float | None:

@@ -32,8 +32,8 @@ from ..metrics.label_coefficients import cohen_kappa, confusion_of
 from ..records.reading.problems import InputError, Problems
 from ..records.writing import write_file
 from .ballots import NONE, Ballots, Codes, read_ballots
-from .settings import topic_folds
-from .threshold import objective_named
+from .settings import split_folds
+from .threshold import get_objective
 
 Floats = NDArray[np.float64]
 Where = NDArray[np.bool_]  # items, by whether they are among them
@@ -42,7 +42,7 @@ CHOSEN = "single, chosen on other topics"
 
 
 @dataclass(frozen=True)
-class Way:
+class Method:
     """How labels come about, and how they agree with people's.
 
     Attributes:
@@ -64,7 +64,7 @@ class Way:
     why_not: str = ""
 
 
-def ways(ballots: Ballots, objective: str, draws: Draws) -> list[Way]:
+def compare_methods(ballots: Ballots, objective: str, draws: Draws) -> list[Method]:
     """Every way, each topic judged by what was chosen and fitted on others.
 
     Args:
@@ -85,16 +85,16 @@ class _Ways:
         self.k = len(labelled.scale)
         self.sample: Resampling = resampling(labelled.topics, **draws)
         self.topics = np.array(labelled.topics)
-        self.objective = objective_named(objective, self.k)
+        self.objective = get_objective(objective, self.k)
         n_folds = min(len(set(labelled.topics)), MOST_FOLDS)
         self.folds = [
             np.isin(self.topics, split.test)
-            for split in topic_folds(sorted(set(labelled.topics)), n_folds)
+            for split in split_folds(sorted(set(labelled.topics)), n_folds)
         ]
         self.members = range(len(labelled.members))
         self.of_member = [self._counts(labelled.votes[:, j]) for j in self.members]
 
-    def all(self) -> list[Way]:
+    def all(self) -> list[Method]:
         """The ways, the single judges first."""
         ballots, chosen = self.ballots, self._counts(self._chosen())
         self.base: Floats = self._drawn(chosen)
@@ -120,7 +120,7 @@ class _Ways:
         tried += list(self._dawid_skene())
         return tried
 
-    def _dawid_skene(self) -> Iterator[Way]:
+    def _dawid_skene(self) -> Iterator[Method]:
         """On all items, those without labels of people too."""
         ballots = self.all_items
         keep = (ballots.votes != NONE).any(1)
@@ -134,7 +134,7 @@ class _Ways:
             least = min(int(part.sum()) for part in parts)
             if least < LEAST_ITEMS or votes.shape[1] < LEAST_MEMBERS:
                 what = f"wanted {LEAST_ITEMS} items and {LEAST_MEMBERS} members"
-                yield Way(name, "none", why_not=f"{what}, got {least} and {votes.shape[1]}")
+                yield Method(name, "none", why_not=f"{what}, got {least} and {votes.shape[1]}")
                 continue
             labels = np.full(len(votes), NONE)
             for part in parts:
@@ -170,7 +170,7 @@ class _Ways:
         samples = np.tensordot(self.sample.draws.astype(np.float64), labelled, axes=1)
         return np.asarray(self.objective(np.concatenate([labelled.sum(0)[None], samples])))
 
-    def _way(self, name: str, uses: str, counts: Floats) -> Way:
+    def _way(self, name: str, uses: str, counts: Floats) -> Method:
         drawn, labelled = self._drawn(counts), counts[:, :, : self.k]
         away = drawn - self.base
 
@@ -179,7 +179,7 @@ class _Ways:
             return self.sample.interval(first, values[1:], ends)
 
         kappa = float(cohen_kappa(labelled.sum(0)))
-        return Way(
+        return Method(
             name,
             uses,
             n=float(labelled.sum()),
@@ -233,7 +233,7 @@ class Together:
     n_overturned: int = 0
 
 
-def members_of(ballots: Ballots, objective: str) -> list[MemberRow]:
+def list_members(ballots: Ballots, objective: str) -> list[MemberRow]:
     """Each member, in the order of the jury."""
     whole, m = ballots.decided(), len(ballots.members)
     rows = []
@@ -257,14 +257,14 @@ def members_of(ballots: Ballots, objective: str) -> list[MemberRow]:
                 changes=_share(without != whole, whole != NONE),
                 differs=_share(own != whole, there & (whole != NONE)),
                 kappa=_or_none(cohen_kappa(counts)),
-                value=_or_none(objective_named(objective, len(ballots.scale))(counts)),
+                value=_or_none(get_objective(objective, len(ballots.scale))(counts)),
                 cost=ballots.costs.get(name),
             )
         )
     return rows
 
 
-def together(ballots: Ballots) -> Together:
+def measure_together(ballots: Ballots) -> Together:
     """How many independent judges they are worth, and where they agree."""
     by_people = bool((ballots.truth != NONE).any())
     truth = ballots.truth if by_people else ballots.decided()
@@ -298,7 +298,7 @@ def _or_none(value: np.ndarray) -> float | None:
 DAWID_SKENE, BY_TOPIC = "dawid-skene", "dawid-skene-topics"
 
 
-def jury_report(
+def make_jury_report(
     paths: Sequence[Path],
     problems: Problems,
     *,
@@ -309,7 +309,7 @@ def jury_report(
     objective: str | None,
     draws: Draws,
 ) -> tuple[Ballots, dict[str, Any]]:
-    """The votes, and what they say: `members`, `worth`, `ways` (see `Way`), and counts.
+    """The votes, and what they say: `members`, `worth`, `ways` (see `Method`).
 
     Args:
         paths, labels, where, kind, votes: see `read_ballots`.
@@ -323,7 +323,7 @@ def jury_report(
     default = "quadratic" if k > 2 and ballots.is_ordered else "kappa"
     objective = objective or default
     try:
-        objective_named(objective, k)
+        get_objective(objective, k)
         is_distance = objective in ("linear", "quadratic")
         if is_distance and not ballots.is_ordered:
             raise ValueError(f"objective {objective!r}: the labels have no order")
@@ -333,7 +333,7 @@ def jury_report(
     if labels is not None and not n_labelled:
         raise InputError(f"{paths[0]} and {labels}: no item in common; do their ids agree?")
     try:
-        compared = ways(ballots, objective, draws) if n_labelled else []
+        compared = compare_methods(ballots, objective, draws) if n_labelled else []
     except ValueError as error:
         raise InputError(f"{labels}: {error}") from None
     return ballots, {
@@ -344,9 +344,9 @@ def jury_report(
         "scale": list(ballots.scale),
         "how": ballots.how,
         "objective": objective,
-        **asdict(together(ballots)),
+        **asdict(measure_together(ballots)),
         "ways": [asdict(way) for way in compared],
-        "members": [asdict(row) for row in members_of(ballots, objective)],
+        "members": [asdict(row) for row in list_members(ballots, objective)],
     }
 
 

@@ -24,9 +24,9 @@ from ..records.judgements import Reason
 from ..records.reading.problems import InputError
 from .fitting import Target
 from .list_examples import ListExample, ListExamples
-from .prompts.asking import Stopped, key_of, waited
+from .prompts.asking import Stopped, make_key, wait_for
 from .prompts.tasks import Marks, Task
-from .report import Figure, count_reasons, frame_report
+from .report import Figure, count_reasons, make_frame_report
 from .settings import PROMPT_METHODS, Settings, Split, check_unseen
 
 if TYPE_CHECKING:
@@ -143,7 +143,7 @@ class ListTask(Task):
     wanted: ListExample
 
 
-def list_tasks(judge: ListMaker, examples: Sequence[ListExample]) -> list[ListTask]:
+def make_list_tasks(judge: ListMaker, examples: Sequence[ListExample]) -> list[ListTask]:
     """The lists as an optimiser takes them: each as one call whose reply is people's list."""
     tasks = []
     for example in examples:
@@ -169,7 +169,7 @@ class ListMarks(Marks):
     def __init__(self, judge: ListMaker, matcher: Matcher, tasks: Sequence[ListTask]) -> None:
         self._output = judge.output
         self._matcher = matcher
-        self._wanted = {key_of(task.inputs): task.wanted for task in tasks}
+        self._wanted = {make_key(task.inputs): task.wanted for task in tasks}
         self._matches: dict[tuple[str, tuple[str, ...]], Match] = {}
         self._lock = threading.Lock()
         self._least = 0.0
@@ -196,7 +196,7 @@ class ListMarks(Marks):
         if "failure" in prediction:
             return f"No list was made ({prediction.failure})."
         inputs = _inputs(example)
-        scores, wanted = self._scores(inputs, prediction), self._wanted[key_of(inputs)].wanted
+        scores, wanted = self._scores(inputs, prediction), self._wanted[make_key(inputs)].wanted
         assert scores is not None
         made = prediction[self._output]
         match = self._match(inputs, made)
@@ -217,11 +217,11 @@ class ListMarks(Marks):
         return list_scores(match.made, match.wanted)
 
     def _match(self, inputs: Mapping[str, Any], made: Sequence[str]) -> Match:
-        key = key_of(inputs)
+        key = make_key(inputs)
         with self._lock:
             match = self._matches.get((key, tuple(made)))
         if match is None:
-            match = waited(self._matcher.match(self._wanted[key], made))
+            match = wait_for(self._matcher.match(self._wanted[key], made))
             if match.unjudged[Reason.BUDGET.value]:
                 raise Stopped
             with self._lock:
@@ -261,7 +261,7 @@ class Tested:
     n_calls: int = 0
 
 
-def list_report(
+def make_list_report(
     judge: ListMaker,
     examples: ListExamples,
     settings: Settings,
@@ -281,7 +281,7 @@ def list_report(
         if old is not None and new is not None
     ]
     topics = [example.topic_id for example, *_ in both]
-    figures = list_figures(
+    figures = compare_lists(
         [old for _, old, _ in both], [new for *_, new in both], topics, settings.draws
     )
     if "f1" not in figures:
@@ -296,14 +296,14 @@ def list_report(
         **count_reasons("unjudged", unjudged),
         **count_reasons("unmatched", unmatched),
     }
-    report = frame_report(judge, settings, splits, "f1", about, topics, figures, "f1")
+    report = make_frame_report(judge, settings, splits, "f1", about, topics, figures, "f1")
     lists = [
         {**example.ids, "before": asdict(old), "after": asdict(new)} for example, old, new in both
     ]
     return {**report, "lists": lists}
 
 
-def list_figures(
+def compare_lists(
     before: Sequence[ListScores], after: Sequence[ListScores], topics: Sequence[str], draws: Draws
 ) -> dict[str, dict[str, Any]]:
     """Means over lists, with intervals over drawn topics; differences leave out topic by topic.
@@ -328,12 +328,12 @@ def list_figures(
         ]
         if pairs:
             values = np.array([pair[:2] for pair in pairs], np.float64)
-            figure = mean_figure(values, [topic for *_, topic in pairs], draws)
+            figure = compare_means(values, [topic for *_, topic in pairs], draws)
             figures[name] = {**asdict(figure), "verdict": figure.verdict, "n": len(pairs)}
     return figures
 
 
-def mean_figure(values: Floats, topics: Sequence[str], draws: Draws) -> Figure:
+def compare_means(values: Floats, topics: Sequence[str], draws: Draws) -> Figure:
     """The means of (n, 2) values, before and after, and their difference."""
     sample = resampling(topics, **draws)
     ones = np.ones(len(values))
@@ -393,15 +393,15 @@ class ListTarget(Target):
         self, train: Sequence[ListExample], dev: Sequence[ListExample], **options: Any
     ) -> Optimised:
         """See Target."""
-        from .prompts.asking import Making, key_of
+        from .prompts.asking import Making, make_key
         from .prompts.optimisers import Search, check_parts
 
         check_parts(train, dev, "lists", self.settings.concurrency)
         judge = self.judge
-        learnt, chosen_on = list_tasks(judge, train), list_tasks(judge, dev)
+        learnt, chosen_on = make_list_tasks(judge, train), make_list_tasks(judge, dev)
         everything = [*learnt, *chosen_on]
         marks = ListMarks(judge, self.matcher, everything)
-        way = Making(judge, {key_of(task.inputs): task.wanted.made_from for task in everything})
+        way = Making(judge, {make_key(task.inputs): task.wanted.made_from for task in everything})
         return Search(judge, learnt, chosen_on, marks, n_dev=len(dev), way=way).run(**options)
 
     def report(
@@ -413,7 +413,7 @@ class ListTarget(Target):
     ) -> dict[str, Any]:
         """See Target."""
         matched_by = self.matcher.name
-        return list_report(
+        return make_list_report(
             self.judge, self.examples, self.settings, splits, test, before, after, matched_by
         )
 

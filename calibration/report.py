@@ -34,7 +34,7 @@ from ..metrics.label_coefficients import accuracy, cohen_kappa, macro_f1, one_vs
 from ..metrics.probability import probability_scores, reliability_curve
 from ..records.reading.problems import InputError
 from .examples import Example, Examples
-from .settings import Settings, Split, main_figure, objective_of
+from .settings import Settings, Split, choose_main_figure, choose_objective
 
 if TYPE_CHECKING:
     from ..judges.base import Judge
@@ -62,7 +62,7 @@ class Figure:
         return "better" if gap.low > 0 else "worse" if gap.high < 0 else "unclear"
 
 
-def figures_of(
+def compare_agreement(
     truth: Sequence[str],
     before: Sequence[str] | None,
     after: Sequence[str],
@@ -149,7 +149,7 @@ class Tested(NamedTuple):
     without: list[Verdict]  # the method topic, had it had no labels of these topics
 
 
-def report_of(
+def make_report(
     judge: ItemJudge,
     examples: Examples,
     settings: Settings,
@@ -170,11 +170,11 @@ def report_of(
     topics = [item.topic_id for item in tested.items]
     if not truth:
         raise InputError("no item of the test topics was judged both before and after")
-    scale, objective = examples.scale, objective_of(settings, examples.scale, judge)
+    scale, objective = examples.scale, choose_objective(settings, examples.scale, judge)
     ours = examples.judge_labels
     before = None if ours is None else [ours[verdict.label] for verdict in tested.before]
     after = [(ours or {}).get(verdict.label, verdict.label) for verdict in tested.after]
-    measured = partial(figures_of, is_ordered=judge.is_ordered, draws=settings.draws)
+    measured = partial(compare_agreement, is_ordered=judge.is_ordered, draws=settings.draws)
     figures = measured(truth, before, after, topics, scale)
     about = {
         "scale": list(scale),
@@ -183,7 +183,7 @@ def report_of(
         "n_unlabelled": examples.n_unlabelled,
         **count_reasons("unjudged", unjudged),
     }
-    report = frame_report(
+    report = make_frame_report(
         judge,
         settings,
         splits,
@@ -191,7 +191,7 @@ def report_of(
         about,
         topics,
         as_row(figures),
-        main_figure(objective, scale),
+        choose_main_figure(objective, scale),
     )
     if settings.method == "topic" and settings.topic_labels:
         labels = [verdict.label for verdict in tested.without]
@@ -205,7 +205,7 @@ def report_of(
     return report
 
 
-def frame_report(
+def make_frame_report(
     judge: Judge,
     settings: Settings,
     splits: Sequence[Split],
@@ -269,7 +269,7 @@ def _chances(tested: Tested, truth: Sequence[str], scale: Sequence[str]) -> dict
 _REPORT_ONLY = ("probabilities", "lists")  # what is too long for a judge file
 
 
-def judge_file(
+def make_judge_file(
     judge: Judge,
     *,
     prompts: Mapping[str, FittedPrompt] | None = None,
@@ -290,7 +290,7 @@ def judge_file(
     )
 
 
-def described(
+def describe_file(
     file: JudgeFile, report: Mapping[str, Any], judge: Judge, settings: Settings
 ) -> JudgeFile:
     """The file with how it came about; curves and lists stay in the report, and so do the requests
@@ -309,7 +309,7 @@ def described(
 WIDTH = 100
 
 
-def prompt_diff(judge: Judge, prompts: Mapping[str, FittedPrompt]) -> str:
+def diff_prompts(judge: Judge, prompts: Mapping[str, FittedPrompt]) -> str:
     """The judge's prompts against those of a judge file; empty where they are the same.
 
     Long lines are wrapped, and a worked example is written a field a line. What is the same in

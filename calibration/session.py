@@ -25,7 +25,15 @@ from ..programs.engine.spending import Estimate
 from ..records.reading.problems import InputError, Problems, did_you_mean
 from ..records.writing import rename, write_file, writing
 from .examples import read_examples
-from .fitting import SEARCH, Calibration, ItemTarget, Target, ask_what_it_asks, fit_target, scaled
+from .fitting import (
+    SEARCH,
+    Calibration,
+    ItemTarget,
+    Target,
+    ask_what_it_asks,
+    fit_target,
+    scale_estimate,
+)
 from .list_examples import read_list_examples
 from .lists import LEXICAL, ListTarget, Matcher
 from .settings import PROMPT_METHODS, Settings
@@ -108,12 +116,12 @@ class Fitting:
             where a prompt method could try no new prompt, and nothing is written then.
         """
         check_out(out)
-        log = log_of(out) if self.settings.method in PROMPT_METHODS else None
-        part = part_of(log) if log is not None else None
-        with opened(self.config) as panel:
+        log = get_log_path(out) if self.settings.method in PROMPT_METHODS else None
+        part = get_part_path(log) if log is not None else None
+        with open_judges(self.config) as panel:
             writer: Backend | None = panel.backend(prompt_model) if prompt_model else None
             calibration = fit_target(self._target(panel), prompt_model=writer, log=part)
-        source = source_of(self.labels)
+        source = describe_source(self.labels)
         report = {**calibration.report, "labels": source}
         file = calibration.file.model_copy(
             update={"fitted": {**calibration.file.fitted, "labels": source}}
@@ -121,7 +129,7 @@ class Fitting:
         if out is not None:
             write_judge_file(out, file)
         if log is not None:
-            rename(part_of(log), log)
+            rename(get_part_path(log), log)
         return Calibration(file, report, calibration.diff)
 
     def plan(self, out: Path | None = None) -> list[Estimate]:
@@ -131,11 +139,13 @@ class Fitting:
 
         def ask(alone: Config, panel: Panel) -> None:
             nonlocal often
-            with opened(alone, panel):
+            with open_judges(alone, panel):
                 often = ask_what_it_asks(panel, replace(self, config=alone)._target(panel))
 
         estimates = estimate_calls(self.config.here(), ask)
-        return [scaled(row, often) if row.judge.endswith(SEARCH) else row for row in estimates]
+        return [
+            scale_estimate(row, often) if row.judge.endswith(SEARCH) else row for row in estimates
+        ]
 
     def _target(self, panel: Panel) -> Target:
         """The judge with its backend, and what people said, all checked."""
@@ -193,13 +203,13 @@ def _is_item_judge(judge: str) -> bool:
     return judge in item_judges() or Path(judge).is_file()
 
 
-def source_of(labels: Path) -> dict[str, str]:
+def describe_source(labels: Path) -> dict[str, str]:
     """What a judge file says of the labels that it was fitted to."""
     return {"file": labels.name, "sha256": hashlib.sha256(labels.read_bytes()).hexdigest()}
 
 
 @contextmanager
-def opened(config: Config, panel: Panel | None = None) -> Iterator[Panel]:
+def open_judges(config: Config, panel: Panel | None = None) -> Iterator[Panel]:
     """The judges of a config, or those that are open already; closed in the end."""
     cache = None
     if panel is None:
@@ -215,16 +225,16 @@ def opened(config: Config, panel: Panel | None = None) -> Iterator[Panel]:
 
 def write_judge_file(path: Path, file: JudgeFile) -> None:
     """Write a judge file, whole or not at all. Raises: InputError."""
-    write_file(part_of(path), file.text())
-    rename(part_of(path), path)
+    write_file(get_part_path(path), file.text())
+    rename(get_part_path(path), path)
 
 
-def part_of(path: Path) -> Path:
+def get_part_path(path: Path) -> Path:
     """Where a file is written before it is whole."""
     return path.with_name(f"{path.name}.part")
 
 
-def log_of(out: Path | None) -> Path | None:
+def get_log_path(out: Path | None) -> Path | None:
     """Where a prompt method notes what it tried."""
     return out.with_name(f"{out.name.removesuffix('.json')}.log.jsonl") if out else None
 
@@ -244,7 +254,7 @@ def _is_judge_file(path: Path) -> bool:
         return FORMAT in stream.read(200)
 
 
-def scale_of(texts: Sequence[str]) -> dict[str, str] | None:
+def read_scale(texts: Sequence[str]) -> dict[str, str] | None:
     """`["0=none", "1=none", "2=full"]`, worst to best, as a map; without `=` the name is kept.
 
     Raises: InputError for an empty or repeated label.

@@ -56,7 +56,7 @@ def split_topics(
     return Split(train, dev, test)
 
 
-def topic_folds(topics: Sequence[str], n_folds: int, *, seed: int = 0) -> list[Split]:
+def split_folds(topics: Sequence[str], n_folds: int, *, seed: int = 0) -> list[Split]:
     """Splits in which each topic is tested once, by a fit to the topics of all other folds.
 
     Raises: ValueError for fewer than 2 folds, or more than there are topics.
@@ -132,7 +132,7 @@ class Settings:
 _NAMED = ("topic_labels", "weigh_words", "seed", "resamples", "level")  # of `--option`
 
 
-def settings_with(options: Sequence[str], **chosen: Any) -> Settings:
+def make_settings(options: Sequence[str], **chosen: Any) -> Settings:
     """The settings, with `NAME=VALUE` options: those of a fit by their names, else the optimiser's.
 
     The values are read as YAML. Raises: InputError.
@@ -154,13 +154,13 @@ def settings_with(options: Sequence[str], **chosen: Any) -> Settings:
         raise InputError(f"--option {'.'.join(at)}: {what}") from None
 
 
-def objective_of(settings: Settings, scale: Sequence[str], judge: ItemJudge) -> str:
+def choose_objective(settings: Settings, scale: Sequence[str], judge: ItemJudge) -> str:
     """The objective of the settings, or the default for this scale."""
     default = "linear" if len(scale) > 2 and judge.is_ordered else "kappa"
     return settings.objective or default
 
 
-def coded_objective(objective: str, scale: Sequence[str]) -> str:
+def encode_objective(objective: str, scale: Sequence[str]) -> str:
     """one_vs_rest:LABEL with the label's code, as the fits take it.
 
     Raises: ValueError if the scale has no such label.
@@ -173,7 +173,7 @@ def coded_objective(objective: str, scale: Sequence[str]) -> str:
     return f"{name}:{list(scale).index(label)}" if colon else objective
 
 
-def main_figure(objective: str, scale: Sequence[str]) -> str:
+def choose_main_figure(objective: str, scale: Sequence[str]) -> str:
     """The figure that the verdict goes by: that of the objective where there is one."""
     if len(scale) > 2 and objective == f"one_vs_rest:{scale[-1]}":
         return "best_vs_rest"

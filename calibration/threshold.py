@@ -63,7 +63,7 @@ def fit_cuts(
     >>> fit_cuts([0.1, 0.2, 0.6, 0.9], [0, 0, 1, 1], 2)
     ((0.4,), 1.0)
     """
-    x, codes = checked(scores, labels, k)
+    x, codes = check_codes(scores, labels, k)
     mass = np.eye(k)[codes]
     if weights is not None:
         share = np.asarray(weights, dtype=np.float64)
@@ -82,7 +82,7 @@ def best_cuts(
         scores: (n,) finite. mass: (n, k) >= 0, how much of each item each label has: a one for
             a known label, probabilities for expected counts.
     """
-    measure = objective_named(objective, mass.shape[1])
+    measure = get_objective(objective, mass.shape[1])
     different, at = np.unique(scores, return_inverse=True)
     counts = np.zeros((len(different), mass.shape[1]))
     np.add.at(counts, at, mass)
@@ -96,7 +96,7 @@ def best_cuts(
     return cuts, None if math.isnan(value) else value
 
 
-def objective_named(name: str, k: int) -> Objective:
+def get_objective(name: str, k: int) -> Objective:
     """The function of a confusion matrix. Raises: ValueError for an unknown name."""
     if name in OBJECTIVES:
         return OBJECTIVES[name]
@@ -108,7 +108,7 @@ def objective_named(name: str, k: int) -> Objective:
     raise ValueError(f"unknown objective {name!r}, wanted one of {names}")
 
 
-def checked(scores: ArrayLike, labels: ArrayLike, k: int) -> tuple[Floats, Codes]:
+def check_codes(scores: ArrayLike, labels: ArrayLike, k: int) -> tuple[Floats, Codes]:
     """Scores and labels as arrays. Raises: ValueError as `fit_cuts` says."""
     x, codes = np.asarray(scores, dtype=np.float64), np.asarray(labels)
     if k < 2:

@@ -18,7 +18,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from .commands import GROUPS, all_commands, command_of
+from .commands import GROUPS, all_commands, find_command
 from .stopping import COMPLETE, INPUT, INTERNAL, INTERRUPTED, TERMINATED, Terminated
 from .tables import fit_hint, write_note
 
@@ -35,13 +35,13 @@ class Commands(TyperGroup):
 
     def get_command(self, ctx: Any, name: str) -> Any:
         """See click."""
-        found = command_of(name)
+        found = find_command(name)
         if found is None:
             return super().get_command(ctx, name)
         module, _, attribute = found.home.partition(":")
         group = getattr(importlib.import_module(module), attribute)
         if not isinstance(group, typer.Typer):
-            group = one_command(group)
+            group = make_command(group)
         command = typer.main.get_command(group)
         command.name = name
         return command
@@ -56,12 +56,12 @@ class Commands(TyperGroup):
                 formatter.write(start + f"\n{'':{len(start)}}".join(text) + "\n")
 
 
-def one_command(function: Any) -> typer.Typer:
+def make_command(function: Any) -> typer.Typer:
     """A command of its own, with the options under their panels."""
-    from .options import add
+    from .options import add_command
 
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
-    add(alone, function)
+    add_command(alone, function)
     return alone
 
 

@@ -18,7 +18,7 @@ from ..programs.config.base import program_names
 from ..programs.config.sections import Config, Flag
 from ..records.reading.problems import did_you_mean
 from .options import ApiBase, Model, Sets
-from .signatures import from_signature
+from .signatures import make_options
 from .tables import note_config
 
 ConfigFile = Annotated[
@@ -32,7 +32,7 @@ _TYPES = {bool: "", int: "int", float: "float", Path: "path", str: "text"}  # as
 
 
 @dataclass(frozen=True)
-class Given:
+class ParsedSettings:
     """What a command line says of the settings.
 
     Attributes:
@@ -96,7 +96,7 @@ def settings(
 ) -> Callable[[Callable[..., None]], Any]:
     """Give a command the options of these settings, with --config, --set and --model.
 
-    The command takes what they say as its argument `given`, a `Given`.
+    The command takes what they say as its argument `given`, a `ParsedSettings`.
 
     Args:
         names: dotted, with spaces between them, as `data.topics run.out`.
@@ -110,7 +110,7 @@ def settings(
     hints["sets"] = Sets
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        wrapped = from_signature(command)
+        wrapped = make_options(command)
         own = dict(inspect.signature(wrapped).parameters)
         del own["given"]
 
@@ -124,7 +124,7 @@ def settings(
             if model and (url := values.pop("api_base")) is not None:
                 flags["models.default.api_base"] = url
                 spelled["models.default.api_base"] = f"--api-base {url}"
-            wrapped(given=Given(flags, spelled, sets, model_name, path), **values)
+            wrapped(given=ParsedSettings(flags, spelled, sets, model_name, path), **values)
 
         parameters = [
             *(

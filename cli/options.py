@@ -15,7 +15,7 @@ from ..records.reading.problems import InputError
 from ..views.printing import Format, print_view
 from ..views.table import Column, Row, Table, View
 from ..views.table import Kind as ColumnKind
-from .signatures import Takes, from_signature
+from .signatures import OptionRules, make_options
 from .tables import shown, write_objects
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class OutputOfMuch(Output):
     """
 
     _: KW_ONLY
-    has_all: Annotated[bool, Takes("--all")] = False
+    has_all: Annotated[bool, OptionRules("--all")] = False
 
     @property
     def shows_all(self) -> bool:
@@ -222,16 +222,16 @@ def _name_of(context: Any) -> str:
     return " ".join(names)
 
 
-def add(group: typer.Typer, command: Callable[..., None], name: str | None = None) -> None:
+def add_command(group: typer.Typer, command: Callable[..., None], name: str | None = None) -> None:
     """Give a group a command, whose options its signature makes (`signatures.py`)."""
-    group.command(name, cls=Command)(from_signature(command))
+    group.command(name, cls=Command)(make_options(command))
 
 
 def _plain_type(names: str) -> str:
     return _KIND.sub(lambda kind: f"<{kind[1] or kind[2]}>".lower(), names)
 
 
-def fields_of(texts: Sequence[str]) -> dict[str, str]:
+def read_fields(texts: Sequence[str]) -> dict[str, str]:
     """`--field OURS=THEIRS`, repeated, as a map. Raises: InputError for another form."""
 
     fields: dict[str, str] = {}
@@ -245,7 +245,7 @@ def fields_of(texts: Sequence[str]) -> dict[str, str]:
     return fields
 
 
-def where_of(texts: Sequence[str]) -> dict[str, list[str]]:
+def read_where(texts: Sequence[str]) -> dict[str, list[str]]:
     """`--where FIELD=VALUE`, repeated, as the values wanted of each field. Raises: InputError."""
     return read_pairs("--where", texts)
 
@@ -261,17 +261,17 @@ def read_pairs(option: str, texts: Sequence[str]) -> dict[str, list[str]]:
     return values
 
 
-def printed(
+def print_table(
     objects: Iterable[Any], table: Sequence[Sequence[str]], more: str = "", *, as_json: bool
 ) -> None:
     """Print results: the objects for machines, else the table, and what is to say below it."""
     if as_json:
         write_objects(objects)
     else:
-        print_view(View(tables=[text_table(table)], notes=[more] if more else []))
+        print_view(View(tables=[make_text_table(table)], notes=[more] if more else []))
 
 
-def text_table(rows: Sequence[Sequence[str]], title: str = "") -> Table:
+def make_text_table(rows: Sequence[Sequence[str]], title: str = "") -> Table:
     """A table of texts, the first row its heads: names, then numbers."""
     head, *others = rows
     columns = [

@@ -17,7 +17,7 @@ _HEAD = re.compile(r"(Args|Data|Models|Spending|Output|Input):")  # of a panel; 
 _ENTRY = re.compile(r" {4}(\w+)(?: \((.+?)\))?: (.+)")
 
 
-class Takes:
+class OptionRules:
     """What the command line takes for a parameter, beside its type: in `Annotated`.
 
     Args:
@@ -29,14 +29,14 @@ class Takes:
         self.names, self.rules = names, rules
 
 
-There = Annotated[Path, Takes(exists=True)]
-File = Annotated[Path, Takes(exists=True, dir_okay=False)]
-Folder = Annotated[Path, Takes(exists=True, file_okay=False)]
-NewFile = Annotated[Path, Takes(dir_okay=False)]
-NewFolder = Annotated[Path, Takes(file_okay=False)]
-Positive = Annotated[int, Takes(min=1)]
-Share = Annotated[float, Takes(min=0, max=1)]
-Hidden = Annotated[int | None, Takes(min=1, hidden=True)]
+ExistingPath = Annotated[Path, OptionRules(exists=True)]
+File = Annotated[Path, OptionRules(exists=True, dir_okay=False)]
+Folder = Annotated[Path, OptionRules(exists=True, file_okay=False)]
+NewFile = Annotated[Path, OptionRules(dir_okay=False)]
+NewFolder = Annotated[Path, OptionRules(file_okay=False)]
+Positive = Annotated[int, OptionRules(min=1)]
+Share = Annotated[float, OptionRules(min=0, max=1)]
+Hidden = Annotated[int | None, OptionRules(min=1, hidden=True)]
 
 
 class _Entry(NamedTuple):
@@ -45,7 +45,7 @@ class _Entry(NamedTuple):
     panel: str | None = None
 
 
-def from_signature(command: Callable[..., None]) -> Callable[..., None]:
+def make_options(command: Callable[..., None]) -> Callable[..., None]:
     """A command as typer takes it, with the options that its signature and docstring make.
 
     What can be given by position is an argument of the command line, what is keyword-only an
@@ -63,13 +63,13 @@ def from_signature(command: Callable[..., None]) -> Callable[..., None]:
     for each in inspect.signature(command, eval_str=True).parameters.values():
         if is_dataclass(each.annotation) and each.name != "given":
             groups[each.name] = each.annotation
-            group = from_signature(groups[each.name])
+            group = make_options(groups[each.name])
             made += inspect.signature(group).parameters.values()
             continue
         within = list(_within(each.annotation))
         has_info = typer.Context in within or any(isinstance(x, ParameterInfo) for x in within)
         if not has_info and each.name != "given":
-            rules = [one for one in within if isinstance(one, Takes)]
+            rules = [one for one in within if isinstance(one, OptionRules)]
             info = _info(each, rules, entries.pop(each.name, None))
             each = each.replace(annotation=Annotated[plain[each.name], info])
         made.append(each.replace(kind=inspect.Parameter.KEYWORD_ONLY))
@@ -88,7 +88,9 @@ def from_signature(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def _info(parameter: inspect.Parameter, takes: list[Takes], entry: _Entry | None) -> ParameterInfo:
+def _info(
+    parameter: inspect.Parameter, takes: list[OptionRules], entry: _Entry | None
+) -> ParameterInfo:
     rules = {name: value for one in takes for name, value in one.rules.items()}
     if entry is None and not rules.get("hidden"):
         raise TypeError(f"{parameter.name}: the docstring does not describe it")

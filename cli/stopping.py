@@ -26,7 +26,7 @@ class Terminated(KeyboardInterrupt):
     """SIGTERM came; everything that tidies up after Ctrl-C does so for it."""
 
 
-def unless_stopped(
+def run_until_stopped(
     run: Callable[[], T], kept: str = "What was made is kept", out: Path | None = None
 ) -> T:
     """What `run` returns; Ctrl-C and SIGTERM end the process with a word on what is kept.
@@ -82,7 +82,7 @@ def count_made(manifest: Mapping[str, Any], what: str = "judged") -> str:
     return f"{n_made:,} {what}, {n_missing:,} missing"
 
 
-def detail_lines(manifest: Mapping[str, Any]) -> list[str]:
+def list_details(manifest: Mapping[str, Any]) -> list[str]:
     """What was counted, asked and spent, for `--verbose`."""
     spent = manifest["this_time"]
     counted = [f"{n:,} {what}" for what, n in manifest["counts"].items()]
@@ -121,7 +121,7 @@ def _batches(out: Path | None) -> str:
     return shown(f"Not stopped: {ids}, with {n:,} requests; the same command collects them.\n")
 
 
-def opened(context: typer.Context, paths: Iterable[Path]) -> list[Path]:
+def open_results(context: typer.Context, paths: Iterable[Path]) -> list[Path]:
     """The paths, of stopped runs and other tools as a folder of results until the command ends.
 
     Says so on stderr, a line for each. Raises: InputError, see `results_at`.

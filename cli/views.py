@@ -28,7 +28,7 @@ _ALL_HINT = "all measures: --measures all"
 
 
 @dataclass(frozen=True)
-class Printed:
+class LeaderboardOutput:
     """How leaderboards are printed.
 
     Output:
@@ -88,7 +88,7 @@ def print_leaderboards(
         rows, path, topics=topics, measures=measures, sort=sort, with_all_intervals=is_csv
     )
     if is_csv:
-        print_view(View(tables=[means_table(boards)]), format)
+        print_view(View(tables=[make_means_table(boards)]), format)
         return
     from ..programs.analysis.tables.leaderboards import leaderboard_table, name_judges
     from ..programs.engine.manifest import dependence_of
@@ -116,7 +116,7 @@ def print_leaderboards(
     print_view(View(tables=tables, notes=[note for note in notes if note]), format)
 
 
-def means_table(boards: Sequence[Leaderboard]) -> Table:
+def make_means_table(boards: Sequence[Leaderboard]) -> Table:
     """A line for each run and measure, in the order of the leaderboards."""
     columns = [
         Column("run_id", Kind.NAME), Column("measure", Kind.NAME), Column("mean", Kind.SHARE),
@@ -146,7 +146,7 @@ _COUNTS = ("calls", "prompt_tokens", "cached_tokens", "completion_tokens")
 _BOUNDS = ("least", "expected", "most")
 
 
-def plan_view(estimates: Sequence[Estimate], notes: Sequence[str] = ()) -> View:
+def make_plan_view(estimates: Sequence[Estimate], notes: Sequence[str] = ()) -> View:
     """The total in a sentence, then a row for each judge."""
     columns = [
         Column("judge", Kind.NAME), Column("model", Kind.NAME),
@@ -168,7 +168,7 @@ def plan_view(estimates: Sequence[Estimate], notes: Sequence[str] = ()) -> View:
     return View(verdict, [Table("", columns, rows, has_all=True)], notes)
 
 
-def agents_table(rows: Sequence[dict[str, Any]]) -> Table:
+def make_agents_table(rows: Sequence[dict[str, Any]]) -> Table:
     """The least, the expected and the most that agents may take."""
     columns = [Column("agent", Kind.NAME), Column("items", Kind.COUNT)]
     columns += [
@@ -204,7 +204,7 @@ _HELPS = {
 }
 
 
-def unjudged_lines(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
+def list_unjudged(folder: Path, manifest: Mapping[str, Any]) -> list[str]:
     """Which file lists missing judgements, and for each reason what helps; [] without any."""
     reasons = Counter(manifest["unjudged_by_reason"])
     if not reasons.total():
@@ -238,7 +238,7 @@ def _too_long(folder: Path) -> tuple[int, set[str]]:
     return n_long, windows
 
 
-def planned(
+def print_plan(
     plan: Iterable[Any],
     assumed: str | None = None,
     *,
@@ -259,6 +259,6 @@ def planned(
         write_objects(vars(estimate) for estimate in estimates)
         return True
     notes = [ASSUMED if assumed is None else assumed]
-    view = plan_view(estimates, [note for note in notes if note])
+    view = make_plan_view(estimates, [note for note in notes if note])
     print_view(view, stream=sys.stdout if dry_run else sys.stderr)
     return dry_run

@@ -40,7 +40,7 @@ class InOneLine(AbstractContextManager[None]):
             error.__suppress_context__ = True
 
 
-def opened(stack: ExitStack, source: Source) -> Path:
+def open_source(stack: ExitStack, source: Source) -> Path:
     """Where it is; of a stopped run a folder with what was judged by now, until `stack` closes.
 
     Of a folder of another tool one with its judgements as ours.
@@ -55,20 +55,20 @@ def opened(stack: ExitStack, source: Source) -> Path:
         raise TypeError(f"a result or the path of its folder is wanted, not {source!r}")
     at = stack.enter_context(results_at(Path(source)))
     if at.problems is not None:
-        warn_of(at.problems)
+        warn_about(at.problems)
     if at.is_partial:
         what = f"{source}: stopped run, partial; the same run with the same config goes on"
         warnings.warn(what, UserWarning, stacklevel=3)
     return at.path
 
 
-def chosen_rows(where: Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
+def list_wanted_values(where: Mapping[str, str | Sequence[str]] | None) -> dict[str, list[str]]:
     """The values wanted of each field, one of them or several."""
     values_of = where or {}
     return {name: [v] if isinstance(v, str) else list(v) for name, v in values_of.items()}
 
 
-def warn_of(problems: Problems) -> None:
+def warn_about(problems: Problems) -> None:
     """Warn of what readers left out or doubted: by kind, with the first of each.
 
     The warning names the line that called the function which called this one.
@@ -161,11 +161,11 @@ def agree(
 
     Example: nj.agree("human.jsonl", "results/demo")
     """
-    problems, rows_of_people = Problems(), chosen_rows(where)
+    problems, rows_of_people = Problems(), list_wanted_values(where)
     with InOneLine(), ExitStack() as stack:
         agreement = agree_files(
-            opened(stack, labels),
-            None if judged is None else opened(stack, judged),
+            open_source(stack, labels),
+            None if judged is None else open_source(stack, judged),
             problems,
             rows_of_people,
             kind,
@@ -175,7 +175,7 @@ def agree(
             seed=seed,
             level=level,
         )
-    warn_of(problems)
+    warn_about(problems)
     return Agreement(agreement)
 
 
@@ -251,7 +251,7 @@ def compare(
     problems = Problems()
     by_topic: dict[str, dict[str, dict[str, float | None]]] = {}
     with InOneLine(), ExitStack() as stack:
-        paths = list(map(partial(opened, stack), [one] if other is None else [one, other]))
+        paths = list(map(partial(open_source, stack), [one] if other is None else [one, other]))
         comparison = compare_files(
             paths[0],
             paths[1] if len(paths) > 1 else None,
@@ -275,5 +275,5 @@ def compare(
                     for topic in scores.topics[measure]
                 }
         judged_by = judges_of(paths)
-    warn_of(problems)
+    warn_about(problems)
     return Comparison(comparison, by_topic, judged_by)

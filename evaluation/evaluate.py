@@ -31,7 +31,7 @@ from ..programs.run import NO_MODEL, check_collection, judge_collection, names_n
 from ..records.reading.problems import InputError, did_you_mean
 from ..records.writing import remove, write_file
 from .result import Result
-from .samples.asking import Answering, Asking, topics_asked
+from .samples.asking import Answering, Asking, list_topics
 from .samples.citations import check_writable
 from .samples.files import (
     BEGUN,
@@ -43,7 +43,7 @@ from .samples.files import (
     write_items,
     write_samples,
 )
-from .samples.reading import Samples, by_system, questions_in, read_samples
+from .samples.reading import Samples, group_by_system, read_questions, read_samples
 
 if TYPE_CHECKING:
     from ..judges import OwnJudge
@@ -70,7 +70,7 @@ def run(
         that gave all of 15 or more items the same label.
     """
     if not isinstance(config, Config):
-        config = config_from(settings, Path(config) if config is not None else None)
+        config = make_config(settings, Path(config) if config is not None else None)
     elif settings:
         raise ValueError("give settings or a Config, not both")
     warn_without_model(config)
@@ -86,7 +86,7 @@ def warn_without_model(config: Config) -> None:
         warnings.warn(f"{NO_MODEL} Give model=.", UserWarning, stacklevel=3)
 
 
-def config_from(settings: Mapping[str, Any], path: Path | None = None) -> Config:
+def make_config(settings: Mapping[str, Any], path: Path | None = None) -> Config:
     """The config of settings as `run` takes them, over those of a file.
 
     Raises: InputError for a setting or value that is none.
@@ -134,7 +134,7 @@ def choose_program(program: Program, judge: Judge | None) -> tuple[list[str], Ju
     return names, None
 
 
-def judge_file(judge: Judge, folder: Path) -> str:
+def write_judge(judge: Judge, folder: Path) -> str:
     """The name or file of a judge; one that was made in Python is written there."""
     if isinstance(judge, str | Path):
         return str(judge)
@@ -148,7 +148,7 @@ def judge_file(judge: Judge, folder: Path) -> str:
     return str(path)
 
 
-def fitting(data: Mapping[str, Any]) -> list[str]:
+def choose_programs(data: Mapping[str, Any]) -> list[str]:
     """The programs that these files have something for, by the names of `data:`."""
     programs = ["nuggets"] if data.keys() & {"nuggets", "candidates"} else []
     programs += ["support"] if "passages" in data else []
@@ -166,7 +166,7 @@ def check_needs(programs: Sequence[str], data: Mapping[str, Any]) -> None:
             raise InputError(f"samples: {name} needs {fields}, and no sample has any")
 
 
-def read_by(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, Any]:
+def select_files(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, Any]:
     """The files that these programs read: candidates only where needed, as texts take memory.
 
     Those of programs of other packages are all of them.
@@ -176,12 +176,12 @@ def read_by(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: path for name, path in data.items() if name != "candidates" or is_read}
 
 
-def anything() -> str:
+def name_references() -> str:
     """The fields by which answers can be judged."""
     return "contexts, nuggets, key_points, questions or a reference"
 
 
-def defaults(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, Any]:
+def get_defaults(programs: Sequence[str], data: Mapping[str, Any]) -> dict[str, Any]:
     """Settings that fit samples: what of a bank is missing is made of contexts; of coverage all
     questions count, and what a sample names is its context.
     """
@@ -215,12 +215,12 @@ def check_start(
     check_free(folder, (*files, *ALWAYS))
     options = {"program": programs, "out": folder, **settings}
     if settings.get("force") or not (folder / MANIFEST).is_file():
-        _check_judges(config_from(options))
+        _check_judges(make_config(options))
         return
     before = config_of(folder)
     programs = programs or before.program
-    of_data = defaults(programs, {name: file for name, file in before.data if file})
-    config = config_from({**of_data, **options, "program": programs})
+    of_data = get_defaults(programs, {name: file for name, file in before.data if file})
+    config = make_config({**of_data, **options, "program": programs})
     _check_judges(config)
     # What is judged is not there yet, so it counts as the same.
     config = config.model_copy(update={"data": before.data, "items": before.items})
@@ -298,14 +298,14 @@ def evaluate(
     if answer is not None and has_earlier and isinstance(samples, Iterator):
         samples = list(samples)  # read once more, for their topics
     asking = Asking(folder / FOLDER / "answered.jsonl", at_once, *_HOST.get())
-    systems = _systems(samples, answer, name or system_name(answer, out), asking)
+    systems = _systems(samples, answer, name or name_system(answer, out), asking)
     for system in systems:
         if system.split() != [system]:
             raise InputError(f"name: {system!r}, wanted one of a system without white space")
         check_writable(system, "name")
     ids: dict[str, Any] = {"run_ids": [*systems]}
     if answer is not None and has_earlier:
-        ids["topic_ids"] = topics_asked(samples)
+        ids["topic_ids"] = list_topics(samples)
     check_start(folder, programs, settings, ids)
     if is_forced:
         remove(asking.path)
@@ -313,7 +313,7 @@ def evaluate(
     with NewFiles(folder) as files:
         data: dict[str, Any]
         if judge is not None:
-            named = judge_file(judge, files.folder)
+            named = write_judge(judge, files.folder)
             data = {"items": write_items(systems, named, fields, files.folder), "judge": named}
         else:
             read = {run_id: read_samples(of_run) for run_id, of_run in systems.items()}
@@ -324,15 +324,17 @@ def evaluate(
                 data["nuggets"] = files.folder / "nuggets.jsonl"
             if not asking.n_failed:
                 check_needs(programs, {**data, **settings})
-            programs = programs or fitting(data)
-            data = read_by(programs, data)
+            programs = programs or choose_programs(data)
+            data = select_files(programs, data)
         if not programs:
             why = f"; answer failed: {asking.first_failure}" if asking.n_failed else ""
-            raise InputError(f"samples: nothing to judge answers by, wanted {anything()}{why}")
-        options = {"program": programs, "out": folder, **defaults(programs, data), **settings}
-        config = config_from({**files.named(data), **options})
+            raise InputError(
+                f"samples: nothing to judge answers by, wanted {name_references()}{why}"
+            )
+        options = {"program": programs, "out": folder, **get_defaults(programs, data), **settings}
+        config = make_config({**files.named(data), **options})
         if has_earlier:
-            check_collection(config_from({**data, **options}), config)
+            check_collection(make_config({**data, **options}), config)
         files.publish()
     warn_without_model(config)
     result = Result(judge_collection(config, quiet=quiet).folder)
@@ -377,7 +379,7 @@ def _folder(out: str | Path | None) -> tuple[Path, TemporaryDirectory[str] | Non
     return Path(temporary.name) / f"evaluation-{next(_NUMBERS)}", temporary
 
 
-def system_name(answer: Any, out: str | Path | None = None) -> str:
+def name_system(answer: Any, out: str | Path | None = None) -> str:
     """What a system is called that was given no name; see `evaluate`."""
     own_name = Path(out).name if out is not None else getattr(answer, "__name__", "")
     return "-".join(own_name.split()) if own_name not in ("", "<lambda>") else "answers"
@@ -391,7 +393,7 @@ def _systems(
 ) -> dict[str, Samples]:
     """The samples of each system, which functions make as they are read."""
     if answer is None:
-        return by_system(samples, name)
+        return group_by_system(samples, name)
     if asking.at_once < 1:
         raise ValueError(f"at_once must be 1 or more, got {asking.at_once}")
     functions = answer if isinstance(answer, Mapping) else {name: answer}
@@ -401,7 +403,7 @@ def _systems(
     is_once = len(functions) > 1 and isinstance(samples, Iterator)
     questions = list(samples) if is_once else samples
     return {
-        str(system): asking.samples(str(system), each, questions_in(questions))
+        str(system): asking.samples(str(system), each, read_questions(questions))
         for system, each in functions.items()
     }
 

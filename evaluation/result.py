@@ -35,10 +35,10 @@ from .comparing import (
     Source,
     Text,
     agree,
-    chosen_rows,
     compare,
-    opened,
-    warn_of,
+    list_wanted_values,
+    open_source,
+    warn_about,
 )
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ class QuestionScore:
         return f"{self.measure} {value} (n {self.n}{lost}{why})"
 
 
-def chosen(
+def choose_rows(
     result: StoredResult, measures: str | Sequence[str], runs: str | Sequence[str]
 ) -> tuple[Sequence[str], Sequence[str]]:
     """Measures and runs as they were named, all of which are there; a run may be named first.
@@ -103,7 +103,7 @@ def chosen(
     return names_of[0], names_of[1]
 
 
-def question_scores(
+def list_question_scores(
     result: StoredResult, measures: Sequence[str] = (), runs: Sequence[str] = ()
 ) -> Rows[QuestionScore]:
     """The scores of each question, in the order of scores.jsonl.
@@ -164,7 +164,7 @@ def _of_others(measure: str) -> frozenset[str]:
     return frozenset(others - own) if own else frozenset()
 
 
-def question_frame(
+def make_frame(
     result: StoredResult, measures: Sequence[str] = (), runs: Sequence[str] = ()
 ) -> pandas.DataFrame:
     """See `Result.frame`."""
@@ -174,7 +174,7 @@ def question_frame(
         raise ModuleNotFoundError("a frame needs pandas: pip install pandas") from None
     questions = _questions(result)
     rows: dict[tuple[str, str], dict[str, Any]] = {}
-    scores = question_scores(result, measures, runs)
+    scores = list_question_scores(result, measures, runs)
     names, lost = dict.fromkeys(score.measure for score in scores), _lost(result)
     for score in scores:
         key = (score.run_id, score.topic_id)
@@ -239,7 +239,7 @@ class Result(InTables, StoredResult):
     def __init__(self, folder: str | Path) -> None:
         self._named = Path(folder).absolute()
         self._stack = ExitStack()
-        made = opened(self._stack, self._named)
+        made = open_source(self._stack, self._named)
         super().__init__(made)
         if made != self._named:
             finalize(self, self._stack.close)
@@ -276,7 +276,7 @@ class Result(InTables, StoredResult):
         Example: result.rows("complete")
         """
         with InOneLine():
-            return question_scores(self, *chosen(self, measures, runs))
+            return list_question_scores(self, *choose_rows(self, measures, runs))
 
     def frame(
         self, measures: str | Sequence[str] = (), runs: str | Sequence[str] = ()
@@ -293,7 +293,7 @@ class Result(InTables, StoredResult):
         Raises: ModuleNotFoundError without pandas, InputError for one that is not there.
         """
         with InOneLine():
-            return question_frame(self, *chosen(self, measures, runs))
+            return make_frame(self, *choose_rows(self, measures, runs))
 
     def report(
         self,
@@ -322,7 +322,7 @@ class Result(InTables, StoredResult):
         files = [labels] if isinstance(labels, str | Path) else labels
         people = [Path(each) for each in files]
         find_writer("report")(self.folder, path, problems, labels=people, named=self._named)
-        warn_of(problems)
+        warn_about(problems)
         if open:
             _open(path)
         return path
@@ -354,12 +354,12 @@ class Result(InTables, StoredResult):
         problems = Problems()
         people = None if labels is None else Path(labels)
         with InOneLine(), ExitStack() as stack:
-            results = [self.folder, *([opened(stack, other)] if other is not None else [])]
+            results = [self.folder, *([open_source(stack, other)] if other is not None else [])]
             write = find_writer("figure")
             caption: str = write(
                 kind, results, Path(out), problems, measure=measure, labels=people, width=width
             )
-        warn_of(problems)
+        warn_about(problems)
         return caption
 
     def show(
@@ -400,7 +400,7 @@ class Result(InTables, StoredResult):
                 shown = show_summary(
                     self.folder, run, topic, problems, measure=measure, named=self._named
                 )
-        warn_of(problems)
+        warn_about(problems)
         return Text(shown.text)
 
     def compare(
@@ -452,7 +452,7 @@ class Result(InTables, StoredResult):
                 `nuggetjudge.agree`.
         """
         with InOneLine():
-            return agree(labels, self, where=chosen_rows(where), **options)
+            return agree(labels, self, where=list_wanted_values(where), **options)
 
 
 def _open(path: Path) -> None:

@@ -8,11 +8,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ..evaluation.comparing import Source, opened
+from ..evaluation.comparing import Source, open_source
 from ..metrics.inference import LEVEL
 from ..programs.scoring.result import Result
-from .baseline import BY, not_worse
-from .checks import Bound, Check, check_bound, check_known, judged, messages, runs_in, with_texts
+from .baseline import BY, check_not_worse
+from .checks import (
+    Bound,
+    Check,
+    add_texts,
+    check_bound,
+    check_judged,
+    check_known,
+    format_failures,
+    list_runs,
+)
 
 
 def assert_judged(result: Source, *, allow_missing: float = 0.0) -> Judged:
@@ -31,7 +40,7 @@ def assert_judged(result: Source, *, allow_missing: float = 0.0) -> Judged:
     """
     __tracebackhide__ = True
     checked = Judged(result, allow_missing)
-    _raise_failed([judged(checked.result, allow_missing)], checked.named)
+    _raise_failed([check_judged(checked.result, allow_missing)], checked.named)
     return checked
 
 
@@ -41,7 +50,7 @@ class Judged:
     def __init__(self, result: Source, allow_missing: float) -> None:
         self._stack = ExitStack()  # a stopped run's results, until this object goes
         self._source = result  # an evaluation's temporary folder goes with its result
-        self.result = Result(opened(self._stack, result))
+        self.result = Result(open_source(self._stack, result))
         self.named = self.result.folder if isinstance(result, Result) else Path(result)
         self._allow_missing = allow_missing
 
@@ -56,7 +65,7 @@ class Judged:
         rows, where = self.result.scores, self.named
         check_known("measure", measure, list(dict.fromkeys(r.measure for r in rows)), where)
         if run is not None:
-            check_known("run", run, runs_in(rows), where)
+            check_known("run", run, list_runs(rows), where)
 
         def check(sign: str, value: float) -> list[Check]:
             bound = Bound(measure, value, run, sign)
@@ -92,8 +101,8 @@ class Judged:
         """
         __tracebackhide__ = True
         before = Judged(baseline, self._allow_missing)
-        _raise_failed([judged(before.result, self._allow_missing, "baseline")], before.named)
-        comparison = not_worse(
+        _raise_failed([check_judged(before.result, self._allow_missing, "baseline")], before.named)
+        comparison = check_not_worse(
             self.result.folder,
             before.result.folder,
             by=by,
@@ -148,4 +157,4 @@ def _raise_failed(checks: Sequence[Check], named: Path, folder: Path | None = No
     """
     __tracebackhide__ = True
     if not all(check.is_passed for check in checks):
-        raise AssertionError(messages(with_texts(checks, folder or named), named))
+        raise AssertionError(format_failures(add_texts(checks, folder or named), named))

@@ -18,12 +18,12 @@ from ..programs.scoring.topic_scores import TopicScores, note_other_instruments,
 from ..records.reading.problems import InputError, Problems, cell, figure, interval
 from ..records.rows import ScoreRow
 from ..views.numbers import format_bounds, format_given, format_share
-from .checks import ROUNDING, Check, Question, check_known, main_measures
+from .checks import ROUNDING, Check, Question, check_known, choose_measures
 
 _ANYWHERE = ("endpoint", "recording")  # of a model: the same one may answer elsewhere
 
 
-def measured_otherwise(new: Path, baseline: Path, measure: str) -> list[str]:
+def find_differences(new: Path, baseline: Path, measure: str) -> list[str]:
     """What differs in how a measure was made, each in a few words; [] where nothing is known to.
 
     Judges with their versions, prompts and models, the settings of the programs that give the
@@ -119,7 +119,7 @@ class Pair:
         ]
 
 
-def paired(
+def pair_runs(
     new: TopicScores, baseline: TopicScores, measure: str, run_id: str, before_id: str
 ) -> Pair:
     """The values of a run, and those of the run that it is compared with."""
@@ -154,7 +154,7 @@ def paired(
     )
 
 
-def runs_to_compare(
+def match_runs(
     new: Collection[str], baseline: Collection[str], run: str | None, where: str
 ) -> list[tuple[str, str]]:
     """The runs by their names on both sides: those in both, or the only one of each.
@@ -178,7 +178,7 @@ def runs_to_compare(
     return shared
 
 
-def runs_alone(new: Collection[str], baseline: Collection[str]) -> list[str]:
+def list_unmatched_runs(new: Collection[str], baseline: Collection[str]) -> list[str]:
     """Notes of the runs that only one side has, where runs go by their names."""
     if len(new) == len(baseline) == 1:
         return []
@@ -205,14 +205,14 @@ BY = 0.02
 
 
 @dataclass(frozen=True)
-class Against:
+class BaselineChecks:
     """What was found: a check a run and measure, and what is to be known beside them."""
 
     checks: Sequence[Check]
     notes: Sequence[str]
 
 
-def not_worse(
+def check_not_worse(
     new: Path,
     baseline: Path,
     *,
@@ -220,13 +220,13 @@ def not_worse(
     level: float = LEVEL,
     measures: Sequence[str] = (),
     run: str | None = None,
-) -> Against:
+) -> BaselineChecks:
     """Check that a run's measures are at most `by` below those in a baseline.
 
-    A check passes where the lower end of the two-sided interval at `level` of the mean difference
-    by question, new less baseline, is at least -by: the interval that `judge compare` prints; where
-    less is better, the upper end is at most by. It takes `least_questions`; with fewer it fails.
-    A question that lacks judgements counts as worst in the new results, as best in the baseline.
+    A check passes if the lower end of the two-sided interval of the mean difference by question
+    (new minus baseline) is at least -by. It is the interval of `judge compare`. Where lower is better,
+    the upper end must be at most by. Too few questions (`count_needed_questions`) fail. Missing
+    judgements count as worst in the new results and as best in the baseline.
 
     Args:
         new, baseline: results folders.
@@ -249,13 +249,13 @@ def not_worse(
             raise InputError(f"{name}: more of it is neither better nor worse; bound its mean")
     checks: list[Check] = []
     notes = [] if measures or run is not None else _measures_gone(now.values, then.values)
-    for measure in measures or main_measures(both):
+    for measure in measures or choose_measures(both):
         runs = now.values[measure], then.values[measure]
-        others = measured_otherwise(new, baseline, measure)
+        others = find_differences(new, baseline, measure)
         if run is not None and not measures and not any(run in of_run for of_run in runs):
             continue  # as a run of answers has no measures of rankings
-        for run_id, before_id in runs_to_compare(*runs, run, where):
-            pair = paired(now, then, measure, run_id, before_id)
+        for run_id, before_id in match_runs(*runs, run, where):
+            pair = pair_runs(now, then, measure, run_id, before_id)
             check = check_pair(pair, by, level)
             if others:
                 message = f"cannot be told, since it was not measured alike: {'; '.join(others)}"
@@ -269,20 +269,20 @@ def not_worse(
                 )
             checks.append(check)
             notes += pair.notes
-        notes += runs_alone(*runs) if run is None else []
+        notes += list_unmatched_runs(*runs) if run is None else []
     if not checks:
         raise InputError(f"{where}: no measure in common")
-    return Against(checks, list(dict.fromkeys(notes)))
+    return BaselineChecks(checks, list(dict.fromkeys(notes)))
 
 
 def _measures_gone(new: Collection[str], baseline: Collection[str]) -> list[str]:
     """A note of the main measures that only the baseline has."""
-    gone = [name for name in main_measures(baseline) if name not in new]
+    gone = [name for name in choose_measures(baseline) if name not in new]
     return [f"measures only in the baseline, not compared: {', '.join(gone)}"] if gone else []
 
 
 def check_pair(pair: Pair, by: float, level: float) -> Check:
-    """The check of one run and measure; see `not_worse`."""
+    """The check of one run and measure; see `check_not_worse`."""
     values = zip(pair.after, pair.before, strict=True)
     differences = [math.nan if a is None or b is None else a - b for a, b in values]
     (test,) = paired_tests([differences], level=level)
@@ -307,7 +307,7 @@ def check_pair(pair: Pair, by: float, level: float) -> Check:
     )
 
 
-def least_questions(level: float) -> int:
+def count_needed_questions(level: float) -> int:
     """How many questions it takes before their signs alone could be told from chance at `level`.
 
     With n of them the least p of the sign test, and of the randomisation test of `judge compare`,
@@ -357,7 +357,7 @@ def _find_failure(pair: Pair, test: PairedTest, by: float, level: float) -> _Fai
             f"{name} has no bound where judgements are missing ({topics})",
         )
     estimate, n = test.difference, test.n_topics
-    if n < (least := least_questions(level)):
+    if n < (least := count_needed_questions(level)):
         return _Failure(
             f"cannot be told from so few, wanted {least:,} or more at level {level:.4g}",
             f"{n:,} question{' is' if n == 1 else 's are'} too few to test {name}, "

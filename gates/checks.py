@@ -105,7 +105,7 @@ class Check:
         return f"{cell(self.run_id)}: {cell(self.wanted)}" if self.run_id else cell(self.wanted)
 
 
-def with_texts(checks: Sequence[Check], folder: Path) -> list[Check]:
+def add_texts(checks: Sequence[Check], folder: Path) -> list[Check]:
     """The checks, with the texts of the questions that messages name."""
     texts = AnswerTexts(folder, Problems(), is_whole=False)
     return [
@@ -122,18 +122,18 @@ def with_texts(checks: Sequence[Check], folder: Path) -> list[Check]:
     ]
 
 
-def message(check: Check, folder: Path) -> str:
+def format_failure(check: Check, folder: Path) -> str:
     """What a person needs to know of a check that failed, with what to type next."""
     lines = [check.name, f"  {check.found}"]
     lines += [f"    {question}" for question in check.questions[:SHOWN_QUESTIONS]]
     if (more := len(check.questions) - SHOWN_QUESTIONS) > 0:
         lines.append(f"    ... and {more:,} more")
     if check.questions and check.run_id:
-        lines.append(f"  {how_to_look(check, folder)}")
+        lines.append(f"  {get_show_command(check, folder)}")
     return "\n".join(lines)
 
 
-def how_to_look(check: Check, folder: Path) -> str:
+def get_show_command(check: Check, folder: Path) -> str:
     """The command that shows the first of its questions."""
     named = "DIR" if _is_temporary(folder) else str(folder)
     words = ("judge", "show", named, check.run_id, check.questions[0].topic_id)
@@ -141,9 +141,9 @@ def how_to_look(check: Check, folder: Path) -> str:
     return f"out=DIR keeps the results: {command}" if named == "DIR" else command
 
 
-def messages(checks: Iterable[Check], folder: Path) -> str:
+def format_failures(checks: Iterable[Check], folder: Path) -> str:
     """Of those that failed."""
-    return "\n".join(message(check, folder) for check in checks if not check.is_passed)
+    return "\n".join(format_failure(check, folder) for check in checks if not check.is_passed)
 
 
 def _is_temporary(folder: Path) -> bool:
@@ -152,7 +152,7 @@ def _is_temporary(folder: Path) -> bool:
     return folder.parent.parent == home and folder.parent.name.startswith("nuggetjudge-")
 
 
-def judged(result: Result, allow_missing: float = 0.0, of: str = "") -> Check:
+def check_judged(result: Result, allow_missing: float = 0.0, of: str = "") -> Check:
     """Check that no more than this share of the judgements is missing, and nothing ended it early.
 
     Args:
@@ -225,7 +225,7 @@ class Bound:
         return f"{self.measure} {self.sign} {self.value:g}"
 
 
-def bounds_of(texts: Sequence[str], option: str, sign: str = ">=") -> list[Bound]:
+def read_bounds(texts: Sequence[str], option: str, sign: str = ">=") -> list[Bound]:
     """`[RUN:]MEASURE=VALUE`, repeated, as bounds.
 
     Raises: InputError for another form.
@@ -367,14 +367,14 @@ def _questions(rows: Sequence[ScoreRow], bound: Bound, is_least: bool) -> list[Q
     return [question for _, question in misses]
 
 
-def main_measures(present: Collection[str]) -> list[str]:
+def choose_measures(present: Collection[str]) -> list[str]:
     """What a change is checked by where nobody says: of each program what leaderboards go by."""
     groups = [group for _, group in measure_groups(set(present))]
     chosen = [[m for m in group if m in PRIMARY] or group[:1] for group in groups]
     return [name for group in chosen for name in group if meaning(name).is_quality]
 
 
-def runs_in(rows: Sequence[ScoreRow]) -> list[str]:
+def list_runs(rows: Sequence[ScoreRow]) -> list[str]:
     """The runs that have scores; the oracles of coverage are none."""
     return list(dict.fromkeys(row.run_id for row in rows if row.run_id not in ORACLES))
 

@@ -45,7 +45,7 @@ def judge(request: pytest.FixtureRequest) -> Callable[..., Result]:
 
     def evaluate(samples: Any, program: Any = None, **settings: Any) -> Result:
         from ..evaluation.evaluate import evaluate as of_samples
-        from ..evaluation.evaluate import system_name
+        from ..evaluation.evaluate import name_system
 
         if "model" not in settings:
             if (model := _option(request.config, _MODEL)) is None:
@@ -54,7 +54,7 @@ def judge(request: pytest.FixtureRequest) -> Callable[..., Result]:
         if "out" not in settings and (folder := _option(request.config, _OUT)) is not None:
             settings["out"] = _folder(request, Path(request.config.rootpath, folder))
             settings.setdefault("force", True)  # the folder is this test's, whatever it asks now
-            settings.setdefault("name", system_name(settings.get("answer")))  # as without it
+            settings.setdefault("name", name_system(settings.get("answer")))  # as without it
         return of_samples(samples, program, **settings)
 
     return evaluate

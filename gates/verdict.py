@@ -17,19 +17,19 @@ from ..records.reading.problems import cell, shown
 from ..views.formats import view_markdown
 from ..views.numbers import format_bounds, format_share
 from ..views.table import Cell, Column, Kind, Row, Style, Styled, Table, View
-from .baseline import BY, not_worse
+from .baseline import BY, check_not_worse
 from .checks import (
     SHOWN_QUESTIONS,
     Bound,
     Check,
     Question,
+    add_texts,
     check_bound,
+    check_judged,
     check_known,
-    how_to_look,
-    judged,
-    message,
-    runs_in,
-    with_texts,
+    format_failure,
+    get_show_command,
+    list_runs,
 )
 
 
@@ -81,7 +81,7 @@ class Verdict:
         }
 
 
-def verdict_on(
+def make_verdict(
     results: Path,
     bounds: Sequence[Bound] = (),
     baseline: Path | None = None,
@@ -101,42 +101,42 @@ def verdict_on(
         named: what to call `results` in messages.
         measures: which are compared with the baseline.
         run: one run; None: every run.
-        by, level: see `not_worse`. allow_missing: see `judged`, of both folders.
+        by, level: see `check_not_worse`. allow_missing: see `check_judged`, of both folders.
 
     Raises: InputError for runs and measures that are not there.
     """
     named = named or results
     result = Result(results)
-    checks = [judged(result, allow_missing)]
+    checks = [check_judged(result, allow_missing)]
     if baseline is not None:
-        checks.append(judged(Result(baseline), allow_missing, "baseline"))
+        checks.append(check_judged(Result(baseline), allow_missing, "baseline"))
     is_judged = all(check.is_passed for check in checks)
     rows = result.scores
     present = list(dict.fromkeys(row.measure for row in rows))
     if run is not None:
-        check_known("run", run, runs_in(rows), named)
+        check_known("run", run, list_runs(rows), named)
     for bound in bounds:
         where = f"{bound.spelled}, {named}" if bound.spelled else named
         check_known("measure", bound.measure, present, where)
         if bound.run_id is not None:
-            check_known("run", bound.run_id, runs_in(rows), where)
+            check_known("run", bound.run_id, list_runs(rows), where)
         checks += check_bound(rows, bound, result.manifest["data"]["run_ids"], run)
     if baseline is None:
-        return Verdict(named, is_judged, with_texts(checks, results), dependence_of([results]))
-    against = not_worse(results, baseline, by=by, level=level, measures=measures, run=run)
+        return Verdict(named, is_judged, add_texts(checks, results), dependence_of([results]))
+    against = check_not_worse(results, baseline, by=by, level=level, measures=measures, run=run)
     notes = [*against.notes, *dependence_of([results, baseline], [named, baseline])]
-    return Verdict(named, is_judged, with_texts([*checks, *against.checks], results), notes)
+    return Verdict(named, is_judged, add_texts([*checks, *against.checks], results), notes)
 
 
 _STYLES = {"failed": Style.UNJUDGED, "inconclusive": Style.WARNING}
 
 
-def verdict_view(verdict: Verdict) -> View:
+def make_verdict_view(verdict: Verdict) -> View:
     """What was decided, and a row a check."""
-    return View(verdict.sentence, [checks_table(verdict.checks)])
+    return View(verdict.sentence, [make_checks_table(verdict.checks)])
 
 
-def checks_table(checks: Sequence[Check]) -> Table:
+def make_checks_table(checks: Sequence[Check]) -> Table:
     """A row a check: what it wanted and what it found; columns without any value are left out."""
     columns = [
         Column("outcome", Kind.NAME, ""),
@@ -167,7 +167,7 @@ def _cells(check: Check) -> list[Cell]:
     ]
 
 
-def questions_table(questions: Sequence[Question], shown: int) -> Table:
+def make_questions_table(questions: Sequence[Question], shown: int) -> Table:
     """A row a question that counts against a check, with its value before and now."""
     columns = [
         Column("question", Kind.TEXT),
@@ -187,16 +187,20 @@ _MENTION = re.compile(r"(?<!\w)@")  # which would call somebody of that name
 SHOWN_CHECKS = 20  # that failed, with their questions
 
 
-def summary(verdict: Verdict) -> str:
+def format_summary(verdict: Verdict) -> str:
     """What was decided, a table of all checks, and the questions behind those that failed."""
     failed = [check for check in verdict.checks if not check.is_passed]
-    lines = [f"### judge gate {_text(verdict.sentence)}", "", _table(checks_table(verdict.checks))]
+    lines = [
+        f"### judge gate {_text(verdict.sentence)}",
+        "",
+        _table(make_checks_table(verdict.checks)),
+    ]
     for check in failed[:SHOWN_CHECKS]:
         lines += ["", f"**{_text(check.name)}**: {_text(check.found)}"]
         if check.questions:
-            lines += ["", _table(questions_table(check.questions, SHOWN_QUESTIONS))]
+            lines += ["", _table(make_questions_table(check.questions, SHOWN_QUESTIONS))]
             if check.run_id:
-                command = how_to_look(check, verdict.folder).replace("`", "'")
+                command = get_show_command(check, verdict.folder).replace("`", "'")
                 lines += ["", f"`{command}`"]
     if (more := len(failed) - SHOWN_CHECKS) > 0:
         lines += ["", f"... and {more:,} more checks that failed"]
@@ -218,7 +222,7 @@ def _text(text: str) -> str:
 _NO_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def junit_xml(verdict: Verdict) -> bytes:
+def format_junit(verdict: Verdict) -> bytes:
     """One suite: failures where a check failed, errors where too little was judged to check."""
     failed = [check for check in verdict.checks if not check.is_passed]
     n_errors = sum(not check.measure for check in failed)
@@ -232,7 +236,9 @@ def junit_xml(verdict: Verdict) -> bytes:
         if not check.is_passed:
             kind = "failure" if check.measure else "error"
             what = {"message": _plain(check.found), "type": kind}
-            ElementTree.SubElement(case, kind, what).text = _plain(message(check, verdict.folder))
+            ElementTree.SubElement(case, kind, what).text = _plain(
+                format_failure(check, verdict.folder)
+            )
         else:
             ElementTree.SubElement(case, "system-out").text = _plain(check.found)
     if verdict.notes:

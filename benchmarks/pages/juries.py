@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from nuggetjudge.calibration.juries import jury_report
+from nuggetjudge.calibration.juries import make_jury_report
 from nuggetjudge.records.reading.problems import Problems
 
 
@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if not path.is_file():
         print(f"dl23_llmjudge: not found at {path}", file=sys.stderr)
         return
-    _, report = jury_report(
+    _, report = make_jury_report(
         [path],
         Problems(),
         labels=path,

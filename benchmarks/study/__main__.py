@@ -15,7 +15,7 @@ import nuggetjudge
 from nuggetjudge.backends.errors import EndpointUnusable
 from nuggetjudge.cli.stopping import COMPLETE, INCOMPLETE, INPUT, INTERRUPTED, TERMINATED
 from nuggetjudge.cli.tables import shown
-from nuggetjudge.cli.views import plan_view
+from nuggetjudge.cli.views import make_plan_view
 from nuggetjudge.programs.engine.dry_run import ASSUMED
 from nuggetjudge.programs.run import judge_collection
 from nuggetjudge.records.reading.problems import InputError
@@ -74,7 +74,7 @@ class Study:
         for part in self.parts:
             parts.write_items(part, self.out)
         estimates = [one for part in self.parts for one in parts.planned(part)]
-        return render(plan_view(estimates, notes=[ASSUMED]), terminal=Terminal(160))
+        return render(make_plan_view(estimates, notes=[ASSUMED]), terminal=Terminal(160))
 
     def judge(self) -> None:
         """Run what is missing, plain judges first, until a limit is reached.

@@ -39,7 +39,7 @@ SETTINGS: dict[str, Any] = {
 
 
 @contextlib.contextmanager
-def confined(lm: dspy.LM) -> Iterator[None]:
+def confine_dspy(lm: dspy.LM) -> Iterator[None]:
     """Run DSPy with this LM, leaving the caller's settings alone.
 
     What is printed meanwhile, by DSPy or others, is dropped; our own warnings come at the end.
@@ -61,7 +61,7 @@ def confined(lm: dspy.LM) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def keeping_back(budget: Budget, n_calls: int) -> Iterator[None]:
+def reserve_calls(budget: Budget, n_calls: int) -> Iterator[None]:
     """Lower the limits by so many requests, to be had again afterwards.
 
     Tokens and money are reserved at the mean of the requests so far; before the first, none.
@@ -94,10 +94,10 @@ class Stopped(BaseException):
 
 def ask(gateway: Gateway, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
     """Ask and wait. Raises: JudgeError for a reply that is none; Stopped."""
-    return waited(gateway.ask(prompt, inputs, replicate))
+    return wait_for(gateway.ask(prompt, inputs, replicate))
 
 
-def waited(asking: Coroutine[Any, Any, T]) -> T:
+def wait_for(asking: Coroutine[Any, Any, T]) -> T:
     """What comes of asking. Raises: JudgeError for a reply that is none; Stopped."""
     try:
         return run_sync(asking)
@@ -226,14 +226,14 @@ class Making:
         set_prompt(getattr(judge, judge.predictor), tried.prompt)
         judge.backend, judge.replicate = noting, replicate
         try:
-            texts = waited(judge.made(**self._made_from[key_of(inputs)]))
+            texts = wait_for(judge.made(**self._made_from[make_key(inputs)]))
         except JudgeError as error:
             failed = dspy.Prediction(failure=str(error))
             return Answer(failed, (*noting.calls, (noting.asked or dict(inputs), failed)))
         return Answer(dspy.Prediction(**{judge.output: texts}), tuple(noting.calls))
 
 
-def key_of(inputs: Mapping[str, Any]) -> str:
+def make_key(inputs: Mapping[str, Any]) -> str:
     """What tells the inputs of one example from those of others."""
     return json.dumps(inputs, sort_keys=True)
 

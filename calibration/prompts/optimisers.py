@@ -123,11 +123,11 @@ def optimise(
     Raises: ValueError for what does not fit together; ModuleNotFoundError with what to install;
         JudgeError when proposals cannot be read, or the endpoint is lost; EndpointUnusable.
     """
-    gateway_of(judge, method)
-    from .tasks import ItemMarks, kappa_gains, tasks
+    get_gateway(judge, method)
+    from .tasks import ItemMarks, make_kappa_gains, tasks
 
     check_parts(train, dev, "items", threads)
-    gains = kappa_gains([e.label for e in dev], judge.scale, is_ordered=judge.is_ordered)
+    gains = make_kappa_gains([e.label for e in dev], judge.scale, is_ordered=judge.is_ordered)
     marks = ItemMarks(judge, gains)
     search = Search(judge, tasks(judge, train), tasks(judge, dev), marks, n_dev=len(dev))
     return search.run(
@@ -173,16 +173,16 @@ class Search:
         from dspy.utils.exceptions import AdapterParseError, LMError
 
         from ...backends.errors import JudgeOutputError
-        from .asking import Proposals, Stopped, ask_once, confined, keeping_back
-        from .tasks import predictor_of
+        from .asking import Proposals, Stopped, ask_once, confine_dspy, reserve_calls
+        from .tasks import get_predictor
         from .trials import Trials
 
         judge, marks = self.judge, self.marks
-        backend = gateway_of(judge, method)
-        proposer = gateway_of(judge, method, prompt_model) if prompt_model else backend
+        backend = get_gateway(judge, method)
+        proposer = get_gateway(judge, method, prompt_model) if prompt_model else backend
         learnt = list(self.train)
         random.Random(seed).shuffle(learnt)  # some of DSPy's samplers take no seed
-        settings = checked_options(method, options, len(learnt), is_of_lists(judge))
+        settings = check_options(method, options, len(learnt), is_of_lists(judge))
         lm = Proposals(proposer, proposer.config.max_tokens if prompt_model else None).lm()
         budgets = {id(budget): budget for budget in (backend.budget, proposer.budget)}.values()
         n_before = sum(budget.usage.requests for budget in budgets)
@@ -190,7 +190,11 @@ class Search:
             judge, learnt, self.dev, marks, way=self.way or ask_once, log=log, threads=threads
         )
         stopped_by = ""
-        with contextlib.closing(trials), keeping_back(backend.budget, keep_calls), confined(lm):
+        with (
+            contextlib.closing(trials),
+            reserve_calls(backend.budget, keep_calls),
+            confine_dspy(lm),
+        ):
             try:
                 trials.score(trials.student.judge)
                 marks.start(trials.default.gain)
@@ -207,7 +211,7 @@ class Search:
         scored = trials.scored()
         best = scored[0] if scored else trials.default
         return Optimised(
-            {predictor_of(judge): best.prompt},
+            {get_predictor(judge): best.prompt},
             trials.default.gain,
             best.gain,
             marks.by_chance,
@@ -221,7 +225,7 @@ class Search:
         )
 
 
-def gateway_of(judge: Judge, method: str, backend: Backend | None = None) -> Gateway:
+def get_gateway(judge: Judge, method: str, backend: Backend | None = None) -> Gateway:
     """The way to the model whose prompt a method is to change, or to another one's.
 
     Raises: ValueError for an unknown method, or a judge without a language model.
@@ -378,13 +382,13 @@ _METHODS: dict[str, Callable[..., Any]] = {
 }
 
 
-def options_of(method: str, *, lists: bool = False) -> dict[str, Any]:
+def get_options(method: str, *, lists: bool = False) -> dict[str, Any]:
     """The options of a method with their defaults, for items or for lists."""
     fewer = dict.fromkeys(OPTIONS[method].keys() & _N_EXAMPLES, LIST_EXAMPLES) if lists else {}
     return OPTIONS[method] | fewer
 
 
-def checked_options(
+def check_options(
     method: str, chosen: Mapping[str, Any], n_train: int, lists: bool = False
 ) -> dict[str, Any]:
     """All options of a method, after everything that can be wrong before a call is made."""
@@ -395,7 +399,7 @@ def checked_options(
         low = 0 if name in _MAY_BE_ZERO else 1
         if type(value) is not int or value < low:
             raise ValueError(f"--method {method}: {name} is {value!r}, wanted {low} or more")
-    options = options_of(method, lists=lists) | dict(chosen)
+    options = get_options(method, lists=lists) | dict(chosen)
     if method == "mipro" and find_spec("optuna") is None:
         raise ModuleNotFoundError(f"--method mipro needs optuna: {pip_install('optimise')}")
     if method == "gepa" and find_spec("gepa") is None:

@@ -75,7 +75,7 @@ def tasks(judge: ItemJudge, examples: Sequence[Example]) -> list[ItemTask]:
     return made
 
 
-def by_number(field: Any) -> dict[str, str]:
+def number_labels(field: Any) -> dict[str, str]:
     """Labels or rationales of a JSON-ready field, with the keys of `ItemTask.labels`."""
     if isinstance(field, dict):
         return {key: str(part) for key, part in field.items()}
@@ -94,7 +94,7 @@ class Student(dspy.Module):  # type: ignore[misc]
         return self.answer(self.judge, inputs)
 
 
-def predictor_of(judge: Judge) -> str:
+def get_predictor(judge: Judge) -> str:
     """The question of a judge whose prompt is looked for.
 
     Raises: ValueError for a judge that asks several, or none.
@@ -106,7 +106,7 @@ def predictor_of(judge: Judge) -> str:
     return names[0]
 
 
-def prompt_of(predict: dspy.Predict) -> FittedPrompt:
+def get_prompt(predict: dspy.Predict) -> FittedPrompt:
     """What an optimiser made of a predictor, as data: of its demos only the fields asked about."""
     names = predict.signature.fields
     demos = [{name: demo[name] for name in names if name in demo} for demo in predict.demos]
@@ -148,7 +148,9 @@ class Gains:
         return self.table[truth].get(label, 0.0) if label is not None else 0.0
 
 
-def kappa_gains(labels: Sequence[str], scale: Sequence[str], *, is_ordered: bool = True) -> Gains:
+def make_kappa_gains(
+    labels: Sequence[str], scale: Sequence[str], *, is_ordered: bool = True
+) -> Gains:
     """Gains whose mean over items is Cohen's kappa but for scale and origin.
 
     Two labels disagree by the distance of their positions on the scale, from 0 to 1 (linear
@@ -261,13 +263,13 @@ class ItemMarks(Marks):
 
     def right(self, example: dspy.Example) -> dict[str, str]:
         """The labels of the people."""
-        return by_number(example[self._output])
+        return number_labels(example[self._output])
 
     def labels(self, prediction: dspy.Prediction | None) -> dict[str, str]:
         """Those of a prediction; empty if it failed."""
         if prediction is None or self._output not in prediction:
             return {}
-        return by_number(prediction[self._output])
+        return number_labels(prediction[self._output])
 
     def gain(self, right: Mapping[str, str], labels: Mapping[str, str]) -> float:
         """Mean gain over the items of a call."""
@@ -284,7 +286,7 @@ class ItemMarks(Marks):
         """See Marks; and why people labelled it so."""
         if "failure" in prediction:
             return f"The reply was no judgement ({prediction.failure})."
-        labels, reasons = self.labels(prediction), by_number(example.get(RATIONALE, {}))
+        labels, reasons = self.labels(prediction), number_labels(example.get(RATIONALE, {}))
         lines = []
         for n, right in self.right(example).items():
             item = f"{self._listed} {n}: " if n else ""

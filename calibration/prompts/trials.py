@@ -16,8 +16,8 @@ from ...backends.prompt import Prompt
 from ...judges.base import Judge, set_prompt
 from ...judges.fitted import FittedPrompt
 from ...records.writing import NewFile
-from .asking import Answer, Stopped, Way, ask_once, key_of
-from .tasks import Marks, Student, Task, predictor_of, prompt_of
+from .asking import Answer, Stopped, Way, ask_once, make_key
+from .tasks import Marks, Student, Task, get_predictor, get_prompt
 
 
 class Candidate:
@@ -77,7 +77,7 @@ class Trials:
         self._log_path = log
         self._log: NewFile | None = None
         self.candidates: dict[str, Candidate] = {}
-        self.student = Student(judge.deepcopy().question(predictor_of(judge)), self.answer)
+        self.student = Student(judge.deepcopy().question(get_predictor(judge)), self.answer)
         self.default = self._candidate(self.student.judge)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Trials:
@@ -148,7 +148,7 @@ class Trials:
         temperature: float | None = None,
     ) -> Answer:
         """Noted, unless it is one of several samples, which the fitted judge will not take."""
-        call = key_of(inputs)
+        call = make_key(inputs)
         if replicate is None and call in candidate.failures:
             return candidate.failures[call]
         with self._lock:
@@ -170,7 +170,7 @@ class Trials:
                 self._lock.notify_all()
 
     def _candidate(self, predict: dspy.Predict) -> Candidate:
-        prompt = prompt_of(predict)
+        prompt = get_prompt(predict)
         key = prompt.model_dump_json()
         with self._lock:
             candidate = self.candidates.get(key)
@@ -229,7 +229,7 @@ def _indices_by_inputs(tasks: Sequence[Task]) -> dict[str, list[int]]:
     """Where the tasks with the same inputs are, whose right answers may differ."""
     indices: dict[str, list[int]] = {}
     for i, task in enumerate(tasks):
-        indices.setdefault(key_of(task.inputs), []).append(i)
+        indices.setdefault(make_key(task.inputs), []).append(i)
     return indices
 
 

@@ -72,7 +72,7 @@ CORE: Mapping[str, Command] = {
 }
 
 
-def command_of(name: str) -> Command | None:
+def find_command(name: str) -> Command | None:
     """The command of this name. Entry points take time, so the core's are looked up first."""
     return CORE.get(name) or all_commands().get(name)
 

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 import typer
 
 from ...records.reading.problems import InputError, Problems
-from ..options import Level, OutputOfMuch, Resamples, Where, where_of
-from ..signatures import There
+from ..options import Level, OutputOfMuch, Resamples, Where, read_where
+from ..signatures import ExistingPath
 from ..stopping import list_problems
 
 
 def agree(
     context: typer.Context,
-    human: There,
-    judged: There | None = None,
+    human: ExistingPath,
+    judged: ExistingPath | None = None,
     *,
     where: Where = None,
     kind: str | None = None,
@@ -42,16 +42,16 @@ def agree(
     """
     from ...programs.analysis.agree import agree as compare
     from ...programs.analysis.tables.agreement import agreement_view
-    from ..stopping import opened
+    from ..stopping import open_results
 
     problems = Problems()
-    human, *second = opened(context, [human] if judged is None else [human, judged])
+    human, *second = open_results(context, [human] if judged is None else [human, judged])
     judged = second[0] if second else None
     comparison = compare(
         human,
         judged,
         problems,
-        where_of(where or ()),
+        read_where(where or ()),
         kind,
         [] if cut is None else cut.split(","),
         _pairs(measure or ()),

@@ -8,24 +8,24 @@ from typing import Annotated, Any
 
 import typer
 
-from ..flags import Given, settings
+from ..flags import ParsedSettings, settings
 from ..options import (
     DryRun,
     Fields,
     OutputOfMuch,
     Where,
-    fields_of,
-    where_of,
+    read_fields,
+    read_where,
 )
-from ..signatures import File, Positive, Takes
+from ..signatures import File, OptionRules, Positive
 from ..stopping import INCOMPLETE, list_problems
 from ..tables import shown, write_note
-from ..views import planned
+from ..views import print_plan
 
 
 @settings("data.topics data.runs data.passages run.max_cost")
 def calibrate(
-    given: Given,
+    given: ParsedSettings,
     labels: File,
     *,
     judge: str,
@@ -35,7 +35,7 @@ def calibrate(
     where: Where = None,
     scale: str | None = None,
     objective: str | None = None,
-    folds: Annotated[int | None, Takes(min=2)] = None,
+    folds: Annotated[int | None, OptionRules(min=2)] = None,
     match: str = "lexical",
     sample: Positive | None = None,
     option: list[str] | None = None,
@@ -74,24 +74,24 @@ def calibrate(
     """
     from ...backends.errors import JudgeError
     from ...calibration.fits import FIT_METHODS
-    from ...calibration.session import Fitting, scale_of
-    from ...calibration.settings import settings_with
+    from ...calibration.session import Fitting, read_scale
+    from ...calibration.settings import make_settings
     from ...judges.verdicts import NO_PROBABILITIES
     from ...programs.analysis.tables.fits import calibration_view
     from ...records.judgements import Reason
 
     config = given.config()
     chosen = {"method": method, "objective": objective, "folds": folds, "match": match}
-    how = settings_with(option or (), **chosen, concurrency=config.run.concurrency)
+    how = make_settings(option or (), **chosen, concurrency=config.run.concurrency)
     fitting = Fitting(
         *(labels, judge, config, how),
-        fields=fields_of(field or ()),
-        where=where_of(where or ()),
-        scale=scale_of(scale.split(",") if scale is not None else ()),
+        fields=read_fields(field or ()),
+        where=read_where(where or ()),
+        scale=read_scale(scale.split(",") if scale is not None else ()),
         limit=sample,
     )
     if dry_run:
-        planned(fitting.plan(out), "", as_json=output.as_json)
+        print_plan(fitting.plan(out), "", as_json=output.as_json)
         return
     try:
         fit = fitting.fit(out, prompt_model)

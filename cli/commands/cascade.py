@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ..options import Kind, Output, OutputOfMuch, Where, add, where_of
-from ..signatures import Share, Takes, There
+from ..options import Kind, Output, OutputOfMuch, Where, add_command, read_where
+from ..signatures import ExistingPath, OptionRules, Share
 from ..stopping import list_problems
 from ..tables import write_note
 
@@ -20,7 +20,7 @@ cascade = typer.Typer(
     rich_markup_mode=None,
 )
 Confidence = Literal["calibrated", "agreement", "margin"]
-Repeated = Annotated[list[float], Takes(min=0, max=1)]
+Repeated = Annotated[list[float], OptionRules(min=0, max=1)]
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,8 @@ class Labelled:
         judge: Name or YAML file, where labels do not say it.
     """
 
-    labels: There
-    results: list[There]
+    labels: ExistingPath
+    results: list[ExistingPath]
     _: KW_ONLY
     where: Where = None
     kind: Kind = None
@@ -57,7 +57,7 @@ class Labelled:
 
         problems, options = Problems(), dict(vars(self))
         files = options.pop("labels"), options.pop("results")
-        options |= {"where": where_of(self.where or ()), "members": options.pop("member") or ()}
+        options |= {"where": read_where(self.where or ()), "members": options.pop("member") or ()}
         return read_stored(*files, problems, **options), problems
 
 
@@ -69,7 +69,7 @@ def fit(
     share: Share | None = None,
     threshold: float | None = None,
     agree: float | None = None,
-    with_: Annotated[float, Takes("--with")] = 0.9,
+    with_: Annotated[float, OptionRules("--with")] = 0.9,
     unit: Literal["topic", "item"] = "topic",
     output: Output,
 ) -> None:
@@ -88,7 +88,7 @@ def fit(
     Output:
         out: Cascade file to write.
     """
-    from ...calibration.cascades import choice, fit_report
+    from ...calibration.cascades import choose_target, make_fit_report
     from ...programs.analysis.tables.fits import cascade_view
     from ...records.reading.problems import InputError
     from ...records.writing import write_file
@@ -96,9 +96,9 @@ def fit(
     if out.exists():
         raise InputError(f"{out}: is there already; name another file")
     promise = None if agree is None else {"agree": agree, "with": with_, "unit": unit}
-    wanted = choice(share, threshold, promise)
+    wanted = choose_target(share, threshold, promise)
     stored, problems = given_labels.read()
-    state, report = fit_report(stored, confidence, wanted)
+    state, report = make_fit_report(stored, confidence, wanted)
     write_file(out, state.text().encode())
     output.print([report], lambda _: cascade_view(report))
     write_note(f"Written: {out}\n")
@@ -120,14 +120,14 @@ def curve(
         confidence: How sure a label is: fitted, by votes, or by probabilities.
         share: A share to show; repeatable.
     """
-    from ...calibration.cascades import curve_report
+    from ...calibration.cascades import make_curve_report
     from ...programs.analysis.tables.fits import curve_view
 
     stored, problems = given_labels.read()
-    report = curve_report(stored, confidence, {}, share or ())
+    report = make_curve_report(stored, confidence, {}, share or ())
     output.print([report], lambda has_all: curve_view(report, has_all=has_all))
     list_problems(problems)
 
 
 for command in (fit, curve):
-    add(cascade, command)
+    add_command(cascade, command)

@@ -9,17 +9,17 @@ import typer
 
 from ...records.reading.problems import InputError, Problems
 from ..options import Kind, Output
-from ..signatures import Takes, There
+from ..signatures import ExistingPath, OptionRules
 from ..stopping import list_problems
 from ..tables import write_note
 
 
 def compare(
     context: typer.Context,
-    one: There,
+    one: ExistingPath,
     others: list[str] | None = None,
     *,
-    way: Annotated[str | None, Takes("--as")] = None,
+    way: Annotated[str | None, OptionRules("--as")] = None,
     runs: str | None = None,
     measure: list[str] | None = None,
     kind: Kind = None,
@@ -47,14 +47,14 @@ def compare(
     from ...programs.analysis.compare import compare as compare_files
     from ...programs.analysis.tables.comparisons import comparison_view, judges_of
     from ...programs.engine.manifest import dependence_of
-    from ..stopping import opened
+    from ..stopping import open_results
 
     if flips is not None and flips.exists():
         raise InputError(f"{flips}: is there already; name another file")
     problems = Problems()
     other, chosen = _others(others or [], runs)
     named = [one] if other is None else [one, other]
-    one, *second = opened(context, named)
+    one, *second = open_results(context, named)
     comparison = compare_files(
         one,
         second[0] if second else None,

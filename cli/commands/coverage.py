@@ -38,10 +38,10 @@ def coverage(
     from ...programs.analysis.coverage_tables import by_eta, by_k, coverage_view, measure_taus
     from ...programs.protocols.coverage.files import read_coverage
     from ...programs.protocols.program import Folder
-    from ..stopping import opened
+    from ..stopping import open_results
 
-    etas, problems = numbers_of("eta", eta, most=5), Problems()
-    data, settings = read_coverage(Folder(opened(context, [results])[0], problems))
+    etas, problems = read_numbers("eta", eta, most=5), Problems()
+    data, settings = read_coverage(Folder(open_results(context, [results])[0], problems))
     ks = _sizes(k, settings.k)
     taus = measure_taus(data, settings)
     of_eta, of_k = by_eta(data, settings, etas), by_k(data, settings, ks)
@@ -53,11 +53,11 @@ def coverage(
 def _sizes(text: str | None, own: int | str) -> list[int]:
     """The context sizes asked for, or some common ones and that of the run."""
     if text is not None:
-        return numbers_of("k", text)
+        return read_numbers("k", text)
     return sorted({5, 10, 20, *([own] if isinstance(own, int) else [])})
 
 
-def numbers_of(name: str, text: str, most: int = 1000) -> list[int]:
+def read_numbers(name: str, text: str, most: int = 1000) -> list[int]:
     """`1-5` or `5,10,20` as numbers, in order, each once. Raises: InputError for another text."""
 
     numbers: list[int] = []

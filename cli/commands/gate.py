@@ -8,7 +8,7 @@ import typer
 
 from ...records.reading.problems import InputError
 from ..options import AsJson
-from ..signatures import Folder, NewFile, Takes
+from ..signatures import Folder, NewFile, OptionRules
 from ..stopping import GATE_FAILED, INCOMPLETE
 from ..tables import cell, write_note, write_objects
 
@@ -18,9 +18,9 @@ def gate(
     results: Folder,
     *,
     baseline: Folder | None = None,
-    least: Annotated[list[str] | None, Takes("--min")] = None,
-    most: Annotated[list[str] | None, Takes("--max")] = None,
-    by: Annotated[float, Takes(min=0)] = 0.02,
+    least: Annotated[list[str] | None, OptionRules("--min")] = None,
+    most: Annotated[list[str] | None, OptionRules("--max")] = None,
+    by: Annotated[float, OptionRules(min=0)] = 0.02,
     measure: list[str] | None = None,
     run: str | None = None,
     allow_missing: str = "0",
@@ -50,20 +50,20 @@ def gate(
         junit: JUnit XML file, a test case a check.
         summary: Markdown file for a pull request.
     """
-    from ...gates.checks import bounds_of
-    from ...gates.verdict import junit_xml, verdict_on, verdict_view
-    from ...gates.verdict import summary as markdown
+    from ...gates.checks import read_bounds
+    from ...gates.verdict import format_junit, make_verdict, make_verdict_view
+    from ...gates.verdict import format_summary as markdown
     from ...records.writing import write_file
     from ...views.printing import print_view
-    from ..stopping import opened
+    from ..stopping import open_results
 
-    bounds = [*bounds_of(least or (), "--min"), *bounds_of(most or (), "--max", "<=")]
+    bounds = [*read_bounds(least or (), "--min"), *read_bounds(most or (), "--max", "<=")]
     if not bounds and baseline is None:
         raise InputError("nothing to check: name --baseline DIR, --min or --max MEASURE=VALUE")
     if measure and baseline is None:
         raise InputError("--measure: is compared with a baseline; name it (--baseline DIR)")
-    folders = opened(context, [results] if baseline is None else [results, baseline])
-    verdict = verdict_on(
+    folders = open_results(context, [results] if baseline is None else [results, baseline])
+    verdict = make_verdict(
         folders[0],
         bounds,
         folders[1] if baseline is not None else None,
@@ -74,25 +74,25 @@ def gate(
         allow_missing=_share(allow_missing),
     )
     if junit is not None:
-        write_file(junit, junit_xml(verdict))
+        write_file(junit, format_junit(verdict))
     if summary is not None:
         write_file(summary, markdown(verdict))
     if as_json:
         write_objects([verdict.as_dict()])
     else:
-        print_view(verdict_view(verdict))
-    tell(verdict)
+        print_view(make_verdict_view(verdict))
+    report_verdict(verdict)
 
 
-def tell(verdict: Any) -> None:
+def report_verdict(verdict: Any) -> None:
     """Say on stderr what failed and why; exit with 1 or 3 where something did."""
-    from ...gates.checks import messages
+    from ...gates.checks import format_failures
 
     for note in verdict.notes:
         write_note(f"{note}\n")
     if verdict.is_passed:
         return
-    write_note(f"{messages(verdict.checks, verdict.folder)}\n")
+    write_note(f"{format_failures(verdict.checks, verdict.folder)}\n")
     raise typer.Exit(GATE_FAILED if verdict.is_judged else INCOMPLETE)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..flags import Given, settings
-from ..options import AsJson, DryRun, printed
-from ..stopping import count_made, exit_unless, is_whole, report_end, unless_stopped
-from ..views import planned, unjudged_lines
+from ..flags import ParsedSettings, settings
+from ..options import AsJson, DryRun, print_table
+from ..stopping import count_made, exit_unless, is_whole, report_end, run_until_stopped
+from ..views import list_unjudged, print_plan
 
 
 @settings(
@@ -13,7 +13,7 @@ from ..views import planned, unjudged_lines
     "run.out"
 )
 def generate(
-    given: Given,
+    given: ParsedSettings,
     dry_run: DryRun = False,
     as_json: AsJson = False,
 ) -> None:
@@ -30,16 +30,16 @@ def generate(
     from ...programs.pipelines.generate import plan_generate, statistics_table
 
     config = given.config()
-    if planned(plan_generate(config), dry_run=dry_run, as_json=as_json):
+    if print_plan(plan_generate(config), dry_run=dry_run, as_json=as_json):
         return
     folder = config.run.out
-    manifest = unless_stopped(lambda: write_answers(config), out=folder)
+    manifest = run_until_stopped(lambda: write_answers(config), out=folder)
     report_end(
         manifest,
         done=count_made(manifest, "answers written"),
         partial="some answers are missing",
-        notes=[*unjudged_lines(folder, manifest), f"Answers: {folder}/answers"],
+        notes=[*list_unjudged(folder, manifest), f"Answers: {folder}/answers"],
     )
     statistics = manifest["statistics"]
-    printed([statistics], statistics_table(statistics), as_json=as_json)
+    print_table([statistics], statistics_table(statistics), as_json=as_json)
     exit_unless(is_whole(manifest, config.run.allow_missing))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..options import Kind, OutputOfMuch, Where, where_of
-from ..signatures import There
+from ..options import Kind, OutputOfMuch, Where, read_where
+from ..signatures import ExistingPath
 from ..stopping import list_problems
 from ..tables import write_note
 
 
 def jury(
-    judged: list[There],
+    judged: list[ExistingPath],
     *,
-    labels: There | None = None,
+    labels: ExistingPath | None = None,
     where: Where = None,
     kind: Kind = None,
     votes: str = "votes",
@@ -37,18 +37,18 @@ def jury(
     Output:
         out: Label file to write the combined labels to.
     """
-    from ...calibration.juries import jury_report, write_combined
+    from ...calibration.juries import make_jury_report, write_combined
     from ...programs.analysis.tables.fits import jury_view
     from ...records.reading.problems import InputError, Problems
 
     problems = Problems()
     if (how is None) is not (out is None):
         raise InputError("--how and --out: wanted both, to write labels, or neither")
-    ballots, report = jury_report(
+    ballots, report = make_jury_report(
         judged,
         problems,
         labels=labels,
-        where=where_of(where or ()),
+        where=read_where(where or ()),
         kind=kind,
         votes=votes,
         objective=objective,

@@ -10,11 +10,11 @@ from typing import Annotated, Any
 import typer
 
 from ...records.reading.problems import InputError
-from ..flags import Given, settings
-from ..options import AsJson, DryRun, printed
-from ..stopping import exit_unless, is_whole, report_end, unless_stopped
+from ..flags import ParsedSettings, settings
+from ..options import AsJson, DryRun, print_table
+from ..stopping import exit_unless, is_whole, report_end, run_until_stopped
 from ..tables import shown, write_note, write_objects
-from ..views import planned
+from ..views import print_plan
 
 Steps = Annotated[
     str | None,
@@ -26,7 +26,7 @@ SHOWN = 5  # topics without passages, on stderr
 
 @settings("data.passages", model=False, config=False)
 def index(
-    given: Given,
+    given: ParsedSettings,
     *,
     out: Path,
     pipeline: Steps = None,
@@ -53,7 +53,7 @@ def index(
         raise InputError("no passages: name files of them (--passages, data.passages)")
     steps = [step for steps in pipelines_of(config).values() for step in steps]
     first = list(dict.fromkeys(step for step in steps if isinstance(step, FirstStage)))
-    manifest = unless_stopped(
+    manifest = run_until_stopped(
         lambda: make_indexes(first, config.data.passages, out, cache=config.run.cache),
         "Indexes that were finished are kept",
     )
@@ -70,7 +70,7 @@ def index(
 
 @settings("data.topics data.passages data.index run.limit run.max_cost", config=False)
 def retrieve(
-    given: Given,
+    given: ParsedSettings,
     *,
     out: Path,
     pipeline: Steps = None,
@@ -95,9 +95,9 @@ def retrieve(
     if dry_run:
         if asks_by_itself(config):
             write_note(NOT_COUNTED)
-        planned(plan_retrieve(config), as_json=as_json)
+        print_plan(plan_retrieve(config), as_json=as_json)
         return
-    manifest = unless_stopped(lambda: run(config, out), "Replies are kept")
+    manifest = run_until_stopped(lambda: run(config, out), "Replies are kept")
     _report(manifest)
     _print(manifest["runs"], as_json=as_json)
     whys = ("topics_without_passages", "topics_not_made")
@@ -105,7 +105,7 @@ def retrieve(
     exit_unless(has_passages and is_whole(manifest, config.run.allow_missing))
 
 
-def _config(pipeline: str | None, given: Given) -> Any:
+def _config(pipeline: str | None, given: ParsedSettings) -> Any:
     """The config with the pipeline of the flag, which names steps or a config file."""
 
     if pipeline is None:
@@ -122,7 +122,7 @@ def _print(runs: dict[str, Any], *, as_json: bool) -> None:
         numbers = [f"{about['topics']:,}", f"{about['passages']:,}"]
         table.append([name, *numbers, about["file"] or "not written"])
     objects = ({"run_id": name, **about} for name, about in runs.items())
-    printed(objects, table, as_json=as_json)
+    print_table(objects, table, as_json=as_json)
 
 
 def _report(manifest: dict[str, Any]) -> None:

@@ -16,11 +16,18 @@ from ...records.reading.problems import Problems, did_you_mean
 from ...views.numbers import format_money
 from ...views.printing import Format, print_view
 from ...views.table import View
-from ..flags import Given, settings
+from ..flags import ParsedSettings, settings
 from ..options import DryRun, Quiet, Verbose
-from ..stopping import INPUT, detail_lines, exit_unless, report_end, unless_stopped
+from ..stopping import INPUT, exit_unless, list_details, report_end, run_until_stopped
 from ..tables import cell, fit_hint, worked_lines, write_note, write_objects
-from ..views import ALL, Printed, agents_table, planned, print_leaderboards, unjudged_lines
+from ..views import (
+    ALL,
+    LeaderboardOutput,
+    list_unjudged,
+    make_agents_table,
+    print_leaderboards,
+    print_plan,
+)
 
 if TYPE_CHECKING:
     from ...gates.checks import Bound
@@ -36,7 +43,7 @@ REASON_CHARS = 300  # of the detail of a judgement that did not arrive, on stder
     "items.judge run.limit run.max_cost run.offline run.out run.force"
 )
 def run(
-    given: Given,
+    given: ParsedSettings,
     what: Annotated[
         str | None,
         typer.Argument(
@@ -48,7 +55,7 @@ def run(
     fail_under: list[str] | None = None,
     quiet: Quiet = False,
     verbose: Verbose = False,
-    printed: Printed,
+    printed: LeaderboardOutput,
 ) -> None:
     """Judge runs and print a leaderboard. Started again, it goes on where it was.
 
@@ -78,19 +85,19 @@ def run(
     wanted += [(printed.sort, "--sort")] if printed.sort is not None else []
     gates: list[Bound] = []
     if fail_under or wanted:
-        from ...gates.checks import bounds_of, check_beforehand, check_measures_beforehand
+        from ...gates.checks import check_beforehand, check_measures_beforehand, read_bounds
 
-        gates = bounds_of(fail_under or (), "--fail-under")
+        gates = read_bounds(fail_under or (), "--fail-under")
         check_beforehand(gates, config)
         check_measures_beforehand(wanted, config)
     if dry_run:
         planned_run = forecast(config)
-        planned(planned_run.judges, as_json=printed.as_json)
+        print_plan(planned_run.judges, as_json=printed.as_json)
         if printed.as_json:
             write_objects(planned_run.rows())
         elif rows := planned_run.rows():
             sys.stdout.write("\n")
-            print_view(View(tables=[agents_table(rows)]))
+            print_view(View(tables=[make_agents_table(rows)]))
         for line in planned_run.short_of(config):
             write_note(f"{line}.\n")
         _note_uncounted(config)
@@ -102,7 +109,7 @@ def run(
     expected = forecast_if_limited(config)
     for line in expected.short_of(config) if expected is not None else ():
         write_note(f"{line}.\n")
-    result = unless_stopped(
+    result = run_until_stopped(
         lambda: judge_collection(config, quiet=quiet, expected=expected),
         "What was judged is kept",
         config.run.out,
@@ -119,10 +126,10 @@ def run(
     if len(wanted) > len({*measures} - {ALL}) + len(sort):
         raise typer.Exit(INPUT)
     if gates:
-        from ...gates.verdict import verdict_on
-        from .gate import tell
+        from ...gates.verdict import make_verdict
+        from .gate import report_verdict
 
-        tell(verdict_on(result.folder, gates, allow_missing=config.run.allow_missing))
+        report_verdict(make_verdict(result.folder, gates, allow_missing=config.run.allow_missing))
 
 
 def _existing(measures: list[str], rows: Any) -> list[str]:
@@ -152,14 +159,14 @@ def _report(result: Any, *, is_verbose: bool) -> None:
         from ...programs.protocols.nugget_search import summarize_searches
 
         details = [*_quotes(result.folder), *summarize_searches(result.folder)]
-        details += [*worked_lines(manifest), *detail_lines(manifest)]
+        details += [*worked_lines(manifest), *list_details(manifest)]
     notes = [f"No topic has {what}, so they are not scored" for what in result.missing_points]
     notes += [*constant_judges(manifest), *_other_topics(result)]
     notes += [f"{n:,} {name}" for name, n in manifest["counts"].items() if name in WARNED]
     if result.n_unjudged:
         if not result.n_judged and (first := _first_reason(result.folder)):
             notes.append(f"First of them: {first}")
-        notes += unjudged_lines(result.folder, manifest)
+        notes += list_unjudged(result.folder, manifest)
     in_all = _in_all(result.folder, manifest["this_time"])
     report_end(
         manifest, in_all=in_all, details=details, partial="the results are partial", notes=notes

@@ -15,11 +15,11 @@ from ...records.reading.problems import InputError, Problems
 from ...views.numbers import format_given, format_short_share
 from ...views.printing import Format, print_view
 from ...views.table import Cell, Column, Kind, Row, Table, View
-from ..options import Level, where_of
-from ..signatures import There
+from ..options import Level, read_where
+from ..signatures import ExistingPath
 from ..stopping import list_problems
 from ..tables import write_objects, write_rows
-from ..views import ALL, Printed, print_leaderboards
+from ..views import ALL, LeaderboardOutput, print_leaderboards
 
 if TYPE_CHECKING:
     from ...metrics.inference import Interval
@@ -37,10 +37,10 @@ _HEADER = ("topics like these", "these topics")
 
 def score(
     context: typer.Context,
-    path: There,
+    path: ExistingPath,
     *,
-    topics: There | None = None,
-    labels: There | None = None,
+    topics: ExistingPath | None = None,
+    labels: ExistingPath | None = None,
     where: list[str] | None = None,
     counts: str | None = None,
     against: str | None = None,
@@ -48,7 +48,7 @@ def score(
     half_width: float | None = None,
     ignore_other_labels: bool = False,
     level: Level = 0.95,
-    printed: Printed,
+    printed: LeaderboardOutput,
 ) -> None:
     """Score stored judgements again, without a model, and correct the scores with human labels.
 
@@ -73,9 +73,9 @@ def score(
     """
     from ...programs.scoring.score import score_path
     from ...records.topics import read_topics
-    from ..stopping import opened
+    from ..stopping import open_results
 
-    named, (path,) = path, opened(context, [path])
+    named, (path,) = path, open_results(context, [path])
     of_labels = {
         "--against": against is not None,
         "--by": by is not None,
@@ -94,9 +94,9 @@ def score(
     if counts is not None:
         if labels is not None or topics is not None:
             raise InputError(f"--counts {counts}: wanted no --labels and no --topics")
-        _print_counts(path, counts, problems, where_of(where or ()), way)
+        _print_counts(path, counts, problems, read_where(where or ()), way)
     elif labels is None:
-        rows = score_path(path, problems, topics=topics, where=where_of(where or ()))
+        rows = score_path(path, problems, topics=topics, where=read_where(where or ()))
         print_leaderboards(
             rows,
             path,
@@ -116,7 +116,7 @@ def score(
                 path,
                 labels,
                 problems if not n else Problems(),
-                where=where_of(where or ()),
+                where=read_where(where or ()),
                 topics=topics,
                 measures=[name for name in printed.names if name != ALL],
                 against=against,

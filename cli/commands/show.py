@@ -38,12 +38,12 @@ def show(
     """
     from ...programs.analysis.answers.show import show_answer, show_summary
     from ...records.reading.problems import InputError, Problems
-    from ..stopping import opened
+    from ..stopping import open_results
 
     if of_topic is not None and topic is not None:
         raise InputError("--topic: the topic is named already; wanted RUN TOPIC, or --topic alone")
     problems = Problems()
-    (folder,) = opened(context, [results])
+    (folder,) = open_results(context, [results])
     topic = of_topic if of_topic is not None else topic
     hint = ""
     if run is not None and topic is not None:

@@ -13,9 +13,9 @@ from ...records.reading.problems import InputError
 from ...views.numbers import format_share
 from ...views.printing import Format, print_view
 from ...views.table import Column, Kind, Row, Table, View
-from ..flags import Given, settings
+from ..flags import ParsedSettings, settings
 from ..signatures import File
-from ..stopping import report_end, unless_stopped
+from ..stopping import report_end, run_until_stopped
 from ..tables import cell, write_note
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ POLL_S = 0.5
 
 
 @settings("run.out run.max_cost", model=False, config=False)
-def watch(given: Given, what: File) -> None:
+def watch(given: ParsedSettings, what: File) -> None:
     """Judge, wait for a file of the config to change, and judge again what is new in it.
 
     Prints the leaderboard and the questions whose scores moved since the last time. Input that
@@ -45,7 +45,7 @@ def watch(given: Given, what: File) -> None:
     """
 
     watched = Watched(what, lambda: given.config_of(str(what)))
-    unless_stopped(lambda: keep_judging(watched), "What was judged is kept")
+    run_until_stopped(lambda: keep_judging(watched), "What was judged is kept")
 
 
 def keep_judging(watched: Watched, rounds: int | None = None) -> None:
@@ -88,15 +88,15 @@ def _judge(config: Config) -> None:
 
 def _rows(folder: Path) -> Rows | None:
     """The main measures of each question in a results folder; None: there are no results yet."""
-    from ...gates.checks import main_measures, runs_in
+    from ...gates.checks import choose_measures, list_runs
     from ...programs.scoring.result import Result
 
     try:
         rows = Result(folder).scores
     except (InputError, OSError):
         return None
-    measures = main_measures({row.measure for row in rows})
-    runs = set(runs_in(rows))
+    measures = choose_measures({row.measure for row in rows})
+    runs = set(list_runs(rows))
     return {
         (row.measure, row.run_id, row.topic_id): row
         for row in rows

@@ -19,7 +19,7 @@ from ...records.judgements import NOT_MADE, Reason
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError
 from ...records.writing import Appending
-from .citations import check_writable, fields_of
+from .citations import check_writable, get_fields
 from .reading import (
     ANSWER,
     CONTEXTS,
@@ -27,10 +27,10 @@ from .reading import (
     QUESTION,
     Sample,
     Samples,
-    digest,
-    questions_in,
-    sample_of,
-    text_of,
+    get_text,
+    hash_text,
+    make_sample,
+    read_questions,
 )
 
 Answering: TypeAlias = Callable[[str], Any]  # a question -> text, or answer and contexts
@@ -38,11 +38,11 @@ Answering: TypeAlias = Callable[[str], Any]  # a question -> text, or answer and
 AHEAD = 4  # answers that may wait for an earlier one, for each that is being made
 
 
-def topics_asked(questions: Samples) -> list[str]:
+def list_topics(questions: Samples) -> list[str]:
     """The topics of questions that are to be answered. Raises: InputError for one that is none."""
     return [
-        sample_of({**_without_answer(fields), NOT_MADE: Reason.ERROR}, at).topic_id
-        for at, fields in questions_in(questions)
+        make_sample({**_without_answer(fields), NOT_MADE: Reason.ERROR}, at).topic_id
+        for at, fields in read_questions(questions)
     ]
 
 
@@ -121,9 +121,9 @@ class Asking:
         """The call for a question; one that was answered before is done already."""
         at, fields = row
         fields = _without_answer(fields)
-        question = text_of(fields, QUESTION, at)
+        question = get_text(fields, QUESTION, at)
         ids = next((str(fields[name]) for name in ID if fields.get(name) is not None), "")
-        key = digest("\n".join((system, ids, question)))
+        key = hash_text("\n".join((system, ids, question)))
         if (span := spans.get(key)) is not None:
             return _Call(at, fields, "", loop.done(_read(self.path, *span)))
         self.n_called += 1
@@ -154,7 +154,7 @@ class _Call:
             text = ": ".join(filter(None, (type(error).__name__, " ".join(str(error).split()))))
             self._fail(asking, f"{self.at}: {text}")
             return
-        sample = sample_of({**self.fields, **_returned(self.future.result(), self.at)}, self.at)
+        sample = make_sample({**self.fields, **_returned(self.future.result(), self.at)}, self.at)
         row = _row(sample)
         try:
             check_writable(row, self.at)
@@ -169,7 +169,7 @@ class _Call:
         """Count the call as failed, and make a sample without an answer."""
         asking.n_failed += 1
         asking.first_failure = asking.first_failure or shorten(why, 300)
-        self.sample = sample_of({**self.fields, NOT_MADE: Reason.ERROR}, self.at)
+        self.sample = make_sample({**self.fields, NOT_MADE: Reason.ERROR}, self.at)
 
 
 class _Loop:
@@ -225,7 +225,7 @@ async def _awaited(awaitable: Any) -> Any:
 
 def _returned(returned: Any, at: str) -> Mapping[str, Any]:
     """The answer and contexts of what a function returned."""
-    row = {ANSWER[0]: returned} if isinstance(returned, str) else fields_of(returned)
+    row = {ANSWER[0]: returned} if isinstance(returned, str) else get_fields(returned)
     if row is None:
         what = "wanted a text, or a mapping with answer and contexts"
         raise InputError(f"{at}: answer() returned {shorten(repr(returned), 60)}, {what}")

@@ -35,7 +35,7 @@ def is_missing(value: Any) -> bool:
     return isinstance(value, float) and value != value
 
 
-def plain(value: Any) -> Any:
+def as_plain(value: Any) -> Any:
     """Tuples and arrays as lists; everything else as it is."""
     if isinstance(value, tuple):
         return list(value)
@@ -46,13 +46,13 @@ def plain(value: Any) -> Any:
     return value
 
 
-def listed(value: Any) -> list[Any]:
+def as_list(value: Any) -> list[Any]:
     """A list as it is, one thing as a list of it."""
-    cell = plain(value)
+    cell = as_plain(value)
     return cell if isinstance(cell, list) else [cell]
 
 
-def list_in(text: str) -> list[Any] | None:
+def parse_list(text: str) -> list[Any] | None:
     """The list that a text is, as a CSV file has it of a frame's column; None if it is none.
 
     >>> list_in("['a', 'b']"), list_in("['a' 'b']"), list_in("[1] says so")
@@ -81,7 +81,7 @@ def _literals(text: str) -> Any:
     return ast.literal_eval(text)
 
 
-def fields_of(value: Any) -> Mapping[str, Any] | None:
+def get_fields(value: Any) -> Mapping[str, Any] | None:
     """The fields of a mapping, a dataclass or a pydantic object, not those within; else None."""
     if isinstance(value, Mapping):
         return value
@@ -204,11 +204,11 @@ class Marks:
                 self.first = 1
 
     def _plain_brackets(self, text: str) -> str:
-        def plain(match: re.Match[str]) -> str:
+        def as_plain(match: re.Match[str]) -> str:
             inner = next(filter(None, match.groups())).partition("†")[0]
             return f"[{inner}]" if self._indices(f"[{inner}]") else match[0]
 
-        return _OTHER_BRACKETS.sub(plain, text)
+        return _OTHER_BRACKETS.sub(as_plain, text)
 
     def _plain_round(self, text: str) -> str:
         found = list(_ROUND.finditer(text))
@@ -280,7 +280,7 @@ class Marks:
         return [*range(low, min(high, self._n)), high] if high > low else [low]
 
 
-def mark_like(text: str) -> str:
+def find_mark(text: str) -> str:
     """What in a text looks most like a mark; "" where nothing does."""
     return match[0] if (match := _LIKE_A_MARK.search(text)) is not None else ""
 
@@ -316,7 +316,7 @@ class Sentence:
     citations: tuple[int | str, ...] = ()
 
 
-def indices_by_id(ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
+def index_by_id(ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
     """Where contexts stand that have an id of their own; several may have the same."""
     indices: dict[str, tuple[int, ...]] = {}
     for index, name in enumerate(ids):
@@ -325,7 +325,7 @@ def indices_by_id(ids: Iterable[str]) -> dict[str, tuple[int, ...]]:
     return indices
 
 
-def sentences_of(
+def split_answer(
     answer: str, by_id: Mapping[str, tuple[int, ...]] | None = None, n: int = MOST
 ) -> list[Sentence]:
     """The sentences of an answer, with the citations that stand in or behind them.
@@ -345,11 +345,11 @@ def sentences_of(
     Tides turn. (1,)
     They come twice, at 6.30. (0, 2)
     """
-    return cited_sentences(Marks(answer, by_id, n))
+    return split_marked_answer(Marks(answer, by_id, n))
 
 
-def cited_sentences(marks: Marks) -> list[Sentence]:
-    """The sentences of the answer of these marks; see `sentences_of`."""
+def split_marked_answer(marks: Marks) -> list[Sentence]:
+    """The sentences of the answer of these marks; see `split_answer`."""
     sentences_before: list[Sentence] = []
     heading = ""
 
@@ -373,7 +373,7 @@ def cited_sentences(marks: Marks) -> list[Sentence]:
     return [*sentences_before, Sentence(heading.strip())] if heading else sentences_before
 
 
-def sentence_of(sentence: Any, at: str) -> Sentence:
+def make_sentence(sentence: Any, at: str) -> Sentence:
     """One of an answer that was given by sentence: a text, or `{text, citations}`.
 
     Raises: InputError naming the one without text, or with citations that are none.
@@ -386,7 +386,7 @@ def sentence_of(sentence: Any, at: str) -> Sentence:
         what = "wanted text, or text and citations"
         raise InputError(f"{at}: is {shorten(repr(sentence), 60)}, {what}")
     cited = sentence.get("citations")
-    citations = [] if cited is None else listed(cited)
+    citations = [] if cited is None else as_list(cited)
     for citation in citations:
         if isinstance(citation, bool) or not isinstance(citation, int | str):
             what = "wanted ids of contexts, or their places from 0"

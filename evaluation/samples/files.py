@@ -22,13 +22,13 @@ from ...records.writing import Appending, NewFile, own_folder, remove, rename, w
 from .citations import (
     Marks,
     Sentence,
+    as_list,
+    as_plain,
     check_writable,
-    cited_sentences,
-    indices_by_id,
+    find_mark,
+    index_by_id,
     is_missing,
-    listed,
-    mark_like,
-    plain,
+    split_marked_answer,
 )
 from .reading import (
     ANSWER,
@@ -38,11 +38,11 @@ from .reading import (
     Nugget,
     Sample,
     Samples,
-    contexts_of,
-    digest,
-    having,
+    describe_fields,
+    get_topic,
+    hash_text,
+    read_contexts,
     read_rows,
-    topic_of,
 )
 
 FORMS = "[1], [1, 3], 【1】, [Source 1], (1), superscripts, or the id of a context in brackets"
@@ -78,7 +78,7 @@ class Citing:
         if not any(cited):
             self.n_uncited += 1
             self.first_uncited = self.first_uncited or sample.location
-            if not self.unread and (like := mark_like(sample.answer)):
+            if not self.unread and (like := find_mark(sample.answer)):
                 self.unread = f"{like!r} in {sample.location}"
         if missing:
             self.n_not_given += sum(name in missing for each in cited for name in each)
@@ -211,7 +211,7 @@ class SampleFiles:
 
     def _once(self, name: str, sample: Sample, row: dict[str, Any]) -> None:
         """Write a row of a topic the first time, and check that it is the same after that."""
-        entry = (digest(orjson.dumps(row).decode()), sample.location)
+        entry = (hash_text(orjson.dumps(row).decode()), sample.location)
         before = self._first_rows.setdefault((name, sample.topic_id), entry)
         if before is entry:
             self._write(name, row)
@@ -238,7 +238,7 @@ class PassageNames:
 
     def name(self, context: Context) -> tuple[str, bool]:
         """The id, and whether the passage is a new one."""
-        seen = digest(f"{context.title}\n{context.text}")
+        seen = hash_text(f"{context.title}\n{context.text}")
         name = "-".join(context.id.split()) or f"p{seen}"
         if self._texts.get(name, seen) != seen:
             name = f"{name}-{seen}"
@@ -255,12 +255,12 @@ def _answer(sample: Sample, indices: list[int], citing: Citing) -> dict[str, Any
 
     An index of no context, as of `[7]` of two, has a name that no passage has.
     """
-    by_id = indices_by_id(context.id for context in sample.contexts)
+    by_id = index_by_id(context.id for context in sample.contexts)
     marks = Marks(sample.answer, by_id if sample.contexts else None, len(indices))
     if sample.sentences:
         sentences = [_placed(sentence, by_id) for sentence in sample.sentences]
     else:
-        sentences = cited_sentences(marks)
+        sentences = split_marked_answer(marks)
     not_given: dict[str, None] = {}
 
     def reference_index(cited: int | str) -> int | str:
@@ -492,14 +492,16 @@ def _row(
     judge: str,
 ) -> dict[str, Any]:
     there = dict(_of_sample(sample)) if isinstance(sample, Sample) else dict(sample)
-    there = {str(name): plain(v) for name, v in there.items() if not is_missing(v)}
+    there = {str(name): as_plain(v) for name, v in there.items() if not is_missing(v)}
     if isinstance(sample, Sample):
         topic = sample.topic_id
     else:
         question = next((there[n] for n in QUESTION if isinstance(there.get(n), str)), None)
         number = "s" + "".join(filter(str.isdigit, at))
         topic = (
-            topic_of(there, question, at) if question else topic_of({"id": number} | there, "", at)
+            get_topic(there, question, at)
+            if question
+            else get_topic({"id": number} | there, "", at)
         )
     row: dict[str, Any] = {"topic_id": topic}
     if there.get(NOT_MADE):
@@ -511,7 +513,7 @@ def _row(
         elif name in inputs:
             wanted = dict.fromkeys((fields.get(name, name), *_others(name)))
             what = f"no {', '.join(wanted)}, which the judge {Path(judge).stem} reads as {name!r}"
-            raise InputError(f"{at}: {what}; {having(there, wanted)}")
+            raise InputError(f"{at}: {what}; {describe_fields(there, wanted)}")
     return row
 
 
@@ -521,9 +523,9 @@ def _value(there: Mapping[str, Any], name: str, fields: Mapping[str, str], at: s
         if field not in there:
             continue
         if field in CONTEXTS:
-            return [context.text for context in contexts_of(there[field], at)]
+            return [context.text for context in read_contexts(there[field], at)]
         value = there[field]
-        return value if isinstance(value, str | int | float) else list(map(str, listed(value)))
+        return value if isinstance(value, str | int | float) else list(map(str, as_list(value)))
     return None
 
 

@@ -12,7 +12,15 @@ from typing import Any, TypeAlias
 from ...records.judgements import NOT_MADE, Reason
 from ...records.reading.fields import shorten
 from ...records.reading.problems import InputError, did_you_mean
-from .citations import Sentence, fields_of, is_missing, list_in, listed, plain, sentence_of
+from .citations import (
+    Sentence,
+    as_list,
+    as_plain,
+    get_fields,
+    is_missing,
+    make_sentence,
+    parse_list,
+)
 
 # `context` is what chains of LangChain return, `source_documents` what older ones did.
 CONTEXTS = ("contexts", "retrieved_contexts", "retrieval_context", "context", "source_documents")
@@ -32,7 +40,7 @@ class Context:
     title: str = ""
 
 
-def contexts_of(contexts: Any, at: str) -> tuple[Context, ...]:
+def read_contexts(contexts: Any, at: str) -> tuple[Context, ...]:
     """The contexts of a sample, in their order.
 
     Args:
@@ -44,9 +52,9 @@ def contexts_of(contexts: Any, at: str) -> tuple[Context, ...]:
     """
     if contexts is None:
         return ()
-    if isinstance(contexts, str) and (items := list_in(contexts)) is not None:
+    if isinstance(contexts, str) and (items := parse_list(contexts)) is not None:
         contexts = items
-    return tuple(_context(each, f"{at}.contexts[{i}]") for i, each in enumerate(listed(contexts)))
+    return tuple(_context(each, f"{at}.contexts[{i}]") for i, each in enumerate(as_list(contexts)))
 
 
 def _context(context: Any, at: str) -> Context:
@@ -125,7 +133,7 @@ class Sample:
     location: str = "sample"
 
 
-def sample_of(fields: Mapping[str, Any], location: int | str) -> Sample:
+def make_sample(fields: Mapping[str, Any], location: int | str) -> Sample:
     """A sample of a mapping; a field that is None or NaN is one that is not there.
 
     Args:
@@ -134,16 +142,16 @@ def sample_of(fields: Mapping[str, Any], location: int | str) -> Sample:
     Raises: InputError naming the location, what is missing or wrong, and the fields that are there.
     """
     at = location if isinstance(location, str) else f"samples[{location}]"
-    there = {str(name): plain(value) for name, value in fields.items() if not is_missing(value)}
+    there = {str(name): as_plain(value) for name, value in fields.items() if not is_missing(value)}
     _check_names(there, at)
-    question, not_made = text_of(there, QUESTION, at), _not_made(there, at)
-    contexts = contexts_of(_first(there, CONTEXTS)[1], at)
+    question, not_made = get_text(there, QUESTION, at), _not_made(there, at)
+    contexts = read_contexts(_first(there, CONTEXTS)[1], at)
     answer, sentences = ("", ()) if not_made else _answer(there, at)
     name, reference = _first(there, REFERENCE)
     if reference is not None and not isinstance(reference, str):
         raise InputError(f"{at}: {name} is {_shown(reference)}, wanted text")
     return Sample(
-        topic_id=topic_of(there, question, at),
+        topic_id=get_topic(there, question, at),
         question=question,
         answer=answer,
         contexts=contexts,
@@ -157,11 +165,13 @@ def sample_of(fields: Mapping[str, Any], location: int | str) -> Sample:
     )
 
 
-def text_of(there: Mapping[str, Any], names: Sequence[str], at: str) -> str:
+def get_text(there: Mapping[str, Any], names: Sequence[str], at: str) -> str:
     """The text under the first of these names. Raises: InputError if there is none, or no text."""
     name, text = _first(there, names)
     if text is None:
-        raise InputError(f"{at}: no {names[0]} ({', '.join(names)}); {having(there, names)}")
+        raise InputError(
+            f"{at}: no {names[0]} ({', '.join(names)}); {describe_fields(there, names)}"
+        )
     if not isinstance(text, str):
         raise InputError(f"{at}: {name} is {_shown(text)}, wanted text")
     if names is QUESTION and not text.strip():
@@ -169,7 +179,7 @@ def text_of(there: Mapping[str, Any], names: Sequence[str], at: str) -> str:
     return text
 
 
-def topic_of(there: Mapping[str, Any], question: str, at: str) -> str:
+def get_topic(there: Mapping[str, Any], question: str, at: str) -> str:
     """The id of the topic: the sample's own, or one of its question.
 
     Raises: InputError for an id with white space, or 'all', which names the means.
@@ -186,7 +196,7 @@ def topic_of(there: Mapping[str, Any], question: str, at: str) -> str:
     return topic
 
 
-def having(there: Mapping[str, Any], wanted: Iterable[str]) -> str:
+def describe_fields(there: Mapping[str, Any], wanted: Iterable[str]) -> str:
     """What is there, and which of it may have been meant as something that is wanted."""
     names = ", ".join(there) or "nothing"
     wanted = tuple(wanted)
@@ -194,7 +204,7 @@ def having(there: Mapping[str, Any], wanted: Iterable[str]) -> str:
     return f"it has {shorten(names, 200)}{next(slips, '')}"
 
 
-def digest(text: str) -> str:
+def hash_text(text: str) -> str:
     """16 hex digits that stand for a text."""
     return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
@@ -206,7 +216,7 @@ def _named_by(question: str) -> str:
     'why-do-bridges-sway-and-when-aeb826e0'
     """
     words = "-".join(re.findall(r"\w+", question.lower())[:6])[:40].rstrip("-")
-    return f"{words}-{digest(question)[:8]}".lstrip("-")
+    return f"{words}-{hash_text(question)[:8]}".lstrip("-")
 
 
 def _check_names(there: Mapping[str, Any], at: str) -> None:
@@ -231,9 +241,9 @@ def _not_made(there: Mapping[str, Any], at: str) -> str:
 def _answer(there: Mapping[str, Any], at: str) -> tuple[str, tuple[Sentence, ...]]:
     name, answer = _first(there, ANSWER)
     if isinstance(answer, list):
-        by_sentence = tuple(sentence_of(s, f"{at}.{name}[{i}]") for i, s in enumerate(answer))
+        by_sentence = tuple(make_sentence(s, f"{at}.{name}[{i}]") for i, s in enumerate(answer))
         return " ".join(sentence.text for sentence in by_sentence), by_sentence
-    return text_of(there, ANSWER, at), ()
+    return get_text(there, ANSWER, at), ()
 
 
 def _nugget(nugget: Any, at: str) -> Nugget:
@@ -249,7 +259,7 @@ def _each(there: Mapping[str, Any], names: Sequence[str], at: str) -> Iterable[t
     name, values = _first(there, names)
     if values is None:
         return []
-    if isinstance(values, str) and (items := list_in(values)) is not None:
+    if isinstance(values, str) and (items := parse_list(values)) is not None:
         values = items
     if not isinstance(values, list):
         raise InputError(f"{at}: {name} is {_shown(values)}, wanted a list")
@@ -276,7 +286,7 @@ Samples: TypeAlias = Any  # an iterable of mappings, objects or Samples, or a fr
 _FRAMES = "a list, a generator, a frame or a dataset"
 
 
-def by_system(samples: Samples, name: str) -> dict[str, Samples]:
+def group_by_system(samples: Samples, name: str) -> dict[str, Samples]:
     """The samples of each system; `name` is that of the only one.
 
     Raises: InputError for one sample, or the columns of several, where samples are wanted.
@@ -294,7 +304,7 @@ def by_system(samples: Samples, name: str) -> dict[str, Samples]:
 def read_samples(samples: Samples, name: str = "samples") -> Iterator[Sample]:
     """Each sample, one in memory at a time. Raises: InputError naming one that is none."""
     for at, row in read_rows(samples, name):
-        yield replace(row, location=at) if isinstance(row, Sample) else sample_of(row, at)
+        yield replace(row, location=at) if isinstance(row, Sample) else make_sample(row, at)
 
 
 def read_rows(samples: Samples, name: str) -> Iterator[tuple[str, Mapping[str, Any] | Sample]]:
@@ -307,14 +317,14 @@ def read_rows(samples: Samples, name: str) -> Iterator[tuple[str, Mapping[str, A
         at = f"{name}[{index}]"
         if isinstance(row, Sample):
             yield at, row
-        elif (fields := fields_of(row)) is not None:
+        elif (fields := get_fields(row)) is not None:
             yield at, fields
         else:
             what = f"wanted a mapping with {QUESTION[0]}, {ANSWER[0]} and so on"
             raise InputError(f"{at}: is {shorten(repr(row), 60)}, {what}")
 
 
-def questions_in(questions: Samples) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def read_questions(questions: Samples) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """Questions to answer: texts, or rows with a question and references for its answers."""
     texts = ({QUESTION[0]: q} if isinstance(q, str) else q for q in _rows(questions, "samples"))
     for at, row in read_rows(texts, "samples"):

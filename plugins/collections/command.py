@@ -7,18 +7,18 @@ from typing import Any
 
 import typer
 
-from ...cli.flags import Given, settings
-from ...cli.options import AsJson, Command, DryRun, printed
-from ...cli.signatures import File, There
+from ...cli.flags import ParsedSettings, settings
+from ...cli.options import AsJson, Command, DryRun, print_table
+from ...cli.signatures import ExistingPath, File
 from ...cli.stopping import (
     INCOMPLETE,
     exit_unless,
     is_whole,
     report_end,
-    unless_stopped,
+    run_until_stopped,
 )
 from ...cli.tables import write_note
-from ...cli.views import planned, unjudged_lines
+from ...cli.views import list_unjudged, print_plan
 
 build = typer.Typer(
     help="Make a collection to evaluate with.",
@@ -33,7 +33,7 @@ SETTINGS = "run.limit run.max_cost run.out"
 @build.command(cls=Command)
 @settings(SETTINGS)
 def crux(
-    given: Given,
+    given: ParsedSettings,
     summaries: File,
     *,
     dry_run: DryRun = False,
@@ -56,23 +56,23 @@ def crux(
     from .crux import build_crux, plan_build, reference_coverage, statistics_table
 
     config = given.config()
-    if planned(plan_build(summaries, config), dry_run=dry_run, as_json=as_json):
+    if print_plan(plan_build(summaries, config), dry_run=dry_run, as_json=as_json):
         return
-    manifest = unless_stopped(lambda: build_crux(summaries, config), out=config.run.out)
+    manifest = run_until_stopped(lambda: build_crux(summaries, config), out=config.run.out)
     statistics = manifest["statistics"]
     missing = statistics["ratings"]["missing"]
     what = f"{missing:,} ratings are missing: -1 (unreadable) or -2 in ratings.jsonl"
     _report(manifest, config, [what] if missing else [])
     covered = f"Coverage of the reference reports: {reference_coverage(statistics)}\n"
-    printed([statistics], statistics_table(statistics), covered, as_json=as_json)
+    print_table([statistics], statistics_table(statistics), covered, as_json=as_json)
     exit_unless(_is_complete(manifest, config))
 
 
 @build.command(cls=Command)
 @settings(f"long2rag.evolve {SETTINGS}")
 def long2rag(
-    given: Given,
-    topics: There,
+    given: ParsedSettings,
+    topics: ExistingPath,
     *,
     documents: File | None = None,
     verified: list[File] | None = None,
@@ -109,9 +109,11 @@ def long2rag(
         raise typer.BadParameter(f"{topics} is a folder: name seed questions, or --verified")
     config = given.config()
     plan = plan_long2rag(topics, documents, config)
-    if planned(plan, dry_run=dry_run, as_json=as_json):
+    if print_plan(plan, dry_run=dry_run, as_json=as_json):
         return
-    manifest = unless_stopped(lambda: build_long2rag(topics, documents, config), out=config.run.out)
+    manifest = run_until_stopped(
+        lambda: build_long2rag(topics, documents, config), out=config.run.out
+    )
     folder = config.run.out
     if documents is None:
         note = "No documents, so no key points yet: the same command with --documents goes on.\n"
@@ -123,7 +125,7 @@ def long2rag(
         note = "No key points, so nothing for people to verify."
     statistics = manifest["statistics"]
     _report(manifest, config, [note])
-    printed([statistics], statistics_table(statistics), as_json=as_json)
+    print_table([statistics], statistics_table(statistics), as_json=as_json)
     exit_unless(_is_complete(manifest, config))
 
 
@@ -135,7 +137,7 @@ def _verify(folder: Path, sheets: list[Path], *, as_json: bool) -> None:
         raise typer.BadParameter(f"--verified: {folder} is no folder, name the collection")
     verification = verify_long2rag(folder, sheets)["statistics"]["verification"]
     agreed = "".join(f"{line}\n" for line in agreement_lines(verification))
-    printed([verification], retention_table(verification), agreed, as_json=as_json)
+    print_table([verification], retention_table(verification), agreed, as_json=as_json)
     if n_open := verification["all"]["open"]:
         what = f"{n_open:,} key points have no verdict on both tasks that most people gave; kept"
         first = [" ".join(cell) for cell in verification["open_key_points"][:SHOWN]]
@@ -152,7 +154,7 @@ def _report(manifest: dict[str, Any], config: Any, notes: list[str]) -> None:
     report_end(
         manifest,
         partial="the collection is partial",
-        notes=[*lines, *notes, *unjudged_lines(folder, manifest), f"Collection: {folder}"],
+        notes=[*lines, *notes, *list_unjudged(folder, manifest), f"Collection: {folder}"],
     )
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ...cli.options import AsJson, add, text_table
-from ...cli.signatures import Folder, NewFile, There
-from ...cli.stopping import GATE_FAILED, list_problems, opened
+from ...cli.options import AsJson, add_command, make_text_table
+from ...cli.signatures import ExistingPath, Folder, NewFile
+from ...cli.stopping import GATE_FAILED, list_problems, open_results
 from ...cli.tables import write_note, write_objects, write_text
 from ...programs.engine.results import MANIFEST
 from ...views.printing import print_view
@@ -49,7 +49,7 @@ def autojudge(
     from ...records.reading.problems import InputError
     from .autojudge import write_autojudge
 
-    if opened(context, [results])[0] != results:
+    if open_results(context, [results])[0] != results:
         raise InputError(f"{results}: its run was stopped; an export is of a finished one")
     written = write_autojudge(results, out, name=name, pseudonyms=pseudonyms)
     replies = ", ".join(f"{alias} {n:,}" for alias, n in written.replies.items()) or "none"
@@ -92,7 +92,7 @@ def verify(folder: Folder, *, as_json: AsJson = False) -> None:
         table = [["file", "lines", "not the same"]]
         table += [[f.name, f"{f.lines:,}", f"{f.differ + f.failed:,}"] for f in replayed.files]
         if replayed.files:
-            print_view(View(tables=[text_table(table)]))
+            print_view(View(tables=[make_text_table(table)]))
         firsts = [f"{file.name}, {file.first}" for file in replayed.files if file.first]
         write_text("".join(f"{line}\n" for line in (*firsts, *replayed.wrong)))
         unused = f" ({replayed.unused:,} were not used)" if replayed.unused else ""
@@ -192,7 +192,7 @@ def qrels(
     write_note(f"{counts}{missing}. Written: {out}\n")
 
 
-def repaired(results: There, *, out: Path) -> None:
+def repaired(results: ExistingPath, *, out: Path) -> None:
     """Write the runs with the suggestions that are used as first citations, the old ones beside.
 
     They get names of their own, so that nobody takes their scores for those of the systems.
@@ -261,14 +261,14 @@ def _export() -> None:
 
 
 for _command in (mlflow, repaired, ragdoll, nuggetizer, researchrubrics, autojudge, qrels):
-    add(export, _command)
+    add_command(export, _command)
 
 
 def _read_finished(context: typer.Context, path: Path) -> Result:
     """The results, of a stopped run what was judged by now, which is said."""
     from ...programs.scoring.result import Result
 
-    return Result(opened(context, [path])[0])
+    return Result(open_results(context, [path])[0])
 
 
 def _say(counts: Mapping[str, int], out: Path) -> None:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import orjson
 
-from ...evaluation.comparing import Source, opened, warn_of
+from ...evaluation.comparing import Source, open_source, warn_about
 from ...metrics import count_words
 from ...programs.analysis.answers.views import AnswerTexts
 from ...programs.engine.folders import inputs_of
@@ -64,7 +64,7 @@ def write_nuggetizer(result: Source, out: str | Path) -> dict[str, int]:
     Example: write_nuggetizer("results/demo", "for-nuggetizer")
     """
     with ExitStack() as stack:
-        return _nuggetizer(opened(stack, result), Path(out))
+        return _nuggetizer(open_source(stack, result), Path(out))
 
 
 def _nuggetizer(folder: Path, out: Path) -> dict[str, int]:
@@ -155,7 +155,7 @@ def write_researchrubrics(result: Source, out: str | Path) -> dict[str, int]:
     Raises: InputError where the results have no rubrics.
     """
     with ExitStack() as stack:
-        return _researchrubrics(opened(stack, result), Path(out))
+        return _researchrubrics(open_source(stack, result), Path(out))
 
 
 def _researchrubrics(folder: Path, out: Path) -> dict[str, int]:
@@ -236,9 +236,9 @@ def write_ragdoll(
     """
     found = Problems() if problems is None else problems
     with ExitStack() as stack:
-        counts = _ragdoll(opened(stack, result), Path(out), found)
+        counts = _ragdoll(open_source(stack, result), Path(out), found)
     if problems is None:
-        warn_of(found)
+        warn_about(found)
     return counts
 
 
@@ -420,7 +420,7 @@ def write_qrels(result: Source, out: str | Path, run_id: str) -> Written:
     Source: guidelines of the TREC 2025 RAG track, "Relevance Judgment", output format.
     """
     with ExitStack() as stack:
-        return _qrels(opened(stack, result), Path(out), run_id)
+        return _qrels(open_source(stack, result), Path(out), run_id)
 
 
 def _qrels(folder: Path, out: Path, run_id: str) -> Written:

@@ -7,7 +7,7 @@ from typing import Literal
 
 import typer
 
-from ...cli.signatures import There
+from ...cli.signatures import ExistingPath
 from ...cli.stopping import list_problems
 from ...cli.tables import write_text
 
@@ -15,11 +15,11 @@ from ...cli.tables import write_text
 def figure(
     context: typer.Context,
     what: Literal["leaderboard", "tau", "topics", "length"],
-    results: list[There],
+    results: list[ExistingPath],
     *,
     out: Path,
     measure: str | None = None,
-    labels: There | None = None,
+    labels: ExistingPath | None = None,
     width: Literal["column", "page"] = "column",
 ) -> None:
     """Draw a figure for a paper, without a browser, and print a caption for it.
@@ -39,12 +39,12 @@ def figure(
         out: The file to write, .pdf, .svg or .png.
         width: One column (3.3 inches), or the page (6.9 inches).
     """
-    from ...cli.stopping import opened
+    from ...cli.stopping import open_results
     from ...records.reading.problems import Problems
     from .drawing import write_figure
 
     problems = Problems()
-    folders = opened(context, results)
+    folders = open_results(context, results)
     caption = write_figure(
         what, folders, out, problems, measure=measure, labels=labels, width=width
     )

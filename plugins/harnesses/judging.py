@@ -16,10 +16,10 @@ from tempfile import mkdtemp
 from typing import Any, NoReturn
 from weakref import finalize
 
-from ...evaluation.evaluate import check_needs, defaults, read_by
-from ...evaluation.result import QuestionScore, question_scores
+from ...evaluation.evaluate import check_needs, get_defaults, select_files
+from ...evaluation.result import QuestionScore, list_question_scores
 from ...evaluation.samples.files import write_samples
-from ...evaluation.samples.reading import ANSWER, CONTEXTS, QUESTION, Sample, sample_of
+from ...evaluation.samples.reading import ANSWER, CONTEXTS, QUESTION, Sample, make_sample
 from ...programs.analysis.answers.summaries import standing
 from ...programs.analysis.answers.views import AnswerView, Judged, answers_of
 from ...programs.config.base import program_names
@@ -248,7 +248,7 @@ class Rounds:
     def _read(
         self, result: Result, jobs: Sequence[_Job], eta: int
     ) -> list[list[Explained] | InputError]:
-        scores = question_scores(result, list(self._measures))
+        scores = list_question_scores(result, list(self._measures))
         rows = {(row.run_id, row.topic_id, row.measure): row for row in scores}
         views: dict[tuple[str, str], AnswerView] = {}
         if any(job.with_feedback for job in jobs):
@@ -304,7 +304,7 @@ class Rounds:
         return self._panel
 
     def _make_config(self, data: Mapping[str, Path], out: Path) -> Config:
-        ours = {**read_by(self._programs, data), **defaults(self._programs, data)}
+        ours = {**select_files(self._programs, data), **get_defaults(self._programs, data)}
         settings = dotted({**ours, **self._given, "out": out})
         return load_config(None, settings, model=self._model)
 
@@ -384,11 +384,11 @@ class SampleJudge:
         Raises: InputError for a sample that lacks something, and for a measure that its programs
             do not give, before anything is asked; EndpointUnusable when no request can succeed.
         """
-        return self._rounds.submit(sample_of(sample, 0), with_feedback=False).result()[0].score
+        return self._rounds.submit(make_sample(sample, 0), with_feedback=False).result()[0].score
 
     async def ascore(self, sample: Mapping[str, Any]) -> QuestionScore:
         """As `score`; the loop it is awaited in goes on, and no thread waits."""
-        waiting = self._rounds.submit(sample_of(sample, 0), with_feedback=False)
+        waiting = self._rounds.submit(make_sample(sample, 0), with_feedback=False)
         return (await asyncio.wrap_future(waiting))[0].score
 
     def explain(self, sample: Mapping[str, Any]) -> Explained:
@@ -397,11 +397,11 @@ class SampleJudge:
 
     def explain_each(self, sample: Mapping[str, Any]) -> list[Explained]:
         """As `explain`, for all of `measures`; of each what is of its programs."""
-        return self._rounds.submit(sample_of(sample, 0), with_feedback=True).result()
+        return self._rounds.submit(make_sample(sample, 0), with_feedback=True).result()
 
     async def aexplain(self, sample: Mapping[str, Any]) -> Explained:
         """As `explain`; the loop it is awaited in goes on."""
-        waiting = self._rounds.submit(sample_of(sample, 0), with_feedback=True)
+        waiting = self._rounds.submit(make_sample(sample, 0), with_feedback=True)
         return (await asyncio.wrap_future(waiting))[0]
 
     def __copy__(self) -> SampleJudge:

@@ -11,7 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...evaluation.comparing import InOneLine, InTables, Source, chosen_rows, opened, warn_of
+from ...evaluation.comparing import (
+    InOneLine,
+    InTables,
+    Source,
+    list_wanted_values,
+    open_source,
+    warn_about,
+)
 from ...metrics.inference import LEVEL, mean_by_topic
 from ...programs.analysis.slices import Covariate, covariates
 from ...programs.analysis.tables.words import (
@@ -70,10 +77,10 @@ def find_bias(
     """
     problems, names = Problems(), [by] if isinstance(by, str) else by
     with InOneLine(), ExitStack() as stack:
-        paths = opened(stack, labels), opened(stack, judged)
-        chosen = chosen_rows(where)
+        paths = open_source(stack, labels), open_source(stack, judged)
+        chosen = list_wanted_values(where)
         errors = judge_errors(*paths, names, problems, where=chosen, kind=kind, level=level)
-    warn_of(problems)
+    warn_about(problems)
     return Errors(errors)
 
 

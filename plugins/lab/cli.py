@@ -7,28 +7,28 @@ from typing import Annotated, Any
 
 import typer
 
-from ...cli.flags import Given, settings
+from ...cli.flags import ParsedSettings, settings
 from ...cli.options import (
     DryRun,
     Kind,
     Output,
     Seed,
     Where,
-    where_of,
+    read_where,
 )
-from ...cli.signatures import Folder, Positive, Takes, There
-from ...cli.stopping import INCOMPLETE, is_whole, list_problems, opened, unless_stopped
+from ...cli.signatures import ExistingPath, Folder, OptionRules, Positive
+from ...cli.stopping import INCOMPLETE, is_whole, list_problems, open_results, run_until_stopped
 from ...cli.tables import spent_line, write_note
-from ...cli.views import planned
+from ...cli.views import print_plan
 from ...metrics.inference import LEVEL
 from ...records.reading.problems import InputError, Problems
 
-Several = Annotated[int, Takes(min=2)]
+Several = Annotated[int, OptionRules(min=2)]
 
 
 @settings("data.passages run.max_cost run.out")
 def audit(
-    given: Given,
+    given: ParsedSettings,
     results: Folder,
     *,
     sample: Several | None = None,
@@ -63,9 +63,9 @@ def audit(
     if warning := family_warning(before, now):
         write_note(f"Warning: {warning}.\n")
     if dry_run:
-        planned(forecast(config).judges, as_json=output.as_json)
+        print_plan(forecast(config).judges, as_json=output.as_json)
         return
-    unless_stopped(lambda: judge_collection(config), "What was judged is kept", out)
+    run_until_stopped(lambda: judge_collection(config), "What was judged is kept", out)
     problems = Problems()
     audited = audit_results(results, out, problems, seed=seed)
     manifest = read_manifest(out)
@@ -83,8 +83,8 @@ def audit(
 
 def bias(
     context: typer.Context,
-    human: There,
-    judged: There,
+    human: ExistingPath,
+    judged: ExistingPath,
     *,
     by: str,
     where: Where = None,
@@ -103,18 +103,18 @@ def bias(
     from .bias import bias_view, judge_errors
 
     problems = Problems()
-    names, chosen = [name.strip() for name in by.split(",")], where_of(where or ())
-    human, judged = opened(context, [human, judged])
+    names, chosen = [name.strip() for name in by.split(",")], read_where(where or ())
+    human, judged = open_results(context, [human, judged])
     errors = judge_errors(human, judged, names, problems, where=chosen, kind=kind)
     output.print([errors], lambda _: bias_view(errors))
     list_problems(problems)
 
 
 def drift(
-    old: There,
-    new: There,
+    old: ExistingPath,
+    new: ExistingPath,
     *,
-    labels: There | None = None,
+    labels: ExistingPath | None = None,
     where: Where = None,
     kind: Kind = None,
     measure: list[str] | None = None,
@@ -143,7 +143,7 @@ def drift(
         new,
         problems,
         labels=labels,
-        where=where_of(where or ()),
+        where=read_where(where or ()),
         kind=kind,
         measures=measure or (),
         margin=margin,
@@ -153,9 +153,9 @@ def drift(
 
 
 def evidence(
-    results: There,
+    results: ExistingPath,
     *,
-    labels: list[There],
+    labels: list[ExistingPath],
     sample: Positive | None = None,
     output: Output,
 ) -> None:

@@ -17,8 +17,8 @@ import typer
 from ...backends.budget import compute_cost, get_price
 from ...backends.config import Price
 from ...cli.options import AsJson, read_pairs
-from ...cli.signatures import There
-from ...cli.stopping import opened
+from ...cli.signatures import ExistingPath
+from ...cli.stopping import open_results
 from ...cli.tables import cell, write_objects, write_text
 from ...judges.table import judge_names
 from ...programs.config.sections import Config
@@ -38,11 +38,11 @@ _NOT_COMPARED = ("replies", "tokens", "index")
 
 def trace(
     context: typer.Context,
-    results: There,
+    results: ExistingPath,
     item: str | None = None,
     *,
     where: list[str] | None = None,
-    diff: There | None = None,
+    diff: ExistingPath | None = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what agents did, step by step, with the tokens and cost until then.
@@ -58,7 +58,7 @@ def trace(
         diff: Other results: show each item's first other step.
     """
     wanted = TraceFilter(item, **_fields_wanted(where or ()))
-    results, *others = opened(context, [results] if diff is None else [results, diff])
+    results, *others = open_results(context, [results] if diff is None else [results, diff])
     if others:
         _diff(results, others[0], wanted, as_json=as_json)
     elif as_json:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ...cli.flags import Given, settings
+from ...cli.flags import ParsedSettings, settings
 from ...cli.signatures import Folder
 
 
 @settings("run.max_cost")
-def mcp(given: Given, *, folder: Folder = Path(".")) -> None:
+def mcp(given: ParsedSettings, *, folder: Folder = Path(".")) -> None:
     """Serve the judges to a coding agent, over stdin and stdout (MCP).
 
     The model and the limits are set here, for the whole session; no agent can change them.

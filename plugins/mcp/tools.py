@@ -11,9 +11,9 @@ from typing import Any
 
 from ...backends.budget import Budget
 from ...backends.errors import JudgeError
-from ...evaluation.result import question_scores
+from ...evaluation.result import list_question_scores
 from ...evaluation.samples.files import PassageNames, write_samples
-from ...evaluation.samples.reading import Sample, sample_of
+from ...evaluation.samples.reading import Sample, make_sample
 from ...judges.items import ItemJudge
 from ...judges.verdicts import Verdict
 from ...programs.analysis.answers.show import show_answer, show_summary
@@ -178,7 +178,7 @@ async def forecast_answer(session: Session, sample: Mapping[str, Any]) -> Expect
 
 
 def _prepare(session: Session, given: Mapping[str, Any], folder: Path) -> tuple[Sample, Config]:
-    sample = sample_of(given, 0)
+    sample = make_sample(given, 0)
     for name in ("question", "answer"):
         if not getattr(sample, name).strip():
             raise InputError(f"{name}: is empty, wanted its text")
@@ -195,7 +195,7 @@ def _make_answer(result: Result, sample: Sample, about: Mapping[str, Any]) -> An
     view = show_answer(result.folder, RUN, sample.topic_id, Problems()).data
     names = PassageNames()
     pieces = read_judgements(view, [names.name(context)[0] for context in sample.contexts])
-    scores = [Value(**_value(row)) for row in question_scores(result)]
+    scores = [Value(**_value(row)) for row in list_question_scores(result)]
     lost = Counter(str(row["reason"]) for row in result.unjudged)
     return Answer(
         scores=scores,

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ...cli.signatures import Folder, Takes, There
+from ...cli.signatures import ExistingPath, Folder, OptionRules
 from ...cli.stopping import list_problems
 from ...cli.tables import shown
 
@@ -17,10 +17,10 @@ def report(
     context: typer.Context,
     results: list[Folder],
     *,
-    labels: list[There] | None = None,
+    labels: list[ExistingPath] | None = None,
     out: Path = Path("report.html"),
     texts: Literal["all", "evidence", "none"] = "all",
-    max_mb: Annotated[float, Takes(min=0)] = 25.0,
+    max_mb: Annotated[float, OptionRules(min=0)] = 25.0,
 ) -> None:
     """Write a page that shows results: one HTML file, which needs no network.
 
@@ -35,14 +35,14 @@ def report(
         texts: Answers: all of them, the sentences that judgements are about, or none.
         max_mb: Megabytes of texts; above that they are cut.
     """
-    from ...cli.stopping import opened
+    from ...cli.stopping import open_results
     from ...records.reading.problems import Problems
     from .page import write_report
     from .source import Source
     from .texts import Wanted
 
     problems = Problems()
-    folders = opened(context, results)
+    folders = open_results(context, results)
     source = Source(folders, problems, labels=labels or [], named=results)
     write_report(source, out, Wanted(texts, max_mb))
     list_problems(problems)

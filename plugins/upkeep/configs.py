@@ -10,9 +10,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from ...cli.flags import Given, settings
+from ...cli.flags import ParsedSettings, settings
 from ...cli.options import ApiBase, AsJson, Model, read_pairs
-from ...cli.signatures import Takes
+from ...cli.signatures import OptionRules
 from ...cli.tables import shown, write_note, write_objects
 from ...records.reading.problems import InputError
 
@@ -40,8 +40,8 @@ def schema(*, judge: bool = False) -> None:
 
 @settings(model=False, config=False)
 def export_config(
-    given: Given,
-    what: Annotated[str | None, Takes(show_default=False)] = None,
+    given: ParsedSettings,
+    what: Annotated[str | None, OptionRules(show_default=False)] = None,
 ) -> None:
     """Print a complete config, as YAML: of a finished run, or of a config with its defaults.
 
@@ -250,13 +250,13 @@ def _next_steps(
 
 @settings()
 def prompt(
-    given: Given,
+    given: ParsedSettings,
     name: str | None = None,
     *,
     item: list[str] | None = None,
     items: Path | None = None,
-    n: Annotated[int, Takes("--n", min=1)] = 1,
-    for_model: Annotated[str | None, Takes("--for")] = None,
+    n: Annotated[int, OptionRules("--n", min=1)] = 1,
+    for_model: Annotated[str | None, OptionRules("--for")] = None,
     schema: bool = False,
     as_json: AsJson = False,
 ) -> None:
@@ -297,7 +297,7 @@ def prompt(
         sys.stdout.write(shown(text) if sys.stdout.isatty() else text)
 
 
-def _list_judges(given: Given, *, as_json: bool) -> None:
+def _list_judges(given: ParsedSettings, *, as_json: bool) -> None:
     from ...programs.prompts import judge_fields, known_judges
     from ...views.printing import print_view
     from ...views.table import Column, Kind, Row, Table, View

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from ...cli.flags import Given, settings
+from ...cli.flags import ParsedSettings, settings
 from ...cli.options import AsJson
 from ...cli.stopping import INCOMPLETE, INPUT
 from ...cli.tables import cell, fit_hint, write_note, write_objects, write_text
@@ -88,7 +88,7 @@ def _lines(name: str) -> str:
 
 
 @settings(config=False)
-def doctor(given: Given, what: str | None = None, *, as_json: AsJson = False) -> None:
+def doctor(given: ParsedSettings, what: str | None = None, *, as_json: AsJson = False) -> None:
     """Check key and endpoint of each model, and what it refuses, with the cost.
 
     Example: judge doctor --model hosted_vllm/qwen --api-base http://127.0.0.1:8000/v1

@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import ttest_1samp
 from sklearn.metrics import accuracy_score, cohen_kappa_score, f1_score
 
-from nuggetjudge.calibration.report import Figure, figures_of
+from nuggetjudge.calibration.report import Figure, compare_agreement
 from nuggetjudge.metrics.inference import Interval
 
 SCALE = ("none", "partial", "full")
@@ -26,7 +26,7 @@ def labels():
 
 def test_figures_are_those_of_scikit_learn_on_the_same_items(labels):
     truth, before, after, topics = labels
-    figures = figures_of(truth, before, after, topics, SCALE, draws=DRAWS)
+    figures = compare_agreement(truth, before, after, topics, SCALE, draws=DRAWS)
     for side, given in (("before", before), ("after", after)):
         assert {name: getattr(figure, side).value for name, figure in figures.items()} == {
             "kappa": pytest.approx(cohen_kappa_score(truth, given)),
@@ -59,7 +59,9 @@ def test_the_difference_is_drawn_in_pairs():
         before += [label if i < n_right else wrong[label] for i, label in enumerate(truths)]
         after += [label if i < n_right + 1 else wrong[label] for i, label in enumerate(truths)]
         topics += [f"t{t}"] * 4
-    accuracy = figures_of(truth, before, after, topics, ("no", "yes"), draws=DRAWS)["accuracy"]
+    accuracy = compare_agreement(truth, before, after, topics, ("no", "yes"), draws=DRAWS)[
+        "accuracy"
+    ]
     gap = accuracy.difference
     assert (gap.value, gap.low, gap.high) == pytest.approx((0.25, 0.25, 0.25))
     assert accuracy.before.high - accuracy.before.low > 0.3
@@ -81,7 +83,7 @@ def test_of_two_equally_good_judges_one_is_called_better_as_rarely_as_the_level_
                 right = rng.random(40) < np.clip(rng.normal(0.75, 0.08), 0, 1)
                 side.extend((labels == right).tolist())
         draws = {**DRAWS, "resamples": 0}
-        figures = figures_of(truth, *sides, topics, (False, True), draws=draws)
+        figures = compare_agreement(truth, *sides, topics, (False, True), draws=draws)
         called += figures["kappa"].verdict != "unclear"
     assert 0.02 < called / 400 < 0.085  # 5 % is wanted; 3 standard errors are 3.3 %
 
@@ -92,7 +94,7 @@ def test_the_interval_of_the_difference_is_students_t_of_topics_of_one_size():
     for index in (4, 8, 9, 12):  # right only after: none, one, two and one of four
         after[index] = "yes"
     topics = [f"t{i // 4}" for i in range(16)]
-    gap = figures_of(truth, before, after, topics, ("no", "yes"), draws=DRAWS)[
+    gap = compare_agreement(truth, before, after, topics, ("no", "yes"), draws=DRAWS)[
         "accuracy"
     ].difference
     interval = ttest_1samp([0, 0.25, 0.5, 0.25], 0).confidence_interval(0.95)
@@ -117,9 +119,13 @@ def test_the_verdict_goes_by_where_the_interval_lies(low, high, verdict):
 
 def test_what_is_undefined_is_none():
     """One label only: kappa is 0/0. One topic only: no interval."""
-    figures = figures_of(["a"] * 4, ["a"] * 4, ["a"] * 4, list("ssuu"), ("a", "b"), draws=DRAWS)
+    figures = compare_agreement(
+        ["a"] * 4, ["a"] * 4, ["a"] * 4, list("ssuu"), ("a", "b"), draws=DRAWS
+    )
     assert (figures["kappa"].after.value, figures["kappa"].difference.value) == (None, None)
     assert figures["accuracy"].after.value == 1.0
-    figures = figures_of(["a", "b"], ["a", "a"], ["a", "b"], ["t", "t"], ("a", "b"), draws=DRAWS)
+    figures = compare_agreement(
+        ["a", "b"], ["a", "a"], ["a", "b"], ["t", "t"], ("a", "b"), draws=DRAWS
+    )
     assert figures["accuracy"].difference.value == 0.5
     assert figures["accuracy"].difference.low is None

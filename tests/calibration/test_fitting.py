@@ -8,7 +8,7 @@ from graded_labels import LABELS, support_rows, write_jsonl
 from sklearn.metrics import accuracy_score, cohen_kappa_score
 
 from nuggetjudge.calibration.examples import read_examples
-from nuggetjudge.calibration.fitting import fitted_and_tested
+from nuggetjudge.calibration.fitting import fit_and_test
 from nuggetjudge.calibration.settings import Settings
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.judges.fitted import JudgeFile
@@ -73,26 +73,26 @@ CHANGES = {
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_label_of_a_test_topic_reaches_the_fit(judge, examples, method, seed):
     read = examples(AS_TWO if method == "platt" else None)
-    result = fitted_and_tested(judge, read, settings(method, seed=seed))
+    result = fit_and_test(judge, read, settings(method, seed=seed))
     topics = topics_tested(result)
     assert len(topics) == 2
     others = [relabelled(read, topics, change) for change in CHANGES.values()]
     others.append(all_but_one_of_each_topic_left_out(read, topics))
     reports = []
     for other in others:
-        again = fitted_and_tested(judge, other, settings(method, seed=seed))
+        again = fit_and_test(judge, other, settings(method, seed=seed))
         assert topics_tested(again) == topics
         assert again.file.correction == result.file.correction
         assert again.file.words == result.file.words
         reports.append(again.report["figures"])
     assert result.report["figures"] not in (reports[0], reports[2])
     of_train = relabelled(read, sorted(set(read.topics) - topics)[:2], CHANGES["all the best"])
-    assert fitted_and_tested(judge, of_train, settings(method, seed=seed)).file != result.file
+    assert fit_and_test(judge, of_train, settings(method, seed=seed)).file != result.file
 
 
 def test_texts_of_test_topics_do_not_weigh_the_words(judge, examples):
     read = examples()
-    result = fitted_and_tested(judge, read, settings())
+    result = fit_and_test(judge, read, settings())
     topics = topics_tested(result)
     items = [
         dataclasses.replace(
@@ -102,17 +102,17 @@ def test_texts_of_test_topics_do_not_weigh_the_words(judge, examples):
         else item
         for item in read.items
     ]
-    again = fitted_and_tested(judge, dataclasses.replace(read, items=tuple(items)), settings())
+    again = fit_and_test(judge, dataclasses.replace(read, items=tuple(items)), settings())
     assert again.file.words == result.file.words
 
 
 def test_in_folds_each_topic_is_judged_by_a_fit_to_the_others(judge, examples):
     """The labels of one topic turned round change what is said of the others, not of itself."""
     read = examples()
-    result = fitted_and_tested(judge, read, settings(folds=6))
+    result = fit_and_test(judge, read, settings(folds=6))
     assert result.report["n_test"] == len(read.items) == 72
     assert [len(split["test"]) for split in result.report["topics"]] == [1] * 6
-    whole = fitted_and_tested(judge, read, settings(folds=3)).file
+    whole = fit_and_test(judge, read, settings(folds=3)).file
     assert whole.correction == result.file.correction  # the file is fitted to all labels
 
 
@@ -123,7 +123,7 @@ def test_labels_given_to_a_topic_are_not_measured_and_those_measured_are_not_giv
 ):
     """One test label after the other is turned: each moves the fit or the figures, never both."""
     read, asked = examples(n_items=8), settings("topic", topic_labels=3, folds=folds)
-    result = fitted_and_tested(judge, read, asked)
+    result = fit_and_test(judge, read, asked)
     topics = topics_tested(result)
     moved = {"shifts": 0, "figures": 0}
     for index, item in enumerate(read.items):
@@ -136,7 +136,7 @@ def test_labels_given_to_a_topic_are_not_measured_and_those_measured_are_not_giv
             dataclasses.replace(item, label=label),
             *read.items[index + 1 :],
         ]
-        again = fitted_and_tested(judge, dataclasses.replace(read, items=tuple(items)), asked)
+        again = fit_and_test(judge, dataclasses.replace(read, items=tuple(items)), asked)
         old, new = (f.report["figures"]["accuracy"]["before"]["value"] for f in (result, again))
         if folds is None:
             shift = result.file.correction.topics != again.file.correction.topics
@@ -148,13 +148,13 @@ def test_labels_given_to_a_topic_are_not_measured_and_those_measured_are_not_giv
 
 
 def test_at_most_half_of_a_topic_is_given_away(judge, examples):
-    result = fitted_and_tested(judge, examples(), settings("topic", topic_labels=1000, folds=6))
+    result = fit_and_test(judge, examples(), settings("topic", topic_labels=1000, folds=6))
     assert result.report["n_test"] == 36
 
 
 def test_the_figures_are_those_of_the_file_on_the_test_topics(judge, examples):
     read = examples()
-    result = fitted_and_tested(judge, read, settings(resamples=50))
+    result = fit_and_test(judge, read, settings(resamples=50))
     test = [item for item in read.items if item.topic_id in topics_tested(result)]
     fitted = judge.fitted(JudgeFile.model_validate_json(result.file.text()))
     truth = [item.label for item in test]
@@ -168,7 +168,7 @@ def test_the_figures_are_those_of_the_file_on_the_test_topics(judge, examples):
 
 
 def test_probabilities_are_measured_on_the_test_topics(judge, examples):
-    result = fitted_and_tested(judge, examples(n_items=40), settings("ordinal"))
+    result = fit_and_test(judge, examples(n_items=40), settings("ordinal"))
     scores = result.report["probabilities"]
     assert scores.keys() == {"after"}  # the lexical judge has none of its own
     assert scores["after"]["n"] == result.report["n_test"] == 80
@@ -179,8 +179,8 @@ def test_probabilities_are_measured_on_the_test_topics(judge, examples):
 
 def test_a_judge_fitted_before_is_what_before_means_and_its_correction_is_replaced(judge, examples):
     read = examples()
-    first = fitted_and_tested(judge, read, settings("threshold"))
-    again = fitted_and_tested(judge.fitted(first.file), read, settings("threshold"))
+    first = fit_and_test(judge, read, settings("threshold"))
+    again = fit_and_test(judge.fitted(first.file), read, settings("threshold"))
     figures = again.report["figures"]["kappa"]
     assert figures["before"]["value"] == first.report["figures"]["kappa"]["after"]["value"]
     assert figures["difference"]["value"] == 0
@@ -191,7 +191,7 @@ def test_labels_whose_order_among_the_judges_is_unknown_have_no_before(judge, ex
     read = examples({"none": "a", "partial": "b", "full": "c"})
     assert read.judge_labels == {"none": "a", "partial": "b", "full": "c"}
     blind = dataclasses.replace(read, judge_labels=None)
-    figure = fitted_and_tested(judge, blind, settings()).report["figures"]["kappa"]
+    figure = fit_and_test(judge, blind, settings()).report["figures"]["kappa"]
     assert figure["before"] is figure["difference"] is None
     assert figure["after"]["value"] is not None
 
@@ -209,9 +209,9 @@ def test_labels_whose_order_among_the_judges_is_unknown_have_no_before(judge, ex
     ],
 )
 def test_the_verdict_goes_by_the_objective(judge, examples, objective, figure):
-    report = fitted_and_tested(judge, examples(), settings(objective=objective)).report
+    report = fit_and_test(judge, examples(), settings(objective=objective)).report
     assert report["main_figure"] == figure
-    two = fitted_and_tested(judge, examples(AS_TWO), settings(objective="linear")).report
+    two = fit_and_test(judge, examples(AS_TWO), settings(objective="linear")).report
     assert two["main_figure"] == "kappa"
 
 
@@ -239,7 +239,7 @@ def test_settings_that_cannot_be_are_refused_before_anyone_is_asked(judge, examp
 
     judge.verdicts = nobody
     with pytest.raises(InputError, match=what):
-        fitted_and_tested(judge, examples(), settings(**given))
+        fit_and_test(judge, examples(), settings(**given))
 
 
 def test_a_prompt_is_not_searched_for_labels_that_it_cannot_give(judge, examples):
@@ -252,4 +252,4 @@ def test_a_prompt_is_not_searched_for_labels_that_it_cannot_give(judge, examples
     for read, scale in ((other_names, "no, yes"), (no_telling, "none, partial, full")):
         what = f"a prompt gives the labels none, partial, full, .* the scale {scale}"
         with pytest.raises(InputError, match=what):
-            fitted_and_tested(judge, read, settings("few-shot"))
+            fit_and_test(judge, read, settings("few-shot"))

@@ -4,9 +4,9 @@ import pytest
 from graded_labels import support_rows, write_jsonl
 
 from nuggetjudge.calibration.examples import read_examples
-from nuggetjudge.calibration.fitting import fitted_and_tested
+from nuggetjudge.calibration.fitting import fit_and_test
 from nuggetjudge.calibration.prompts import optimisers
-from nuggetjudge.calibration.prompts.tasks import prompt_of
+from nuggetjudge.calibration.prompts.tasks import get_prompt
 from nuggetjudge.calibration.settings import Settings
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.judges.fitted import FittedPrompt
@@ -42,7 +42,7 @@ def searched(monkeypatch):
 
 
 def prompt_fit(judge, examples):
-    return fitted_and_tested(judge, examples, Settings(method="few-shot", resamples=0))
+    return fit_and_test(judge, examples, Settings(method="few-shot", resamples=0))
 
 
 def test_a_search_sees_train_and_dev_and_no_item_of_test(judge, examples, searched):
@@ -57,14 +57,14 @@ def test_a_search_sees_train_and_dev_and_no_item_of_test(judge, examples, search
 
 
 def test_a_correction_goes_with_the_prompt_whose_scores_it_was_fitted_to(judge, examples, searched):
-    earlier = fitted_and_tested(judge, examples, Settings(method="threshold", resamples=0))
+    earlier = fit_and_test(judge, examples, Settings(method="threshold", resamples=0))
     fitted = judge.fitted(earlier.file)
     assert fitted.correction is not None
     searched(FittedPrompt(instructions="Look."))
     new = prompt_fit(fitted, examples)
     assert new.file.correction is None
     assert new.report["optimiser"]["correction_dropped"] is True
-    searched(prompt_of(getattr(fitted, fitted.predictor)))
+    searched(get_prompt(getattr(fitted, fitted.predictor)))
     same = prompt_fit(fitted, examples)
     assert same.file.correction == fitted.correction
     assert same.report["optimiser"]["correction_dropped"] is False

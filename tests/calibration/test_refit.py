@@ -4,7 +4,7 @@ import pytest
 from graded_labels import support_rows, write_jsonl
 
 from nuggetjudge.calibration.examples import read_examples
-from nuggetjudge.calibration.fitting import fitted_and_tested
+from nuggetjudge.calibration.fitting import fit_and_test
 from nuggetjudge.calibration.settings import Settings
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.judges.fitted import FittedPrompt
@@ -24,7 +24,7 @@ def examples(tmp_path, judge):
 
 def fit(judge, examples, **settings):
     settings = {"method": "threshold", "resamples": 0, "topic_labels": 0, **settings}
-    return fitted_and_tested(judge, examples, Settings(**settings))
+    return fit_and_test(judge, examples, Settings(**settings))
 
 
 def test_a_judge_file_names_the_topics_whose_labels_are_in_it(judge, examples):

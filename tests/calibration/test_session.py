@@ -9,8 +9,8 @@ from mock_faults import Refusal
 from mock_server import MockServer, Reply, input_of
 
 import nuggetjudge as nj
-from nuggetjudge.calibration.session import scale_of
-from nuggetjudge.calibration.settings import settings_with
+from nuggetjudge.calibration.session import read_scale
+from nuggetjudge.calibration.settings import make_settings
 from nuggetjudge.judges import SupportJudge, read_judge_file
 from nuggetjudge.records.reading.problems import InputError
 
@@ -207,22 +207,22 @@ def test_what_is_no_judge_file_is_not_written_over(labels, tmp_path, model, serv
 
 
 def test_scales_are_read_from_flags():
-    assert scale_of([]) is None
-    assert scale_of(["0=none", " 1 = None", "2=full"]) == {"0": "none", "1": "none", "2": "full"}
-    assert scale_of(["Low", "HIGH"]) == {"low": "low", "high": "high"}
+    assert read_scale([]) is None
+    assert read_scale(["0=none", " 1 = None", "2=full"]) == {"0": "none", "1": "none", "2": "full"}
+    assert read_scale(["Low", "HIGH"]) == {"low": "low", "high": "high"}
     for wrong in ([""], ["a", ""], ["a=", "b"], ["a", "a=b"]):
         with pytest.raises(InputError, match="wanted LABEL or LABEL=OURS, each once"):
-            scale_of(wrong)
+            read_scale(wrong)
 
 
 def test_options_are_read_as_yaml():
-    how = settings_with(["a=4", "b=[1, 2]", "c=x=y", "resamples=0"], method="gepa")
+    how = make_settings(["a=4", "b=[1, 2]", "c=x=y", "resamples=0"], method="gepa")
     assert (how.method, how.resamples) == ("gepa", 0)
     assert how.options == {"a": 4, "b": [1, 2], "c": "x=y"}
     for wrong in ("a", "=3"):
         with pytest.raises(InputError, match="wanted NAME=VALUE"):
-            settings_with([wrong])
+            make_settings([wrong])
     with pytest.raises(InputError, match=r"--option a=.*the value is"):
-        settings_with(["a=[1"])
+        make_settings(["a=[1"])
     with pytest.raises(InputError, match=r"^--option topic_labels: .*, got -1$"):
-        settings_with(["topic_labels=-1"])
+        make_settings(["topic_labels=-1"])

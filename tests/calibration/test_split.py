@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.calibration.settings import split_topics, topic_folds
+from nuggetjudge.calibration.settings import split_folds, split_topics
 
 TOPICS = [f"t{i}" for i in range(10)]
 NAMES = st.lists(st.text(min_size=1), min_size=2, max_size=30, unique=True)
@@ -29,9 +29,9 @@ def test_neither_order_nor_repetition_changes_the_split_and_the_seed_does():
 def test_folds_test_each_topic_once_by_all_others(topics, n_folds, seed):
     if n_folds > len(topics):
         with pytest.raises(ValueError, match=f"wanted 2 to {len(topics)} folds"):
-            topic_folds(topics, n_folds, seed=seed)
+            split_folds(topics, n_folds, seed=seed)
         return
-    folds = topic_folds(topics, n_folds, seed=seed)
+    folds = split_folds(topics, n_folds, seed=seed)
     assert len(folds) == n_folds
     assert sorted(topic for fold in folds for topic in fold.test) == sorted(topics)
     assert all(sorted([*fold.train, *fold.test]) == sorted(topics) for fold in folds)

@@ -54,7 +54,7 @@ def test_a_command_of_another_package_is_listed_in_its_place_and_runs(
 
 def test_no_package_can_take_the_place_of_a_core_command(installed):
     installed("strange_commands:COMMANDS")
-    assert commands.command_of("run").home.startswith("nuggetjudge.cli")
+    assert commands.find_command("run").home.startswith("nuggetjudge.cli")
     assert commands.all_commands()["run"].line == "Judge runs and print a leaderboard."
 
 
@@ -64,4 +64,4 @@ def test_the_core_works_where_an_annex_was_taken_out(installed, capsys, monkeypa
     assert code == 0
     assert "run   " in out
     assert "report " not in out
-    assert commands.command_of("report") is None
+    assert commands.find_command("report") is None

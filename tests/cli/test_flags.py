@@ -10,7 +10,7 @@ import typer
 from nuggetjudge import __version__
 from nuggetjudge.cli.app import main
 from nuggetjudge.cli.commands import all_commands
-from nuggetjudge.cli.flags import Given, settings
+from nuggetjudge.cli.flags import ParsedSettings, settings
 from nuggetjudge.cli.options import Command
 from nuggetjudge.programs.config.sections import GenerateConfig, RunSection
 from nuggetjudge.records.reading.problems import InputError
@@ -42,7 +42,7 @@ def given(judge, monkeypatch):
     def parse(names, *arguments):
         settings_of_call = []
 
-        def tides(given: Given) -> None:
+        def tides(given: ParsedSettings) -> None:
             settings_of_call.append(given)
 
         alone = typer.Typer(add_completion=False, rich_markup_mode=None)

@@ -7,8 +7,8 @@ from typing import Annotated
 import pytest
 import typer
 
-from nuggetjudge.cli.options import add
-from nuggetjudge.cli.signatures import File, Positive, Takes, from_signature
+from nuggetjudge.cli.options import add_command
+from nuggetjudge.cli.signatures import File, OptionRules, Positive, make_options
 
 
 def tides(
@@ -16,7 +16,7 @@ def tides(
     harbour: str | None = None,
     *,
     moons: list[Positive] | None = None,
-    folder: Annotated[Path, Takes("--dir")] = Path("tides"),
+    folder: Annotated[Path, OptionRules("--dir")] = Path("tides"),
     is_low: bool = False,
     salt: bool = True,
 ) -> None:
@@ -45,7 +45,7 @@ given = []
 def command():
     given.clear()
     group = typer.Typer(add_completion=False, rich_markup_mode=None)
-    add(group, tides)
+    add_command(group, tides)
     return typer.main.get_command(group)
 
 
@@ -104,7 +104,7 @@ def too_much() -> None:
 @pytest.mark.parametrize("command", [undescribed, too_much])
 def test_a_docstring_that_tells_of_other_parameters_is_an_error(command):
     with pytest.raises(TypeError, match="port"):
-        from_signature(command)
+        make_options(command)
 
 
 @dataclass(frozen=True)
@@ -131,7 +131,7 @@ def test_a_dataclass_is_a_group_of_arguments_and_options(tmp_path):
         given.append((year, moon, is_total))
 
     group = typer.Typer(add_completion=False, rich_markup_mode=None)
-    add(group, eclipse)
+    add_command(group, eclipse)
     command = typer.main.get_command(group)
     words = ["1999", "3", "--color", "red", "--is-total"]
     assert parsed(command, *words) == (1999, Moon(3, color="red"), True)

@@ -6,7 +6,7 @@ import pytest
 import typer
 from processes import run
 
-from nuggetjudge.cli.stopping import INCOMPLETE, detail_lines, exit_unless, is_whole, report_end
+from nuggetjudge.cli.stopping import INCOMPLETE, exit_unless, is_whole, list_details, report_end
 
 COLLECTION = Path(__file__).resolve().parents[2] / "tests" / "collection" / "judge.yaml"
 SPENT = {"requests": 1200, "cache_hits": 3, "tokens": 45, "cost": 0.5, "seconds": 2.06}
@@ -19,7 +19,7 @@ MANIFEST = {
 def test_the_end_is_one_sentence_and_the_rest_is_for_verbose(capsys):
     report_end(MANIFEST, partial="of no matter")
     assert capsys.readouterr() == ("", "done: 485 judged, 2 missing, $0.50\n")
-    report_end(MANIFEST, details=detail_lines(MANIFEST), partial="of no matter")
+    report_end(MANIFEST, details=list_details(MANIFEST), partial="of no matter")
     assert capsys.readouterr().err == (
         "1,234 sentences \\x1b[2J\n"
         "1,200 requests, 3 from the cache, 45 tokens, cost $0.50, 2.1 s\n"

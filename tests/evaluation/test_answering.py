@@ -13,7 +13,7 @@ from processes import start
 
 import nuggetjudge as nj
 from nuggetjudge.evaluation.samples.asking import Asking
-from nuggetjudge.evaluation.samples.reading import questions_in
+from nuggetjudge.evaluation.samples.reading import read_questions
 from nuggetjudge.records.reading.problems import InputError
 
 QUESTIONS = [f"question {i}" for i in range(6)]
@@ -25,7 +25,7 @@ def rag(question):
 
 def asked(tmp_path, answer, questions=QUESTIONS, **options):
     asking = Asking(tmp_path / "samples" / "kept.jsonl", **{"at_once": 3, **options})
-    return asking, list(asking.samples("s", answer, questions_in(questions)))
+    return asking, list(asking.samples("s", answer, read_questions(questions)))
 
 
 def test_a_call_that_fails_is_unjudged_with_its_reason_and_never_worth_0():
@@ -137,7 +137,7 @@ def test_what_one_system_answered_is_no_answer_of_another(tmp_path):
     asking = Asking(tmp_path / "kept.jsonl", at_once=1)
     for name in ("one", "other"):
         answering = {"answer": f"Tides by {name} [1].", "contexts": ["Tides turn."]}
-        given = asking.samples(name, lambda _, row=answering: row, questions_in(QUESTIONS[:1]))
+        given = asking.samples(name, lambda _, row=answering: row, read_questions(QUESTIONS[:1]))
         assert [sample.answer for sample in given] == [answering["answer"]]
 
 

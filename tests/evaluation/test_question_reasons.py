@@ -2,7 +2,7 @@
 
 from types import SimpleNamespace
 
-from nuggetjudge.evaluation.result import question_scores
+from nuggetjudge.evaluation.result import list_question_scores
 from nuggetjudge.records.rows import ScoreRow
 
 
@@ -23,9 +23,9 @@ def test_a_failure_of_one_program_is_no_reason_of_anothers_measure():
             {**lost, "stage": "answers", "reason": "error"},
         ],
     )
-    support, nuggets, own = (score.reasons for score in question_scores(result))
+    support, nuggets, own = (score.reasons for score in list_question_scores(result))
     assert support == {"refused": 1, "error": 1}
     assert nuggets == {"error": 1}  # no answer at all: of every program
     assert own == {"refused": 1, "error": 1}  # of no program that says so
     del result.unjudged[1]
-    assert [score.reasons for score in question_scores(result, ["V_strict"])] == [{}]
+    assert [score.reasons for score in list_question_scores(result, ["V_strict"])] == [{}]

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 import nuggetjudge as nj
 from nuggetjudge.evaluation.samples.files import write_samples
-from nuggetjudge.evaluation.samples.reading import Nugget, Sample, read_samples, sample_of
+from nuggetjudge.evaluation.samples.reading import Nugget, Sample, make_sample, read_samples
 from nuggetjudge.records.reading.problems import InputError
 
 TIDES = {"question": "what are tides", "answer": "Tides turn [1].", "contexts": ["Tides turn."]}
@@ -49,7 +49,7 @@ def test_the_names_of_other_tools_mean_the_same(tmp_path):
         {"input": "q3", "answer": "Tides turn [1].", "context": [Document("Tides turn.")]},
         Row("q4", "Tides turn [1].", ["Tides turn."]),
         Turn(user_input="q5", response="Tides turn [1].", retrieved_contexts=["Tides turn."]),
-        Sample("q6", "q6", "Tides turn [1].", sample_of(TIDES, 0).contexts),
+        Sample("q6", "q6", "Tides turn [1].", make_sample(TIDES, 0).contexts),
     ]
     questions = written(tmp_path, iter(given))
     assert len(questions) == 6
@@ -143,7 +143,7 @@ def test_answers_without_a_citation_that_was_read_are_said_and_score_no_number()
     ],
 )
 def test_contexts_survive_a_csv_file(contexts):
-    sample = sample_of({"question": "q", "answer": "a", "contexts": contexts}, 0)
+    sample = make_sample({"question": "q", "answer": "a", "contexts": contexts}, 0)
     texts = [context.text for context in sample.contexts]
     assert texts == ["Wind, it's said, moves it.", 'Dampers "help".']
 
@@ -166,7 +166,7 @@ def test_contexts_survive_a_csv_file(contexts):
 )  # fmt: skip
 def test_a_wrong_field_is_named_with_its_place_and_what_was_there(fields, message):
     with pytest.raises(InputError, match=message):
-        sample_of({"question": "q", **fields}, 3)
+        make_sample({"question": "q", **fields}, 3)
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_two_systems_may_not_say_different_things_of_one_topic(tmp_path):
 
 
 def test_nuggets_given_as_texts_are_vital_and_their_importance_can_be_said():
-    sample = sample_of({**TIDES, "nuggets": ["a", {"text": "b", "importance": "okay"}]}, 0)
+    sample = make_sample({**TIDES, "nuggets": ["a", {"text": "b", "importance": "okay"}]}, 0)
     assert sample.nuggets == (Nugget("a", "vital"), Nugget("b", "okay"))
 
 

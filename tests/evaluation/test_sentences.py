@@ -2,11 +2,11 @@
 
 import pytest
 
-from nuggetjudge.evaluation.samples.citations import Sentence, indices_by_id, sentences_of
+from nuggetjudge.evaluation.samples.citations import Sentence, index_by_id, split_answer
 
 
 def cut(answer, ids=(), n=3):
-    return [(s.text, s.citations) for s in sentences_of(answer, indices_by_id(ids), n)]
+    return [(s.text, s.citations) for s in split_answer(answer, index_by_id(ids), n)]
 
 
 @pytest.mark.parametrize(
@@ -45,7 +45,7 @@ def test_numbers_that_cite_nothing_and_stops_that_end_nothing_stay_in_one_senten
 
 def test_items_of_a_list_are_sentences_and_a_heading_stands_with_the_next():
     answer = "## Why\n- wind [1]\n- crowds\n1. Steps match\nthe motion [2].\n\n# End"
-    assert [(s.text, s.citations) for s in sentences_of(answer, {})] == [
+    assert [(s.text, s.citations) for s in split_answer(answer, {})] == [
         ("## Why\nwind", (0,)),
         ("crowds", ()),
         ("Steps match the motion.", (1,)),
@@ -54,8 +54,8 @@ def test_items_of_a_list_are_sentences_and_a_heading_stands_with_the_next():
 
 
 def test_without_contexts_brackets_are_text():
-    assert sentences_of("As said [1].", None) == [Sentence("As said [1].")]
-    assert sentences_of("", {}) == []
+    assert split_answer("As said [1].", None) == [Sentence("As said [1].")]
+    assert split_answer("", {}) == []
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import nuggetjudge as nj
-from nuggetjudge.calibration.cascades import Wanted, fit_report
+from nuggetjudge.calibration.cascades import Wanted, make_fit_report
 from nuggetjudge.calibration.stored import read_stored
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import Problems
@@ -22,7 +22,7 @@ def test_what_the_lexical_judge_is_not_sure_of_is_left_to_people(tmp_path):
     stored = read_stored(human, [before], Problems(), to_people=True)
     assert stored.has_texts
     assert stored.models == {"": "lexical"}
-    state, report = fit_report(stored, "calibrated", Wanted(share=0.25))
+    state, report = make_fit_report(stored, "calibrated", Wanted(share=0.25))
     assert report["auroc"] > 0.75
     assert report["kept_right"] > report["right"] + 0.1
     (folder / "cascade.json").write_text(state.text(), encoding="utf-8")

@@ -4,7 +4,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from nuggetjudge.gates.checks import Check, Question
-from nuggetjudge.gates.verdict import Verdict, junit_xml, summary
+from nuggetjudge.gates.verdict import Verdict, format_junit, format_summary
 
 ODD = "a|b <i> & \x1b[2J \ud800 ]]> @team `x`"
 
@@ -20,7 +20,7 @@ def check(run_id="one", measure="V", is_passed=False, **fields):
 
 def test_junit_counts_what_failed_and_what_could_not_be_checked():
     lost = check("", "", questions=[Question("t1", why="timeout 2")])
-    given = junit_xml(
+    given = format_junit(
         verdict(lost, check(questions=[Question("t2", 0.1, 0.5)]), check("two", is_passed=True))
     )
     (suite,) = ElementTree.fromstring(given)
@@ -37,9 +37,9 @@ def test_junit_counts_what_failed_and_what_could_not_be_checked():
 
 def test_ids_and_texts_of_any_kind_break_neither_file():
     odd = check(ODD, questions=[Question(ODD, 0.1, 0.5, text=ODD)])
-    (suite,) = ElementTree.fromstring(junit_xml(verdict(odd)))
+    (suite,) = ElementTree.fromstring(format_junit(verdict(odd)))
     assert "a|b <i> &" in suite.find("testcase").get("classname")
-    lines = summary(verdict(odd)).splitlines()
+    lines = format_summary(verdict(odd)).splitlines()
     columns = {line.replace("\\|", "").count("|") for line in lines if line.startswith("| ")}
     assert columns == {6, 5}  # of the two tables
     text = "\n".join(line for line in lines if line[:1] != "`")  # code is shown as it is
@@ -49,12 +49,14 @@ def test_ids_and_texts_of_any_kind_break_neither_file():
 
 
 def test_the_summary_says_what_was_decided():
-    assert "passed: 1 of 1" in summary(verdict(check(is_passed=True)))
-    failed = summary(verdict(check(questions=[Question("t2", 0.1, 0.5)]), check(is_passed=True)))
+    assert "passed: 1 of 1" in format_summary(verdict(check(is_passed=True)))
+    failed = format_summary(
+        verdict(check(questions=[Question("t2", 0.1, 0.5)]), check(is_passed=True))
+    )
     assert failed.startswith("### judge gate failed: ")
     assert "| t2 | .500 | .100 | -.400 |" in failed
     assert "judge show results one t2" in failed
-    assert "inconclusive: " in summary(verdict(check("", ""), is_judged=False))
+    assert "inconclusive: " in format_summary(verdict(check("", ""), is_judged=False))
 
 
 def test_json_has_the_fields_that_ci_reads_and_no_words_of_the_verdict():

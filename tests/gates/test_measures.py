@@ -7,7 +7,7 @@ import pytest
 from of_plugins import of_plugins
 
 import nuggetjudge as nj
-from nuggetjudge.gates.checks import Bound, check_beforehand, check_bound, main_measures
+from nuggetjudge.gates.checks import Bound, check_beforehand, check_bound, choose_measures
 from nuggetjudge.metrics.instruments.narratives import NARRATIVE_MEASURES
 from nuggetjudge.programs.config.reading import dotted, load_config
 from nuggetjudge.programs.inputs import ORACLES
@@ -101,12 +101,12 @@ def test_a_bound_is_for_runs_and_not_for_the_best_that_could_be_had():
 
 
 def test_a_change_is_checked_by_what_leaderboards_go_by():
-    assert main_measures(["A", "V_strict", "length", "KPR", "KPF"]) == ["V_strict", "KPR"]
-    assert main_measures(["coverage", "report_coverage", "alpha_ndcg@10"]) == [
+    assert choose_measures(["A", "V_strict", "length", "KPR", "KPF"]) == ["V_strict", "KPR"]
+    assert choose_measures(["coverage", "report_coverage", "alpha_ndcg@10"]) == [
         "coverage", "report_coverage",
     ]  # fmt: skip
-    assert main_measures(["AP(rel=2)", "P(rel=2)@10", "nDCG@10"]) == ["nDCG@10"]
-    assert main_measures(["share_yes", "share_no", "groundedness"]) == ["groundedness"]
+    assert choose_measures(["AP(rel=2)", "P(rel=2)@10", "nDCG@10"]) == ["nDCG@10"]
+    assert choose_measures(["share_yes", "share_no", "groundedness"]) == ["groundedness"]
 
 
 def score_row(run, measure, topic="all", value=1.0):

@@ -9,7 +9,13 @@ import pytest
 from undigested import forget_digests
 
 import nuggetjudge as nj
-from nuggetjudge.gates.baseline import Pair, check_pair, least_questions, not_worse, paired
+from nuggetjudge.gates.baseline import (
+    Pair,
+    check_not_worse,
+    check_pair,
+    count_needed_questions,
+    pair_runs,
+)
 from nuggetjudge.metrics.inference import paired_tests
 from nuggetjudge.programs.scoring.topic_scores import TopicScores
 from nuggetjudge.records.reading.problems import InputError
@@ -18,7 +24,7 @@ from nuggetjudge.records.rows import ScoreRow
 
 def check(results, new, **options):
     folders = results[new].folder, results["main"].folder
-    (only,) = not_worse(*folders, **{"measures": ["V_strict"], **options}).checks
+    (only,) = check_not_worse(*folders, **{"measures": ["V_strict"], **options}).checks
     return only
 
 
@@ -68,7 +74,7 @@ def test_too_few_questions_cannot_pass_though_nothing_changed():
 
 @pytest.mark.parametrize("level", [0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
 def test_the_least_number_of_questions_is_where_p_of_all_wins_falls_below_the_level(level):
-    n = least_questions(level)
+    n = count_needed_questions(level)
     for size, can_tell in ((n, True), (n - 1, False)):
         (test,) = paired_tests([[0.5] * size], level=level)
         assert (test.p < 1 - level) == can_tell
@@ -116,11 +122,11 @@ def test_what_is_not_judged_counts_as_worst_now_and_as_best_before():
                    low=0.25, high=0.75)  # fmt: skip
     part = scores({"b": 0.5}, a=row)
     for new, before, difference in ((part, whole, -0.25), (whole, part, -0.25)):
-        pairs = paired(new, before, "V_strict", "r", "r")
+        pairs = pair_runs(new, before, "V_strict", "r", "r")
         assert {t: b - a for t, a, b in pairs.both} == {"a": difference, "b": 0.0}
         assert pairs.n_unjudged == 2
     unbounded = scores({"b": 0.5}, a=row.model_copy(update={"low": None, "high": None}))
-    pairs = paired(unbounded, whole, "V_strict", "r", "r")
+    pairs = pair_runs(unbounded, whole, "V_strict", "r", "r")
     assert pairs.unbounded == ["a"]
     same = [0.5] * 10
     assert not check_pair(pair_of(same, same, unbounded=["a"]), 0.02, 0.95).is_passed
@@ -130,7 +136,7 @@ def test_questions_of_one_side_are_named_and_unanswered_ones_count_as_0():
     new, before = scores({"a": 0.5, "b": 0.5, "new": 1.0}), scores({"a": 0.5, "b": 1.0, "old": 0.0})
     del new.values["V_strict"]["r"]["b"]
     del new.rows["V_strict"]["r"]["b"]  # asked still, as `topics` says
-    pairs = paired(new, before, "V_strict", "r", "r")
+    pairs = pair_runs(new, before, "V_strict", "r", "r")
     assert pairs.both == [("a", 0.5, 0.5), ("b", 1.0, 0.0)]
     assert (pairs.only_after, pairs.only_before) == (["new"], ["old"])
     assert any("new" in note for note in pairs.notes)
@@ -141,7 +147,7 @@ def test_another_judge_is_no_baseline(results, tmp_path, samples, stated):
     window = {"judges.assigner.window": 1}
     given = samples(stated["main"])
     other = nj.evaluate(given, "nuggets", model="lexical", out=tmp_path / "other", **window)
-    (checked,) = not_worse(other.folder, results["main"].folder, measures=["V_strict"]).checks
+    (checked,) = check_not_worse(other.folder, results["main"].folder, measures=["V_strict"]).checks
     assert not checked.is_passed
     assert "assigner.window is 1, was 10" in checked.found
 
@@ -149,7 +155,7 @@ def test_another_judge_is_no_baseline(results, tmp_path, samples, stated):
 def test_other_nuggets_are_no_baseline(results, tmp_path, samples, stated):
     given = [one | {"nuggets": FEWER} for one in samples(stated["main"])]
     other = nj.evaluate(given, "nuggets", model="lexical", out=tmp_path / "other")
-    (checked,) = not_worse(other.folder, results["main"].folder, measures=["V_strict"]).checks
+    (checked,) = check_not_worse(other.folder, results["main"].folder, measures=["V_strict"]).checks
     assert not checked.is_passed
     assert "8 topics have other nuggets" in checked.found
 
@@ -179,11 +185,11 @@ def test_a_measure_that_only_the_baseline_has_is_listed(results, tmp_path):
     kept = [line for line in lines if json.loads(line)["measure"] == "length"]
     (folder / "scores.jsonl").write_text("".join(kept), encoding="utf-8")
     with pytest.raises(InputError, match="no measure in common"):
-        not_worse(folder, results["main"].folder)
+        check_not_worse(folder, results["main"].folder)
     baseline = forget_digests(shutil.copytree(results["main"].folder, tmp_path / "baseline"))
     rows = [json.loads(line) for line in lines if json.loads(line)["measure"] == "V_strict"]
     with_support = [*rows, *({**row, "measure": "support_precision"} for row in rows)]
     text = "".join(json.dumps(row) + "\n" for row in with_support)
     (baseline / "scores.jsonl").write_text(text, encoding="utf-8")
-    notes = not_worse(results["main"].folder, baseline).notes
+    notes = check_not_worse(results["main"].folder, baseline).notes
     assert "measures only in the baseline, not compared: support_precision" in notes

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 import nuggetjudge as nj
-from nuggetjudge.evaluation.samples.reading import sample_of
+from nuggetjudge.evaluation.samples.reading import make_sample
 from nuggetjudge.plugins.harnesses import judging
 from nuggetjudge.plugins.harnesses.judging import SampleJudge
 from nuggetjudge.records.reading.problems import InputError
@@ -47,7 +47,7 @@ def together(judge, samples):
     """Their scores, all of them waiting when the round begins."""
     begin = threading.Event()
     judge._rounds._thread.submit(begin.wait, 60)
-    waiting = [judge._rounds.submit(sample_of(each, 0), with_feedback=False) for each in samples]
+    waiting = [judge._rounds.submit(make_sample(each, 0), with_feedback=False) for each in samples]
     begin.set()
     return [each.result()[0].score for each in waiting]
 

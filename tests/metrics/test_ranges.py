@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from of_plugins import of_plugins
 
 import nuggetjudge
-from nuggetjudge.calibration.lists import mean_figure
-from nuggetjudge.calibration.report import figures_of
+from nuggetjudge.calibration.lists import compare_means
+from nuggetjudge.calibration.report import compare_agreement
 from nuggetjudge.metrics import agreement, pairwise_kappa, reliability, taus
 from nuggetjudge.metrics.inference import (
     BEYOND_CHANCE,
@@ -130,12 +130,12 @@ def corrected(rng, topics):
 
 def calibrate(rng, topics):
     truth, before, after = rng.choice(SCALE, (3, len(topics)), p=[0.1, 0.2, 0.7]).tolist()
-    made = figures_of(truth, before, after, topics, SCALE, draws=DRAWS)
+    made = compare_agreement(truth, before, after, topics, SCALE, draws=DRAWS)
     for name, figure in made.items():
         is_share = name in ("accuracy", "macro_f1")
         yield [figure.before, figure.after], SHARE if is_share else SIGNED
         yield figure.difference, SIGNED if is_share else SIGNED_DIFFERENCE
-    figure = mean_figure(rng.random((len(topics), 2)).round(), topics, DRAWS)
+    figure = compare_means(rng.random((len(topics), 2)).round(), topics, DRAWS)
     yield [figure.before, figure.after], SHARE
     yield figure.difference, SIGNED
 
@@ -203,7 +203,7 @@ def of_labels(rng, n_topics, draws):
     made = reliability_intervals(reliability(among, HELD_SCALE), among, HELD_SCALE, topics, **draws)
     found["alpha of three"] = made["alpha"]["nominal"]
     found["kappa of three"] = made["pairwise_kappa"]["unweighted"]
-    figure = figures_of(truth, one, other, topics, HELD_SCALE, draws=draws)["kappa"]
+    figure = compare_agreement(truth, one, other, topics, HELD_SCALE, draws=draws)["kappa"]
     found["kappa after minus before"] = figure.difference
     hits = np.array(truth) == np.array(one)
     counts = np.array(truth) == "yes"

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ....cli.signatures import File, Folder, NewFolder, Takes, There
+from ....cli.signatures import ExistingPath, File, Folder, NewFolder, OptionRules
 from ....cli.stopping import list_problems
 from ....cli.tables import write_text
 from ....records.reading.problems import Problems
@@ -23,7 +23,7 @@ def export(
     kind: _Kind = None,
     condition: Conditions | None = None,
     labels_as: Literal["annotators", "adjudicated"] = "annotators",
-    results: list[There] | None = None,
+    results: list[ExistingPath] | None = None,
     annotator: str | None = None,
 ) -> None:
     """Write the labels of a folder as a file that agree, calibrate, score and next read.
@@ -61,7 +61,7 @@ def export(
 def take_in(
     files: list[File],
     *,
-    folder: Annotated[NewFolder, Takes("--dir")] = Path("labels"),
+    folder: Annotated[NewFolder, OptionRules("--dir")] = Path("labels"),
     kind: _Kind = None,
     condition: Conditions | None = None,
 ) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from ....cli.options import add
+from ....cli.options import add_command
 from .files import export, take_in
 from .serve import serve
 
@@ -40,6 +40,6 @@ def _annotate() -> None:
     """Have people label what was judged, in a page of this machine: judge annotate RESULTS ..."""
 
 
-add(annotate, serve)
-add(annotate, export)
-add(annotate, take_in, "import")
+add_command(annotate, serve)
+add_command(annotate, export)
+add_command(annotate, take_in, "import")

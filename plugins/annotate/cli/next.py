@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from ....cli.options import Kind
-from ....cli.signatures import Positive, Takes, There
-from ....cli.stopping import list_problems, opened
+from ....cli.signatures import ExistingPath, OptionRules, Positive
+from ....cli.stopping import list_problems, open_results
 from ....cli.tables import cell, write_text
 from ....programs.engine.label_sheet import write_sheet
 from ....programs.protocols.judged_files import kinds_in
@@ -19,14 +19,14 @@ from ..work.next_labels import make_people_sheet, next_labels
 
 def next(
     context: typer.Context,
-    results: list[There],
+    results: list[ExistingPath],
     *,
     out: Path,
-    n: Annotated[Positive | None, Takes("--n")] = None,
-    labels: There | None = None,
+    n: Annotated[Positive | None, OptionRules("--n")] = None,
+    labels: ExistingPath | None = None,
     kind: Kind = None,
     random_share: float = 0.5,
-    kept: Annotated[int | None, Takes(min=0)] = None,
+    kept: Annotated[int | None, OptionRules(min=0)] = None,
 ) -> None:
     """Choose items for people to label and write them as a label file to fill in.
 
@@ -46,7 +46,7 @@ def next(
         out: File to fill in: .csv or .jsonl.
     """
     problems = Problems()
-    folders = opened(context, results)
+    folders = open_results(context, results)
     if kept is None:
         sheet = next_labels(
             folders,

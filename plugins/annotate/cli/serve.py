@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from ....cli.options import Seed
-from ....cli.signatures import File, NewFolder, Positive, Share, Takes, There
-from ....cli.stopping import list_problems, unless_stopped
+from ....cli.signatures import ExistingPath, File, NewFolder, OptionRules, Positive, Share
+from ....cli.stopping import list_problems, run_until_stopped
 from ....cli.tables import write_note, write_text
 from .names import Conditions, Kinds, get_condition
 
@@ -23,10 +23,10 @@ _MOST_NAME = 40  # characters
 
 
 def serve(
-    results: list[There],
+    results: list[ExistingPath],
     *,
     kind: Kinds,
-    folder: Annotated[NewFolder, Takes("--dir")] = Path("labels"),
+    folder: Annotated[NewFolder, OptionRules("--dir")] = Path("labels"),
     annotator: str | None = None,
     adjudicator: str | None = None,
     against_judge: bool = False,
@@ -37,9 +37,9 @@ def serve(
     overlap: Share = 0.1,
     spans: str | None = None,
     guidelines: File | None = None,
-    half_width: Annotated[float, Takes(min=0.001, max=0.5)] = 0.05,
+    half_width: Annotated[float, OptionRules(min=0.001, max=0.5)] = 0.05,
     seed: Seed = 0,
-    port: Annotated[int, Takes(min=0, max=65535)] = 0,
+    port: Annotated[int, OptionRules(min=0, max=65535)] = 0,
     no_open: bool = False,
 ) -> None:
     """Have people label what was judged: one page on this machine, a link for each of them.
@@ -107,7 +107,7 @@ def serve(
 
     note = f"What was labelled is in {folder}"
     with listener, watch(work, LiveSettings(kind, plan.condition, half_width)):
-        unless_stopped(lambda: serve(work, listener, ready), note)
+        run_until_stopped(lambda: serve(work, listener, ready), note)
 
 
 @contextmanager

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from ....cli.flags import Given, settings
-from ....cli.options import DryRun, Fields, OutputOfMuch, Seed, fields_of
-from ....cli.signatures import Positive, There
+from ....cli.flags import ParsedSettings, settings
+from ....cli.options import DryRun, Fields, OutputOfMuch, Seed, read_fields
+from ....cli.signatures import ExistingPath, Positive
 from ....cli.stopping import INCOMPLETE, list_problems
 from ....cli.tables import cell, spent_line, write_note
-from ....cli.views import planned
+from ....cli.views import print_plan
 from ....records.reading.problems import InputError, Problems
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ class Wanted:
         out: Folder for the rows, and for the labels by condition.
     """
 
-    source: There
+    source: ExistingPath
     _: KW_ONLY
     judge: str | None = None
     faults: bool = False
@@ -58,7 +58,7 @@ class Wanted:
 
 @settings("data.passages run.max_cost")
 def probe(
-    given: Given,
+    given: ParsedSettings,
     wanted: Wanted,
     output: OutputOfMuch,
 ) -> None:
@@ -80,7 +80,7 @@ def probe(
     if wanted.dry_run:
         estimates, skipped = probing.plan()
         notes = "".join(f"{line}\n" for line in _list_skipped(skipped))
-        planned(estimates, notes, as_json=output.as_json)
+        print_plan(estimates, notes, as_json=output.as_json)
         list_problems(problems)
         return
     if out is not None:
@@ -101,7 +101,7 @@ def probe(
         raise typer.Exit(INCOMPLETE)
 
 
-def _prepare(given: Given, wanted: Wanted) -> Probing:
+def _prepare(given: ParsedSettings, wanted: Wanted) -> Probing:
     """The probe that is wanted, ready to ask. Raises: InputError."""
     from .faults import judges_in, probing_faults
     from .injection import probing_injection
@@ -120,7 +120,7 @@ def _prepare(given: Given, wanted: Wanted) -> Probing:
     else:
         raise InputError("name the judge that is probed (--judge), or plant faults (--faults)")
     config = _config(given, wanted.source, judges)
-    names = fields_of(wanted.fields or ())
+    names = read_fields(wanted.fields or ())
     kinds = _kinds(wanted.conditions)
     options = Options(wanted.sample, wanted.repeats, wanted.seed, names, kinds)
     make = probing_conditions
@@ -131,7 +131,7 @@ def _prepare(given: Given, wanted: Wanted) -> Probing:
     return make(wanted.source, judges, config, Problems(), options)
 
 
-def _config(given: Given, source: Path, judges: Sequence[str]) -> Any:
+def _config(given: ParsedSettings, source: Path, judges: Sequence[str]) -> Any:
     """The config file, or what a results folder was judged with, under the flags."""
     from ....judges.table import item_judges
     from ....programs.engine.folders import inputs_of

@@ -2,7 +2,12 @@
 
 import pytest
 
-from nuggetjudge.calibration.cascades import Wanted, confidences, curve_report, fit_report
+from nuggetjudge.calibration.cascades import (
+    Wanted,
+    get_confidences,
+    make_curve_report,
+    make_fit_report,
+)
 from nuggetjudge.calibration.stored import read_stored
 from nuggetjudge.judges.combined.confidence import Guarantee
 from nuggetjudge.records.reading.problems import Problems
@@ -40,7 +45,7 @@ def figures(report):
 
 def test_at_half_the_dear_calls_disagreement_is_better_than_chance(pairs):
     cheap = stored(pairs, (*CHEAP, "willia-umbrela1"))
-    points = figures(curve_report(cheap, "agreement", {"resamples": 0}, (0.0, 0.5, 1.0)))
+    points = figures(make_curve_report(cheap, "agreement", {"resamples": 0}, (0.0, 0.5, 1.0)))
     assert points["confidence", 0.5][0] >= 0.509
     assert points["random RMITIR-llama38b", 0.5][0] == pytest.approx(0.472, abs=5e-4)
     assert points["random", 0.5][0] == pytest.approx(0.501, abs=5e-4)
@@ -51,20 +56,20 @@ def test_at_half_the_dear_calls_disagreement_is_better_than_chance(pairs):
 @pytest.mark.slow
 def test_calibrated_confidence_tells_right_from_wrong_on_other_topics(pairs):
     cheap = stored(pairs, (*CHEAP, "willia-umbrela1"), cut="2")
-    report = curve_report(cheap, "calibrated", {"resamples": 0}, (0.5,))
+    report = make_curve_report(cheap, "calibrated", {"resamples": 0}, (0.5,))
     assert report["auroc"] >= 0.74
     assert report["has_texts"]
     points = figures(report)
     assert points["confidence", 0.5][1] >= 0.777
     assert points["random RMITIR-llama38b", 0.5][1] == pytest.approx(0.754, abs=0.003)
     blind = stored(pairs, (*CHEAP, "willia-umbrela1"), cut="2")
-    assert (confidences(blind, "agreement") >= 0).all()
+    assert (get_confidences(blind, "agreement") >= 0).all()
 
 
 def test_a_promise_by_topic_holds_where_one_by_item_does_not(pairs):
     seven = stored(pairs, SEVEN, cut="2", to_people=True)
     wanted = Wanted(guarantee=Guarantee.model_validate({"agree": 0.8}))
-    state, report = fit_report(seven, "agreement", wanted, splits=300)
+    state, report = make_fit_report(seven, "agreement", wanted, splits=300)
     tried = report["guarantee"]["tried"]
     assert tried["topic"]["share"] <= 0.19
     assert tried["topic"]["kept"] >= 0.45

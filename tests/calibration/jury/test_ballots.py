@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 from nuggetjudge.calibration.ballots import NONE, read_ballots
-from nuggetjudge.calibration.juries import members_of, together, ways, write_combined
+from nuggetjudge.calibration.juries import (
+    compare_methods,
+    list_members,
+    measure_together,
+    write_combined,
+)
 from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -91,10 +96,12 @@ def test_runs_are_joined_with_and_without_the_prefix_of_their_team(write):
 def test_a_copy_changes_the_labels_but_adds_no_vote(files):
     human, _, both = files
     ballots = read_ballots([both], Problems(), labels=human)
-    worth = together(ballots).worth.value
+    worth = measure_together(ballots).worth.value
     assert worth < 2.2
-    assert together(ballots.at(ballots.truth == ballots.votes[:, 0])).worth.correlation is None
-    rows = {row.member: row for row in members_of(ballots, "quadratic")}
+    assert (
+        measure_together(ballots.at(ballots.truth == ballots.votes[:, 0])).worth.correlation is None
+    )
+    rows = {row.member: row for row in list_members(ballots, "quadratic")}
     assert rows["one"].value == rows["copy"].value
     assert rows["one"].changes == rows["copy"].changes > 0
     assert rows["two"].changes == 0  # the middle one of three is always the copied one
@@ -106,7 +113,7 @@ def test_a_lost_vote_is_counted_and_is_no_label(write, files):
     for row in rows[:7]:
         row["votes"]["two"] = None
     ballots = read_ballots([write("lost.jsonl", rows)], Problems(), labels=human)
-    [row] = [row for row in members_of(ballots, "quadratic") if row.member == "two"]
+    [row] = [row for row in list_members(ballots, "quadratic") if row.member == "two"]
     assert (row.n, row.n_unjudged) == (len(rows) - 7, 7)
 
 
@@ -123,7 +130,7 @@ def test_no_label_of_a_topic_reaches_the_choice_for_it(files, write):
              "votes": {f"j{j}": right if n != j else wrong for j in range(N_TOPICS)}}
         )  # fmt: skip
     ballots = read_ballots([write("shown.jsonl", shown)], Problems(), labels=human)
-    table = ways(ballots, "quadratic", {"resamples": 0})
+    table = compare_methods(ballots, "quadratic", {"resamples": 0})
     [chosen] = [way for way in table if way.name == "single, chosen on other topics"]
     assert (
         chosen.value.value < -0.9

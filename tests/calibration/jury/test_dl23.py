@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from nuggetjudge.calibration.ballots import read_ballots
-from nuggetjudge.calibration.juries import together, ways
+from nuggetjudge.calibration.juries import compare_methods, measure_together
 from nuggetjudge.records.reading.problems import Problems
 
 
@@ -25,20 +25,20 @@ def test_the_labels_of_33_judges_are_read(ballots):
 
 @pytest.mark.slow
 def test_33_judges_are_worth_3_votes(ballots):
-    worth = together(ballots)
+    worth = measure_together(ballots)
     assert worth.worth.value == pytest.approx(2.7, abs=0.05)
 
 
 def test_without_labels_of_people_the_worth_is_more_than_it_is(ballots):
     blind = replace(ballots, truth=ballots.truth * 0 - 1)
-    worth = together(blind)
+    worth = measure_together(blind)
     assert not worth.by_people
     assert worth.worth.value > 2 * 2.67 * 0.9
 
 
 @pytest.mark.slow
 def test_the_votes_of_all_are_no_better_than_one_judge_chosen_on_other_topics(ballots):
-    by_name = {way.name: way for way in ways(ballots, "quadratic", {"resamples": 200})}
+    by_name = {way.name: way for way in compare_methods(ballots, "quadratic", {"resamples": 200})}
     value = {name: way.value.value for name, way in by_name.items()}
     assert value["single, best of these (willia-umbrela1)"] == pytest.approx(0.551, abs=5e-4)
     assert value["single, chosen on other topics"] == pytest.approx(0.508, abs=5e-4)

@@ -5,7 +5,7 @@ import pytest
 from stamped import fact
 
 from nuggetjudge.calibration.list_examples import ListExample
-from nuggetjudge.calibration.lists import ListMarks, Match, Matcher, list_tasks
+from nuggetjudge.calibration.lists import ListMarks, Match, Matcher, make_list_tasks
 from nuggetjudge.calibration.prompts.asking import Stopped
 from nuggetjudge.judges import Nuggetizer
 
@@ -26,7 +26,7 @@ class Says(Matcher):
 
 def marks_of(matcher=None):
     judge = Nuggetizer("lexical")
-    tasks = list_tasks(judge, [EXAMPLE])
+    tasks = make_list_tasks(judge, [EXAMPLE])
     return ListMarks(judge, matcher or Matcher(), tasks), tasks[0]
 
 

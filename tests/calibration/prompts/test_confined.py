@@ -7,14 +7,14 @@ import dspy
 import pytest
 
 from nuggetjudge.backends.budget import Budget, Usage
-from nuggetjudge.calibration.prompts.asking import confined, keeping_back
+from nuggetjudge.calibration.prompts.asking import confine_dspy, reserve_calls
 
 
 def test_prints_go_nowhere_and_our_own_warnings_come_afterwards(capfd):
     ours, theirs = "/lib/nuggetjudge/backends/gateway.py", "/lib/dspy/clients/lm.py"
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")
-        with confined(dspy.utils.DummyLM([])):
+        with confine_dspy(dspy.utils.DummyLM([])):
             print("Average Metric: 3 / 4")  # noqa: T201
             sys.stderr.write("25%")
             warnings.warn_explicit("replies are kept no longer", RuntimeWarning, ours, 1)
@@ -29,7 +29,7 @@ def test_what_is_kept_back_can_be_spent_afterwards_also_when_the_search_failed()
     budget = Budget(max_calls=100, max_tokens=5000, max_cost=9.0, usage=usage)
 
     def search():
-        with keeping_back(budget, 5):
+        with reserve_calls(budget, 5):
             assert (budget.max_calls, budget.max_tokens, budget.max_cost) == (95, 4500, 8.0)
             budget.reached = "max_calls 95"
             raise KeyError

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 
-from nuggetjudge.calibration.prompts.tasks import kappa_gains
+from nuggetjudge.calibration.prompts.tasks import make_kappa_gains
 
 ROUNDING = 1e-9  # labels that are worth the same may differ by the last bits
 SCALE = ("none", "partial", "full")
@@ -23,7 +23,7 @@ def test_the_mean_gain_over_chance_is_kappa_times_the_disagreement_expected(is_o
     answers = (
         ["none"] * 7 + ["partial"] * 2 + ["full"] + ["none"] * 2 + ["partial"] * 5 + ["full"] * 3
     )
-    gains = kappa_gains(truths, SCALE, is_ordered=is_ordered)
+    gains = make_kappa_gains(truths, SCALE, is_ordered=is_ordered)
     kappa = cohen_kappa_score(truths, answers, weights=weights, labels=SCALE)
 
     def expected(first, second):
@@ -37,7 +37,7 @@ def test_the_mean_gain_over_chance_is_kappa_times_the_disagreement_expected(is_o
 
 @given(truths=labels, is_ordered=st.booleans())
 def test_the_truth_is_the_best_answer_to_every_item_and_gains_stay_in_0_1(truths, is_ordered):
-    gains = kappa_gains(truths, SCALE, is_ordered=is_ordered)
+    gains = make_kappa_gains(truths, SCALE, is_ordered=is_ordered)
     for truth in SCALE:
         row = gains.table[truth]
         assert all(-ROUNDING <= value <= 1 + ROUNDING for value in row.values())
@@ -48,6 +48,6 @@ def test_the_truth_is_the_best_answer_to_every_item_and_gains_stay_in_0_1(truths
 
 def test_labels_that_cannot_be_told_apart_are_refused():
     with pytest.raises(ValueError, match=r"labels\[1\] is 'most', wanted one of none"):
-        kappa_gains(["none", "most"], SCALE)
+        make_kappa_gains(["none", "most"], SCALE)
     with pytest.raises(ValueError, match="all 2 labels are the same"):
-        kappa_gains(["none", "none"], SCALE)
+        make_kappa_gains(["none", "none"], SCALE)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from nuggetjudge.calibration.prompts.tasks import prompt_of
-from nuggetjudge.calibration.report import prompt_diff
+from nuggetjudge.calibration.prompts.tasks import get_prompt
+from nuggetjudge.calibration.report import diff_prompts
 from nuggetjudge.judges import SupportJudge
 from nuggetjudge.judges.fitted import FittedPrompt
 
@@ -13,7 +13,7 @@ def test_the_diff_shows_the_new_words_and_each_worked_example():
     before = judge.judge.signature.instructions
     demo = {"passage": "p\nq", "sentence": "s", "verdict": "full"}
     fitted = FittedPrompt(instructions=f"{before}\n\n{'Mind the dates. ' * 10}", demos=(demo,))
-    lines = prompt_diff(judge, {"judge": fitted}).splitlines()
+    lines = diff_prompts(judge, {"judge": fitted}).splitlines()
     assert lines[:2] == ["--- support.judge as it was", "+++ support.judge as fitted"]
     added = [line for line in lines[2:] if line.startswith("+")]
     assert not any(line.startswith("-") for line in lines[2:])
@@ -30,7 +30,7 @@ def test_the_diff_shows_the_new_words_and_each_worked_example():
 
 def test_an_unchanged_prompt_has_no_diff_and_a_foreign_one_is_refused():
     judge = SupportJudge("lexical")
-    prompt = prompt_of(judge.judge)
-    assert prompt_diff(judge, {"judge": prompt}) == ""
+    prompt = get_prompt(judge.judge)
+    assert diff_prompts(judge, {"judge": prompt}) == ""
     with pytest.raises(ValueError, match="the support judge asks no question called 'assign'"):
-        prompt_diff(judge, {"assign": prompt})
+        diff_prompts(judge, {"assign": prompt})

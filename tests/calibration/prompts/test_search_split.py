@@ -9,7 +9,7 @@ from stamped import stamped
 from stamped_judge import SMALL, support_judge
 
 from nuggetjudge.calibration.examples import Example, Examples
-from nuggetjudge.calibration.fitting import ItemTarget, fitted_and_tested
+from nuggetjudge.calibration.fitting import ItemTarget, fit_and_test
 from nuggetjudge.calibration.settings import Settings
 
 ITEMS = stamped(80, topics=8)
@@ -49,7 +49,7 @@ def test_nothing_of_a_test_topic_reaches_the_search(method, server, examples):
     asked = Settings(method=method, resamples=0, options=SMALL[method], concurrency=1)
 
     def searched(given):
-        result = fitted_and_tested(support_judge(server.base_url), given, asked)
+        result = fit_and_test(support_judge(server.base_url), given, asked)
         return result.file.prompts, result.report["optimiser"]
 
     (split,) = ItemTarget(support_judge(server.base_url), examples, asked).splits()

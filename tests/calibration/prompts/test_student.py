@@ -6,7 +6,7 @@ import dspy
 from stamped import REASON, Stamped, stamped, stamped_nuggets
 
 from nuggetjudge.backends.adapter import JudgeAdapter
-from nuggetjudge.calibration.prompts.tasks import RATIONALE, by_number, prompt_of, tasks
+from nuggetjudge.calibration.prompts.tasks import RATIONALE, get_prompt, number_labels, tasks
 from nuggetjudge.judges import NuggetAssigner, RelevanceJudge, SupportJudge
 
 
@@ -27,14 +27,14 @@ def test_a_grade_is_a_number_in_a_worked_example_and_text_among_labels():
     (task,) = tasks(RelevanceJudge("lexical"), [item])
     assert task.example["grade"] == 2
     assert RATIONALE not in task.example
-    assert task.labels == by_number(task.example["grade"]) == {"": "2"}
+    assert task.labels == number_labels(task.example["grade"]) == {"": "2"}
 
 
 def test_demos_become_json_of_the_asked_fields_alone_and_change_no_byte_of_the_prompt():
     judge = SupportJudge("lexical")
     (task,) = tasks(judge, stamped(1))
     judge.judge.demos = [dspy.Example(augmented=True, **task.example)]
-    prompt = prompt_of(judge.judge)
+    prompt = get_prompt(judge.judge)
     assert list(prompt.demos[0]) == ["passage", "sentence", "verdict"]
     assert json.loads(prompt.model_dump_json())["demos"] == list(prompt.demos)
 

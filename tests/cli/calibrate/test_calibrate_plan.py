@@ -5,7 +5,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from nuggetjudge.calibration.fitting import search_calls
+from nuggetjudge.calibration.fitting import count_search_calls
 
 HERE = Path(__file__).resolve().parents[3] / "tests/collection"
 ARGS = ["calibrate", str(HERE / "labels/grounded.jsonl"), "--judge", str(HERE / "grounded.yaml")]
@@ -23,7 +23,7 @@ ARGS = ["calibrate", str(HERE / "labels/grounded.jsonl"), "--judge", str(HERE / 
     ],
 )
 def test_the_most_that_a_search_asks(method, options, most):
-    assert search_calls(method, options, 30, 20) == most
+    assert count_search_calls(method, options, 30, 20) == most
 
 
 def test_a_method_that_fits_numbers_asks_every_item_once(judge):
