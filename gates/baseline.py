@@ -224,9 +224,9 @@ def check_not_worse(
     """Check that a run's measures are at most `by` below those in a baseline.
 
     A check passes if the lower end of the two-sided interval of the mean difference by question
-    (new minus baseline) is at least -by. It is the interval of `judge compare`. Where lower is better,
-    the upper end must be at most by. Too few questions (`count_needed_questions`) fail. Missing
-    judgements count as worst in the new results and as best in the baseline.
+    (new minus baseline) is at least -by. `judge compare` prints the same interval. Where lower is
+    better, the upper end must be at most by. Fewer questions than `count_needed_questions` fail.
+    Missing judgements count as worst in the new results and as best in the baseline.
 
     Args:
         new, baseline: results folders.
