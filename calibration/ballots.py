@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..metrics.jury import How, Ties, combined
-from ..programs.analysis.agree_labels import joint_scale, topics_of
+from ..programs.analysis.agree_labels import join_scales, topics_of
 from ..programs.config.judge_sections import seats
 from ..programs.engine.manifest import config_of, read_manifest
 from ..programs.protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
@@ -132,9 +132,9 @@ def read_ballots(
     read[1:] = [_joined(read[0], *each, problems) for each in zip(read[1:], paths[1:], strict=True)]
     if people is not None and labels is not None:
         people = _joined(read[0], people, labels, problems)
-    whole = read[0].scale if people is None else joint_scale(people.scale, read[0].scale)
+    whole = read[0].scale if people is None else join_scales(people.scale, read[0].scale)
     for one in read[1:]:
-        whole = joint_scale(whole, one.scale)
+        whole = join_scales(whole, one.scale)
     by_member = _votes_of(paths, read, votes, may_be_one=may_be_one)
     cells = tuple(sorted(set().union(*by_member.values())))
     code = {label: i for i, label in enumerate(whole)}

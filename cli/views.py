@@ -90,7 +90,7 @@ def print_leaderboards(
     if is_csv:
         print_view(View(tables=[make_means_table(boards)]), format)
         return
-    from ..programs.analysis.tables.leaderboards import leaderboard_table, name_judges
+    from ..programs.analysis.tables.leaderboards import make_leaderboard_table, name_judges
     from ..programs.engine.manifest import dependence_of
     from ..programs.protocols.table import chosen, programs
     from ..programs.scoring.result import Result
@@ -103,7 +103,7 @@ def print_leaderboards(
         makers = chosen(ran) if is_folder else programs()
         tables = [table for one in makers for table in one.tables(path)]
     tables += [
-        leaderboard_table(board, judges, has_all=has_all, names_left_out=not is_shown)
+        make_leaderboard_table(board, judges, has_all=has_all, names_left_out=not is_shown)
         for board in boards
     ]
     notes: list[str] = [*dependence_of([path])]

@@ -17,8 +17,8 @@ from ..metrics.inference import LEVEL
 from ..metrics.inference import N_PERMUTATIONS as RESAMPLES
 from ..programs.analysis.agree import agree as agree_files
 from ..programs.analysis.compare import compare as compare_files
-from ..programs.analysis.tables.agreement import agreement_view
-from ..programs.analysis.tables.comparisons import comparison_view, judges_of
+from ..programs.analysis.tables.agreement import make_agreement_view
+from ..programs.analysis.tables.comparisons import judges_of, make_comparison_view
 from ..programs.analysis.tables.words import write_estimate
 from ..programs.partial import results_at
 from ..programs.scoring.result import Result as StoredResult
@@ -124,7 +124,7 @@ class Agreement(InTables, dict[str, Any]):
 
     def view(self, *, has_all: bool = False) -> View:
         """The verdict, the coefficients that fit (or all), and of labels where they differ."""
-        return agreement_view(self, has_all=has_all)
+        return make_agreement_view(self, has_all=has_all)
 
 
 def agree(
@@ -214,7 +214,7 @@ class Comparison(InTables, dict[str, Any]):
 
     def view(self) -> View:
         """The verdict; of two runs a row a measure, of more a ranking each; of judges labels."""
-        return comparison_view(self, self.judged_by)
+        return make_comparison_view(self, self.judged_by)
 
 
 def compare(

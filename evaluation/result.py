@@ -19,7 +19,11 @@ from weakref import finalize
 
 from ..programs.analysis.answers.show import show_answer, show_summary
 from ..programs.analysis.leaderboards import leaderboards
-from ..programs.analysis.tables.leaderboards import leader_sentence, leaderboard_table, name_judges
+from ..programs.analysis.tables.leaderboards import (
+    make_leaderboard_table,
+    name_judges,
+    write_leader_sentence,
+)
 from ..programs.engine.folders import inputs_of
 from ..programs.protocols.table import programs
 from ..programs.scoring.result import Result as StoredResult
@@ -254,10 +258,10 @@ class Result(InTables, StoredResult):
     def _view(self) -> View:
         judges = name_judges(self.judged_by)
         boards = leaderboards(self.scores, self.folder)
-        tables = [leaderboard_table(board, judges) for board in boards]
+        tables = [make_leaderboard_table(board, judges) for board in boards]
         if not tables:
             return View(tables=[Table(f"No scores in {self._named}", [], [])])
-        verdict = leader_sentence(boards[0])
+        verdict = write_leader_sentence(boards[0])
         notes = [note for note in tables[0].notes if note != verdict]
         return View(
             f"{verdict}." if verdict else "", [replace(tables[0], notes=notes), *tables[1:]]

@@ -14,7 +14,7 @@ from pathlib import Path
 from ..metrics.answer_scores import SUFFIX
 from ..programs.analysis.answers.views import AnswerTexts
 from ..programs.analysis.compare_runs import PRIMARY
-from ..programs.analysis.leaderboards import measure_groups
+from ..programs.analysis.leaderboards import group_measures
 from ..programs.config.sections import Config
 from ..programs.inputs import ORACLES
 from ..programs.protocols.table import meaning
@@ -369,7 +369,7 @@ def _questions(rows: Sequence[ScoreRow], bound: Bound, is_least: bool) -> list[Q
 
 def choose_measures(present: Collection[str]) -> list[str]:
     """What a change is checked by where nobody says: of each program what leaderboards go by."""
-    groups = [group for _, group in measure_groups(set(present))]
+    groups = [group for _, group in group_measures(set(present))]
     chosen = [[m for m in group if m in PRIMARY] or group[:1] for group in groups]
     return [name for group in chosen for name in group if meaning(name).is_quality]
 

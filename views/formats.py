@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from ..records.reading.problems import cell, shown
-from .table import Column, Estimate, Kind, Row, Style, Table, Value, View, style_of, value_of
+from .table import Column, Estimate, Kind, Row, Style, Table, Value, View, get_style, get_value
 
 # Markdown
 
@@ -42,7 +42,7 @@ def escape_markdown(text: str) -> str:
 
 def _texts(table: Table, row: Row) -> Iterator[str]:
     for column, one in zip(table.columns, row.cells, strict=True):
-        yield column.format(value_of(one))
+        yield column.format(get_value(one))
 
 
 # CSV and JSON: all digits
@@ -62,7 +62,7 @@ def _table_csv(table: Table) -> str:
         writer.writerow([
             cell(value) if isinstance(value, str) else "" if value is None else value
             for column, one in values
-            for value in _values(column, value_of(one))
+            for value in _values(column, get_value(one))
         ])  # fmt: skip
     return out.getvalue()
 
@@ -74,7 +74,7 @@ def view_json(view: View) -> str:
         for row in table.rows:
             found: dict[str, Any] = {"table": table.title}
             for column, one in zip(table.columns, row.cells, strict=True):
-                values = _values(column, value_of(one))
+                values = _values(column, get_value(one))
                 found |= dict(zip(_keys(column), values, strict=True))
             lines.append(orjson.dumps(found, option=orjson.OPT_APPEND_NEWLINE).decode())
     return "".join(lines)
@@ -191,9 +191,9 @@ def _table_html(table: Table) -> str:
 def _cell_html(columns: Sequence[Column], row: Row, at: int) -> str:
     column, one = columns[at], row.cells[at]
     style = f"text-align: {_side(column)}"
-    if set_off := _STYLES.get(style_of(one, row)):
+    if set_off := _STYLES.get(get_style(one, row)):
         style += f"; {set_off}"
-    value = value_of(one)
+    value = get_value(one)
     inner = escape_html(column.format(value))
     if column.kind is Kind.BAR and isinstance(value, Estimate):
         inner = bar_svg(column, value, inner)
@@ -204,8 +204,8 @@ def _cell_html(columns: Sequence[Column], row: Row, at: int) -> str:
 
 def _whisker(columns: Sequence[Column], row: Row, at: int) -> str:
     """An interval as a picture, where the value that it is of stands before it."""
-    column, ends = columns[at], value_of(row.cells[at])
-    value = value_of(row.cells[at - 1]) if at else None
+    column, ends = columns[at], get_value(row.cells[at])
+    value = get_value(row.cells[at - 1]) if at else None
     is_share = columns[at - 1].kind in (Kind.SHARE, Kind.DIFFERENCE)
     if not (is_share and isinstance(ends, tuple) and isinstance(value, float)):
         return ""

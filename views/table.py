@@ -212,11 +212,11 @@ class View:
     notes: Sequence[str] = field(default=())
 
 
-def value_of(cell: Cell) -> Value:
+def get_value(cell: Cell) -> Value:
     """The value of a cell, set off or not."""
     return cell.value if isinstance(cell, Styled) else cell
 
 
-def style_of(cell: Cell, row: Row) -> Style:
+def get_style(cell: Cell, row: Row) -> Style:
     """How a cell is set off: by itself, else as its row."""
     return cell.style if isinstance(cell, Styled) else row.style

@@ -12,7 +12,7 @@ from typing import TextIO
 from rich.cells import cell_len
 
 from ..records.reading.problems import cell, shown, wrapped
-from .table import Column, Estimate, Kind, Row, Sides, Style, Table, View, style_of, value_of
+from .table import Column, Estimate, Kind, Row, Sides, Style, Table, View, get_style, get_value
 
 WIDTH = 80  # where there is no window
 _LEAST = {Kind.NAME: 20, Kind.TEXT: 24, Kind.BAR: 20}  # columns that give way, and until where
@@ -219,8 +219,8 @@ def _head_width(table: Table, i: int) -> int:
 
 
 def _cell_text(column: Column, row: Row, i: int) -> str:
-    text = column.format(value_of(row.cells[i]))
-    is_flagged = style_of(row.cells[i], row) is Style.WARNING and not column.is_words
+    text = column.format(get_value(row.cells[i]))
+    is_flagged = get_style(row.cells[i], row) is Style.WARNING and not column.is_words
     return f"! {text}" if is_flagged else text
 
 
@@ -250,7 +250,7 @@ def _row_lines(
     parts = []
     for i, width in zip(at, widths, strict=True):
         column, text = table.columns[i], _cell_text(table.columns[i], row, i)
-        value = value_of(row.cells[i])
+        value = get_value(row.cells[i])
         if column.kind is Kind.BAR:
             parts.append([_bar(column, value, width, terminal)])
         elif column.kind is Kind.NAME:
@@ -260,7 +260,7 @@ def _row_lines(
         else:
             parts.append([text])
     columns = [table.columns[i] for i in at]
-    styles = [style_of(row.cells[i], row) for i in at]
+    styles = [get_style(row.cells[i], row) for i in at]
     depth = max(map(len, parts), default=0)
     lines = ([part[k] if k < len(part) else "" for part in parts] for k in range(depth))
     return [_joined(columns, widths, line, styles, terminal) for line in lines]

@@ -20,7 +20,7 @@ from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.views.printing import Format, print_view
 
 from .cases import read_cases
-from .comparing import comparison_view
+from .comparing import make_comparison_view
 from .local_model import CONTEXT, SLOTS, has_local_model, serve_local_model
 from .measuring import measure_case
 
@@ -47,7 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     options = parser.parse_args(arguments)
     if options.command == "compare":
         both = [json.loads(path.read_bytes()) for path in (options.before, options.after)]
-        print_view(comparison_view(*both), options.format)
+        print_view(make_comparison_view(*both), options.format)
         return 0
     if not has_local_model():
         sys.stderr.write("wanted the environment of `make test-local`: .venv-local/bin/python\n")

@@ -10,7 +10,7 @@ from nuggetjudge.views.table import Cell, Column, Kind, Row, Style, Styled, Tabl
 Measured = Mapping[str, Any]
 
 
-def comparison_view(before: Measured, after: Measured) -> View:
+def make_comparison_view(before: Measured, after: Measured) -> View:
     """Form and size of each judge, then its labels and its agreement with people."""
     names = [name for name in before["judges"] if name in after["judges"]]
     pairs = {name: (before["judges"][name], after["judges"][name]) for name in names}

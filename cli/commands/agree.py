@@ -41,7 +41,7 @@ def agree(
             those that both have.
     """
     from ...programs.analysis.agree import agree as compare
-    from ...programs.analysis.tables.agreement import agreement_view
+    from ...programs.analysis.tables.agreement import make_agreement_view
     from ..stopping import open_results
 
     problems = Problems()
@@ -58,7 +58,7 @@ def agree(
         resamples=resamples,
         level=level,
     )
-    output.print([comparison], lambda has_all: agreement_view(comparison, has_all=has_all))
+    output.print([comparison], lambda has_all: make_agreement_view(comparison, has_all=has_all))
     list_problems(problems)
 
 

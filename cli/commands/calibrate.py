@@ -77,7 +77,7 @@ def calibrate(
     from ...calibration.session import Fitting, read_scale
     from ...calibration.settings import make_settings
     from ...judges.verdicts import NO_PROBABILITIES
-    from ...programs.analysis.tables.fits import calibration_view
+    from ...programs.analysis.tables.fits import make_calibration_view
     from ...records.judgements import Reason
 
     config = given.config()
@@ -103,7 +103,7 @@ def calibrate(
     may_fold = how.method in FIT_METHODS
     about: dict[str, Any] = {"may_fold": may_fold, "missing": NO_PROBABILITIES}
     output.print(
-        [fit.report], lambda has_all: calibration_view(fit.report, has_all=has_all, **about)
+        [fit.report], lambda has_all: make_calibration_view(fit.report, has_all=has_all, **about)
     )
     if fit.diff and output.has_all and not output.is_json:
         sys.stdout.write("\n" + shown(fit.diff))

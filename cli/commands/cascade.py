@@ -89,7 +89,7 @@ def fit(
         out: Cascade file to write.
     """
     from ...calibration.cascades import choose_target, make_fit_report
-    from ...programs.analysis.tables.fits import cascade_view
+    from ...programs.analysis.tables.fits import make_cascade_view
     from ...records.reading.problems import InputError
     from ...records.writing import write_file
 
@@ -100,7 +100,7 @@ def fit(
     stored, problems = given_labels.read()
     state, report = make_fit_report(stored, confidence, wanted)
     write_file(out, state.text().encode())
-    output.print([report], lambda _: cascade_view(report))
+    output.print([report], lambda _: make_cascade_view(report))
     write_note(f"Written: {out}\n")
     list_problems(problems)
 
@@ -121,11 +121,11 @@ def curve(
         share: A share to show; repeatable.
     """
     from ...calibration.cascades import make_curve_report
-    from ...programs.analysis.tables.fits import curve_view
+    from ...programs.analysis.tables.fits import make_curve_view
 
     stored, problems = given_labels.read()
     report = make_curve_report(stored, confidence, {}, share or ())
-    output.print([report], lambda has_all: curve_view(report, has_all=has_all))
+    output.print([report], lambda has_all: make_curve_view(report, has_all=has_all))
     list_problems(problems)
 
 

@@ -45,7 +45,7 @@ def compare(
         flips: JSONL file to write the labels that differ to.
     """
     from ...programs.analysis.compare import compare as compare_files
-    from ...programs.analysis.tables.comparisons import comparison_view, judges_of
+    from ...programs.analysis.tables.comparisons import judges_of, make_comparison_view
     from ...programs.engine.manifest import dependence_of
     from ..stopping import open_results
 
@@ -71,7 +71,7 @@ def compare(
         _write_flips(flips, comparison["flips"])
     is_of_judges = comparison["compared"] == "judges"
     judged_by, file = judges_of([one, *second]), "" if flips is None else str(flips)
-    output.print([comparison], lambda _: comparison_view(comparison, judged_by, file))
+    output.print([comparison], lambda _: make_comparison_view(comparison, judged_by, file))
     list_problems(problems)
     notes = dependence_of([one, *second], named)
     if is_of_judges and kind is None:

@@ -35,7 +35,7 @@ def coverage(
         eta: Ratings from which a text answers, as 1-5 or 2,3,4.
         k: Passages in a context; else 5, 10, 20 and that of the run.
     """
-    from ...programs.analysis.coverage_tables import by_eta, by_k, coverage_view, measure_taus
+    from ...programs.analysis.coverage_tables import by_eta, by_k, make_coverage_view, measure_taus
     from ...programs.protocols.coverage.files import read_coverage
     from ...programs.protocols.program import Folder
     from ..stopping import open_results
@@ -46,7 +46,7 @@ def coverage(
     taus = measure_taus(data, settings)
     of_eta, of_k = by_eta(data, settings, etas), by_k(data, settings, ks)
     results_by = (settings, taus, of_eta, of_k)
-    output.print([_as_object(*results_by)], lambda _: coverage_view(*results_by))
+    output.print([_as_object(*results_by)], lambda _: make_coverage_view(*results_by))
     list_problems(problems)
 
 

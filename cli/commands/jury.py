@@ -38,7 +38,7 @@ def jury(
         out: Label file to write the combined labels to.
     """
     from ...calibration.juries import make_jury_report, write_combined
-    from ...programs.analysis.tables.fits import jury_view
+    from ...programs.analysis.tables.fits import make_jury_view
     from ...records.reading.problems import InputError, Problems
 
     problems = Problems()
@@ -56,7 +56,7 @@ def jury(
     )
     if out is not None and how is not None:
         write_combined(out, ballots, how)
-    output.print([report], lambda has_all: jury_view(report, has_all=has_all))
+    output.print([report], lambda has_all: make_jury_view(report, has_all=has_all))
     if out is not None:
         write_note(f"Written: {out}\n")
     list_problems(problems)

@@ -15,9 +15,9 @@ from ...programs.analysis.compare import compare_judges
 from ...programs.analysis.compare_runs import (
     PRIMARY,
     compare_scores,
-    leading_runs,
-    score_by_length,
-    score_table,
+    compare_with_length,
+    find_leading_runs,
+    make_score_table,
 )
 from ...programs.analysis.tables.leaderboards import name_judges
 from ...programs.protocols.scoreboard import LENGTH
@@ -135,7 +135,7 @@ def _leaderboard(scores: _Scores, labels: Path | None, width: float) -> tuple[Fi
     if not rows:
         raise InputError(f"{scores.paths[0]}: no run has a mean {scores.measure}")
     corrected = {} if labels is None else _corrected(scores, labels)
-    leading = leading_runs(scores.compared)
+    leading = find_leading_runs(scores.compared)
     figure = panels.draw_forest(rows, leading, corrected, scores.measure, width)
     caption = f"Mean {scores.about}, with {LEVEL:.0%} intervals over topics."
     test, alpha = scores.compared["test"], format_p(1 - LEVEL)
@@ -168,7 +168,7 @@ def _corrected(scores: _Scores, labels: Path) -> dict[str, panels.CorrectedMean]
 def _topics(scores: _Scores, labels: Path | None, width: float) -> tuple[Figure, str]:
     runs = [row["run_id"] for row in scores.compared["runs"]]
     topics = list(scores.by_topic.topics[scores.measure])
-    table = score_table(scores.by_topic, scores.measure, runs).T
+    table = make_score_table(scores.by_topic, scores.measure, runs).T
     values = scores.by_topic.values[scores.measure]
     answered = [[topic in values[run] for topic in topics] for run in runs]
     figure = panels.draw_heat_map(runs, topics, table, answered, scores.measure, width)
@@ -187,7 +187,7 @@ def _length(scores: _Scores, labels: Path | None, width: float) -> tuple[Figure,
         raise InputError(f"{scores.paths[0]}: {what}")
     lengths = compare_scores(scores.by_topic, LENGTH, is_tested=False)["runs"]
     words = {row["run_id"]: row["mean"] for row in lengths}
-    found = score_by_length(scores.measure, scores.compared, words)
+    found = compare_with_length(scores.measure, scores.compared, words)
     if not found["points"]:
         raise InputError(f"{scores.paths[0]}: no run has both {scores.measure} and a length")
     figure = panels.draw_lengths(found["points"], found["front"], scores.measure, width)

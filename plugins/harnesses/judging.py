@@ -21,7 +21,7 @@ from ...evaluation.result import QuestionScore, list_question_scores
 from ...evaluation.samples.files import write_samples
 from ...evaluation.samples.reading import ANSWER, CONTEXTS, QUESTION, Sample, make_sample
 from ...programs.analysis.answers.summaries import standing
-from ...programs.analysis.answers.views import AnswerView, Judged, answers_of
+from ...programs.analysis.answers.views import AnswerView, Judged, read_answer_views
 from ...programs.config.base import program_names
 from ...programs.config.reading import dotted, load_config
 from ...programs.config.sections import Config
@@ -252,7 +252,7 @@ class Rounds:
         rows = {(row.run_id, row.topic_id, row.measure): row for row in scores}
         views: dict[tuple[str, str], AnswerView] = {}
         if any(job.with_feedback for job in jobs):
-            for view in answers_of(result.folder, Problems()):
+            for view in read_answer_views(result.folder, Problems()):
                 views[view.run_id, view.topic_id] = view
         outcomes: list[list[Explained] | InputError] = []
         for job in jobs:

@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ...programs.analysis.answers.answer_text import by_words
+from ...programs.analysis.answers.answer_text import find_lexical_judges
 from ...programs.protocols.coverage.files import read_coverage
 from ...programs.protocols.pieces import ITEM, POINTS, TopicFiles
 from ...programs.protocols.program import Folder, Program
@@ -225,7 +225,7 @@ def make_answers(source: Source) -> Mapping[str, Any] | None:
     if not any(manifest["data"].get("run_ids") for manifest in manifests):
         return None
     etas = [manifest["config"].get("coverage", {}).get("eta", 3) for manifest in manifests]
-    lexical = {program for manifest in manifests for program in by_words(manifest)}
+    lexical = {program for manifest in manifests for program in find_lexical_judges(manifest)}
     return {"by_words": sorted(lexical), "eta": min(etas)}
 
 

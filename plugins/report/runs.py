@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...metrics.answer_scores import Value, mean_over_topics
-from ...programs.analysis.compare_runs import PRIMARY, score_by_length
+from ...programs.analysis.compare_runs import PRIMARY, compare_with_length
 from ...programs.analysis.leaderboards import Group, find_group
-from ...programs.analysis.tables.leaderboards import group_phrase
+from ...programs.analysis.tables.leaderboards import write_group_phrase
 from ...programs.inputs import ORACLES
 from ...programs.protocols.scoreboard import LENGTH
 from ...programs.protocols.table import meaning, programs
@@ -137,7 +137,7 @@ def _measure(
         "rows": rows,
         "apart": "".join(marks),
         "leading": group.leading,
-        "leaders": group_phrase(group, measure, "worse"),
+        "leaders": write_group_phrase(group, measure, "worse"),
         "n_topics": n_topics,
         "n_topics_all_judged": compared["n_topics_all_judged"],
         "test": compared["test"],
@@ -255,7 +255,7 @@ def make_length(source: Source) -> Mapping[str, Any] | None:
         }
     words = {row["run_id"]: row["mean"] for row in source.compare(LENGTH)["runs"]}
     others = [m for m in source.measures if m != LENGTH and meaning(m).is_quality]
-    return {"measures": {m: score_by_length(m, source.compare(m), words) for m in others}}
+    return {"measures": {m: compare_with_length(m, source.compare(m), words) for m in others}}
 
 
 def make_topics(source: Source) -> Mapping[str, Any] | None:

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from ...metrics.inference import LEVEL
 from ...programs.analysis.answers.answer_text import command
 from ...programs.analysis.tables.agreement import Strength, rate_agreement
-from ...programs.analysis.tables.leaderboards import group_phrase, name_judges
+from ...programs.analysis.tables.leaderboards import name_judges, write_group_phrase
 from ...programs.analysis.tables.words import (
     FEW_SCORED_TOPICS,
     ORDER_WORDS,
@@ -228,7 +228,7 @@ def state_group(source: Source) -> str:
     """Which runs are not significantly worse than the first, and how many are."""
     measure = main_measure(source)
     group = find_leaders(source, measure)
-    if not (phrase := group_phrase(group, measure, "worse")):
+    if not (phrase := write_group_phrase(group, measure, "worse")):
         return ""
     n_worse = len(group.tested) - len(group.not_compared) - len(group.leading)
     is_name = any(phrase.startswith(run) for run in group.leading[1:2])

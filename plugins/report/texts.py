@@ -11,7 +11,7 @@ from functools import partial
 from itertools import groupby
 from typing import Any, Literal
 
-from ...programs.analysis.answers.views import AnswerView, Judged, answers_of
+from ...programs.analysis.answers.views import AnswerView, Judged, read_answer_views
 from ...programs.analysis.tables.words import count
 from ...records.judgements import Evidence
 from .packing import json_text
@@ -133,7 +133,7 @@ def pack_texts(source: Source, wanted: Wanted, left_out: LeftOut) -> Iterator[To
     for path in source.paths:
         name_of = partial(source.name_run, path)
         people = [side.one for side in source.sides if side.other == path] if source.labels else []
-        answers = answers_of(path, source.problems, labels=people)
+        answers = read_answer_views(path, source.problems, labels=people)
         for topic, group in groupby(answers, key=lambda answer: answer.topic_id):
             of_topic = list(group)
             one = _fitting(topic, of_topic, wanted.how, room / max(n_left, 1), name_of)

@@ -46,10 +46,10 @@ def agree_labels(
         check_labelled(other, judged)
         raise InputError(f"{human} and {judged}: no cell in common{_why_none(truth, cells)}")
     beware = check_scales(truth, other, human, judged)
-    scale, topics = joint_scale(truth.scale, other.scale), topics_of(shared, truth.key_names)
+    scale, topics = join_scales(truth.scale, other.scale), topics_of(shared, truth.key_names)
     labels = [truth.cells[c] for c in shared], [cells[c] for c in shared]
     pairs = agreement(*labels, scale)
-    verified = verified_figures(other.votes, cells, truth.cells, shared, topics, draws)
+    verified = measure_verification(other.votes, cells, truth.cells, shared, topics, draws)
     return {
         "kind": truth.kind,
         **pairs.as_dict(),
@@ -94,7 +94,7 @@ def _by_topic(
     }
 
 
-def joint_scale(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+def join_scales(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
     """The longer scale if it holds the shorter, else both: a known one, or one after the other."""
     longer, shorter = (one, other) if len(one) >= len(other) else (other, one)
     if set(shorter) <= set(longer):
@@ -236,7 +236,7 @@ def _named(scale: Sequence[str]) -> str:
 Votes = Mapping[str, str | None]
 
 
-def verified_figures(
+def measure_verification(
     votes: Mapping[Cell, Votes],
     labels: Mapping[Cell, str],
     truth: Mapping[Cell, str],

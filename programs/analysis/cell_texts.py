@@ -24,22 +24,22 @@ from ..scoring.human_labels import read_items as read_judged
 if TYPE_CHECKING:
     from ...judges import ItemJudge
 
-__all__ = ["OPTIONAL", "REMARKS", "TEXTS", "cell_texts", "shown_texts", "wanted_texts"]
+__all__ = ["OPTIONAL", "REMARKS", "TEXTS", "cell_texts", "choose_texts", "list_texts"]
 _WHERE_KNOWN = ("title", "sub_narratives")
 
 
-def shown_texts(path: Path, kind: str, texts_of_cells: Iterable[Texts]) -> tuple[str, ...]:
+def choose_texts(path: Path, kind: str, texts_of_cells: Iterable[Texts]) -> tuple[str, ...]:
     """The texts that a person is shown of cells, in order, of those that are known.
 
     Titles and sub-narratives are among them where a cell has some.
     """
     names = {name for texts in texts_of_cells for name in texts}
-    if wanted := wanted_texts(path, kind):
+    if wanted := list_texts(path, kind):
         return tuple(name for name in wanted if name not in _WHERE_KNOWN or name in names)
     return tuple(name for name in TEXTS if name in names)
 
 
-def wanted_texts(path: Path, kind: str) -> tuple[str, ...]:
+def list_texts(path: Path, kind: str) -> tuple[str, ...]:
     """The texts that a person needs of a cell of this kind, in order; () where that is not known.
 
     Those of `OPTIONAL` are among them, though a cell need not have them.
@@ -66,7 +66,7 @@ def cell_texts(
     for cell, texts in _of_file(judged_file(path, kind)):
         if cell in wanted:
             _add(texts_of[cell], texts)
-    needed = {*wanted_texts(path, kind)} - {*OPTIONAL}
+    needed = {*list_texts(path, kind)} - {*OPTIONAL}
     if path.is_dir() and any(needed - texts.keys() for texts in texts_of.values()):
         for cell, texts in _of_inputs(path, kind, wanted, problems):
             _add(texts_of[cell], texts)

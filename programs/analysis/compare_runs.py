@@ -69,8 +69,8 @@ def compare_runs(
         interval by topic, and topics), its `test` (see `choose_test`) and `pairs`: the fields of
         `PairedTest`, and with more than two runs `p_holm`, `p_hsd` (None where `test` is another)
         and `are_neighbours` on the leaderboard. `is_significant` goes by the p of `test`; None: the
-        two runs share no topic. Of two runs also their `topics`, see `topic_differences`, and
-        beside the measures, for runs of one folder, `judgements`, see `judgement_differences`.
+        two runs share no topic. Of two runs also their `topics`, see `find_topic_differences`, and
+        beside the measures, for runs of one folder, `judgements`, see `find_judgement_differences`.
     Raises: InputError for an unknown run or measure, fewer than two runs, scores without topics.
     """
     scores_of = [topic_scores(path, problems) for path in sources]
@@ -103,12 +103,12 @@ def compare_runs(
         "measures": of_measures,
     }
     if len(chosen) == 2:
-        from .run_differences import judgement_differences, topic_differences
+        from .run_differences import find_judgement_differences, find_topic_differences
 
         for measure in wanted:
-            of_measures[measure]["topics"] = topic_differences(scores, measure, *chosen)
+            of_measures[measure]["topics"] = find_topic_differences(scores, measure, *chosen)
         if len(sources) == 1 and sources[0].is_dir():
-            compared["judgements"] = judgement_differences(
+            compared["judgements"] = find_judgement_differences(
                 sources[0], chosen[0], chosen[1], problems
             )
     return compared
@@ -148,8 +148,8 @@ def _one_measure(
 ) -> dict[str, Any]:
     present = [run for run in runs if run in scores.values[measure]]
     topics = list(scores.topics[measure])
-    table = score_table(scores, measure, present)
-    rows = run_rows(scores, measure, present, table, options)
+    table = make_score_table(scores, measure, present)
+    rows = make_run_rows(scores, measure, present, table, options)
     order = list(range(len(present)))
     if is_leaderboard:
         order.sort(key=lambda i: (rows[i]["mean"] is None, -(rows[i]["mean"] or 0), present[i]))
@@ -180,7 +180,7 @@ def _one_measure(
     }
 
 
-def leading_runs(compared: Mapping[str, Any]) -> list[str]:
+def find_leading_runs(compared: Mapping[str, Any]) -> list[str]:
     """The first run of a measure and those that are not significantly worse.
 
     Empty where nothing was tested, or over too few topics (`least_topics`).
@@ -201,7 +201,7 @@ def is_over_fewer(compared: Mapping[str, Any], pairs: Iterable[Mapping[str, Any]
     )
 
 
-def score_table(scores: TopicScores, measure: str, runs: Sequence[str]) -> Floats:
+def make_score_table(scores: TopicScores, measure: str, runs: Sequence[str]) -> Floats:
     """(n_topics, n_runs) scores: 0 where a run did not answer, nan where it was not judged."""
     topics = list(scores.topics[measure])
     unanswered = None if scores.is_of_answered(measure) else 0.0
@@ -211,7 +211,7 @@ def score_table(scores: TopicScores, measure: str, runs: Sequence[str]) -> Float
     return np.array(cells, dtype=float).reshape(len(topics), len(runs))
 
 
-def run_rows(
+def make_run_rows(
     scores: TopicScores, measure: str, runs: Sequence[str], table: Floats, options: Draws
 ) -> list[dict[str, Any]]:
     """Of each run its mean with the interval by topic, and how many topics it answered.
@@ -219,7 +219,7 @@ def run_rows(
     Where nothing of a run was judged it has no mean: topics that it did not answer are none.
 
     Args:
-        table: what `score_table` makes of the others.
+        table: what `make_score_table` makes of the others.
     """
     topics = set(scores.topics[measure])
     none = dict.fromkeys(("mean", "low", "high"))
@@ -333,7 +333,7 @@ def _test_row(test: PairedTest) -> dict[str, Any]:
     }
 
 
-def score_by_length(
+def compare_with_length(
     measure: str, compared: Mapping[str, Any], words: Mapping[str, float | None]
 ) -> dict[str, Any]:
     """A point a run, the runs that no other beats in both, and the rank correlation.

@@ -251,7 +251,7 @@ def _values(rows: Mapping[str, ScoreRow], runs: Iterable[str]) -> dict[str, floa
     return {run: round(value, 12) for run in runs if (value := rows[run].value) is not None}
 
 
-def coverage_view(
+def make_coverage_view(
     settings: CoverageConfig,
     taus: Mapping[str, RunTau],
     of_eta: Sequence[Variant],

@@ -21,8 +21,8 @@ from .compare_runs import (
     PairDifferences,
     choose_test,
     find_differences,
-    run_rows,
-    score_table,
+    make_run_rows,
+    make_score_table,
 )
 
 # Beyond so many scores, or pairs times topics where each pair is tested, the runs are not: 4 s.
@@ -161,7 +161,7 @@ def leaderboards(
     by_run: dict[str, dict[str, ScoreRow]] = {}
     for row in means:
         by_run.setdefault(row.run_id, {})[row.measure] = row
-    groups = measure_groups(set(measure_names), folder.programs)
+    groups = group_measures(set(measure_names), folder.programs)
     return [
         _leaderboard(program, _first(of_group, sort), by_run, scores, sort, with_all_intervals)
         for program, group in groups
@@ -176,7 +176,7 @@ def check_measures(names: Collection[str], wanted: Sequence[str], path: Path) ->
         raise InputError(f"{path}: no measure {missing[0]!r}; {there}")
 
 
-def measure_groups(
+def group_measures(
     present: set[str], ran: Collection[str] = ()
 ) -> list[tuple[Program | None, list[str]]]:
     """The measures that a leaderboard shows together: those of each program, then all others.
@@ -226,10 +226,10 @@ def _leaderboard(
         present = [run for run in runs if run in scores.values.get(measure, ())]
         if not present:
             continue
-        values = score_table(scores, measure, present)
+        values = make_score_table(scores, measure, present)
         if measure == first:
             tested, table = present, values
-        for row in run_rows(scores, measure, present, values, DRAWS):
+        for row in make_run_rows(scores, measure, present, values, DRAWS):
             run, n_topics = row["run_id"], len(scores.topics[measure])
             answered[run][measure] = n_topics - row["n_unanswered"], n_topics
             if row["low"] is not None and _is_same(row["mean"], by_run[run][measure].value):

@@ -50,7 +50,7 @@ class _Item:
         return self.ranks is not None and self.ranks[0] != self.ranks[1]
 
 
-def topic_differences(
+def find_topic_differences(
     scores: TopicScores, measure: str, run_id: str, other_run_id: str
 ) -> list[dict[str, Any]]:
     """Both values of each topic and the first less the second, the largest difference first.
@@ -77,7 +77,7 @@ def topic_differences(
     return sorted(rows, key=lambda row: -abs(row["difference"] or 0.0))
 
 
-def judgement_differences(
+def find_judgement_differences(
     path: Path, run_id: str, other_run_id: str, problems: Problems
 ) -> list[dict[str, Any]]:
     """The judgements on which two runs of a results folder part, of each kind that it has.

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from nuggetjudge.programs.analysis.answers.summaries import run_summary
+from nuggetjudge.programs.analysis.answers.summaries import summarise_run
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.records import Problems
 
@@ -102,7 +102,7 @@ def test_an_answer_that_is_not_there_is_said(opened, reports):
 @pytest.mark.parametrize("run", ["thin", "factdump"])
 def test_a_profile_says_what_judge_show_says(opened, reports, folders, run):
     it = opened(reports("demo"), f"profile?run={run}")
-    told = run_summary(folders("demo"), run, Problems())
+    told = summarise_run(folders("demo"), run, Problems())
     rows = it.page.locator("#profile figure.table").nth(0).locator("tbody tr")
     shown = {
         row.locator("th").text_content(): row.locator("td").all_text_contents()

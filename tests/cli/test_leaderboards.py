@@ -8,7 +8,10 @@ import pytest
 
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.programs.analysis.leaderboards import leaderboards
-from nuggetjudge.programs.analysis.tables.leaderboards import leader_sentence, leaderboard_table
+from nuggetjudge.programs.analysis.tables.leaderboards import (
+    make_leaderboard_table,
+    write_leader_sentence,
+)
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.records.rows import ScoreRow
 from nuggetjudge.views.terminal import Terminal, table_text
@@ -28,7 +31,7 @@ def board(tmp_path, *rows, **asked):
 
 
 def board_text(board, width=80):
-    return table_text(leaderboard_table(board), Terminal(width))
+    return table_text(make_leaderboard_table(board), Terminal(width))
 
 
 def lines(tmp_path, *rows, **asked):
@@ -82,7 +85,9 @@ def test_intervals_and_significant_differences_are_those_of_compare(tmp_path):
     assert next_of == {"good": False, "near": True}
     assert (result.n_significant, result.n_pairs) == (2, 3)
     assert result.leading == ["good", "near"]
-    assert leader_sentence(result).startswith("good leads; near is not significantly worse (HSD")
+    assert write_leader_sentence(result).startswith(
+        "good leads; near is not significantly worse (HSD"
+    )
     text = board_text(result).splitlines()
     ranks = [line.split()[0] for line in text if line[:1] in "123─"]
     assert ranks[:2] == ["1", "1="]
@@ -94,7 +99,7 @@ def test_two_runs_are_tested_as_compare_tests_two(tmp_path):
     rows = [r for r in three_runs() if r.run_id != "near"]
     result = board(tmp_path, *rows)
     assert (result.test, result.n_significant) == ("randomisation", 1)  # p = 2 / 2^8
-    assert leader_sentence(result) == (
+    assert write_leader_sentence(result) == (
         "good leads; every other run is significantly worse (randomisation, p < .05)"
     )
 
@@ -112,7 +117,7 @@ def test_runs_with_gaps_get_tied_ranks_by_pairs(tmp_path):
             for i in range(lacks, 20, 4)
         ]
     result = board(tmp_path, *rows)
-    assert leader_sentence(result) == (
+    assert write_leader_sentence(result) == (
         "good leads; near is not significantly worse "
         "(pairs tested on the topics both have, Holm, p >= .05)"
     )

@@ -1,7 +1,7 @@
 """What `python -m benchmarks.prompts` says of a judge is what its model replied."""
 
 from benchmarks.prompts.cases import Case
-from benchmarks.prompts.comparing import comparison_view
+from benchmarks.prompts.comparing import make_comparison_view
 from benchmarks.prompts.measuring import measure_case, prefix_share
 from benchmarks.study.sets import Item
 from mock_server import MockServer
@@ -65,7 +65,7 @@ def test_a_judge_with_more_unreadable_replies_than_before_is_named():
         sizes = dict.fromkeys(("prompt_tokens", "reply_tokens", "without_probabilities"), 0.0)
         return {"judges": {"support": row | sizes}, "skipped": {}}
 
-    worse = comparison_view(measured(0.1), measured(0.2))
+    worse = make_comparison_view(measured(0.1), measured(0.2))
     assert worse.verdict == "More unreadable replies than before: support."
-    same = comparison_view(measured(0.2), measured(0.2))
+    same = make_comparison_view(measured(0.2), measured(0.2))
     assert same.verdict == "No judge of 1 gives more unreadable replies than before."

@@ -159,3 +159,9 @@ def test_html_is_escaped_and_draws_the_interval_without_a_script():
 def test_a_row_with_another_number_of_cells_is_an_error():
     with pytest.raises(ValueError, match="row 0 of 't': 1 cells for 7 columns"):
         Table("t", COLUMNS, [Row(["1"])])
+
+
+def test_an_interval_is_written_from_its_lower_end():
+    assert Column("interval", Kind.INTERVAL).format((0.1, 0.25)) == "[.100, .250]"
+    signed = Column("interval", Kind.INTERVAL, is_signed=True)
+    assert signed.format((-0.1, 0.25)) == "[-.100, +.250]"

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ....programs.analysis.agree_labels import joint_scale
-from ....programs.analysis.cell_texts import cell_texts, shown_texts
+from ....programs.analysis.agree_labels import join_scales
+from ....programs.analysis.cell_texts import cell_texts, choose_texts
 from ....programs.protocols.judged_files import are_ordered, judged_file, kind_of_folder, scale_of
 from ....programs.scoring.human_labels import CASCADE, CHOSEN_BY, RANDOM, read_items
 from ....records.kinds import Cell, LabelFile, check_same_things, file_kind
@@ -126,7 +126,7 @@ def values_of(
 
     Returns: (n_cells,) values >= 0 for each criterion that applies; 0: it does not ask for a cell.
     """
-    joint = reduce(joint_scale, (file.scale for file in files))
+    joint = reduce(join_scales, (file.scale for file in files))
     is_ordered = are_ordered(files[0].kind, joint, *results)
     values = {
         "disagreement": _disagreement(cells, files, joint, is_ordered=is_ordered),
@@ -284,7 +284,7 @@ def sheet_rows(
     problems: Problems,
 ) -> list[dict[str, Any]]:
     texts = cell_texts(results[0], file.kind, picked, problems)
-    names = shown_texts(results[0], file.kind, texts.values())
+    names = choose_texts(results[0], file.kind, texts.values())
     return [
         {
             **dict(zip(file.key_names, cell, strict=True)),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from ....programs.analysis.cell_texts import TEXTS, wanted_texts
+from ....programs.analysis.cell_texts import TEXTS, list_texts
 from ....programs.engine.folders import inputs_of
 from ....programs.engine.results import MANIFEST
 from ....programs.protocols.judged_files import (
@@ -192,7 +192,7 @@ def read_task(
         kind=kind,
         scale=files[0].scale,
         key_names=files[0].key_names,
-        inputs=wanted_texts(first, files[0].kind) or tuple(TEXTS),
+        inputs=list_texts(first, files[0].kind) or tuple(TEXTS),
         cells=cells,
         guidelines=read_guidelines(kind, guidelines, about),
         fingerprint=_fingerprint(first),

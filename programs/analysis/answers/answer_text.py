@@ -40,7 +40,7 @@ def answer_text(
     if view.not_made:
         why = f"This answer could not be made ({view.not_made}): it is not judged, and no 0."
         return "".join([*parts, "\n", wrapped(why)])
-    parts += ["\n", *_scores(view.score_rows), overlap_note(word_overlap)]
+    parts += ["\n", *_scores(view.score_rows), write_overlap_note(word_overlap)]
     if any(each.score is not None for each in view.judged):
         what = "how far the judge leans to the best label, from 0 to 1"
         parts.append(wrapped(f"In brackets behind a label: {what}."))
@@ -275,7 +275,7 @@ def command(*words: str | Path) -> str:
     return shown(shlex.join(map(str, words)))
 
 
-def overlap_note(judges_of: Mapping[str, Iterable[str]]) -> str:
+def write_overlap_note(judges_of: Mapping[str, Iterable[str]]) -> str:
     """What is only word overlap, said as that; "" where nothing is."""
     if not judges_of:
         return ""
@@ -283,7 +283,7 @@ def overlap_note(judges_of: Mapping[str, Iterable[str]]) -> str:
     return wrapped(f"Labels of {programs} are word overlap: no model has read these answers.")
 
 
-def by_words(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
+def find_lexical_judges(manifest: Mapping[str, Any]) -> dict[str, list[str]]:
     """The judges whose labels follow from common words alone, by program; of those with any.
 
     Judges that write texts, such as nuggets, give no labels and are not among them.

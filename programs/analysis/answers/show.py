@@ -15,16 +15,16 @@ from ...protocols.table import program as find_program
 from ..tables.words import count
 from .answer_text import (
     answer_text,
-    by_words,
     command,
+    find_lexical_judges,
     number,
-    overlap_note,
     plural,
     width,
     wrapped,
+    write_overlap_note,
 )
-from .summaries import folder_summary, run_summary, topic_summary
-from .views import answers_of
+from .summaries import summarise_folder, summarise_run, summarise_topic
+from .views import read_answer_views
 
 MOST = 20  # rows of a list that may be long; --json has all
 MARKS = {"stated": "+", "partly": "~", "missed": ".", "unjudged": "?", None: " "}
@@ -145,7 +145,9 @@ def topic_text(summary: Summary, folder: Path) -> str:
 
 def _beware(summary: Summary) -> str:
     """What labels by words, and systems that were made with the judge, mean for all below."""
-    return overlap_note(summary["word_overlap"]) + "".join(map(wrapped, summary["dependence"]))
+    return write_overlap_note(summary["word_overlap"]) + "".join(
+        map(wrapped, summary["dependence"])
+    )
 
 
 def _judged(summary: Summary) -> str:
@@ -340,7 +342,7 @@ def show_answer(
 
     Raises: InputError for a run or topic that is not there, or did not answer.
     """
-    view = next(answers_of(folder, problems, run=run, topic=topic, labels=labels), None)
+    view = next(read_answer_views(folder, problems, run=run, topic=topic, labels=labels), None)
     if view is None:
         others = command("judge", "show", folder, "--topic", topic)
         raise InputError(f"{folder}: {run} has no answer to topic {topic}; others: {others}")
@@ -348,7 +350,7 @@ def show_answer(
         what = f"no label in it is of what was judged of {run}, topic {topic}"
         problems.keep(labels, 0, "no_labels", what)
     manifest = read_manifest(folder)
-    overlap, of_run = by_words(manifest), {**manifest, "data": {"run_ids": [run]}}
+    overlap, of_run = find_lexical_judges(manifest), {**manifest, "data": {"run_ids": [run]}}
     notes = list(dependence_notes(of_run))
     text = answer_text(view, overlap, passages=passages)
     text += "".join(f"\n{wrapped(note)}" for note in notes)
@@ -374,10 +376,10 @@ def show_summary(
     """
     name = named or folder
     if run is not None:
-        summary = run_summary(folder, run, problems, measure)
+        summary = summarise_run(folder, run, problems, measure)
         return Shown(summary, run_text(summary, name))
     if topic is not None:
-        summary = topic_summary(folder, topic, problems, measure)
+        summary = summarise_topic(folder, topic, problems, measure)
         return Shown(summary, topic_text(summary, name))
-    summary = folder_summary(folder, problems, measure)
+    summary = summarise_folder(folder, problems, measure)
     return Shown(summary, folder_text(summary, name))

@@ -20,13 +20,23 @@ from ...engine.manifest import dependence_notes, read_manifest
 from ...protocols.pieces import TopicFiles
 from ...protocols.program import Folder
 from ...protocols.table import chosen, is_of_answered, meaning, programs
-from .answer_text import by_words
-from .views import SCORES, AnswerView, Judged, Standing, answers_of, check_name, label_standings
+from .answer_text import find_lexical_judges
+from .views import (
+    SCORES,
+    AnswerView,
+    Judged,
+    Standing,
+    check_name,
+    label_standings,
+    read_answer_views,
+)
 
 _RESTS_ON = ("n", "n_unjudged", "low", "high")
 
 
-def folder_summary(folder: Path, problems: Problems, measure: str | None = None) -> dict[str, Any]:
+def summarise_folder(
+    folder: Path, problems: Problems, measure: str | None = None
+) -> dict[str, Any]:
     """What is in a folder: runs best first, topics worst first, and what every run misses."""
     manifest, means = read_manifest(folder), means_of(folder, problems)
     by = measure_of(folder, means, measure)
@@ -67,7 +77,7 @@ def folder_summary(folder: Path, problems: Problems, measure: str | None = None)
     }
 
 
-def run_summary(
+def summarise_run(
     folder: Path, run: str, problems: Problems, measure: str | None = None
 ) -> dict[str, Any]:
     """Where a run loses: its topics, worst first, and what it misses, by how many state it."""
@@ -101,7 +111,7 @@ def run_summary(
     }
 
 
-def topic_summary(
+def summarise_topic(
     folder: Path, topic: str, problems: Problems, measure: str | None = None
 ) -> dict[str, Any]:
     """What the runs miss of one topic: its points, most missed first, and each run's standing."""
@@ -136,7 +146,7 @@ def _about(manifest: Mapping[str, Any], by: str | None) -> dict[str, Any]:
         "n_judged": sum(manifest["judged"].values()),
         "n_unjudged": sum(manifest["unjudged"].values()),
         "unjudged_by_reason": manifest.get("unjudged_by_reason", {}),
-        "word_overlap": by_words(manifest),
+        "word_overlap": find_lexical_judges(manifest),
         "dependence": list(dependence_notes(manifest)),
     }
 
@@ -298,7 +308,7 @@ def topics_of(
     def is_by_own_topics(measure: str) -> bool:
         return any(program.is_by_own_topics(measure, about) for program in programs)
 
-    views = answers_of(folder, problems, topic=topic, with_texts=False)
+    views = read_answer_views(folder, problems, topic=topic, with_texts=False)
     for topic_id, of_topic in groupby(views, lambda view: view.topic_id):
         for name in wanted:
             topic_answers = TopicAnswers(name, is_by_own_topics=is_by_own_topics)

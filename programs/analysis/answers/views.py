@@ -135,7 +135,7 @@ class AnswerView:
         return {row.measure: row.value for row in self.score_rows}
 
 
-def answers_of(
+def read_answer_views(
     folder: Path,
     problems: Problems,
     *,

@@ -47,7 +47,7 @@ _HIDDEN = "--all shows the other coefficients"
 _Figures = Mapping[str, Mapping[str, Any]]
 
 
-def agreement_view(comparison: Mapping[str, Any], *, has_all: bool = False) -> View:
+def make_agreement_view(comparison: Mapping[str, Any], *, has_all: bool = False) -> View:
     """What `agree` shows of what it returned.
 
     Args:

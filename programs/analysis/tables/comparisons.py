@@ -24,7 +24,7 @@ _BOTH_HAVE = "Differences are over the topics that both runs have; means over al
 _OUTCOME = {True: "yes", False: "no", None: "not tested"}
 
 
-def comparison_view(
+def make_comparison_view(
     comparison: Mapping[str, Any],
     judged_by: Mapping[str, Sequence[str]] = MappingProxyType({}),
     flips: str = "",
@@ -44,7 +44,7 @@ def comparison_view(
     tables += [_ranking(name, tests, level) for name, tests in measures.items() if name not in two]
     if two:
         tables += _differences(comparison, two)
-    return View(comparison_verdict(comparison), tables, _judge_notes(judged_by))
+    return View(write_comparison_verdict(comparison), tables, _judge_notes(judged_by))
 
 
 def judges_of(paths: Sequence[Path]) -> dict[str, list[str]]:
@@ -60,7 +60,7 @@ def _judge_notes(judged_by: Mapping[str, Sequence[str]]) -> list[str]:
     return ["Judges: " + "; ".join(f"{name}: {judge}" for name, judge in names.items()) + "."]
 
 
-def comparison_verdict(comparison: Mapping[str, Any]) -> str:
+def write_comparison_verdict(comparison: Mapping[str, Any]) -> str:
     """One sentence: which run is better by the first main measure, and how sure that is."""
     measures = comparison["measures"]
     name = _main_measures(measures)[0]
@@ -222,12 +222,12 @@ def _ranking_notes(
     n_complete, n_topics = tests["n_topics_all_judged"], tests["n_topics"]
     if tests["test"] == HSD and n_complete < n_topics:
         yield f"HSD uses the {n_complete:,} of {n_topics:,} topics on which every run has a score"
-    yield from answered_lines(tests["runs"], tests["n_topics"])
+    yield from write_answered_lines(tests["runs"], tests["n_topics"])
     if is_over_fewer(tests, next_of.values()):
         yield _BOTH_HAVE
 
 
-def answered_lines(runs: Sequence[Mapping[str, Any]], n_topics: int) -> Iterator[str]:
+def write_answered_lines(runs: Sequence[Mapping[str, Any]], n_topics: int) -> Iterator[str]:
     """A line for each run whose mean has topics that it did not answer."""
     for run in runs:
         if n := run["n_unanswered"]:
@@ -267,7 +267,7 @@ def _topics(name: str, tests: Mapping[str, Any], names: Sequence[str]) -> Table:
         )
         for row in (*wins, *reversed(losses))
     ]
-    notes = list(answered_lines(tests["runs"], tests["n_topics"]))
+    notes = list(write_answered_lines(tests["runs"], tests["n_topics"]))
     notes += _more(len(moved) - len(rows), "topics in between")
     title = (
         f"{name} by topic: the largest differences" if rows else f"{name} is equal on all topics"

@@ -27,7 +27,7 @@ _DROPPED = (
 _Report = Mapping[str, Any]
 
 
-def calibration_view(report: _Report, *, has_all: bool, may_fold: bool, missing: str) -> View:
+def make_calibration_view(report: _Report, *, has_all: bool, may_fold: bool, missing: str) -> View:
     """What `judge calibrate` shows of the report of a fit.
 
     Args:
@@ -179,7 +179,7 @@ def _reasons(counts: Mapping[str, int]) -> str:
 _LEAST_SURE, _AT_RANDOM, _PANEL, _BETTER = "confidence", "random", "panel", "dear"  # ways of points
 
 
-def cascade_view(report: _Report) -> View:
+def make_cascade_view(report: _Report) -> View:
     """What `judge cascade fit` shows of `fit_report`."""
     tables = [_tried(report["guarantee"])] if "guarantee" in report else []
     return View(_fit_verdict(report), tables, [*_cascade_notes(report), *_promise_notes(report)])
@@ -234,7 +234,7 @@ def _promise_notes(report: _Report) -> Iterator[str]:
         )
 
 
-def curve_view(report: _Report, *, has_all: bool = False) -> View:
+def make_curve_view(report: _Report, *, has_all: bool = False) -> View:
     """What `judge cascade curve` shows of `curve_report`.
 
     Args:
@@ -403,7 +403,7 @@ _USES = {
 _SIDES = {1: "better than", 0: "as well as", -1: "worse than"}
 
 
-def jury_view(report: _Report, *, has_all: bool = False) -> View:
+def make_jury_view(report: _Report, *, has_all: bool = False) -> View:
     """What `judge jury` shows of `jury_report`.
 
     Args:
@@ -414,10 +414,10 @@ def jury_view(report: _Report, *, has_all: bool = False) -> View:
     hidden = len(report["ways"]) - len(ways)
     notes = [*_jury_notes(report, ways)]
     notes += [f"{count(hidden, 'way')} with labels of the same topics: --all."] if hidden else []
-    return View(jury_verdict(report), [*tables, _members(report)], notes)
+    return View(write_jury_verdict(report), [*tables, _members(report)], notes)
 
 
-def jury_verdict(report: _Report) -> str:
+def write_jury_verdict(report: _Report) -> str:
     """Whether the jury agrees with people better than its best member, and what it is worth."""
     ways = {way["name"]: way for way in report["ways"]}
     worth = _worth(report)

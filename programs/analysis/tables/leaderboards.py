@@ -16,7 +16,7 @@ _NAMED = 3  # runs that the sentence names
 _WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def leaderboard_table(
+def make_leaderboard_table(
     board: Leaderboard, judge: str = "", *, has_all: bool = False, names_left_out: bool = True
 ) -> Table:
     """The table of one leaderboard.
@@ -72,11 +72,11 @@ def name_judges(names: Sequence[str]) -> str:
     return ", ".join("lexical (word overlap)" if name == "lexical" else name for name in names)
 
 
-def leader_sentence(board: Leaderboard) -> str:
+def write_leader_sentence(board: Leaderboard) -> str:
     """Who leads, and who is not significantly worse; "" where there is one run."""
     if len(board.tested) < 2:
         return ""
-    leader, phrase = board.tested[0], group_phrase(board, board.measures[0])
+    leader, phrase = board.tested[0], write_group_phrase(board, board.measures[0])
     if not board.test or board.least_topics is not None:
         return f"{leader} scores highest; {phrase}" if phrase else ""
     if len(board.leading) == len(board.tested) - len(board.not_compared) > 1:
@@ -86,7 +86,7 @@ def leader_sentence(board: Leaderboard) -> str:
     return f"{leader} {'leads' if is_better else 'is highest'}; {phrase}"
 
 
-def group_phrase(group: Group, measure: str, worse: str = "") -> str:
+def write_group_phrase(group: Group, measure: str, worse: str = "") -> str:
     """Which runs do not differ significantly from the first; "": there was nothing to test.
 
     Args:
@@ -190,7 +190,7 @@ def _rule(board: Leaderboard) -> int | None:
 
 
 def _notes(board: Leaderboard) -> Iterator[str]:
-    if sentence := leader_sentence(board):
+    if sentence := write_leader_sentence(board):
         yield sentence
     if n := len(board.not_compared):
         names = ", ".join(board.not_compared[:_NAMED]) + (

@@ -14,7 +14,7 @@ from scipy.stats import kendalltau
 import nuggetjudge as nj
 from nuggetjudge.plugins.figures.drawing import write_figure
 from nuggetjudge.plugins.figures.panels import CorrectedMean, draw_forest, draw_heat_map
-from nuggetjudge.programs.analysis.compare_runs import compare_scores, leading_runs
+from nuggetjudge.programs.analysis.compare_runs import compare_scores, find_leading_runs
 from nuggetjudge.programs.analysis.leaderboards import leaderboards
 from nuggetjudge.programs.scoring.topic_scores import topic_scores
 from nuggetjudge.records.reading.problems import InputError, Problems
@@ -82,7 +82,7 @@ def test_the_leaderboard_has_the_order_the_means_and_the_group_of_the_terminal(d
     means = [text for text in shown if re.fullmatch(r"\.\d{3}", text)]
     assert means == [f"{line.value('V_strict'):.3f}".lstrip("0") for line in board.lines]
     compared = compare_scores(topic_scores(demo.folder, Problems()), "V_strict")
-    assert leading_runs(compared) == list(board.leading)
+    assert find_leading_runs(compared) == list(board.leading)
     assert "significantly lower than the first run (HSD, p < .05)" in caption
 
 

@@ -13,7 +13,7 @@ from nuggetjudge.plugins.report.source import Source
 from nuggetjudge.plugins.report.summary import make_summary
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
 from nuggetjudge.programs.analysis.leaderboards import leaderboards
-from nuggetjudge.programs.analysis.tables.leaderboards import leader_sentence
+from nuggetjudge.programs.analysis.tables.leaderboards import write_leader_sentence
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.records.reading.problems import Problems
 
@@ -80,7 +80,7 @@ def test_some_pairs_that_differ_make_it_sure_in_part(tmp_path):
     assert "4 of 6 pairs" in first["boxes"][0]["lines"][0]["text"]  # two of two with each of two
     board = make_leaderboard(source)["measures"]["V_strict"]
     assert board["leading"] == ["high", "nearly"]
-    printed = leader_sentence(leaderboards(nj.Result(folder).scores, folder)[0])
+    printed = write_leader_sentence(leaderboards(nj.Result(folder).scores, folder)[0])
     assert printed == "high leads; nearly is not significantly worse (HSD, p >= .05)"
 
 

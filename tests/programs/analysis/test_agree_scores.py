@@ -6,7 +6,7 @@ import random
 import pytest
 
 from nuggetjudge.programs.analysis.agree import agree
-from nuggetjudge.programs.analysis.tables.agreement import agreement_view
+from nuggetjudge.programs.analysis.tables.agreement import make_agreement_view
 from nuggetjudge.records.reading.problems import Problems
 
 
@@ -101,7 +101,7 @@ def test_runs_are_compared_over_the_topics_that_both_files_have(tmp_path):
         assert values["run_scores"]["c"]["human"] == pytest.approx(0.4)
         assert values["run_topics"] == {"human": 3, "judged": 2, "shared": 2}
         assert values["intervals"]["run_level"]["tau_b"]["n_topics"] == 2
-        view = agreement_view({"kind": "scores", "measures": {"V": values}, "run_aliases": {}})
+        view = make_agreement_view({"kind": "scores", "measures": {"V": values}, "run_aliases": {}})
         (note,) = view.tables[0].notes
         assert "2 topics that both files have; human 3, judged 2" in note
 

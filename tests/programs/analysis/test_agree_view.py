@@ -5,7 +5,7 @@ import json
 import pytest
 
 from nuggetjudge.programs.analysis.agree import agree
-from nuggetjudge.programs.analysis.tables.agreement import agreement_view
+from nuggetjudge.programs.analysis.tables.agreement import make_agreement_view
 from nuggetjudge.records.reading.problems import Problems
 from nuggetjudge.views.terminal import Terminal, view_text
 
@@ -38,15 +38,17 @@ def compared(tmp_path):
 def test_a_kappa_is_in_words(compared, kappa, word):
     comparison = compared(["no", "yes", "no"], ["no", "yes", "yes"])
     comparison["intervals"]["cohen_kappa"]["unweighted"]["value"] = kappa
-    assert agreement_view(comparison).verdict.startswith(f"The judge agrees with people {word}: ")
+    assert make_agreement_view(comparison).verdict.startswith(
+        f"The judge agrees with people {word}: "
+    )
 
 
 def test_grades_go_by_linear_kappa_and_two_labels_by_kappa(compared):
     """By hand: 1 - (1 / 4) / (18 / 16) = .78, and (2/3 - 4/9) / (1 - 4/9) = .4."""
-    view = agreement_view(compared([0, 1, 2, 3], [0, 1, 2, 2]))
+    view = make_agreement_view(compared([0, 1, 2, 3], [0, 1, 2, 2]))
     assert view.verdict.endswith("substantially: linear kappa .78.")
     assert view.tables[0].rows[0].cells[0] == "Cohen kappa, linear"
-    two = agreement_view(compared(["no", "yes", "no"], ["no", "yes", "yes"]))
+    two = make_agreement_view(compared(["no", "yes", "no"], ["no", "yes", "yes"]))
     assert two.verdict.endswith("to a fair degree: kappa .40.")
 
 
@@ -69,7 +71,7 @@ def test_a_tau_is_in_words(tau, words):
     }
     other = {**values, "intervals": {"run_level": {"tau_b": {**row, "value": 0.1}}}}
     measures = {"length": other, "V_strict": values}
-    view = agreement_view({"kind": "scores", "measures": measures, "run_aliases": {}})
+    view = make_agreement_view({"kind": "scores", "measures": measures, "run_aliases": {}})
     assert view.verdict.startswith("By V_strict the ")
     assert words in view.verdict
     assert view.verdict.endswith("over 45 runs.")
@@ -78,7 +80,7 @@ def test_a_tau_is_in_words(tau, words):
 
 def test_many_long_labels_keep_every_count_within_the_window(compared):
     labels = [f"a_label_that_is_long_{i:02}" for i in range(9)]
-    text = view_text(agreement_view(compared(labels * 3, labels * 3)), Terminal(width=60))
+    text = view_text(make_agreement_view(compared(labels * 3, labels * 3)), Terminal(width=60))
     assert max(map(len, text.splitlines())) <= 60
     confusion = text.partition("People's labels")[2].partition("one-vs-rest")[0]
     assert sum(line.split().count("3") for line in confusion.splitlines()) == len(labels)

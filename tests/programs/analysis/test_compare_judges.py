@@ -197,3 +197,14 @@ def test_flips_of_two_published_judges_are_those_in_their_rows(shared_data, tmp_
     assert counts == {pair: n for pair, n in wanted.items() if pair[0] != pair[1]}
     assert comparison["flips"][0]["question"] in {r["query"] for r in rows}
     assert comparison["ranking"] is None  # relevance has no runs to rank
+
+
+def test_labels_that_differ_are_counted_from_the_first_judge_to_the_second(tmp_path):
+    paths = []
+    for name, grades in (("one", (3, 3, 0, 1)), ("other", (1, 1, 0, 2))):
+        rows = [{"topic_id": "t", "passage_id": f"p{i}", "label": g} for i, g in enumerate(grades)]
+        paths.append(tmp_path / f"{name}.jsonl")
+        paths[-1].write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    comparison = compare(*paths, Problems())
+    counts = {(row["label"], row["other_label"]): row["n"] for row in comparison["flip_counts"]}
+    assert counts == {("3", "1"): 2, ("1", "2"): 1}

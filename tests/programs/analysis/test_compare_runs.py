@@ -2,15 +2,22 @@
 
 import json
 
+import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
 import nuggetjudge as nj
 from nuggetjudge.programs.analysis.compare import compare
-from nuggetjudge.programs.analysis.compare_runs import HOLM, HSD, compare_runs
+from nuggetjudge.programs.analysis.compare_runs import (
+    DRAWS,
+    HOLM,
+    HSD,
+    compare_runs,
+    find_differences,
+)
 from nuggetjudge.programs.analysis.leaderboards import leaderboards
-from nuggetjudge.programs.analysis.tables.comparisons import comparison_view
-from nuggetjudge.programs.analysis.tables.leaderboards import leader_sentence
+from nuggetjudge.programs.analysis.tables.comparisons import make_comparison_view
+from nuggetjudge.programs.analysis.tables.leaderboards import write_leader_sentence
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 
@@ -81,7 +88,7 @@ def test_a_leaderboard_has_all_pairs_with_holm_and_marks_neighbours(three):
     assert [p["p_holm"] for p in board["pairs"]] == [0.75, 0.75, 0.75]
 
 
-def test_clearly_different_runs_are_told_apart_and_equal_ones_are_not(tmp_path):
+def test_clearly_different_runs_differ_significantly_and_equal_ones_do_not(tmp_path):
     topics = [f"t{i}" for i in range(30)]
     table = {
         "best": dict.fromkeys(topics, 0.9),
@@ -95,6 +102,13 @@ def test_clearly_different_runs_are_told_apart_and_equal_ones_are_not(tmp_path):
     assert pairs["best", "twin"]["is_significant"] is False
     assert pairs["best", "twin"]["p_hsd"] == 1.0
     assert pairs["twin", "worst"]["is_significant"] is True
+
+
+def test_hsd_differences_are_the_first_run_minus_the_second():
+    table = np.array([[0.9, 0.5, 0.1], [0.7, 0.5, 0.3]] * 6)
+    found = find_differences(table, DRAWS)
+    assert found.test == HSD
+    assert found.differences == pytest.approx([0.3, 0.6, 0.3])  # means .8, .5 and .2
 
 
 def sparse():
@@ -125,7 +139,7 @@ def test_runs_judged_on_other_topics_are_compared_pair_by_pair(tmp_path):
     p = [pair["p_holm"] for pair in board["pairs"] if pair["is_significant"]]
     assert p == pytest.approx([6 * 2 / 2**10] * 4, rel=0.1)  # of sampled signs
     assert {pair["p_hsd"] for pair in board["pairs"]} == {None}
-    text = str(comparison_view(compared).tables[0].notes)
+    text = str(make_comparison_view(compared).tables[0].notes)
     assert "4 of 6 pairs differ significantly (pairs tested on the topics both have, Holm" in text
 
 
@@ -169,7 +183,9 @@ def test_45_real_runs_with_gaps_are_all_compared(shared_data, tmp_path):
     assert [pair["p_holm"] for pair in shared] == pytest.approx(list(p_holm))
     assert all(pair["is_significant"] is False for pair in shared)
     board = next(b for b in leaderboards(result.scores, result.folder) if b.title == "Support")
-    assert "too few shared topics to find differences between 45 runs" in leader_sentence(board)
+    assert "too few shared topics to find differences between 45 runs" in write_leader_sentence(
+        board
+    )
 
 
 def test_runs_of_two_files_are_compared_on_the_topics_that_both_have(tmp_path):

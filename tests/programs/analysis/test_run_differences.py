@@ -5,7 +5,7 @@ import json
 import pytest
 
 from nuggetjudge.programs.analysis.compare_runs import compare_runs
-from nuggetjudge.programs.analysis.run_differences import topic_differences
+from nuggetjudge.programs.analysis.run_differences import find_topic_differences
 from nuggetjudge.programs.scoring.topic_scores import TopicScores
 from nuggetjudge.records.reading.problems import Problems
 
@@ -46,9 +46,9 @@ def folder(tmp_path):
 
 
 def differences(folder, *runs):
-    from nuggetjudge.programs.analysis.run_differences import judgement_differences
+    from nuggetjudge.programs.analysis.run_differences import find_judgement_differences
 
-    return {d["what"]: d for d in judgement_differences(folder, *runs, Problems())}
+    return {d["what"]: d for d in find_judgement_differences(folder, *runs, Problems())}
 
 
 def test_nuggets_that_parted_are_those_whose_labels_differ_the_furthest_first(folder):
@@ -83,11 +83,11 @@ def test_citations_which_are_each_runs_own_are_counted_by_label(folder):
 def test_a_topic_without_an_answer_is_0_and_said_to_be_none():
     values = {"V": {"one": {"t1": 0.5, "t2": 0.25, "t3": None}, "two": {"t1": 0.75, "t3": 1.0}}}
     scores = TopicScores(values, {"V": ["t1", "t2", "t3"]}, {})
-    rows = topic_differences(scores, "V", "one", "two")
+    rows = find_topic_differences(scores, "V", "one", "two")
     by_topic = {row["topic_id"]: (row["difference"], row["other_is_answered"]) for row in rows}
     assert by_topic == {"t1": (-0.25, True), "t2": (0.25, False), "t3": (None, True)}
     length = TopicScores({"length": values["V"]}, {"length": ["t2"]}, {})
-    assert topic_differences(length, "length", "one", "two")[0]["difference"] is None
+    assert find_topic_differences(length, "length", "one", "two")[0]["difference"] is None
 
 
 def test_two_runs_are_compared_with_every_topic_in_json(tmp_path):

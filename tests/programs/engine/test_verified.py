@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 import nuggetjudge as nj
 from nuggetjudge.backends.budget import Budget
 from nuggetjudge.cli.app import app
-from nuggetjudge.programs.analysis.agree_labels import verified_figures
+from nuggetjudge.programs.analysis.agree_labels import measure_verification
 from nuggetjudge.programs.engine.panel import Panel, check_prices
 from nuggetjudge.programs.run import plan
 from nuggetjudge.records.reading.problems import InputError
@@ -143,7 +143,7 @@ def test_what_verifying_did_is_counted_against_people():
     after = dict(zip(cells, "yyyymnnn", strict=True))
     votes = {cell: {"first": before[cell], "verifier": after[cell]} for cell in cells[:6]}
     topics = [topic for topic, _ in cells]
-    figures = verified_figures(votes, after, truth, cells, topics, {})
+    figures = measure_verification(votes, after, truth, cells, topics, {})
     assert (figures["n_verified"], figures["n_changed"]) == (6, 4)
     assert (figures["wrong_to_right"], figures["right_to_wrong"], figures["wrong_to_wrong"]) == (
         3,
@@ -152,7 +152,7 @@ def test_what_verifying_did_is_counted_against_people():
     )
     assert figures["difference"]["value"] == pytest.approx(2 / 8)
     assert figures["helped"] is None  # of the topics +1, +1/2, -1/2 and 0
-    assert verified_figures({}, after, truth, cells, topics, {}) is None
+    assert measure_verification({}, after, truth, cells, topics, {}) is None
 
 
 def test_agree_says_that_verification_did_not_help(config, tmp_path):

@@ -94,7 +94,7 @@ def rows(path):
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
-def answers_of(folder):
+def read_answer_views(folder):
     """Run -> topic -> the answer as it is read back, without a problem."""
     problems, answers = Problems(), {}
     for path in sorted((folder / "answers").iterdir()):
@@ -122,7 +122,7 @@ def test_an_answer_is_written_from_the_first_passages_and_read_back_without_a_pr
     layout, made, tmp_path
 ):
     manifest = made(**{"generate.layout": layout})
-    answers = answers_of(tmp_path / "out")
+    answers = read_answer_views(tmp_path / "out")
     assert {run: {t: list(a.references) for t, a in of.items()} for run, of in answers.items()} == (
         FIRST_TWO
     )
@@ -176,7 +176,7 @@ def test_the_rows_have_the_fields_of_their_track(made, tmp_path):
 def test_answers_for_trec_2026_are_read_back_without_a_problem(made, write, tmp_path):
     data = write({"rag2026-7": TOPICS["kelp"]}, runs={"bm25": {"rag2026-7": ["p3", "p4"]}})
     made(data=data, **{"generate.layout": "rag25"})
-    assert len(answers_of(tmp_path / "out")["bm25"]["rag2026-7"].sentences) == 3
+    assert len(read_answer_views(tmp_path / "out")["bm25"]["rag2026-7"].sentences) == 3
 
 
 def test_the_writer_is_told_the_question_and_the_limits(server, made):
@@ -194,7 +194,7 @@ def test_in_the_place_of_an_answer_that_was_not_made_stands_why_and_it_is_made_l
     made = partial(made, **{"generate.layout": layout})
     manifest = made()
     out = tmp_path / "out"
-    answers = answers_of(out)
+    answers = read_answer_views(out)
     assert {run: {t: a.not_made for t, a in of.items()} for run, of in answers.items()} == {
         run: {"tide": None, "kelp": "refused"} for run in RUNS
     }
@@ -237,12 +237,12 @@ def test_a_topic_for_which_nothing_was_retrieved_costs_no_call(server, made, wri
     manifest = made(data=write(runs={"bm25": {"tide": ["p1"]}}))
     assert len(server.requests) == 1
     assert manifest["unjudged_by_reason"] == {"no_passage": 1}
-    assert list(answers_of(tmp_path / "out")["bm25"]) == ["tide"]
+    assert list(read_answer_views(tmp_path / "out")["bm25"]) == ["tide"]
 
 
 def test_a_passage_without_text_is_listed_and_none_moves_up_in_its_place(made, write, tmp_path):
     manifest = made(data=write(runs={"bm25": {"tide": ["p1", "lost", "p2"]}}))
-    assert answers_of(tmp_path / "out")["bm25"]["tide"].references == ("p1",)
+    assert read_answer_views(tmp_path / "out")["bm25"]["tide"].references == ("p1",)
     assert manifest["problems"] == {"no_passage": 1}
     (row,) = rows(tmp_path / "out" / "problems.jsonl")
     assert row["what"] == "'lost', which bm25 has for topic tide, has no text"
@@ -260,7 +260,7 @@ def test_two_runs_with_the_same_context_share_a_call(server, made, write, tmp_pa
     same = {"tide": ["p1", "p2"]}
     made(data=write({"tide": TOPICS["tide"]}, runs={"one": same, "two": same}))
     assert len(server.requests) == 1
-    answers = answers_of(tmp_path / "out")
+    answers = read_answer_views(tmp_path / "out")
     assert answers["one"]["tide"].sentences == answers["two"]["tide"].sentences
 
 
@@ -284,7 +284,7 @@ def test_a_budget_that_ends_leaves_answers_missing_and_the_next_call_asks_for_th
 
 def test_the_limit_takes_the_first_topics(made, tmp_path):
     assert made(**{"run.limit": 1})["data"]["topic_ids"] == ["tide"]
-    assert {run: list(of) for run, of in answers_of(tmp_path / "out").items()} == {
+    assert {run: list(of) for run, of in read_answer_views(tmp_path / "out").items()} == {
         "bm25": ["tide"],
         "dense": ["tide"],
     }
@@ -295,8 +295,8 @@ def test_a_run_can_be_given_a_name_which_with_several_runs_stands_before_theirs(
 ):
     made("many", **{"generate.run_id": "gpt"})
     made("one", data=write(runs={"bm25": RUNS["bm25"]}), **{"generate.run_id": "gpt"})
-    assert list(answers_of(tmp_path / "many")) == ["gpt-bm25", "gpt-dense"]
-    assert list(answers_of(tmp_path / "one")) == ["gpt"]
+    assert list(read_answer_views(tmp_path / "many")) == ["gpt-bm25", "gpt-dense"]
+    assert list(read_answer_views(tmp_path / "one")) == ["gpt"]
 
 
 def test_answers_that_a_new_call_does_not_write_go_and_other_files_stay(made, write, tmp_path):
@@ -389,7 +389,7 @@ def test_lexical_answers_to_real_topics_are_read_back_without_a_problem(
         "data.retrieval": [str(tmp_path / "reference.run")],
     }
     manifest = made(model="lexical", data=data, **{"generate.k": 20})
-    answers = answers_of(tmp_path / "out")["reference"]
+    answers = read_answer_views(tmp_path / "out")["reference"]
     assert list(answers) == list(read_topics(folder / "topics.tsv", Problems()))
     assert manifest["share_missing"] == 0
     assert all(len(answer.references) == 20 for answer in answers.values())

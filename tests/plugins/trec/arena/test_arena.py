@@ -12,7 +12,7 @@ from nuggetjudge.plugins.exports import tools
 from nuggetjudge.plugins.trec.arena.design import Field, Meeting, uncertain
 from nuggetjudge.plugins.trec.arena.standings import standings_in
 from nuggetjudge.programs.analysis.agree import agree
-from nuggetjudge.programs.analysis.answers.views import answers_of
+from nuggetjudge.programs.analysis.answers.views import read_answer_views
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.partial import results_at
 from nuggetjudge.programs.run import forecast
@@ -216,7 +216,7 @@ def test_a_folder_for_ragdoll_comes_back_with_the_same_labels(run, tmp_path):
 
 def test_each_answer_shows_all_of_its_battles_whichever_run_stands_first(run):
     result, _ = run()
-    (view,) = answers_of(result.folder, Problems(), run="cid", topic="t1")
+    (view,) = read_answer_views(result.folder, Problems(), run="cid", topic="t1")
     assert [(each.item, each.label) for each in view.judged] == [("ann", "loss"), ("bob", "loss")]
 
 

@@ -7,7 +7,7 @@ import pytest
 from mock_server import MockServer, Refusal, input_of
 
 import nuggetjudge as nj
-from nuggetjudge.programs.analysis.answers.views import answers_of
+from nuggetjudge.programs.analysis.answers.views import read_answer_views
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.run import plan
 from nuggetjudge.programs.scoring.score import score_path
@@ -112,7 +112,7 @@ def test_a_missing_answer_counts_only_where_it_could_change_the_fold(tmp_path, s
     row = next(r for r in lines(result.folder, "answered.jsonl")
                if r["run_id"] == "careful" and r["aggregator"] == "AND")  # fmt: skip
     assert (row["label"], row["low"], row["high"]) == (None, "not_said", "supported")
-    [view] = answers_of(result.folder, Problems(), run="careful")
+    [view] = read_answer_views(result.folder, Problems(), run="careful")
     assert [each.unjudged for each in view.judged if each.label is None] == ["refused"] * 2
 
 
@@ -130,7 +130,7 @@ def test_missing_support_leaves_open_what_carries_an_answer_and_not_that_it_is_s
     assert (score[at], low[at], high[at]) == (pytest.approx(2 / 3), 2 / 4, 3 / 4)
     at = ("careful", "sentence_support")
     assert (score[at], low[at], high[at]) == (1.0, 3 / 4, 1.0)
-    [view] = answers_of(result.folder, Problems(), run="careful")
+    [view] = read_answer_views(result.folder, Problems(), run="careful")
     [open_] = [each for each in view.judged if each.label is None]
     assert open_.unjudged == "refused"  # that of the citation, which its own program asks
 

@@ -8,7 +8,7 @@ from undigested import forget_digests
 import nuggetjudge as nj
 from nuggetjudge.plugins.report.answers import matrices
 from nuggetjudge.programs.analysis.answers.answer_text import answer_text
-from nuggetjudge.programs.analysis.answers.views import answers_of
+from nuggetjudge.programs.analysis.answers.views import read_answer_views
 from nuggetjudge.programs.scoring.human_labels import read_items
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records import read_nugget_banks
@@ -95,7 +95,7 @@ def test_each_nugget_weighs_its_share_of_the_mean_so_that_it_can_be_corrected(re
 
 
 def test_an_answer_is_shown_by_sub_narrative(results):
-    [view] = list(answers_of(results, Problems(), run="r1", topic="t1"))
+    [view] = list(read_answer_views(results, Problems(), run="r1", topic="t1"))
     text = answer_text(view, {}, passages=False)
     assert "how it works: 1 of 1 stated" in text
     assert "what it costs: 1 of 2 stated" in text

@@ -8,9 +8,13 @@ import pytest
 from mock_server import MockServer
 
 import nuggetjudge as nj
-from nuggetjudge.programs.analysis.answers.answer_text import by_words
-from nuggetjudge.programs.analysis.answers.summaries import folder_summary, run_summary, topics_of
-from nuggetjudge.programs.analysis.answers.views import answers_of
+from nuggetjudge.programs.analysis.answers.answer_text import find_lexical_judges
+from nuggetjudge.programs.analysis.answers.summaries import (
+    summarise_folder,
+    summarise_run,
+    topics_of,
+)
+from nuggetjudge.programs.analysis.answers.views import read_answer_views
 from nuggetjudge.records.reading.problems import InputError, Problems
 
 COLLECTION = Path(__file__).resolve().parents[4] / "tests" / "collection"
@@ -51,7 +55,7 @@ def mill(tmp_path):
 
 def of(folder, **what):
     problems = Problems()
-    views = list(answers_of(Path(folder), problems, **what))
+    views = list(read_answer_views(Path(folder), problems, **what))
     return views, [row.kind for row in problems]
 
 
@@ -76,7 +80,7 @@ def test_all_that_was_judged_stands_under_its_answer(demo):
                 )
             elif each.unit == "nugget":
                 assert all(one.stands_in(text) for one in each.evidence)
-    assert by_words(demo.manifest) == {"nuggets": ["assigner"], "support": ["support"]}
+    assert find_lexical_judges(demo.manifest) == {"nuggets": ["assigner"], "support": ["support"]}
 
 
 def test_scores_are_those_of_the_answer_with_what_they_rest_on(demo):
@@ -139,10 +143,10 @@ def test_points_are_counted_over_all_runs(demo):
 
 
 def test_a_summary_has_the_leaderboards_means_and_0_for_no_answer(demo):
-    summary = folder_summary(demo.folder, Problems())
+    summary = summarise_folder(demo.folder, Problems())
     means = {row["run_id"]: row["value"] for row in summary["runs"]}
     assert means == {run: demo.score(run, "V_strict") for run in means}
-    of_run = run_summary(demo.folder, "thin", Problems())
+    of_run = summarise_run(demo.folder, "thin", Problems())
     [missing] = [row for row in of_run["topics"] if not row["is_answered"]]
     assert (missing["value"], missing["n"]) == (0.0, None)
     values = [row["value"] for row in of_run["topics"]]
@@ -152,7 +156,7 @@ def test_a_summary_has_the_leaderboards_means_and_0_for_no_answer(demo):
 
 def test_an_unknown_measure_is_refused_with_those_that_are_there(demo):
     with pytest.raises(InputError, match=r"has no measure 'recall'; wanted one of .*V_strict"):
-        folder_summary(demo.folder, Problems(), "recall")
+        summarise_folder(demo.folder, Problems(), "recall")
 
 
 def test_key_points_and_claims(mill, tmp_path):
@@ -235,7 +239,7 @@ def test_a_window_that_came_back_as_no_judgement_says_so_at_each_nugget(mill, tm
         assert [each.item for each in view.judged] == ["n0", "n1", "n2"]
         assert {(each.label, each.unjudged) for each in view.judged} == {(None, "unparseable")}
         assert all("perhaps" in each.raw for each in view.judged)
-        assert by_words(made.manifest) == {}
+        assert find_lexical_judges(made.manifest) == {}
 
 
 def test_nuggets_that_could_not_be_made_are_said_at_every_answer(mill, tmp_path):

@@ -1,6 +1,6 @@
 """`judge calibrate` and `jury` fit every window, and begin with a sentence."""
 
-from nuggetjudge.programs.analysis.tables.fits import calibration_view, jury_view
+from nuggetjudge.programs.analysis.tables.fits import make_calibration_view, make_jury_view
 
 
 def row(value, low=None, high=None):
@@ -24,7 +24,9 @@ def fit_report(**more):
 
 
 def test_a_fit_that_helped_says_by_how_much(check_fits):
-    view = calibration_view(fit_report(), has_all=True, may_fold=True, missing="labels without")
+    view = make_calibration_view(
+        fit_report(), has_all=True, may_fold=True, missing="labels without"
+    )
     assert view.verdict == (
         "The fit helped: linear kappa rose from .50 to .60 on topics that the fit never saw: "
         "+.10 [+.02, +.18]."
@@ -35,7 +37,7 @@ def test_a_fit_that_helped_says_by_how_much(check_fits):
 def test_without_a_value_before_the_verdict_claims_nothing(check_fits):
     report = fit_report()
     report["figures"]["linear"] |= {"before": None, "difference": None}
-    view = calibration_view(report, has_all=False, may_fold=True, missing="")
+    view = make_calibration_view(report, has_all=False, may_fold=True, missing="")
     assert view.verdict.startswith("After the fit linear kappa is .60 [.50, .70] on topics")
     check_fits(view)
 
@@ -64,7 +66,7 @@ def test_a_jury_is_better_or_worse_than_its_best_member_only_where_the_interval_
 ):
     for low, high, word in ((-0.02, 0.01, "as well as"), (0.01, 0.05, "better than"),
                             (-0.1, -0.01, "worse than")):  # fmt: skip
-        view = jury_view(jury_report(value=0.0, low=low, high=high), has_all=True)
+        view = make_jury_view(jury_report(value=0.0, low=low, high=high), has_all=True)
         assert view.verdict == (
             f"The jury agrees with people {word} its best member: quadratic kappa .45 [.41, .49] "
             "against .46; its 2 members are worth 1.4 independent judges (errors correlate .60)."
