@@ -230,11 +230,15 @@ class Tools:
         of them was used get an even share each. Passages that were found until it is made can be
         read in it, and those that it finds by the tools that it is a part of.
         """
-        twin = copy.copy(self)
-        twin.trace = self.trace.part(kind, name, **about)
-        twin._spent, twin._parts, twin._readable = self._spent.part(), [], self._all_readable()
-        self._parts.append(twin)
-        return twin
+        changed = copy.copy(self)
+        changed.trace = self.trace.part(kind, name, **about)
+        changed._spent, changed._parts, changed._readable = (
+            self._spent.part(),
+            [],
+            self._all_readable(),
+        )
+        self._parts.append(changed)
+        return changed
 
     @property
     def n_calls_left(self) -> int:

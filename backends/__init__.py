@@ -1,4 +1,4 @@
-"""Who answers a judge's question: an LM behind a gateway, a recording, or the lexical twin.
+"""Who answers a judge's question: an LM behind a gateway, a recording, or the lexical baseline.
 Imports records; judges, retrieval and all above them may import it."""
 
 from __future__ import annotations

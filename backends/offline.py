@@ -85,25 +85,27 @@ WHERE = Provenance(model="lexical", finish_reason="stop")
 
 
 class LexicalBackend:
-    """Answers with the lexical baseline of a question (`prompt.twin`), without a model or costs."""
+    """Answers with the lexical baseline of a question (`prompt.baseline`), without a model."""
 
     def __init__(self, config: ModelConfig, budget: Budget | None = None) -> None:
         self.config = config
         self.budget = budget or Budget()
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
-        """See Backend.ask. Raises: JudgeError(abstained) for a question without a twin."""
-        if prompt.twin is None:
-            raise JudgeError(Reason.ABSTAINED, f"{prompt.name} has no lexical twin; name a model")
+        """See Backend.ask. Raises: JudgeError(abstained) for a question without a baseline."""
+        if prompt.baseline is None:
+            raise JudgeError(
+                Reason.ABSTAINED, f"{prompt.name} has no lexical baseline; name a model"
+            )
         record_answer(prompt, inputs, replicate, WHERE)
         scores = prompt.scorer(inputs) if prompt.scorer is not None else {}
-        return Reply(prompt.twin(inputs), WHERE, scores)
+        return Reply(prompt.baseline(inputs), WHERE, scores)
 
     def varied(self, **settings: Any) -> Self:
         """See Backend.varied; it answers as before."""
-        twin = copy.copy(self)
-        twin.config = self.config.model_copy(update=settings)
-        return twin
+        changed = copy.copy(self)
+        changed.config = self.config.model_copy(update=settings)
+        return changed
 
     async def aclose(self) -> None:
         """Nothing is open."""

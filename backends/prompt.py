@@ -28,7 +28,7 @@ from .config import ModelConfig
 from .replies.logprobs import find_label_paths
 from .replies.schema import ReplyFormat, Shape, drop_bounds
 
-Twin = Callable[[Mapping[str, Any]], dict[str, Any]]
+Baseline = Callable[[Mapping[str, Any]], dict[str, Any]]
 # By output field: a score in [0, 1], or one by key for a map.
 Scorer = Callable[[Mapping[str, Any]], dict[str, Any]]
 
@@ -42,8 +42,8 @@ class Prompt(ReplyFormat):
     Args:
         signature: the DSPy signature; its instructions and fields make the prompt.
         demos: worked examples, as DSPy keeps them.
-        twin: answers the same question by counting words, from inputs to output values.
-        scorer: how sure the twin is, from inputs to a score by output field.
+        baseline: answers the same question by counting words, from inputs to output values.
+        scorer: how sure the baseline is, from inputs to a score by output field.
 
     `sends_schema`: whether an endpoint is told the form of the reply, and which of its tokens are
     labels; a prompt whose replies are no JSON of ours says no.
@@ -59,11 +59,11 @@ class Prompt(ReplyFormat):
         self,
         signature: type[dspy.Signature],
         demos: Sequence[Mapping[str, Any]] = (),
-        twin: Twin | None = None,
+        baseline: Baseline | None = None,
         scorer: Scorer | None = None,
     ) -> None:
         super().__init__(signature)
-        self.twin = twin
+        self.baseline = baseline
         self.scorer = scorer
         self.input_names = tuple(signature.input_fields)
         self.optional = defaults(signature)
@@ -87,7 +87,7 @@ class Prompt(ReplyFormat):
             return self
         if (reduced := self._lacking.get(lacking)) is None:
             signature = without(self._signature, lacking)
-            reduced = Prompt(signature, self._demos, self.twin, self.scorer)
+            reduced = Prompt(signature, self._demos, self.baseline, self.scorer)
             self._lacking[lacking] = reduced
         return reduced
 

@@ -16,7 +16,7 @@ from ..judges.combined.confidence import (
     ConfidenceKind,
     Guarantee,
     Seen,
-    confidence_of,
+    compute_confidence,
     features,
 )
 from ..judges.fitted import IsotonicCurve
@@ -325,7 +325,7 @@ def get_confidences(stored: Stored, kind: ConfidenceKind) -> Floats:
 
 
 def _plain(kind: ConfidenceKind, seen: Seen | None, stored: Stored) -> float:
-    confidence = None if seen is None else confidence_of(kind, seen, stored.scale, None)
+    confidence = None if seen is None else compute_confidence(kind, seen, stored.scale, None)
     return np.nan if confidence is None else confidence
 
 

@@ -433,10 +433,10 @@ async def _made_and_matched(
     async def work() -> None:
         nonlocal n_calls
         for i, example in waiting:
-            twin, noting = judge.deepcopy(), Noting(backend)
-            twin.backend = noting
+            changed, noting = judge.deepcopy(), Noting(backend)
+            changed.backend = noting
             try:
-                texts = await twin.made(**example.made_from)
+                texts = await changed.made(**example.made_from)
             except JudgeError as error:
                 unjudged[str(error.reason)] += 1
                 n_calls += len(noting.calls) + 1

@@ -181,7 +181,7 @@ class Fitting:
         if isinstance(fitted, Verified):
             what = "a fit is of the first labels: leave verify out, fit, and verify what is fitted"
             raise InputError(f"judges.{fitted.name}.verify: {what}")
-        if fitted.model_name == "lexical" and not fitted.twins:
+        if fitted.model_name == "lexical" and not fitted.baselines:
             what = "without a `lexical:` section it needs a model (--model)"
             raise InputError(f"{self.judge}: {what}")
         check_prices(self.config, [ItemsConfig(judge=self.judge).name])

@@ -295,7 +295,7 @@ def _lexical(judge: ItemJudge, items: Sequence[Mapping[str, str]]) -> list[float
     """The lexical judge's score of each item; None where it has no rule for such."""
     from ..backends.loop import run_sync
 
-    if judge.prompt(judge.predictor).twin is None:
+    if judge.prompt(judge.predictor).baseline is None:
         return None
 
     async def all_of() -> list[float | None]:

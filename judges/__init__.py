@@ -1,4 +1,4 @@
-"""One question asked of a model each: a signature, a module, typed labels, a lexical twin.
+"""One question asked of a model each: a signature, a module, typed labels, a lexical baseline.
 
 The classes are loaded when they are first used: naming a judge in a config needs no DSPy, see
 `table`. Imports `backends` and `records`; programs and calibration import this.

@@ -13,7 +13,7 @@ from ..backends.adapter import reworded
 from ..backends.config import ModelConfig
 from ..backends.gateway import Backend, Reply
 from ..backends.loop import run_async, run_sync
-from ..backends.prompt import Prompt, Scorer, Twin
+from ..backends.prompt import Baseline, Prompt, Scorer
 from .in_dspy import REASONS, BackendLM, SignatureOfJudge, ask_lm, ask_recorded, check_demos
 from .instruments.own_words import OwnWords
 
@@ -49,7 +49,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
     name: str = ""  # as in a config
     scale: tuple[str, ...] = ()  # labels, worst to best, of a judge of items
     version: str = "1"  # raised when a prompt, parser or default changes scores
-    twins: Mapping[str, Twin] = {}  # lexical twin by the name of the predictor
+    baselines: Mapping[str, Baseline] = {}  # lexical baseline by the name of the predictor
     scorers: Mapping[str, Scorer] = {}  # and how sure it is
     sampling: Mapping[
         str, float
@@ -108,9 +108,9 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         ):
             return cached[0]
         check_demos(name, predict.signature, predict.demos)
-        twin, scorer = self.twins.get(name), self.scorers.get(name)
-        prompt = self.worded(name, predict.signature, twin, scorer) or Prompt(
-            predict.signature, predict.demos, twin, scorer
+        baseline, scorer = self.baselines.get(name), self.scorers.get(name)
+        prompt = self.worded(name, predict.signature, baseline, scorer) or Prompt(
+            predict.signature, predict.demos, baseline, scorer
         )
         self._prompts[name] = (prompt, predict.signature, list(predict.demos))
         return prompt
@@ -154,7 +154,7 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         return super().get_lm()
 
     def at_most(self, inputs: Mapping[str, Any], reply: Reply) -> Reply:
-        """The reply of the lexical twin, with as much in it as a model may make or keep.
+        """The reply of the lexical baseline, with as much in it as a model may make or keep.
 
         A dry run goes on from it, so that it does not count too few calls.
         """
@@ -180,12 +180,12 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         memo[id(self.backend)] = self.backend  # connections and limits are shared, not copied
-        twin = type(self).__new__(type(self))
-        memo[id(self)] = twin
+        changed = type(self).__new__(type(self))
+        memo[id(self)] = changed
         memo[id(self._varied)] = self._varied
         state = {**self.__dict__, "_prompts": {}}
-        twin.__dict__.update({name: copy.deepcopy(value, memo) for name, value in state.items()})
-        return twin
+        changed.__dict__.update({name: copy.deepcopy(value, memo) for name, value in state.items()})
+        return changed
 
     def fitted(self, state: JudgeFile) -> Self:
         """A copy of this judge with the prompts of a judge file.
@@ -197,8 +197,8 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         self.check_takes(state.prompts)
         if not self.scale and (state.correction is not None or state.words is not None):
             raise ValueError(f"it corrects labels, and the {self.name} judge gives none")
-        twin: Self = self.deepcopy()
-        questions = twin.questions()
+        changed: Self = self.deepcopy()
+        questions = changed.questions()
         for name, prompt in state.prompts.items():
             if (predict := questions.get(name)) is None:
                 names = ", ".join(questions)
@@ -209,9 +209,9 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
                     raise ValueError(f"an example has {field!r}, wanted {', '.join(fields)}")
             set_prompt(predict, prompt)
             check_demos(name, predict.signature, predict.demos)
-        twin.fitted_prompts = dict(state.prompts)
-        twin.fitted_on = self.fitted_on | set(state.fitted_on)
-        return twin
+        changed.fitted_prompts = dict(state.prompts)
+        changed.fitted_on = self.fitted_on | set(state.fitted_on)
+        return changed
 
     @property
     def has_logprobs(self) -> bool:
@@ -226,9 +226,9 @@ class Judge(OwnWords, dspy.Module):  # type: ignore[misc]
         return self.backend.config.model if self.backend is not None else ""
 
     def __copy__(self) -> Self:
-        twin = type(self).__new__(type(self))
-        twin.__dict__.update(self.__dict__)
-        return twin
+        changed = type(self).__new__(type(self))
+        changed.__dict__.update(self.__dict__)
+        return changed
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
@@ -297,10 +297,10 @@ def _without_keys(module: dspy.Module) -> dspy.Module:
     """The module, its LMs without the key that DSPy keeps among their options."""
     if all(predict.lm is None for predict in module.predictors()):
         return module
-    twin = module.deepcopy()
-    for predict in twin.predictors():
+    changed = module.deepcopy()
+    for predict in changed.predictors():
         predict.lm = predict.lm and predict.lm.copy(api_key=None)
-    return twin
+    return changed
 
 
 def set_prompt(predict: dspy.Predict, prompt: FittedPrompt) -> None:

@@ -32,21 +32,21 @@ def with_demonstrations(judge: J, path: Path) -> J:
 
     Raises: InputError with every line that is no example of this judge, and for an empty file.
     """
-    twin: J = judge.deepcopy()
-    predictors = twin.questions()
+    changed: J = judge.deepcopy()
+    predictors = changed.questions()
     problems = Problems()
     examples_by_name: dict[str, list[dict[str, Any]]] = {}
     for line in read_lines(path, problems):
         row = dict(line.row)
         name = _predictor(line, row.pop(ASKS, None), row, predictors, _reasons_of(judge))
-        if name is not None and (example := _checked(line, twin, name, row)) is not None:
+        if name is not None and (example := _checked(line, changed, name, row)) is not None:
             examples_by_name.setdefault(name, []).append(example)
     problems.raise_errors()
     if not examples_by_name:
         raise InputError(f"{path}:1: no example in it, wanted one a line")
     for name, examples in examples_by_name.items():
         predictors[name].demos = examples
-    return twin
+    return changed
 
 
 def _predictor(

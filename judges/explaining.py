@@ -163,21 +163,25 @@ class ExplainingJudge(Judge):
             raise ValueError(f"evidence: wanted True, False or 'required', got {evidence!r}")
         if not (reasoning is None or isinstance(reasoning, bool)):
             raise ValueError(f"reasoning: wanted True or False, got {reasoning!r}")
-        twin: Self = self.deepcopy()
-        if evidence is not None and bool(evidence) != bool(twin.evidence or twin.quotes_by_rule):
-            twin._ask_for_quotes(bool(evidence))
-        if evidence is not None:
-            twin.requires_evidence = evidence == "required"
-        if reasoning is not None and reasoning != (
-            twin.reasons_by_rule or twin.rationale is not None
+        changed: Self = self.deepcopy()
+        if evidence is not None and bool(evidence) != bool(
+            changed.evidence or changed.quotes_by_rule
         ):
-            twin._ask_for_a_reason(reasoning)
-        if twin.instruments:
-            output_names = twin.prompt(twin.predictor).output_names
-            lacking = [f for f in (*twin.evidence, twin.rationale) if f and f not in output_names]
+            changed._ask_for_quotes(bool(evidence))
+        if evidence is not None:
+            changed.requires_evidence = evidence == "required"
+        if reasoning is not None and reasoning != (
+            changed.reasons_by_rule or changed.rationale is not None
+        ):
+            changed._ask_for_a_reason(reasoning)
+        if changed.instruments:
+            output_names = changed.prompt(changed.predictor).output_names
+            lacking = [
+                f for f in (*changed.evidence, changed.rationale) if f and f not in output_names
+            ]
             if lacking:
                 raise ValueError(f"the reply to its prompt file has no field {lacking[0]!r}")
-        return twin
+        return changed
 
     @property
     def says_why(self) -> bool:

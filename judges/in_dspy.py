@@ -105,13 +105,13 @@ class BackendLM(dspy.LM):  # type: ignore[misc]
 
     def copy(self, **changes: Any) -> Self:
         """See dspy.LM.copy."""
-        twin: Self = super().copy(**changes)
+        changed: Self = super().copy(**changes)
         if (rollout := changes.get("rollout_id")) is not None:
-            twin.replicate = rollout
-            twin.backend = resampled(self.backend, changes.get("temperature"))
-            twin._engine_spec = _Engine(twin.backend, rollout)
-            twin._async_engine_spec = _AsyncEngine(twin.backend, rollout)
-        return twin
+            changed.replicate = rollout
+            changed.backend = resampled(self.backend, changes.get("temperature"))
+            changed._engine_spec = _Engine(changed.backend, rollout)
+            changed._async_engine_spec = _AsyncEngine(changed.backend, rollout)
+        return changed
 
 
 def resampled(backend: Backend, temperature: float | None) -> Backend:
@@ -138,7 +138,7 @@ class _Engine:
     async def _ask(self, request: Request) -> Reply:
         backend = resampled(self._backend, request.config.temperature)
         free = backend.varied(reply_schema="none", logprobs=False, max_tokens=None)
-        return await free.ask(FreeText(messages_of(request)), {}, self._replicate)
+        return await free.ask(FreeText(read_messages(request)), {}, self._replicate)
 
 
 class _AsyncEngine(_Engine):
@@ -146,7 +146,7 @@ class _AsyncEngine(_Engine):
         return _response(request, await run_async(self._ask(request)))
 
 
-def messages_of(request: Request) -> list[dict[str, str]]:
+def read_messages(request: Request) -> list[dict[str, str]]:
     """The chat messages of a request of DSPy."""
     system = request.system or ""
     if not isinstance(system, str):
@@ -171,7 +171,7 @@ class FreeText(Prompt):
     sends_schema = False
 
     def __init__(self, messages: Sequence[Mapping[str, str]]) -> None:
-        self.name, self.twin, self.scorer = "free_text", None, None
+        self.name, self.baseline, self.scorer = "free_text", None, None
         self.fixed = [dict(message) for message in messages[:-1]]
         self._last = messages[-1]["content"]
 

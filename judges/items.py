@@ -178,11 +178,11 @@ class ItemJudge(ExplainingJudge):
 
         Raises: ValueError, also for cut-offs for scores of another model.
         """
-        twin = super().fitted(state)
+        changed = super().fitted(state)
         state.check_scores(self.has_logprobs, self.window)
-        twin.take_fit(state)
-        twin.fitted_on |= self.fitted_on
-        return twin
+        changed.take_fit(state)
+        changed.fitted_on |= self.fitted_on
+        return changed
 
     def fit(self) -> JudgeFile | None:
         """What `fitted` took from a judge file; None: nothing."""

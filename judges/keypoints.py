@@ -11,7 +11,7 @@ import dspy
 from annotated_types import MaxLen
 
 from ..backends.gateway import Gateway, Reply
-from ..backends.prompt import Scorer, Twin
+from ..backends.prompt import Baseline, Scorer
 from ..backends.replies.schema import KeyedBy
 from ..metrics.answer_scores import CLAIM
 from ..records.judgements import Provenance, Unjudged
@@ -95,7 +95,7 @@ class EntailmentJudge(ItemJudge):
     scale = KEY_POINT_KIND.labels
     gains: Mapping[str, float] = KEY_POINT_KIND.gains
     overlap = staticmethod(stated)
-    twins: Mapping[str, Twin] = {"judge_one": judge_point, "judge_each": judge_points}
+    baselines: Mapping[str, Baseline] = {"judge_one": judge_point, "judge_each": judge_points}
 
     def __init__(self, *args: Any, window: int = 1, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -175,7 +175,7 @@ class KeyPointFilter(ItemJudge):
     quotable: Mapping[str, str] = {}
     scale = tuple(label.value for label in PointUse)
     gains: Mapping[str, float] = {"no": 0.0, "yes": 1.0}
-    twins: Mapping[str, Twin] = {"judge": filter_point}
+    baselines: Mapping[str, Baseline] = {"judge": filter_point}
     scorers: Mapping[str, Scorer] = {"judge": score_filter}
 
     def __init__(
@@ -234,10 +234,10 @@ class KeyPointFilter(ItemJudge):
         replicate = self.replicate * self.samples + i
         if isinstance(self.backend, Gateway):
             warm = None if self.backend.config.temperature is None else WARM
-            twin = copy.copy(self)  # with the same predictor, as a trace has to show
-            twin.backend = self.varied(temperature=warm, logprobs=False, seed=None)
-            twin.replicate = replicate
-            return await twin.ask("judge", **item)
+            changed = copy.copy(self)  # with the same predictor, as a trace has to show
+            changed.backend = self.varied(temperature=warm, logprobs=False, seed=None)
+            changed.replicate = replicate
+            return await changed.ask("judge", **item)
         lm = self.question("judge").lm or dspy.settings.lm
         if self.backend is not None or lm is None:
             return await self.ask("judge", **item)
@@ -306,7 +306,7 @@ class ClaimJudge(ItemJudge):
     predictor, output = "judge", "verdicts"
     scale = tuple(label.value for label in ClaimMatch)
     gains: Mapping[str, float] = CLAIM
-    twins: Mapping[str, Twin] = {"judge": judge_claims}
+    baselines: Mapping[str, Baseline] = {"judge": judge_claims}
     scorers: Mapping[str, Scorer] = {"judge": score_claims}
 
     def __init__(self, *args: Any, window: int = WINDOW, **options: Any) -> None:

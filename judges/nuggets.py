@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 
 from ..backends.adapter import SETTING
 from ..backends.gateway import Reply
-from ..backends.prompt import Scorer, Twin
+from ..backends.prompt import Baseline, Scorer
 from ..backends.replies.schema import AtMost, KeyedBy
 from ..records.judgements import Provenance
 from ..records.nuggets import NUGGET_KIND, NuggetSupport
@@ -75,7 +75,7 @@ class Nuggetizer(ListMaker):
     made_from = ("question", "passages")
     predictor, output = "update", "updated"
     version = "4"
-    twins: Mapping[str, Twin] = {"update": lexical.update_nuggets}
+    baselines: Mapping[str, Baseline] = {"update": lexical.update_nuggets}
 
     def __init__(
         self,
@@ -212,7 +212,7 @@ class NuggetProposer(Judge):
 
     name = "nugget_proposer"
     version = "3"
-    twins: Mapping[str, Twin] = {"find": lexical_search.propose_nuggets}
+    baselines: Mapping[str, Baseline] = {"find": lexical_search.propose_nuggets}
 
     def __init__(self, *args: Any, limit: int = LIMIT, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -284,7 +284,7 @@ class NuggetImportance(ItemJudge):
     predictor, output = "rate", "importance"
     scale = IMPORTANCE_SCALE
     gains: Mapping[str, float] = {"okay": 0.0, "vital": 1.0}
-    twins: Mapping[str, Twin] = {"rate": lexical.rate_importance}
+    baselines: Mapping[str, Baseline] = {"rate": lexical.rate_importance}
 
     def __init__(self, *args: Any, window: int = WINDOW, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -363,7 +363,7 @@ class NuggetAssigner(ItemJudge):
     listed = "nugget"
     predictor, output = "assign", "verdicts"
     overlap = staticmethod(weighted_overlap)
-    twins: Mapping[str, Twin] = {"assign": lexical.assign_nuggets}
+    baselines: Mapping[str, Baseline] = {"assign": lexical.assign_nuggets}
     scorers: Mapping[str, Scorer] = {"assign": lexical.score_nuggets}
 
     def __init__(self, *args: Any, window: int = WINDOW, grades: Literal[2, 3] = 3, **options: Any):
@@ -374,7 +374,7 @@ class NuggetAssigner(ItemJudge):
         if grades == 2:
             self.labels = NuggetMatch
             self.assign = dspy.Predict(MatchNuggets)
-            self.twins = {"assign": lexical.match_nuggets}
+            self.baselines = {"assign": lexical.match_nuggets}
         self.scale = tuple(label.value for label in self.labels)
         self.answer_type = self.labels
         self.gains = {name: NUGGET_KIND.gains[name] for name in self.scale}

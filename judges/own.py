@@ -241,7 +241,7 @@ class OwnJudge(ItemJudge):
         if (rule := definition.lexical) is not None:
             self.source = rule.source
             self.scorers = {"judge": self.weighted_scorer({})}
-            self.twins = {"judge": self._twin}
+            self.baselines = {"judge": self._baseline}
 
     def weighted_scorer(self, words: Mapping[str, float]) -> Scorer:
         """See ItemJudge: the weighted overlap of the two inputs of the lexical rule."""
@@ -253,7 +253,7 @@ class OwnJudge(ItemJudge):
 
         return score
 
-    def _twin(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
+    def _baseline(self, inputs: Mapping[str, Any]) -> dict[str, Any]:
         rule = self.definition.lexical
         assert rule is not None
         score = self.weighted_scorer({})(inputs)["label"]

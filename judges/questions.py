@@ -12,7 +12,7 @@ from pydantic import AfterValidator
 from ..backends.adapter import SETTING
 from ..backends.errors import JudgeError, JudgeOutputError
 from ..backends.gateway import Reply
-from ..backends.prompt import Twin
+from ..backends.prompt import Baseline
 from ..backends.replies.schema import AtMost, Graded, KeyedBy
 from ..records.judgements import Provenance, Reason
 from ..records.questions import RATING_KIND, AnswerGrade
@@ -69,7 +69,7 @@ class QuestionDecomposer(Judge):
     """
 
     version = "3"
-    twins: Mapping[str, Twin] = {"split": lexical.split_question}
+    baselines: Mapping[str, Baseline] = {"split": lexical.split_question}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -140,7 +140,7 @@ class SubQuestionGenerator(ListMaker):
     predictor, output = "write", "questions"
     version = "3"
     sampling: Mapping[str, float] = CRUX_SAMPLING
-    twins: Mapping[str, Twin] = {"write": lexical.write_questions}
+    baselines: Mapping[str, Baseline] = {"write": lexical.write_questions}
 
     def __init__(
         self, *args: Any, rounds: int = ROUNDS, example: bool = True, **options: Any
@@ -254,7 +254,7 @@ class AnswerabilityGrader(ItemJudge):
     scale = RATING_KIND.labels
     gains: Mapping[str, float] = RATING_KIND.gains
     overlap = staticmethod(answer_overlap)
-    twins: Mapping[str, Twin] = {"grade_one": grade_answer, "grade_each": grade_answers}
+    baselines: Mapping[str, Baseline] = {"grade_one": grade_answer, "grade_each": grade_answers}
 
     def __init__(self, *args: Any, window: int = 1, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -9,7 +9,7 @@ import dspy
 from annotated_types import MinLen
 
 from ..backends.errors import JudgeOutputError
-from ..backends.prompt import Twin
+from ..backends.prompt import Baseline
 from ..backends.replies.schema import AtMost
 from ..records.judgements import Provenance, Reason
 from .base import Judge
@@ -69,7 +69,7 @@ class ListwiseRanker(Judge):
     """
 
     version = "3"
-    twins: Mapping[str, Twin] = {"rank": order_passages}
+    baselines: Mapping[str, Baseline] = {"rank": order_passages}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -129,7 +129,7 @@ class SetwiseRanker(Judge):
     """
 
     version = "2"
-    twins: Mapping[str, Twin] = {"pick": best_passage}
+    baselines: Mapping[str, Baseline] = {"pick": best_passage}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

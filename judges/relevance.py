@@ -10,7 +10,7 @@ from annotated_types import Ge, Le
 
 from ..backends.adapter import without
 from ..backends.gateway import Reply
-from ..backends.prompt import Scorer, Twin
+from ..backends.prompt import Baseline, Scorer
 from ..backends.replies.schema import Graded
 from ..records.relevance import RELEVANCE_KIND, RelevanceGrade
 from .items import ItemJudge
@@ -59,7 +59,7 @@ class RelevanceJudge(ItemJudge):
     gains: Mapping[str, float] = RELEVANCE_KIND.gains
     best_reply: Any = 3
     overlap = staticmethod(weighted_overlap)
-    twins: Mapping[str, Twin] = {"judge": lexical.judge_relevance}
+    baselines: Mapping[str, Baseline] = {"judge": lexical.judge_relevance}
     scorers: Mapping[str, Scorer] = {"judge": lexical.score_relevance}
 
     def __init__(self, *args: Any, titles: bool = True, **options: Any) -> None:

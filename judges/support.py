@@ -9,7 +9,7 @@ import dspy
 
 from ..backends.adapter import without
 from ..backends.gateway import Reply
-from ..backends.prompt import Scorer, Twin
+from ..backends.prompt import Baseline, Scorer
 from ..records.judgements import Unjudged
 from ..records.support import SUPPORT_KIND, CitationSupport
 from .explaining import quote_field, ungrounded, with_quotes
@@ -64,7 +64,7 @@ class SupportJudge(ItemJudge):
     scale = SUPPORT_KIND.labels
     gains: Mapping[str, float] = SUPPORT_KIND.gains
     overlap = staticmethod(weighted_overlap)
-    twins: Mapping[str, Twin] = {"judge": lexical.judge_support}
+    baselines: Mapping[str, Baseline] = {"judge": lexical.judge_support}
     scorers: Mapping[str, Scorer] = {"judge": lexical.score_support}
 
     def __init__(self, *args: Any, titles: bool = True, **options: Any) -> None:
@@ -107,7 +107,7 @@ class ContradictionJudge(ItemJudge):
     predictor, output = "judge", "verdict"
     scale = tuple(label.value for label in Contradiction)
     gains: Mapping[str, float] = {"neither": 0.0, "contradicts": 1.0}
-    twins: Mapping[str, Twin] = {"judge": judge_contradiction}
+    baselines: Mapping[str, Baseline] = {"judge": judge_contradiction}
     evidence: Mapping[str, str] = {quote_field(name): name for name in ("passage", "sentence")}
     requires_evidence = True
 

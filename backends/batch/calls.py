@@ -65,8 +65,8 @@ class BatchCalls:
         lines.seek(0)
         form = aiohttp.FormData({"purpose": "batch"})
         name, kind = f"{NAME}-{sent.name}.jsonl", "application/jsonl"
-        with os.fdopen(os.dup(lines.fileno()), "rb") as twin:  # aiohttp closes what it has sent
-            form.add_field("file", twin, filename=name, content_type=kind)
+        with os.fdopen(os.dup(lines.fileno()), "rb") as copy:  # aiohttp closes what it has sent
+            form.add_field("file", copy, filename=name, content_type=kind)
             return _id(await self._ask("POST", "/files", data=form))
 
     async def make(self, sent: Sent) -> str:

@@ -122,7 +122,7 @@ class Completion(NamedTuple):
 class Reply(NamedTuple):
     """A judgement's checked values by output field, and where they came from.
 
-    `scores` (of the lexical twin) and `probabilities` (of the labels, from log-probabilities) are
+    `scores` (lexical baseline) and `probabilities` (of the labels, from log-probabilities) are
     by output field too; both are empty where the model gives labels only. `outside`, in the same
     form: the probability that fell on no label, where it was not next to nothing.
     """

@@ -71,12 +71,12 @@ def _measured(pairs: Pairs) -> Measured:
 
 def _pairs(of: JudgedSet, question: int = 0) -> Callable[[Path], Pairs]:
     """What people and the lexical judge say to one question of a judged set."""
-    judged_question, twin = of.questions[question], _TWINS[of.judge, of.settings.get("grades")]
+    judged_question, baseline = of.questions[question], _TWINS[of.judge, of.settings.get("grades")]
 
     def pairs(folder: Path) -> Pairs:
         people = set(of.scale[of.scale.index(judged_question.people) :])
         for item in of.read(folder):
-            yield item.label in people, twin(item.inputs, judged_question.judge)
+            yield item.label in people, baseline(item.inputs, judged_question.judge)
 
     return pairs
 

@@ -21,7 +21,7 @@ from ...backends.loop import run_sync
 from ...backends.prompt import Prompt
 from ...judges.base import set_prompt
 from ...judges.fitted import FittedPrompt
-from ...judges.in_dspy import FreeText, messages_of
+from ...judges.in_dspy import FreeText, read_messages
 from ...judges.makers.lists import ListMaker
 from ...records.judgements import Reason
 
@@ -151,8 +151,8 @@ class GatewayLM(dspy.LM):  # type: ignore[misc]
         """See dspy.LM.copy."""
         if "rollout_id" in changes:
             changes["engine"] = _Engine(self.engine.proposals, changes["rollout_id"] or 0)
-        twin: Self = super().copy(**changes)
-        return twin
+        changed: Self = super().copy(**changes)
+        return changed
 
 
 class _Engine:
@@ -163,7 +163,7 @@ class _Engine:
         self._replicate = replicate
 
     def complete(self, request: Request) -> Response:
-        messages = messages_of(request)
+        messages = read_messages(request)
         text = self.proposals.text(messages, request.config.temperature, self._replicate)
         return Response(None, request.model, Message.assistant(text), "stop", Usage())
 

@@ -15,7 +15,7 @@ from ...records.judgements import Provenance, Reason, Unjudged
 from ..fitted import JudgeFile
 from ..items import ItemJudge
 from ..verdicts import Verdict
-from .confidence import CascadeFile, Chance, ConfidenceKind, Scale, Seen, confidence_of
+from .confidence import CascadeFile, Chance, ConfidenceKind, Scale, Seen, compute_confidence
 from .jury import SHARED, Jury, Several
 
 VERSION = "1"  # raised when what is kept or asked again changes
@@ -76,7 +76,9 @@ class Cascade(Several):
         self.threshold = float(threshold if state is None else state.threshold)  # type: ignore[arg-type]
         self.labels = Scale(self.scale, self.is_ordered) if state is None else state.labels
         self._check()
-        self.lexical = lexical_twin(first) if state is not None and state.needs_lexical else None
+        self.lexical = (
+            lexical_baseline(first) if state is not None and state.needs_lexical else None
+        )
 
     def _check(self) -> None:
         first, state = self.stages[0], self.state
@@ -105,8 +107,10 @@ class Cascade(Several):
             if member in judges and judges[member].model_name != model:
                 what = f"it was fitted to labels of {model}"
                 raise ValueError(f"{what}, this is {judges[member].model_name}; fit it again")
-        if state.needs_lexical and lexical_twin(first) is None:
-            raise ValueError("the state goes by the lexical judge's score, this has no such twin")
+        if state.needs_lexical and lexical_baseline(first) is None:
+            raise ValueError(
+                "the state goes by the lexical judge's score, this has no such baseline"
+            )
 
     async def judged(
         self, items: Sequence[Mapping[str, str]], topic_id: str | None = None
@@ -199,7 +203,7 @@ class Cascade(Several):
             length=length,
         )
         chance: Chance | None = None if self.state is None else self.state.chance
-        return confidence_of(self.confidence, seen, self.labels, chance)
+        return compute_confidence(self.confidence, seen, self.labels, chance)
 
     def _is_kept(self, sure: float | None) -> bool:
         return self.keeps and sure is not None and sure >= self.threshold
@@ -215,15 +219,15 @@ class Cascade(Several):
         return f"left to people: {reason}"
 
 
-def lexical_twin(judge: ItemJudge) -> ItemJudge | None:
+def lexical_baseline(judge: ItemJudge) -> ItemJudge | None:
     """The lexical judge of the same question; None where it has no rule for it."""
     one = next(iter(judge.members.values())) if isinstance(judge, Jury) else judge
-    if one.prompt(one.predictor).twin is None:
+    if one.prompt(one.predictor).baseline is None:
         return None
-    twin = one.explaining(evidence=False, reasoning=False)
-    twin.backend = open_backend(ModelConfig(model="lexical"))
-    twin.take_fit(None)
-    return twin
+    changed = one.explaining(evidence=False, reasoning=False)
+    changed.backend = open_backend(ModelConfig(model="lexical"))
+    changed.take_fit(None)
+    return changed
 
 
 def length_of(judge: ItemJudge, item: Mapping[str, str]) -> int:

@@ -59,7 +59,7 @@ class Seen:
 
     Attributes:
         votes: of a jury, by member, None where one gave none. chances: of each label, where known.
-        lexical: score of its lexical twin. length: characters of the judged text.
+        lexical: score of its lexical baseline. length: characters of the judged text.
     """
 
     label: int
@@ -150,7 +150,7 @@ class Chance(Row):
         return self.curve.at_least(raw)[0]
 
 
-def confidence_of(
+def compute_confidence(
     kind: ConfidenceKind, seen: Seen, scale: Scale, chance: Chance | None
 ) -> float | None:
     """How sure a label is, in [0, 1] or of a margin [-1, 1]; None: there is no telling.
@@ -219,7 +219,7 @@ class CascadeFile(Row):
 
     @property
     def needs_lexical(self) -> bool:
-        """Whether it goes by the lexical twin's score."""
+        """Whether it goes by the lexical baseline's score."""
         return self.chance is not None and LEXICAL in self.chance.weights
 
     @property

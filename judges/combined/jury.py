@@ -54,11 +54,11 @@ def with_input(judge: ItemJudge, name: str, desc: str) -> ItemJudge:
         raise ValueError(f"the {judge.name} judge has a prompt of its own, without {name!r}")
     if name in signature.fields or name in judge.inputs:
         raise ValueError(f"{name!r} is a field of the {judge.name} judge")
-    twin: ItemJudge = judge.deepcopy()
-    predict = twin.question(judge.predictor)
+    changed: ItemJudge = judge.deepcopy()
+    predict = changed.question(judge.predictor)
     predict.signature = with_first(signature, name, dspy.InputField(desc=desc), str)
-    twin.inputs = (*judge.inputs, name)
-    return twin
+    changed.inputs = (*judge.inputs, name)
+    return changed
 
 
 def as_one(model: str, calls: Sequence[Provenance]) -> Provenance:

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import dspy
 
-from ...backends.prompt import Scorer, Twin
+from ...backends.prompt import Baseline, Scorer
 from ...backends.replies.schema import KeyedBy
 from ...records.instruments.rubrics import CriterionMatch
 from ...records.tools.rubric_verdicts import CRITERION_KIND
@@ -70,7 +70,7 @@ class CriterionJudge(ItemJudge):
     listed, listing = "criterion", "criteria"
     predictor, output = "grade", "verdicts"
     overlap = staticmethod(weighted_overlap)
-    twins: Mapping[str, Twin] = {"grade": lexical.grade_criteria}
+    baselines: Mapping[str, Baseline] = {"grade": lexical.grade_criteria}
     scorers: Mapping[str, Scorer] = {"grade": lexical.score_criteria}
     answer_type: Any = CriterionMatch
     signature: Any = GradeCriteria
@@ -98,6 +98,6 @@ class BinaryCriterionJudge(CriterionJudge):
     """
 
     name = "binary_criterion"
-    twins: Mapping[str, Twin] = {"grade": lexical.grade_binary_criteria}
+    baselines: Mapping[str, Baseline] = {"grade": lexical.grade_binary_criteria}
     answer_type: Any = BinaryCriterionMatch
     signature: Any = GradeBinaryCriteria

@@ -10,7 +10,7 @@ import dspy
 
 from ...backends.adapter import reworded
 from ...backends.gateway import Reply
-from ...backends.prompt import Prompt, Scorer, Twin
+from ...backends.prompt import Baseline, Prompt, Scorer
 from ...records.judgements import Provenance
 from .files import Instrument, read_instrument
 from .prompt import InstrumentPrompt
@@ -38,11 +38,11 @@ class OwnWords:
         """
         if not text.strip():
             raise ValueError("the instructions are blank")
-        twin, name = self._to_be_reworded(question)
-        predict: dspy.Predict = twin.question(name)  # type: ignore[attr-defined]  # of Judge
+        changed, name = self._to_be_reworded(question)
+        predict: dspy.Predict = changed.question(name)  # type: ignore[attr-defined]  # of Judge
         predict.signature = reworded(predict.signature, text.strip())
-        twin.own_words = twin.own_words or "instructions"
-        return twin
+        changed.own_words = changed.own_words or "instructions"
+        return changed
 
     def with_prompt(self, source: str | Path | Instrument, question: str | None = None) -> Self:
         """A copy of this judge asked in the words of a prompt file (docs/instruments.md).
@@ -59,8 +59,8 @@ class OwnWords:
             judge; ValueError as `with_instructions`.
         """
         instrument = source if isinstance(source, Instrument) else read_instrument(Path(source))
-        twin, name = self._to_be_reworded(question)
-        judge: Any = twin
+        changed, name = self._to_be_reworded(question)
+        judge: Any = changed
         if (window := instrument.definition.window) is not None:
             _check_window(judge, window, instrument)
             judge.window = window
@@ -73,7 +73,7 @@ class OwnWords:
             judge.evidence, judge.requires_evidence = {}, False
         if getattr(judge, "rationale", None) not in outputs:
             judge.rationale = None
-        return twin
+        return changed
 
     def check_takes(self, fitted: Mapping[str, object]) -> None:
         """Raise ValueError if there are fitted prompts, and this judge has words of its own."""
@@ -82,12 +82,18 @@ class OwnWords:
             raise ValueError(f"{what}; take one of them")
 
     def worded(
-        self, name: str, signature: type[dspy.Signature], twin: Twin | None, scorer: Scorer | None
+        self,
+        name: str,
+        signature: type[dspy.Signature],
+        baseline: Baseline | None,
+        scorer: Scorer | None,
     ) -> Prompt | None:
         """The prompt of a file for this question; None: it is asked in the judge's own words."""
         if (instrument := self.instruments.get(name)) is None:
             return None
-        return InstrumentPrompt(instrument, signature, getattr(self, "output", None), twin, scorer)
+        return InstrumentPrompt(
+            instrument, signature, getattr(self, "output", None), baseline, scorer
+        )
 
     @staticmethod
     async def ask_worded(prompt: Prompt, inputs: Mapping[str, Any], lm: dspy.BaseLM) -> Reply:

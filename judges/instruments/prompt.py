@@ -12,7 +12,7 @@ import orjson
 from pydantic import ValidationError
 
 from ...backends.errors import JudgeOutputError
-from ...backends.prompt import Prompt, Scorer, Twin
+from ...backends.prompt import Baseline, Prompt, Scorer
 from ...backends.replies.schema import ReplyFormat
 from ...backends.replies.text import Written, holds, is_copy
 from ...records.judgements import Reason
@@ -34,7 +34,7 @@ class InstrumentPrompt(Prompt):
     """What a judge's question looks like on the wire in the words of a prompt file.
 
     Judged text stands in it as it is: such a prompt has no fence of ours, and asks for no reply
-    schema and no log-probabilities. The lexical twin answers it as it answers the judge's own.
+    schema and no log-probabilities. The lexical baseline answers it as it answers the judge's own.
 
     Args:
         signature: the judge's question; its outputs other than `output` are not asked for, unless
@@ -52,7 +52,7 @@ class InstrumentPrompt(Prompt):
         instrument: Instrument,
         signature: type[dspy.Signature],
         output: str | None = None,
-        twin: Twin | None = None,
+        baseline: Baseline | None = None,
         scorer: Scorer | None = None,
     ) -> None:
         form = instrument.definition.reply or tool_form(signature, output)
@@ -60,7 +60,7 @@ class InstrumentPrompt(Prompt):
         own_signature = signature if is_own_json else only_output(instrument, signature, output)
         ReplyFormat.__init__(self, own_signature)
         self.instrument = instrument
-        self.twin, self.scorer = twin, scorer
+        self.baseline, self.scorer = baseline, scorer
         self.input_names = tuple(signature.input_fields)
         self.fixed = list(fixed_messages(instrument, self.input_names))
         self._pieces, self._shown = user_message(instrument, signature)

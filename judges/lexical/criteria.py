@@ -1,4 +1,4 @@
-"""The lexical twins of the judges of criteria, and of the one that writes them."""
+"""The lexical baselines of the judges of criteria, and of the one that writes them."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from typing_extensions import TypedDict
 from ...backends.adapter import SETTING
 from ...backends.errors import JudgeError, JudgeOutputError
 from ...backends.gateway import Reply
-from ...backends.prompt import Twin
+from ...backends.prompt import Baseline
 from ...backends.replies.schema import AtMost
 from ...records.answers import count_words
 from ...records.judgements import Provenance, Reason
@@ -136,7 +136,7 @@ class AnswerWriter(Judge):
     """
 
     version = "3"
-    twins: Mapping[str, Twin] = {"compose": write_answer}
+    baselines: Mapping[str, Baseline] = {"compose": write_answer}
 
     def __init__(
         self,

@@ -17,7 +17,7 @@ from typing_extensions import TypedDict
 from ...backends.adapter import SETTING
 from ...backends.errors import JudgeOutputError
 from ...backends.gateway import Reply
-from ...backends.prompt import Twin
+from ...backends.prompt import Baseline
 from ...backends.replies.schema import AtMost
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
@@ -104,7 +104,7 @@ class KeyPointExtractor(ListMaker):
     made_from = ("question", "documents")
     predictor, output = "find", "points"
     version = "3"
-    twins: Mapping[str, Twin] = {"find": lexical_keypoints.find_key_points}
+    baselines: Mapping[str, Baseline] = {"find": lexical_keypoints.find_key_points}
 
     def __init__(
         self,
@@ -325,7 +325,7 @@ class KeyPointMerger(Judge):
     """
 
     version = "3"
-    twins: Mapping[str, Twin] = {"join": lexical_keypoints.merge_points}
+    baselines: Mapping[str, Baseline] = {"join": lexical_keypoints.merge_points}
 
     def __init__(
         self,
@@ -464,7 +464,7 @@ class ClaimExtractor(ListMaker):
     made_from = ("answer",)
     predictor, output = "split", "claims"
     version = "4"
-    twins: Mapping[str, Twin] = {"split": lexical_keypoints.extract_claims}
+    baselines: Mapping[str, Baseline] = {"split": lexical_keypoints.extract_claims}
 
     def __init__(self, *args: Any, example: bool = True, **options: Any) -> None:
         super().__init__(*args, **options)

@@ -10,7 +10,7 @@ from annotated_types import MaxLen
 
 from ...backends.adapter import SETTING
 from ...backends.gateway import Reply
-from ...backends.prompt import Twin
+from ...backends.prompt import Baseline
 from ...backends.replies.schema import AtMost, KeyedBy
 from ...records.judgements import Provenance
 from ..base import Judge
@@ -43,7 +43,7 @@ class QueryWriter(Judge):
     """
 
     version = "3"
-    twins: Mapping[str, Twin] = {"write": write_queries}
+    baselines: Mapping[str, Baseline] = {"write": write_queries}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -99,7 +99,7 @@ class GapWriter(Judge):
 
     name = "gap_writer"
     version = "3"
-    twins: Mapping[str, Twin] = {"write": lexical_search.write_gap_queries}
+    baselines: Mapping[str, Baseline] = {"write": lexical_search.write_gap_queries}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

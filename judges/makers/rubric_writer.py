@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from ...backends.adapter import SETTING
 from ...backends.errors import JudgeOutputError
 from ...backends.gateway import Reply
-from ...backends.prompt import Twin
+from ...backends.prompt import Baseline
 from ...backends.replies.schema import AtMost
 from ...records.judgements import Provenance, Reason
 from ..base import Judge
@@ -87,7 +87,7 @@ class RubricWriter(Judge):
 
     name = "rubric_writer"
     version = "3"
-    twins: Mapping[str, Twin] = {"write": lexical.write_criteria}
+    baselines: Mapping[str, Baseline] = {"write": lexical.write_criteria}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)

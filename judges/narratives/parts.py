@@ -10,7 +10,7 @@ import dspy
 
 from ...backends.adapter import without
 from ...backends.errors import JudgeError
-from ...backends.prompt import Scorer, Twin
+from ...backends.prompt import Baseline, Scorer
 from ...metrics.instruments.narratives import BEST_GRADE, narrative_grade
 from ...records.judgements import Provenance, Reason, Unjudged
 from ...records.topics import parts_of
@@ -65,7 +65,7 @@ class PartwiseRelevanceJudge(NarrativeRelevanceJudge):
     groundless = frozenset({PartAnswer.NONE.value})
     is_derived = True
     best_reply = PartAnswer.DETAILED
-    twins: Mapping[str, Twin] = {"judge": lexical.judge_part}
+    baselines: Mapping[str, Baseline] = {"judge": lexical.judge_part}
     scorers: Mapping[str, Scorer] = {}
 
     def __init__(self, *args: Any, titles: bool = True, **options: Any) -> None:

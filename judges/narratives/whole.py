@@ -9,7 +9,7 @@ import dspy
 from annotated_types import Ge, Le
 
 from ...backends.adapter import without
-from ...backends.prompt import Scorer, Twin
+from ...backends.prompt import Baseline, Scorer
 from ...backends.replies.schema import Graded
 from ...metrics.instruments.narratives import BEST_GRADE
 from ..labels import NarrativeGrade
@@ -59,7 +59,7 @@ class NarrativeRelevanceJudge(RelevanceJudge):
     scale = tuple(map(str, range(BEST_GRADE + 1)))
     gains: Mapping[str, float] = {str(n): n / BEST_GRADE for n in range(BEST_GRADE + 1)}
     best_reply: Any = BEST_GRADE
-    twins: Mapping[str, Twin] = {"judge": lexical.judge_narrative}
+    baselines: Mapping[str, Baseline] = {"judge": lexical.judge_narrative}
     scorers: Mapping[str, Scorer] = {"judge": lexical.score_narrative}
 
     def __init__(self, *args: Any, titles: bool = True, **options: Any) -> None:

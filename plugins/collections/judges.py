@@ -13,7 +13,7 @@ from pydantic import AfterValidator
 from ...backends.adapter import SETTING
 from ...backends.errors import JudgeError, JudgeOutputError
 from ...backends.gateway import Reply
-from ...backends.prompt import Twin
+from ...backends.prompt import Baseline
 from ...backends.replies.schema import AtMost
 from ...judges.base import Judge
 from ...judges.labels import YesNo
@@ -73,7 +73,7 @@ class RequestWriter(Judge):
 
     version = "3"
     sampling: Mapping[str, float] = CRUX_SAMPLING
-    twins: Mapping[str, Twin] = {"compose": lexical.write_request}
+    baselines: Mapping[str, Baseline] = {"compose": lexical.write_request}
 
     def __init__(self, *args: Any, example: bool = True, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -150,7 +150,7 @@ class Decontextualizer(Judge):
 
     version = "3"
     sampling: Mapping[str, float] = CRUX_SAMPLING
-    twins: Mapping[str, Twin] = {"rewrite": lexical.write_passages}
+    baselines: Mapping[str, Baseline] = {"rewrite": lexical.write_passages}
 
     def __init__(
         self,
@@ -223,7 +223,7 @@ class QuestionScorer(Judge):
     """
 
     version = "3"
-    twins: Mapping[str, Twin] = {"score": lexical.score_question}
+    baselines: Mapping[str, Baseline] = {"score": lexical.score_question}
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
@@ -308,7 +308,7 @@ class QuestionEvolver(Judge):
 
     version = "3"
     examples: Mapping[str, str | list[str]] = {"way": ["depth", "width"]}
-    twins: Mapping[str, Twin] = {
+    baselines: Mapping[str, Baseline] = {
         "depth": lexical.deepen_question,
         "width": lexical.widen_question,
     }

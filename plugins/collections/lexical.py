@@ -155,6 +155,6 @@ def deepen_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def widen_question(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Four questions about what the question is about: the twin knows no other subjects."""
+    """Four questions about what the question is about: the baseline knows no other subjects."""
     subject = " ".join(find_subject(inputs["question"])) or inputs["question"].strip("? ")
     return {"questions": [f"{ask} {subject}?" for ask in _WIDER[: inputs["wanted"]]]}

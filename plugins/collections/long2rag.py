@@ -222,7 +222,7 @@ class _Long2RagBuild(Build):
     async def _points(self, questions: list[BuiltQuestion], results: Results) -> MadePoints:
         """The key points of the questions that have documents."""
         by_topic = self.source.documents or {}
-        documents = {q.id: documents_of(q.id, q.seed, by_topic) for q in questions}
+        documents = {q.id: get_documents(q.id, q.seed, by_topic) for q in questions}
         for name, of_question in documents.items():
             if not of_question:
                 self.leave_out(name, "documents", "none given")
@@ -291,7 +291,7 @@ def new_ids(seed_id: str, way: str, n: int) -> list[str]:
     return [f"{seed_id}-{way[0]}{number}" for number in range(1, n + 1)]
 
 
-def documents_of(name: str, seed_id: str, documents: TopicDocuments) -> dict[str, Passage]:
+def get_documents(name: str, seed_id: str, documents: TopicDocuments) -> dict[str, Passage]:
     """The documents of a question: its own, or else those of its seed; {} without any."""
     return documents.get(name) or documents.get(seed_id) or {}
 

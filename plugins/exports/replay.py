@@ -466,7 +466,7 @@ class ReplayGateway(Gateway):
 
     def varied(self, **settings: Any) -> ReplayGateway:
         """See Gateway.varied."""
-        twin = super().varied(**settings)
-        assert isinstance(twin, ReplayGateway)
-        twin._then = self._then.varied(**settings)
-        return twin
+        baseline = super().varied(**settings)
+        assert isinstance(baseline, ReplayGateway)
+        baseline._then = self._then.varied(**settings)
+        return baseline

@@ -172,7 +172,7 @@ class _Measuring(LexicalBackend):
         self._sizes = sizes
 
     async def ask(self, prompt: Prompt, inputs: Mapping[str, Any], replicate: int = 0) -> Reply:
-        if prompt.twin is None:
+        if prompt.baseline is None:
             least = make_shortest_reply(prompt.schema(prompt.shape(inputs)))
             values = ReplyFormat.parse(prompt, json.dumps(least), inputs)  # whatever form it wants
             reply = Reply(values, WHERE)

@@ -127,20 +127,20 @@ def test_a_recording_that_is_not_there_is_an_input_error(tmp_path):
         opened(tmp_path / "none.jsonl")
 
 
-def test_it_answers_as_the_twin_of_the_question_does(support):
+def test_it_answers_as_the_baseline_of_the_question_does(support):
     budget = Budget(max_calls=0, max_tokens=0, max_cost=0)
     backend = open_backend(ModelConfig(model="lexical"), budget=budget, offline=True)
     same = {"passage": "Rain fell all day on the hills.", "sentence": "Rain fell on the hills."}
     reply = run_sync(backend.ask(support, same))
-    assert reply.values == support.twin(same) == {"verdict": "full"}
+    assert reply.values == support.baseline(same) == {"verdict": "full"}
     assert (reply.provenance.model, reply.provenance.prompt_tokens) == ("lexical", 0)
     assert budget.usage.requests == 0
     run_sync(backend.aclose())
 
 
-def test_a_question_without_a_twin_is_abstained_from():
+def test_a_question_without_a_baseline_is_abstained_from():
     prompt = Prompt(SupportJudge(model="lexical").judge.signature)
-    with pytest.raises(JudgeError, match="no lexical twin") as caught:
+    with pytest.raises(JudgeError, match="no lexical baseline") as caught:
         run_sync(
             open_backend(ModelConfig(model="lexical")).ask(
                 prompt, {"passage": "p", "sentence": "s"}

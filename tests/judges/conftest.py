@@ -1,4 +1,4 @@
-"""One sample call of every judge, and a model server that answers as the lexical twins do."""
+"""One sample call of every judge, and a model server that answers as the lexical baselines do."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -65,7 +65,7 @@ CRITERIA = {"question": QUESTION, "response": ANSWER, "criteria": NUGGETS}
 
 @dataclass(frozen=True)
 class Case:
-    """A judge, what it is asked, where its verdict stands, and what its twin says."""
+    """A judge, what it is asked, where its verdict stands, and what its baseline says."""
 
     name: str
     make: Callable[..., Judge]
@@ -306,24 +306,24 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.fixture
-def twin_server() -> Iterator[MockServer]:
-    """A model that says what the lexical twin says, whichever way the question comes."""
-    with MockServer(_answer_like_the_twin) as server:
+def baseline_server() -> Iterator[MockServer]:
+    """A model that says what the lexical baseline says, whichever way the question comes."""
+    with MockServer(_answer_like_the_baseline) as server:
         yield server
 
 
 @pytest.fixture
-def model(twin_server: MockServer) -> ModelConfig:
-    """The way to `twin_server`."""
-    return ModelConfig(model="openai/mock", api_base=twin_server.base_url)
+def model(baseline_server: MockServer) -> ModelConfig:
+    """The way to `baseline_server`."""
+    return ModelConfig(model="openai/mock", api_base=baseline_server.base_url)
 
 
-def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
+def _answer_like_the_baseline(body: dict[str, Any]) -> dict[str, Any]:
     asked = input_of(body)
     system = body["messages"][0]["content"]
     for plugin in PLUGINS:
-        if (twin := plugin.twin_of(system, asked)) is not None:
-            return twin(asked)
+        if (baseline := plugin.baseline_of(system, asked)) is not None:
+            return baseline(asked)
     if '"subquestions"' in system:
         return lexical_questions.split_question(asked)
     if "facet" in asked:
@@ -342,8 +342,8 @@ def _answer_like_the_twin(body: dict[str, Any]) -> dict[str, Any]:
         return lexical_answer_writing.write_answer(asked)
     if "criteria" in asked:
         three = "partly" in system
-        twins = (lexical_criteria.grade_binary_criteria, lexical_criteria.grade_criteria)
-        return twins[three](asked)
+        baselines = (lexical_criteria.grade_binary_criteria, lexical_criteria.grade_criteria)
+        return baselines[three](asked)
     if "documents" in asked:
         return lexical_criteria.write_criteria(asked)
     if "response" in asked:

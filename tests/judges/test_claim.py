@@ -1,4 +1,4 @@
-"""Claims that state a key point, by a model and by the twin."""
+"""Claims that state a key point, by a model and by the baseline."""
 
 import asyncio
 import json
@@ -102,7 +102,7 @@ def test_the_score_is_the_probability_of_yes_where_the_model_gives_it():
         ("Wasps sting.", 0.0, "no"),
     ],
 )
-def test_the_twin_takes_the_nearest_point_and_looks_for_the_shorter_text(claim, score, verdict):
+def test_the_baseline_takes_the_nearest_point_and_looks_for_the_shorter_text(claim, score, verdict):
     prediction = ClaimJudge("lexical")(key_points=numbered(POINTS), claims=[claim])
     assert prediction.verdicts == [verdict]
     assert prediction.scores == [pytest.approx(score)]

@@ -1,4 +1,4 @@
-"""Key points in responses: alone or in lists, with quotes that are looked for, and the twin."""
+"""Key points in responses: alone or in lists, with quotes that are looked for, and the baseline."""
 
 import asyncio
 import itertools
@@ -184,7 +184,7 @@ def test_a_list_holds_the_points_asked_of_one_response():
     assert calls(EntailmentJudge("lexical", window=2), items) == [[0, 2], [4], [1, 3], [5]]
 
 
-# --- the twin
+# --- the baseline
 
 HUM = "Bees hum."  # two content words, and the runs bee ees "es " "s h" " hu" hum
 
@@ -199,7 +199,7 @@ HUM = "Bees hum."  # two content words, and the runs bee ees "es " "s h" " hu" h
         ("", 0.0, "neutral"),
     ],
 )
-def test_the_twin_goes_by_the_words_and_letters_that_the_response_holds(response, overlap, label):
+def test_the_baseline_goes_by_words_and_letters_that_the_response_holds(response, overlap, label):
     assert stated(HUM, response) == pytest.approx(overlap)
     prediction = EntailmentJudge("lexical")(response=response, key_point=HUM)
     assert (prediction.verdict, prediction.score) == (label, pytest.approx(overlap))
@@ -212,7 +212,7 @@ def test_weights_of_words_move_the_overlap():
 
 
 @pytest.mark.parametrize("window", [1, 10])
-def test_the_twin_quotes_the_sentence_that_shares_most_words(window):
+def test_the_baseline_quotes_the_sentence_that_shares_most_words(window):
     response = "Bees live in hives. When they fly,\nbees hum a song. Bees make honey."
     judge = EntailmentJudge("lexical", window=window)
     prediction = judge(
@@ -223,7 +223,7 @@ def test_the_twin_quotes_the_sentence_that_shares_most_words(window):
     assert prediction.are_quoted == [True, None]
 
 
-def test_the_twin_agrees_with_people_on_nuggets_in_responses(shared_data):
+def test_the_baseline_agrees_with_people_on_nuggets_in_responses(shared_data):
     path = shared_data / "ikat24_nugget_match" / "pairs.jsonl"
     if not path.is_file():
         pytest.skip(f"{path} not found")

@@ -103,19 +103,19 @@ def test_a_grade_off_the_scale_is_no_grade(grade):
 
 
 @pytest.mark.parametrize("fault", [Fenced(), OtherSpelling("title"), OtherSpelling("upper")])
-def test_a_right_reply_in_other_clothes_counts(case, twin_server, model, fault):
+def test_a_right_reply_in_other_clothes_counts(case, baseline_server, model, fault):
     if case.name in WRITERS and fault.name in ("title", "upper"):
         pytest.skip("its reply holds no labels")
     expected = case.make("lexical")(**case.asked)[case.field]
-    twin_server.faults = [fault]
+    baseline_server.faults = [fault]
     assert case.make(model)(**case.asked)[case.field] == expected
 
 
-def test_a_spoiled_reply_is_asked_for_once_more(case, twin_server, model):
-    twin_server.faults = [Prose()]
+def test_a_spoiled_reply_is_asked_for_once_more(case, baseline_server, model):
+    baseline_server.faults = [Prose()]
     expected = case.make("lexical")(**case.asked)[case.field]
     assert case.make(model)(**case.asked)[case.field] == expected
-    assert len(twin_server.requests) == 2
+    assert len(baseline_server.requests) == 2
 
 
 def test_a_wrong_key_is_no_judgement_that_failed_but_an_endpoint_that_cannot_be_used(model_server):
@@ -135,8 +135,8 @@ def failure_of_dspys_own_lm(case, server, fault):
 
 
 @pytest.mark.slow
-def test_a_reply_to_dspys_own_lm_without_the_fields_is_incomplete(case, twin_server):
-    assert failure_of_dspys_own_lm(case, twin_server, Says("{}")) == "incomplete"
+def test_a_reply_to_dspys_own_lm_without_the_fields_is_incomplete(case, baseline_server):
+    assert failure_of_dspys_own_lm(case, baseline_server, Says("{}")) == "incomplete"
 
 
 @pytest.mark.slow
@@ -146,8 +146,8 @@ def test_a_reply_to_dspys_own_lm_without_the_fields_is_incomplete(case, twin_ser
     [(Prose(), "unparseable"), (EmptyContent(None), "unparseable"), (Status(500), "error")],
     ids=["prose", "null", "server error"],
 )
-def test_failures_of_dspys_own_lm_have_the_same_reasons(case, twin_server, fault, reason):
-    assert failure_of_dspys_own_lm(case, twin_server, fault) == reason
+def test_failures_of_dspys_own_lm_have_the_same_reasons(case, baseline_server, fault, reason):
+    assert failure_of_dspys_own_lm(case, baseline_server, fault) == reason
 
 
 def test_nuggets_beyond_the_longest_list_are_cut_and_counted():

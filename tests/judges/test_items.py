@@ -62,7 +62,7 @@ class IsShort(ItemJudge):
         self.seen = []
         title = dspy.InputField(desc="of the page", default="")
         self.judge = dspy.Predict(dspy.Signature(signature).prepend("title", title, str))
-        self.twins = {"judge": self.rule}
+        self.baselines = {"judge": self.rule}
 
     def rule(self, asked):
         self.seen.append(sorted(asked))

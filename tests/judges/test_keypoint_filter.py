@@ -244,7 +244,7 @@ def test_dspys_own_lm_is_sampled_too():
     assert temperatures == [1.0] * 4
 
 
-# --- the twin
+# --- the baseline
 
 
 @pytest.mark.parametrize(
@@ -256,7 +256,7 @@ def test_dspys_own_lm_is_sampled_too():
         ("Why, and how?", 0.0, "no"),  # words that only ask
     ],
 )
-def test_the_twin_keeps_what_shares_a_word_with_the_question(key_point, score, verdict):
+def test_the_baseline_keeps_what_shares_a_word_with_the_question(key_point, score, verdict):
     judge = KeyPointFilter("lexical")
     prediction = judge(question=ASKED["question"], key_point=key_point)
     assert (prediction.verdict, prediction.score) == (verdict, pytest.approx(score))
@@ -267,7 +267,7 @@ def test_the_twin_keeps_what_shares_a_word_with_the_question(key_point, score, v
     )
 
 
-def test_with_a_higher_threshold_the_twin_wants_two_words():
+def test_with_a_higher_threshold_the_baseline_wants_two_words():
     judge = KeyPointFilter("lexical", threshold=0.8)
     assert judge(question="Why do bridges sway?", key_point="A bridge is heavy.").verdict == "no"
     assert judge(question="Why do bridges sway?", key_point="A bridge sways.").verdict == "yes"

@@ -101,7 +101,7 @@ def test_fewer_than_two_passages_have_no_order(n):
         ListwiseRanker("lexical")(question=QUESTION, passages=PASSAGES[:n])
 
 
-def test_the_lexical_twin_goes_by_the_words_of_the_question_and_then_by_place():
+def test_the_lexical_baseline_goes_by_the_words_of_the_question_and_then_by_place():
     # Content words of the question: dam, break. Shares: 0, 1/2 (dam), 1, 1/2 (dams), by hand.
     order = ListwiseRanker("lexical")(question=QUESTION, passages=PASSAGES).order
     assert order == Order((2, 1, 3, 0))

@@ -47,7 +47,7 @@ def test_a_file_of_ten_lines_is_a_judge(definition):
     assert judge.is_ordered
 
 
-def test_the_lexical_twin_labels_by_where_the_overlap_falls_between_the_cuts(definition):
+def test_the_lexical_baseline_labels_by_where_the_overlap_falls_between_the_cuts(definition):
     judge = OwnJudge(definition(), model="lexical")
     same, half, none = (
         judge(claim=claim, source=MOON)
@@ -58,10 +58,10 @@ def test_the_lexical_twin_labels_by_where_the_overlap_falls_between_the_cuts(def
     assert (none.label, none.score) == ("no", 0.0)
 
 
-def test_without_a_lexical_section_there_is_no_twin(definition):
+def test_without_a_lexical_section_there_is_no_baseline(definition):
     plain = definition("lexical: {look_for: claim, in: source, cuts: [0.4, 0.7]}\n", "")
     judge = OwnJudge(plain, model="lexical")
-    with pytest.raises(JudgeError, match="no lexical twin; name a model"):
+    with pytest.raises(JudgeError, match="no lexical baseline; name a model"):
         judge(claim=MOON, source=MOON)
     with pytest.raises(ValueError, match="no lexical score"):
         judge.weighted_scorer({})

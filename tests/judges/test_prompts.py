@@ -125,10 +125,10 @@ def test_judged_text_can_neither_leave_its_fence_nor_plant_a_field_marker(case):
         assert "[[" not in user
 
 
-def test_the_endpoint_gets_the_approved_messages_and_schema(case, twin_server):
-    judge = case.make(ModelConfig(model="openai/mock", api_base=twin_server.base_url))
+def test_the_endpoint_gets_the_approved_messages_and_schema(case, baseline_server):
+    judge = case.make(ModelConfig(model="openai/mock", api_base=baseline_server.base_url))
     judge(**case.asked)
-    body = twin_server.requests[0].body
+    body = baseline_server.requests[0].body
     prompt = judge.prompt(case.predictor)
     form = body["response_format"]["json_schema"]
     data = data_of(body["messages"][-1]["content"])

@@ -44,7 +44,7 @@ def test_fewer_than_two_passages_are_no_choice(n):
         SetwiseRanker("lexical")(question=QUESTION, passages=PASSAGES[:n])
 
 
-def test_the_lexical_twin_takes_the_passage_with_most_words_of_the_question():
+def test_the_lexical_baseline_takes_the_passage_with_most_words_of_the_question():
     # Content words of the question: dam, break. Shares: 0, 1/2, 1, by hand.
     judge = SetwiseRanker("lexical")
     assert judge(question=QUESTION, passages=PASSAGES).best == 2

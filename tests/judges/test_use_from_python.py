@@ -14,7 +14,7 @@ from nuggetjudge.judges import SupportJudge
 
 @pytest.fixture
 def expected(case):
-    """What the lexical twin says, by the route without a model."""
+    """What the lexical baseline says, by the route without a model."""
     return case.make("lexical")(**case.asked)[case.field]
 
 
@@ -33,7 +33,7 @@ def test_a_plain_call_where_an_event_loop_is_running(case, model, expected):
     assert asyncio.run(notebook())[case.field] == expected
 
 
-def test_many_awaited_calls_at_once_in_one_loop(case, model, expected, twin_server):
+def test_many_awaited_calls_at_once_in_one_loop(case, model, expected, baseline_server):
     judge = case.make(model)
     are_under_way = threading.Event()
 
@@ -41,11 +41,11 @@ def test_many_awaited_calls_at_once_in_one_loop(case, model, expected, twin_serv
         assert are_under_way.wait(30)
         return brain(body)
 
-    brain, twin_server.brain = twin_server.brain, answer
+    brain, baseline_server.brain = baseline_server.brain, answer
 
     async def gathered():
         tasks = [asyncio.create_task(judge.acall(**case.asked)) for _ in range(8)]
-        while not twin_server.requests:
+        while not baseline_server.requests:
             await asyncio.sleep(0.01)
         for _ in range(10):  # the others have asked by then, however slow the machine is
             await asyncio.sleep(0.01)
@@ -53,7 +53,7 @@ def test_many_awaited_calls_at_once_in_one_loop(case, model, expected, twin_serv
         return await asyncio.gather(*tasks)
 
     assert [prediction[case.field] for prediction in asyncio.run(gathered())] == [expected] * 8
-    assert len(twin_server.requests) == 1  # the same question in flight is asked once
+    assert len(baseline_server.requests) == 1  # the same question in flight is asked once
 
 
 def test_one_judge_serves_successive_event_loops(case, model, expected):
@@ -69,21 +69,21 @@ def test_eight_threads_share_a_judge(case, model, expected):
         assert [future.result()[case.field] for future in futures] == [expected] * 8
 
 
-def test_without_a_model_the_lm_of_the_surrounding_program_answers(case, expected, twin_server):
-    lm = dspy.LM("openai/mock", api_base=twin_server.base_url, api_key="x", cache=False)
+def test_without_a_model_the_lm_of_the_surrounding_program_answers(case, expected, baseline_server):
+    lm = dspy.LM("openai/mock", api_base=baseline_server.base_url, api_key="x", cache=False)
     with dspy.context(lm=lm):
         plain = case.make()(**case.asked)
         awaited = asyncio.run(case.make().acall(**case.asked))
     assert plain[case.field] == awaited[case.field] == expected
-    assert len(twin_server.requests) == 2
+    assert len(baseline_server.requests) == 2
 
 
-def test_dspy_and_the_light_path_send_the_same_messages(case, model, twin_server):
+def test_dspy_and_the_light_path_send_the_same_messages(case, model, baseline_server):
     case.make(model)(**case.asked)
-    lm = dspy.LM("openai/mock", api_base=twin_server.base_url, api_key="x", cache=False)
+    lm = dspy.LM("openai/mock", api_base=baseline_server.base_url, api_key="x", cache=False)
     with dspy.context(lm=lm):
         case.make()(**case.asked)
-    light, native = (received.body["messages"] for received in twin_server.requests)
+    light, native = (received.body["messages"] for received in baseline_server.requests)
     assert light == native
 
 

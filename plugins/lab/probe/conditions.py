@@ -151,10 +151,10 @@ def _batches(base: Base) -> Iterator[Made]:
         return
     for size in BATCHES:
         if size != base.judge.window:
-            twin = base.judge.deepcopy()
-            twin.window = size
+            changed = base.judge.deepcopy()
+            changed.window = size
             what = f"{size} items a call" if size > 1 else "1 item a call"
-            yield Condition(f"batch-{size}", what, twin)
+            yield Condition(f"batch-{size}", what, changed)
 
 
 def _orders(base: Base) -> Iterator[Made]:
@@ -189,8 +189,8 @@ def _label_orders(base: Base) -> Iterator[Made]:
         if order != labels:
             orders.setdefault(order)
     for n, order in enumerate(orders, 1):
-        twin = with_label_order(judge, order)
-        yield Condition(f"labels-{n}", f"labels {', '.join(order)}", twin)
+        baseline = with_label_order(judge, order)
+        yield Condition(f"labels-{n}", f"labels {', '.join(order)}", baseline)
 
 
 def _inputs(base: Base) -> Iterator[Made]:
@@ -200,9 +200,9 @@ def _inputs(base: Base) -> Iterator[Made]:
 
 def _replicates(base: Base) -> Iterator[Made]:
     for n in range(1, base.repeats + 1):
-        twin = base.judge.deepcopy()
-        twin.replicate = n
-        yield Condition(f"replicate-{n}", f"asked again, time {n}", twin)
+        changed = base.judge.deepcopy()
+        changed.replicate = n
+        yield Condition(f"replicate-{n}", f"asked again, time {n}", changed)
 
 
 def _schemas(base: Base) -> Iterator[Made]:
@@ -287,10 +287,10 @@ def run_names(base: Base) -> Iterator[Made]:
 def _with_line(base: Base, field: str, desc: str, line: str, name: str, what: str) -> Made:
     """All items with a line more of input."""
     try:
-        twin = with_input(base.judge, field, desc)
+        baseline = with_input(base.judge, field, desc)
     except ValueError as error:
         return str(error)
-    return Condition(name, what, twin, [with_text(item, field, line) for item in base.items])
+    return Condition(name, what, baseline, [with_text(item, field, line) for item in base.items])
 
 
 def _change(
@@ -326,9 +326,9 @@ def without_schema(judge: ItemJudge) -> str:
 
 def with_schema(judge: ItemJudge, form: str) -> ItemJudge:
     """A copy of the judge whose reply schema is sent in another form, or not ("none")."""
-    twin: ItemJudge = judge.deepcopy()
-    twin.backend = get_backend(judge).varied(reply_schema=form)
-    return twin
+    changed: ItemJudge = judge.deepcopy()
+    changed.backend = get_backend(judge).varied(reply_schema=form)
+    return changed
 
 
 def padding(n_words: int, others: Iterable[str]) -> str:

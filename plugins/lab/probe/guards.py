@@ -48,9 +48,9 @@ def remove_guards(judge: ItemJudge) -> tuple[list[Condition], list[Skipped]]:
 
 def remove_fence(judge: ItemJudge) -> ItemJudge:
     """A copy of the judge whose inputs stand in the message as they are."""
-    twin: ItemJudge = judge.deepcopy()
-    twin.backend = _Unfenced(get_backend(judge))
-    return twin
+    changed: ItemJudge = judge.deepcopy()
+    changed.backend = _Unfenced(get_backend(judge))
+    return changed
 
 
 class PlainPrompt(Prompt):

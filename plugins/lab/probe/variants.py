@@ -70,12 +70,12 @@ def without_evidence(judge: ItemJudge) -> ItemJudge:
 def with_lexical(judge: ItemJudge) -> ItemJudge | None:
     """The lexical judge in the place of another; None where it has no rule, or is the judge."""
     assert judge.backend is not None
-    if judge.backend.config.way == "lexical" or judge.prompt(judge.predictor).twin is None:
+    if judge.backend.config.way == "lexical" or judge.prompt(judge.predictor).baseline is None:
         return None
-    twin = judge.explaining(evidence=False, reasoning=False)
-    twin.backend = open_backend(ModelConfig(model="lexical"))
-    twin.correction = None  # fitted to the model's scores
-    return twin
+    changed = judge.explaining(evidence=False, reasoning=False)
+    changed.backend = open_backend(ModelConfig(model="lexical"))
+    changed.correction = None  # fitted to the model's scores
+    return changed
 
 
 def _signature(judge: ItemJudge) -> Any:
@@ -94,7 +94,7 @@ def _with_fields(judge: ItemJudge, types: dict[str, Any], order: Sequence[str]) 
     for name, kind in types.items():
         signature = signature.with_updated_fields(name, type_=kind)
     fields = {name: (signature.fields[name].annotation, signature.fields[name]) for name in order}
-    twin: ItemJudge = judge.deepcopy()
-    predict = twin.question(judge.predictor)
+    changed: ItemJudge = judge.deepcopy()
+    predict = changed.question(judge.predictor)
     predict.signature = dspy.Signature(fields, signature.instructions, _signature(judge).__name__)
-    return twin
+    return changed

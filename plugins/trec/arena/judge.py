@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import dspy
 
 from ....backends.adapter import SETTING
-from ....backends.prompt import Scorer, Twin
+from ....backends.prompt import Baseline, Scorer
 from ....judges.items import ItemJudge
 from ....judges.lexical.overlap import content_words
 from ....records.rows import Label
@@ -87,7 +87,7 @@ class BattleJudge(ItemJudge):
     scale = ("b", "both_bad", "tie", "a")
     is_ordered = False
     gains: Mapping[str, float] = {"b": 0.0, "both_bad": 0.5, "tie": 0.5, "a": 1.0}
-    twins: Mapping[str, Twin] = {"judge": judge_battle}
+    baselines: Mapping[str, Baseline] = {"judge": judge_battle}
     scorers: Mapping[str, Scorer] = {"judge": score_battle}
 
     examples: Mapping[str, str | list[str]] = {

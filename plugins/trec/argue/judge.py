@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import dspy
 
-from ....backends.prompt import Scorer, Twin
+from ....backends.prompt import Baseline, Scorer
 from ....backends.replies.schema import KeyedBy
 from ....judges.items import ItemJudge
 from ....judges.lexical.overlap import NUGGET_FULL, content_words, recall
@@ -98,7 +98,7 @@ class AcceptedAnswerJudge(ItemJudge):
     predictor, output = "judge", "verdicts"
     scale = tuple(label.value for label in AnswerStated)
     gains: Mapping[str, float] = {"no": 0.0, "yes": 1.0}
-    twins: Mapping[str, Twin] = {"judge": find_answers}
+    baselines: Mapping[str, Baseline] = {"judge": find_answers}
     scorers: Mapping[str, Scorer] = {"judge": score_answers}
 
     examples: Mapping[str, str | list[str]] = {

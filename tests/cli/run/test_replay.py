@@ -7,7 +7,7 @@ from mock_server import MockServer, Refusal
 
 
 @pytest.fixture
-def twins(tiny):
+def baselines(tiny):
     """The tiny collection, where both runs gave the same answer."""
     text = (tiny / "one.jsonl").read_text("utf-8").replace('"run_id": "one"', '"run_id": "two"')
     (tiny / "two.jsonl").write_text(text, "utf-8")
@@ -60,7 +60,7 @@ def test_two_servers_with_one_model_name_never_share_a_reply(tide_brain, run_tin
 
 
 def test_a_question_that_failed_before_a_kill_and_was_answered_after_it_replays(
-    twins, tide_brain, run_tiny, tmp_path, files_of
+    baselines, tide_brain, run_tiny, tmp_path, files_of
 ):
     with MockServer(brain=tide_brain, faults=[Refusal()]) as server:
         assert run_tiny(server, "support", *ONE_BY_ONE, "--set", "run.max_calls=1").code == 3
@@ -74,7 +74,7 @@ def test_a_question_that_failed_before_a_kill_and_was_answered_after_it_replays(
 
 
 def test_a_question_that_is_never_answered_is_asked_once_more_by_no_run(
-    twins, tide_brain, run_tiny, tmp_path, rows_of
+    baselines, tide_brain, run_tiny, tmp_path, rows_of
 ):
     """Both runs lack the label; the others are not asked about again."""
     with MockServer(brain=tide_brain, faults=[Refusal(), None, None, Refusal()]) as server:

@@ -27,7 +27,7 @@ def steps(case):
 
 @pytest.fixture
 def expected(case):
-    """What the lexical twin says, by the route without a model."""
+    """What the lexical baseline says, by the route without a model."""
     return case.make("lexical")(**case.asked)[case.field]
 
 
@@ -35,32 +35,36 @@ USERS_KEY = "sk-of-the-user-alone"
 
 
 @pytest.fixture
-def users_lm(twin_server):
+def users_lm(baseline_server):
     """An LM of the user's own; its key tells its requests from those of the judge's model."""
     return dspy.LM(
-        "openai/mock", api_base=twin_server.base_url, api_key=USERS_KEY, cache=False, num_retries=0
+        "openai/mock",
+        api_base=baseline_server.base_url,
+        api_key=USERS_KEY,
+        cache=False,
+        num_retries=0,
     )
 
 
 @pytest.fixture
-def who_answered(twin_server):
+def who_answered(baseline_server):
     """Since the last time: "user" for each request of the user's LM, "judge" for each other."""
 
     def senders():
-        asked = [USERS_KEY in str(r.headers.get("authorization")) for r in twin_server.requests]
-        twin_server.clear()
+        asked = [USERS_KEY in str(r.headers.get("authorization")) for r in baseline_server.requests]
+        baseline_server.clear()
         return ["user" if is_users else "judge" for is_users in asked]
 
     return senders
 
 
 @pytest.fixture
-def reasoning_server(twin_server) -> Iterator[MockServer]:
-    """As twin_server, and says why where the prompt has a field for it."""
+def reasoning_server(baseline_server) -> Iterator[MockServer]:
+    """As baseline_server, and says why where the prompt has a field for it."""
 
     def answer(body):
         why = {"reasoning": BECAUSE} if '"reasoning"' in body["messages"][0]["content"] else {}
-        return why | twin_server.brain(body)
+        return why | baseline_server.brain(body)
 
     with MockServer(answer) as server:
         yield server

@@ -50,14 +50,14 @@ def test_set_lm_of_a_program(model, users_lm, who_answered):
     assert who_answered() == ["judge", "user"]
 
 
-def test_get_lm(case, model, users_lm, expected, who_answered, twin_server):
+def test_get_lm(case, model, users_lm, expected, who_answered, baseline_server):
     judge, other = case.make(model), case.make(users_lm and "lexical")
     with dspy.context(lm=users_lm):
         other.set_lm(judge.get_lm())
         assert other(**case.asked)[case.field] == expected
     assert other.backend is judge.backend
     assert "user" not in who_answered()
-    twin_server.brain = lambda body: "free text"
+    baseline_server.brain = lambda body: "free text"
     assert judge.get_lm()("say something") == ["free text"]
     assert asyncio.run(judge.get_lm().acall("say something")) == ["free text"]
     assert judge.backend.budget.usage.requests > 1
@@ -95,20 +95,20 @@ def test_chain_of_thought_of_the_lexical_judge():
     assert prediction.get("rationale") is None  # it has no reason to give
 
 
-def test_best_of_n_around_a_judge(model, twin_server):
+def test_best_of_n_around_a_judge(model, baseline_server):
     replies = iter(["none", "partial", "full"])
-    twin_server.brain = lambda body: {"verdict": next(replies)}
+    baseline_server.brain = lambda body: {"verdict": next(replies)}
     best = dspy.BestOfN(
         SupportJudge(model), 3, lambda inputs, prediction: prediction.verdict == "full", 1.0
     )
     assert best(**CITED).verdict == "full"
-    assert [r.body["temperature"] for r in twin_server.requests] == [1.0] * 3
+    assert [r.body["temperature"] for r in baseline_server.requests] == [1.0] * 3
 
 
 @pytest.mark.parametrize("around", ["the judge", "its program"])
-def test_samples_are_asked_for_past_the_cache(model, twin_server, users_lm, tmp_path, around):
+def test_samples_are_asked_for_past_the_cache(model, baseline_server, users_lm, tmp_path, around):
     replies = iter(["none", "partial", "full"])
-    twin_server.brain = lambda body: {"verdict": next(replies)}
+    baseline_server.brain = lambda body: {"verdict": next(replies)}
     cache = ReplyCache(tmp_path / "cache")
     judge = SupportJudge(backend=open_backend(model, cache=cache))
     program = judge if around == "the judge" else OneJudge(judge)
@@ -116,7 +116,7 @@ def test_samples_are_asked_for_past_the_cache(model, twin_server, users_lm, tmp_
     with dspy.context(lm=users_lm):
         assert best(**CITED).verdict == "full"
         assert best(**CITED).verdict == "full"  # and again out of the cache
-    assert len(twin_server.requests) == 3
+    assert len(baseline_server.requests) == 3
 
 
 class OneJudge(dspy.Module):
@@ -130,13 +130,13 @@ class OneJudge(dspy.Module):
         return self.judge(**inputs)
 
 
-def test_best_of_n_in_a_judge(model, users_lm, twin_server, who_answered):
+def test_best_of_n_in_a_judge(model, users_lm, baseline_server, who_answered):
     def is_full(inputs, prediction):
         return prediction.verdict == "full"
 
     for judge in (SupportJudge(model), SupportJudge()):
         replies = iter(["none", "full", "none"])
-        twin_server.brain = lambda body, replies=replies: {"verdict": next(replies)}
+        baseline_server.brain = lambda body, replies=replies: {"verdict": next(replies)}
         judge.judge = dspy.BestOfN(judge.judge, 3, is_full, 1.0)
         judge.judge.set_lm(users_lm)  # as a program around it does; a judge keeps its own model
         with dspy.context(lm=users_lm, adapter=JudgeAdapter()):
@@ -144,7 +144,7 @@ def test_best_of_n_in_a_judge(model, users_lm, twin_server, who_answered):
     assert who_answered() == ["judge", "judge", "user", "user"]
 
 
-def test_refine(model, users_lm, twin_server):
+def test_refine(model, users_lm, baseline_server):
     asked = []
 
     def brain(body):
@@ -154,7 +154,7 @@ def test_refine(model, users_lm, twin_server):
         label = "full" if "be lenient" in text else "none"
         return f"[[ ## verdict ## ]]\n{label}" if "[[ ## " in text else {"verdict": label}
 
-    twin_server.brain = brain
+    baseline_server.brain = brain
     with dspy.context(lm=users_lm):
         refined = dspy.Refine(
             SupportJudge(), 2, lambda i, prediction: prediction.verdict == "full", 1.0

@@ -132,7 +132,7 @@ def test_streamify(case, model, users_lm, expected, own):
 @pytest.mark.slow
 @pytest.mark.usefixtures("each_kind")
 @pytest.mark.parametrize("own", [True, False])
-def test_track_usage(case, model, users_lm, own, twin_server):
+def test_track_usage(case, model, users_lm, own, baseline_server):
     judge = case.make(model) if own else case.make()
     with dspy.context(lm=users_lm), dspy.track_usage() as tracker:
         judge(**case.asked)
@@ -165,11 +165,11 @@ def test_callbacks(case, model):
 @pytest.mark.slow
 @pytest.mark.usefixtures("each_kind")
 @pytest.mark.parametrize("own", [True, False])
-def test_history(case, model, users_lm, own, capsys, twin_server):
+def test_history(case, model, users_lm, own, capsys, baseline_server):
     judge = case.make(model) if own else case.make()
     with dspy.context(lm=users_lm):
         judge(**case.asked)
-    sent = [received.body["messages"] for received in twin_server.requests]
+    sent = [received.body["messages"] for received in baseline_server.requests]
     assert [entry["messages"] for entry in judge.history] == sent
     judge.inspect_history()
     assert "Reply with one JSON object only" in capsys.readouterr().out

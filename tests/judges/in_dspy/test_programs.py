@@ -191,7 +191,7 @@ def test_demos_that_do_not_fit(outputs, what):
         NuggetAssigner("lexical").fitted(fitted_file(judge, prompts={"assign": prompt}))
 
 
-def test_demos_of_a_window(twin_server, model):
+def test_demos_of_a_window(baseline_server, model):
     judge = NuggetAssigner(model)
     judge.assign.demos = [dspy.Example(**MAPS, verdicts={"1": "support", "2": "not_support"})]
     prediction = judge(question="q", answer="a", nuggets=["n"])
@@ -199,7 +199,7 @@ def test_demos_of_a_window(twin_server, model):
         prediction.verdicts
         == NuggetAssigner("lexical")(question="q", answer="a", nuggets=["n"]).verdicts
     )
-    shown = json.loads(twin_server.requests[0].body["messages"][2]["content"])
+    shown = json.loads(baseline_server.requests[0].body["messages"][2]["content"])
     assert shown == {"verdicts": {"1": "support", "2": "not_support"}}
 
 
@@ -261,11 +261,11 @@ def test_copies(copied):
         "copy.deepcopy": copy.deepcopy,
         "copy.copy": copy.copy,
     }
-    twin = ways[copied](program)
-    assert twin.judge(**ASKED).verdict == "full"
-    assert twin.judge.backend is program.judge.backend
+    baseline = ways[copied](program)
+    assert baseline.judge(**ASKED).verdict == "full"
+    assert baseline.judge.backend is program.judge.backend
     if copied != "copy.copy":
-        twin.judge.judge.demos = []
+        baseline.judge.judge.demos = []
         assert len(program.judge.judge.demos) == 1
 
 

@@ -1,4 +1,4 @@
-"""The twin copies sentences that answer, cites where they stand, and keeps to the limits."""
+"""The baseline copies sentences that answer, cites where they stand, and keeps to the limits."""
 
 from hypothesis import assume, given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""The lexical twins on cases small enough to count by hand."""
+"""The lexical baselines on cases small enough to count by hand."""
 
 import time
 

@@ -61,7 +61,7 @@ def test_what_is_no_list_of_texts_is_no_judgement(claims):
     assert caught.value.reason == "unparseable"
 
 
-def test_the_twin_gives_the_statements_each_once():
+def test_the_baseline_gives_the_statements_each_once():
     answer = (
         "## The dam\n\nThe dam broke in March [1]. Why did it break? Its wall was far too thin, "
         "and the town had known it for years. The dam broke in March."
@@ -80,7 +80,7 @@ def test_a_long_sentence_without_a_statement_is_a_claim_as_a_whole():
 
 
 @given(st.text(max_size=300))
-def test_the_twin_takes_any_text(answer):
+def test_the_baseline_takes_any_text(answer):
     claims = ClaimExtractor("lexical")(answer=answer).claims
     assert len(set(claims)) == len(claims)
     assert all(claim.strip() for claim in claims)

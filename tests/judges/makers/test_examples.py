@@ -116,24 +116,24 @@ def sent(body):
     ],
 )
 def test_crux_generates_texts_by_the_papers_sampling_unless_the_model_has_a_temperature(
-    entry, wanted, twin_server
+    entry, wanted, baseline_server
 ):
     """arXiv:2506.20051, appendix A.1: .7 and .95 for texts, 0 for ratings."""
-    model = ModelConfig(model="openai/mock", api_base=twin_server.base_url, **entry)
+    model = ModelConfig(model="openai/mock", api_base=baseline_server.base_url, **entry)
     SubQuestionGenerator(model)(report="Rain fell on Ada Quill. A dam broke in 1911.", n=1)
-    assert [sent(request.body) for request in twin_server.requests] == [wanted]
+    assert [sent(request.body) for request in baseline_server.requests] == [wanted]
 
 
-def test_what_is_not_of_crux_keeps_the_temperature_of_its_model(model, twin_server):
+def test_what_is_not_of_crux_keeps_the_temperature_of_its_model(model, baseline_server):
     Nuggetizer(model)(question="Why?", passages=["Rain fell."])
-    assert twin_server.requests[0].body["temperature"] == 0
+    assert baseline_server.requests[0].body["temperature"] == 0
 
 
-def test_a_text_that_was_sampled_comes_from_the_cache_the_next_time(twin_server, tmp_path):
-    config = ModelConfig(model="openai/mock", api_base=twin_server.base_url)
+def test_a_text_that_was_sampled_comes_from_the_cache_the_next_time(baseline_server, tmp_path):
+    config = ModelConfig(model="openai/mock", api_base=baseline_server.base_url)
     report = "Rain fell on Port Merrow. Ada Quill saw a dam break in 1911."
     for _ in range(2):
         cache = ReplyCache(tmp_path / "cache")
         SubQuestionGenerator(backend=open_backend(config, cache=cache))(report=report, n=1)
         cache.close()
-    assert len(twin_server.requests) == 1
+    assert len(baseline_server.requests) == 1

@@ -248,10 +248,10 @@ def test_what_is_no_point_is_asked_for_again_and_then_no_judgement(bad):
     assert caught.value.reason == "unparseable"
 
 
-# --- the twin
+# --- the baseline
 
 
-def test_the_twin_finds_statements_of_sentences_that_are_asked_about():
+def test_the_baseline_finds_statements_of_sentences_that_are_asked_about():
     document = (
         "The dam broke in March after weeks of rain. Bees make honey from nectar.\n\n"
         "Its wall was thin, and engineers had  warned the town about the dam. "
@@ -268,7 +268,7 @@ def test_the_twin_finds_statements_of_sentences_that_are_asked_about():
     assert all(each.missing == () and each.spans[0] in document for each in points)
 
 
-def test_the_twin_has_nothing_to_add_to_its_own_points():
+def test_the_baseline_has_nothing_to_add_to_its_own_points():
     points, calls = asyncio.run(
         KeyPointExtractor("lexical", rounds=9).extract(QUESTION, "The dam broke in March.")
     )
@@ -276,7 +276,7 @@ def test_the_twin_has_nothing_to_add_to_its_own_points():
 
 
 @given(st.text(max_size=300), st.text(max_size=30))
-def test_the_twin_takes_any_text_and_quotes_it(document, question):
+def test_the_baseline_takes_any_text_and_quotes_it(document, question):
     asked = {"question": question, "document": document, "known": []}
     points = lexical_keypoints.find_key_points(asked)["points"]
     for each in points:

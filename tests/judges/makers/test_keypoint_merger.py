@@ -58,10 +58,10 @@ def by_topic(body):
     }
 
 
-def merged_by(twin, texts, most):
+def merged_by(baseline, texts, most):
     """The points when a function answers, which needs no server."""
     judge = KeyPointMerger("lexical", most_points=most)
-    judge.twins = {"join": twin}
+    judge.baselines = {"join": baseline}
     return judge(question=QUESTION, texts=texts).points
 
 
@@ -265,10 +265,10 @@ def test_limits_that_allow_nothing_are_refused(most, repairs):
         KeyPointMerger("lexical", most_points=most, repairs=repairs)
 
 
-# --- hostile texts, and the twin
+# --- hostile texts, and the baseline
 
 
-def test_the_twin_joins_points_that_share_half_of_their_words():
+def test_the_baseline_joins_points_that_share_half_of_their_words():
     texts = [
         "Weeks of heavy rain filled the reservoir.",
         "The wall of the dam was thin.",
@@ -283,7 +283,7 @@ def test_the_twin_joins_points_that_share_half_of_their_words():
 
 
 @given(st.lists(st.text(max_size=30), max_size=12), st.integers(2, 6), st.text(max_size=20))
-def test_the_twin_takes_any_texts(texts, most, question):
+def test_the_baseline_takes_any_texts(texts, most, question):
     judge = KeyPointMerger("lexical", most_points=most)
     points = judge(question=question, texts=texts).points
     assert sorted(index for point in points for index in point.members) == list(range(len(texts)))

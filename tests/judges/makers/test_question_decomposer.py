@@ -61,12 +61,12 @@ def test_none_or_too_many_parts_are_no_reply(n):
         ("And why?", "vague", ["And why?"]),
     ],
 )  # fmt: skip
-def test_the_twin_splits_where_another_question_begins(question, kind, parts):
+def test_the_baseline_splits_where_another_question_begins(question, kind, parts):
     prediction = QuestionDecomposer("lexical")(question=question)
     assert (prediction.kind, prediction.subquestions) == (kind, parts)
 
 
 @given(st.text(max_size=300))
-def test_the_twin_takes_any_text(question):
+def test_the_baseline_takes_any_text(question):
     parts = lexical_questions.split_question({"question": question})["subquestions"]
     assert 1 <= len(parts) <= 6

@@ -121,7 +121,7 @@ def test_the_default_is_fifteen():
         assert len(SubQuestionGenerator(model_at(server))(report=REPORT).questions) == 15
 
 
-def test_the_twin_turns_statements_into_questions():
+def test_the_baseline_turns_statements_into_questions():
     questions = SubQuestionGenerator("lexical")(report=REPORT).questions
     assert set(questions) == {
         "Is it so: The dockers of Port Merrow struck for nine days?",
@@ -139,16 +139,16 @@ def test_the_twin_turns_statements_into_questions():
         ("Gov. Ann P. Lund sold the mine.", "Is it so: Gov Ann P Lund sold the mine?"),
     ],
 )
-def test_the_twin_asks_for_the_statement_alone(sentence, question):
+def test_the_baseline_asks_for_the_statement_alone(sentence, question):
     assert SubQuestionGenerator("lexical")(report=sentence, n=1).questions == [question]
 
 
-def test_the_twin_leaves_out_what_points_back():
+def test_the_baseline_leaves_out_what_points_back():
     asked = {"report": "They struck the harbour for days. He's the mayor of Merrow.", "known": []}
     assert lexical_questions.write_questions(asked | {"wanted": 5}) == {"questions": []}
 
 
-def test_the_twin_has_nothing_to_add_to_its_own_list():
+def test_the_baseline_has_nothing_to_add_to_its_own_list():
     judge = SubQuestionGenerator("lexical")
     questions, calls = asyncio.run(judge.generate(REPORT, 15))
     assert len(calls) == 2
@@ -156,7 +156,7 @@ def test_the_twin_has_nothing_to_add_to_its_own_list():
     assert lexical_questions.write_questions(asked) == {"questions": []}
 
 
-def test_the_lexical_grader_finds_each_question_of_the_twin_answered_in_the_report():
+def test_the_lexical_grader_finds_each_question_of_the_baseline_answered_in_the_report():
     grade = AnswerabilityGrader("lexical")
     other = "Bees make honey from nectar in spring. A hive holds one queen and many workers."
     for question in SubQuestionGenerator("lexical")(report=REPORT).questions:
@@ -165,7 +165,7 @@ def test_the_lexical_grader_finds_each_question_of_the_twin_answered_in_the_repo
 
 
 @given(st.text(max_size=300), st.integers(1, 5))
-def test_the_twin_takes_any_text(report, n):
+def test_the_baseline_takes_any_text(report, n):
     reply = lexical_questions.write_questions({"report": report, "known": [], "wanted": n})
     assert len(set(reply["questions"])) == len(reply["questions"]) <= n
     assert all(question.endswith("?") for question in reply["questions"])

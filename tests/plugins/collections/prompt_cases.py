@@ -21,7 +21,7 @@ REPORT = (
 )
 
 
-def twin_of(system, asked):
+def baseline_of(system, asked):
     """What answers for the judge of a prompt; None: it is of none of these."""
     if '"unambiguous"' in system:
         return lexical.score_question

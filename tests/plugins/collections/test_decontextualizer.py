@@ -88,14 +88,14 @@ def test_a_segment_that_fails_fails_the_document_instead_of_shortening_it():
     assert caught.value.reason == "truncated"
 
 
-def test_the_twin_packs_sentences_evenly_into_passages_of_at_most_200_words():
+def test_the_baseline_packs_sentences_evenly_into_passages_of_at_most_200_words():
     document = " ".join(f"It has {i} words here." for i in range(90))  # 450 words
     passages = Decontextualizer("lexical")(document=document).passages
     assert [len(passage.split()) for passage in passages] == [150, 150, 150]
     assert " ".join(passages) == document
 
 
-def test_the_twin_gives_no_more_passages_than_a_reply_may_hold():
+def test_the_baseline_gives_no_more_passages_than_a_reply_may_hold():
     document = " ".join(["word " * 150 + "end."] * 6 + ["A " + "word " * 110 + "end."])
     passages = Decontextualizer("lexical")(document=document).passages
     assert 1 < len(passages) <= 6
@@ -103,7 +103,7 @@ def test_the_twin_gives_no_more_passages_than_a_reply_may_hold():
 
 
 @given(st.text(max_size=400), st.integers(1, 9))
-def test_the_twin_loses_no_text(document, most):
+def test_the_baseline_loses_no_text(document, most):
     passages = lexical.write_passages({"before": "", "part": document})["passages"]
     assert "".join("".join(passages).split()) == "".join(document.split())
     judged = Decontextualizer("lexical", most_tokens=most)(document=document).passages

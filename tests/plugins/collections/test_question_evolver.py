@@ -61,7 +61,7 @@ def test_none_wanted_is_an_argument_error():
 
 
 @given(st.text(max_size=200), st.integers(1, 6))
-def test_the_twins_take_any_text(question, wanted):
-    for twin in (lexical.deepen_question, lexical.widen_question):
-        questions = twin({"question": question, "wanted": wanted})["questions"]
+def test_the_baselines_take_any_text(question, wanted):
+    for baseline in (lexical.deepen_question, lexical.widen_question):
+        questions = baseline({"question": question, "wanted": wanted})["questions"]
         assert len(questions) == len(set(questions)) == min(wanted, 4)

@@ -66,13 +66,13 @@ GOOD = "Why did the dockers of Port Merrow strike, and how did the harbour board
         ("It stood on which bank of the river Merrow?", {"unambiguous", "complex", "opinion"}),
     ],
 )
-def test_the_twin_finds_the_weak_sides_of_a_question(question, missed):
+def test_the_baseline_finds_the_weak_sides_of_a_question(question, missed):
     scores = QuestionScorer("lexical")(question=question).scores
     assert {name for name, point in scores.items() if not point} == missed
 
 
 @given(st.text(max_size=200))
-def test_the_twin_takes_any_text(question):
+def test_the_baseline_takes_any_text(question):
     scores = lexical.score_question({"question": question})
     assert set(scores) == set(CRITERIA)
     assert {*scores.values()} <= {YesNo.YES, YesNo.NO}

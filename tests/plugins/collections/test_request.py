@@ -97,7 +97,7 @@ def test_each_judge_has_an_example_list_of_its_own():
     assert second.compose.demos[0].report.startswith("The car ferry")
 
 
-def test_the_twin_names_the_topic_and_what_is_spoken_of_and_no_figures():
+def test_the_baseline_names_the_topic_and_what_is_spoken_of_and_no_figures():
     request = RequestWriter("lexical")(report=REPORT).request
     assert request.startswith("Write a report on Ada Quill and Port Merrow for a reader")
     assert "Cover the night shift, the" in request
@@ -105,7 +105,7 @@ def test_the_twin_names_the_topic_and_what_is_spoken_of_and_no_figures():
     assert not any(map(str.isdigit, request))
 
 
-def test_the_twin_stays_near_50_words_however_much_there_is_to_cover():
+def test_the_baseline_stays_near_50_words_however_much_there_is_to_cover():
     kinds = ["red harbour", "fish market", "white tower", "rose garden", "old mill", "iron bridge"]
     report = " ".join(f"At Port Merrow one saw the {kind} of brick." for kind in kinds * 2)
     request = RequestWriter("lexical")(report=report).request
@@ -120,13 +120,13 @@ def test_without_a_name_the_commonest_phrase_is_the_topic():
     assert "Cover the old mill, what" in request
 
 
-def test_a_text_in_which_the_twin_finds_no_topic_gives_no_request():
+def test_a_text_in_which_the_baseline_finds_no_topic_gives_no_request():
     with pytest.raises(JudgeError) as caught:
         RequestWriter("lexical")(report="日本語のテキスト")
     assert caught.value.reason == "unparseable"
 
 
 @given(st.text(max_size=300))
-def test_the_twin_takes_any_text(report):
+def test_the_baseline_takes_any_text(report):
     request = lexical.write_request({"report": report})["request"]
     assert request == "" or 8 <= len(request.split()) <= 120

@@ -58,11 +58,11 @@ def test_a_cut_off_takes_the_score_that_stands_on_it():
 
 def test_a_swap_that_carries_the_sentence_too_is_not_among_those_to_be_mended(tmp_path):
     rows = [json.loads(line) for line in (DEMO / "passages.jsonl").read_text().splitlines()]
-    twins = [
+    baselines = [
         {**row, "docid": f"{row['docid']}-too", "text": row["text"] + " So it is."} for row in rows
     ]
-    (tmp_path / "twins.jsonl").write_text("".join(json.dumps(row) + "\n" for row in twins))
-    passages = [DEMO / "passages.jsonl", tmp_path / "twins.jsonl"]
+    (tmp_path / "baselines.jsonl").write_text("".join(json.dumps(row) + "\n" for row in baselines))
+    passages = [DEMO / "passages.jsonl", tmp_path / "baselines.jsonl"]
     run(tmp_path / "out", passages=passages, **{"evidence.labels": LABELS})
     labels = read_labels(LABELS, Problems()).cells
     carrying = {cell[0]: cell[3] for cell, label in labels.items() if label == "full"}

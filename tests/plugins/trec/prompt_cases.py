@@ -27,7 +27,7 @@ def cases(case, question, answer, sentence):
     yield case("accepted_answer_judge", judge, asked, "verdicts", "judge", given)
 
 
-def twin_of(system, asked):
+def baseline_of(system, asked):
     """What answers for the judge of a prompt; None: it is of none of these."""
     if "answer_a" in asked:
         return battle.judge_battle

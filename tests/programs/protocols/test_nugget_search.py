@@ -73,7 +73,7 @@ def test_the_folder_says_why_each_search_ended_and_what_each_round_brought(
     assert {row["stage"] for row in rows(found.folder / "trace.jsonl")} == {"search"}
 
 
-def answer_as_twins(body: dict[str, Any]) -> dict[str, Any]:
+def answer_as_baselines(body: dict[str, Any]) -> dict[str, Any]:
     asked = input_of(body)
     if "facet" in asked:
         return nugget_search.propose_nuggets(asked)
@@ -93,7 +93,7 @@ def answer_as_twins(body: dict[str, Any]) -> dict[str, Any]:
 def test_a_model_searches_as_the_lexical_judges_do_where_it_answers_as_they_do(
     found: nj.Result, tmp_path: Path
 ) -> None:
-    with MockServer(answer_as_twins) as server:
+    with MockServer(answer_as_baselines) as server:
         model = {"model": "openai/mock", "api_base": server.base_url}
         result = run(tmp_path / "out", model=model)
     for name in ("nuggets.jsonl", "nugget_search.jsonl", "pool.jsonl"):
@@ -107,7 +107,7 @@ def test_a_topic_whose_search_failed_is_unjudged_and_scores_nothing(tmp_path: Pa
     def refuse(index: int, body: dict[str, Any]) -> Any:
         return Refusal() if "sourdough" in str(input_of(body).get("sentence")) else None
 
-    with MockServer(answer_as_twins, faults=refuse) as server:
+    with MockServer(answer_as_baselines, faults=refuse) as server:
         model = {"model": "openai/mock", "api_base": server.base_url}
         result = run(tmp_path / "out", model=model)
     assert [row["qid"] for row in rows(result.folder / "nuggets.jsonl")] == ["demo-bridges"]
@@ -181,7 +181,7 @@ def test_a_model_searches_as_the_lexical_judges_do_on_topics_of_trec_2024(
     data = {"topics": folder / "topics.tsv", "passages": folder / "passages.jsonl"}
     given = {**data, "runs": sorted((folder / "runs").iterdir())[:1], "limit": None}
     lexical = run(tmp_path / "lexical", **given)
-    with MockServer(answer_as_twins) as server:
+    with MockServer(answer_as_baselines) as server:
         model = {"model": "openai/mock", "api_base": server.base_url}
         asked = run(tmp_path / "model", model=model, **given)
     assert len(rows(asked.folder / "nugget_search.jsonl")) == 12

@@ -127,7 +127,7 @@ def test_documents_of_a_run_are_those_that_it_read(tmp_path, built):
         "model": "lexical",
     }
 
-    def documents_of(name, path):
+    def get_documents(name, path):
         nj.run(program="keypoints", out=tmp_path / name, **data, **{name: path})
         points = list(read_points(tmp_path / name, Problems()).items())
         problems = Problems()
@@ -136,9 +136,9 @@ def test_documents_of_a_run_are_those_that_it_read(tmp_path, built):
         ids = [[p.id for p in documents.of(topic, one.point)] for (topic, _), one in points]
         return ids, [row.what for row in problems]
 
-    given = documents_of("data.keypoints", built / "keypoints.jsonl")
+    given = get_documents("data.keypoints", built / "keypoints.jsonl")
     assert given == ([["d2", "d1", "d9"], ["d1", "d2"]], [])
-    made, whats = documents_of("data.documents", named)
+    made, whats = get_documents("data.documents", named)
     assert whats == []
     assert {name for each in made for name in each} == {"marsh-plan", "marsh-years"}
     assert all(made)

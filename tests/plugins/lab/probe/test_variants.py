@@ -38,30 +38,30 @@ def assigned():
 def test_labels_move_in_prompt_and_schema_and_keep_their_meaning(assigned):
     server, judge = assigned
     asked = {"question": "why", "answer": "so", "nuggets": ["a", "b"]}
-    twin = with_label_order(judge, ORDER)
-    assert listed_labels(twin) == ORDER
+    baseline = with_label_order(judge, ORDER)
+    assert listed_labels(baseline) == ORDER
     assert judge(**asked).verdicts == ["not_support", "not_support"]
-    assert twin(**asked).verdicts == ["partial_support", "partial_support"]
+    assert baseline(**asked).verdicts == ["partial_support", "partial_support"]
     before, after = (request.body for request in server.requests)
     assert '"partial_support" | "support" | "not_support"' in system_of(after)
     assert after["response_format"]["json_schema"]["name"] == "AssignNuggets"
     assert sorted(system_of(before)) == sorted(system_of(after))
-    assert twin.scale == judge.scale
+    assert baseline.scale == judge.scale
     assert listed_labels(judge) == ("not_support", "partial_support", "support")
 
 
 def test_an_input_moves_to_the_front_of_what_is_shown(assigned):
     server, judge = assigned
-    twin = with_first_input(judge, "answer")
-    assert shown_inputs(twin) == ("answer", "question", "nuggets")
-    twin(question="why", answer="so", nuggets=["a"])
+    baseline = with_first_input(judge, "answer")
+    assert shown_inputs(baseline) == ("answer", "question", "nuggets")
+    baseline(question="why", answer="so", nuggets=["a"])
     assert list(input_of(server.requests[0].body)) == ["answer", "question", "nuggets"]
-    assert twin.prompt("assign").shape({"nuggets": {"1": "a"}}) == (("1",),)
+    assert baseline.prompt("assign").shape({"nuggets": {"1": "a"}}) == (("1",),)
 
 
 def test_other_spellings_of_a_reordered_label_are_still_read():
-    twin = with_label_order(SupportJudge("lexical"), ("full", "none", "partial"))
-    row = twin.prompt("judge").parse(json.dumps({"verdict": " Full"}), None)
+    baseline = with_label_order(SupportJudge("lexical"), ("full", "none", "partial"))
+    row = baseline.prompt("judge").parse(json.dumps({"verdict": " Full"}), None)
     assert str(row["verdict"]) == "full"
 
 
@@ -79,8 +79,8 @@ def test_what_has_no_such_order_is_refused():
 def test_a_judge_that_quotes_is_asked_for_its_label_alone():
     with MockServer(lambda body: {"verdict": "yes"}) as server:
         judge = EntailmentJudge(ModelConfig(model="openai/mock", api_base=server.base_url))
-        twin = without_evidence(judge)
-        prediction = twin(response="r", key_point="p")
+        baseline = without_evidence(judge)
+        prediction = baseline(response="r", key_point="p")
         assert (prediction.verdict, prediction.evidence, prediction.is_quoted) == (
             "yes",
             None,

@@ -1,4 +1,4 @@
-"""The battle judge: what it costs beside its texts, and a twin to which place means nothing."""
+"""The battle judge: what it costs beside its texts, and a baseline to which place means nothing."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ def test_its_prompt_is_as_long_as_the_page_says():
 
 
 @given(TEXTS, TEXTS)
-def test_the_twin_says_the_same_when_the_answers_change_places(one, other):
+def test_the_baseline_says_the_same_when_the_answers_change_places(one, other):
     asked = {"question": "tide", "answer_a": one, "answer_b": other}
     turned = {**asked, "answer_a": other, "answer_b": one}
     swap = {"a": "b", "b": "a", "tie": "tie"}
@@ -27,7 +27,7 @@ def test_the_twin_says_the_same_when_the_answers_change_places(one, other):
     assert abs(score_battle(asked)["verdict"] + score_battle(turned)["verdict"] - 1) < 1e-12
 
 
-def test_the_twin_takes_the_answer_that_says_clearly_more():
+def test_the_baseline_takes_the_answer_that_says_clearly_more():
     short, long = "tides follow", "tides follow moon kelp"
     asked = {"question": "", "answer_a": long, "answer_b": short}
     assert judge_battle(asked) == {"verdict": "a"}  # 4 of 6 words, 0.67
