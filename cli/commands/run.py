@@ -201,9 +201,9 @@ def _other_topics(result: Any) -> list[str]:
 
 def _quotes(folder: Path) -> Iterator[str]:
     """What a judge quoted for a label, once of each task."""
-    from ...programs.scoring.result import first_quoted
+    from ...programs.scoring.result import find_first_quoted
 
-    for name, each in first_quoted(folder):
+    for name, each in find_first_quoted(folder):
         ids = ", ".join(one for one in (name, each.run_id, each.topic_id, each.item) if one)
         yield f'{ids}: {each.label}, for "{cell(each.quoted[0].quote, QUOTE_CHARS)}"'
 

@@ -26,7 +26,7 @@ from ...programs.engine.dry_run import estimate_calls
 from ...programs.engine.panel import Panel
 from ...programs.engine.session import Session as Asking
 from ...programs.engine.session import run_session
-from ...programs.protocols.pieces import POINTS
+from ...programs.protocols.judgements import POINTS
 from ...programs.run import judge_collection
 from ...programs.scoring.result import Result
 from ...programs.scoring.topic_scores import run_names, topic_scores

@@ -10,7 +10,7 @@ from typing import Any
 
 from ...programs.analysis.answers.answer_text import find_lexical_judges
 from ...programs.protocols.coverage.files import read_coverage
-from ...programs.protocols.pieces import ITEM, POINTS, TopicFiles
+from ...programs.protocols.judgements import ITEM, POINTS, TopicFiles
 from ...programs.protocols.program import Folder, Program
 from ...programs.protocols.table import chosen
 from ...records.questions import HIGHEST_RATING
@@ -137,7 +137,7 @@ def _matrix(program: Program, labels: tuple[str, ...], files: TopicFiles) -> Mat
     matrix = Matrix(program.name, labels, labels[-1:], more=more, is_strip=is_strip)
     for topic in files.topics(program.judged):
         last = None
-        for one in program.pieces(files.of(topic)):
+        for one in program.judgements(files.of(topic)):
             if is_strip:
                 if last != (last := (one.run_id, one.sentence)):
                     label = "uncited" if one.docid is None else one.label

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ...programs.protocols.pieces import Words
+from ...programs.protocols.judgements import Words
 from ...programs.protocols.program import Folder
 from ...programs.protocols.table import chosen, programs
 from ...records.reading.problems import InputError, Problems

@@ -16,7 +16,7 @@ from ..config.sections import Config
 from ..engine.folders import inputs_of
 from ..protocols.items import load_items
 from ..protocols.judged_files import judged_by, judged_file, scale_in
-from ..protocols.pieces import OPTIONAL, REMARKS, TEXTS, row_texts
+from ..protocols.judgements import OPTIONAL, REMARKS, TEXTS, row_texts
 from ..protocols.program import CellTexts, Texts
 from ..protocols.table import programs
 from ..scoring.human_labels import read_items as read_judged

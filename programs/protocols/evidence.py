@@ -33,7 +33,7 @@ from ..engine.folders import inputs_of
 from ..engine.journal import object_of
 from ..engine.stage import Item, acts
 from ..inputs import Collection, expand_runs
-from .pieces import FileLines, Piece, explanation
+from .judgements import FileLines, Judgement, explanation
 from .program import Folder, Meaning, Meanings, Program, Run, need_answers
 from .scoreboard import Scoreboard
 from .support import FILE as SUPPORT_FILE
@@ -152,7 +152,7 @@ class EvidenceSearch(Program):
             board.add(run_id, topic_id, evidence_values(list(of_answer)))
         board.leave_unmade((), MEASURES)
 
-    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+    def judgements(self, lines: FileLines) -> Iterator[Judgement]:
         """What was found for each sentence for which evidence was sought, with its passage."""
         for row in sentence_evidence(lines(FILE)):
             if row.outcome == NOT_SOUGHT:
@@ -160,7 +160,7 @@ class EvidenceSearch(Program):
             finding = row.contradiction or row.suggestion
             name = str(row.sentence)
             ids = {"run_id": row.run_id, "sentence": name, "citation": row.citation}
-            yield Piece(
+            yield Judgement(
                 row.run_id,
                 row.topic_id,
                 (),

@@ -10,7 +10,7 @@ from ...records.reading.fields import Line, read_lines
 from ...records.reading.problems import InputError, Problems
 from ..engine.manifest import read_manifest
 from .judged_items import ItemScale
-from .pieces import Piece, plain_pieces
+from .judgements import Judgement, read_plain_judgements
 from .program import Program
 from .table import programs
 
@@ -53,7 +53,7 @@ def judged_file(path: Path, kind: str) -> Path:
     raise InputError(f"{path}: has no {name}, so no judgements like the labels ({kind})")
 
 
-def judgements(path: Path, kind: str) -> Iterator[Piece]:
+def read_judgements(path: Path, kind: str) -> Iterator[Judgement]:
     """All judgements of a kind in a results folder, or in a file of them; problems are not listed.
 
     Raises: InputError if there are none.
@@ -67,7 +67,7 @@ def judgements(path: Path, kind: str) -> Iterator[Piece]:
         is_there = at.is_file() and (path.is_dir() or program is None or name == program.judged)
         return read_lines(at, Problems()) if is_there else iter(())
 
-    return plain_pieces(lines(file.name)) if program is None else program.pieces(lines)
+    return read_plain_judgements(lines(file.name)) if program is None else program.judgements(lines)
 
 
 def kinds_in(path: Path) -> list[str]:

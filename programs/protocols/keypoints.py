@@ -41,19 +41,19 @@ from ..config.sections import Config
 from ..engine.stage import Item, labels, makes, rows_of
 from ..inputs import Collection, load_collection
 from .judged_items import JudgedItems, equal_items
-from .key_point_making import make_key_points
-from .pieces import (
+from .judgements import (
     AGAINST,
     KEY_POINT,
     MISSED,
     STATED,
     Answers,
     FileLines,
-    Piece,
+    Judgement,
     Words,
     explanation,
-    point_piece,
+    reference_judgement,
 )
+from .key_point_making import make_key_points
 from .points import Look, check_questions, check_topics, leave_out, looked_for, texts_of_points
 from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts, need_answers
 from .scoreboard import Scoreboard, is_of_answered
@@ -171,8 +171,10 @@ class KeyPoints(Program):
     def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """KPR alone: the claims behind KPP and KPF are each judge's own, and so no common cells."""
         return {
-            at: {"KPR": key_point_recall([one.label for one in pieces if one.unit == KEY_POINT])}
-            for at, pieces in answers.items()
+            at: {
+                "KPR": key_point_recall([one.label for one in judgements if one.unit == KEY_POINT])
+            }
+            for at, judgements in answers.items()
         }
 
     def items(self, folder: Folder) -> JudgedItems:
@@ -189,7 +191,7 @@ class KeyPoints(Program):
             cells, "keypoints", KEY_POINT_KIND.labels, KEY_POINT_KIND.key, gains, counted
         )
 
-    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+    def judgements(self, lines: FileLines) -> Iterator[Judgement]:
         """Each key point of an answer, and each of its claims."""
         sets = key_point_sets(lines(KEY_POINTS))
         texts = {(topic, p.id): p.text for topic, of in sets.items() for p in of.key_points}
@@ -199,17 +201,17 @@ class KeyPoints(Program):
             ids["key_points"] = name
             question = sets[row.topic_id].query if row.topic_id in sets else ""
             more = {"asked": ids, "question": question, **explanation(row)}
-            yield point_piece(row, KEY_POINT, name, text, row.label, **more)
+            yield reference_judgement(row, KEY_POINT, name, text, row.label, **more)
         for claim_set in claim_sets(lines(CLAIMS)):
             at, run = (
                 (claim_set.run_id, claim_set.topic_id, (), "claim"),
                 {"run_id": claim_set.run_id},
             )
             if claim_set.claims is None:
-                yield Piece(*at, "", "", None, asked=run)
+                yield Judgement(*at, "", "", None, asked=run)
             for number, claim in enumerate(claim_set.claims or ()):
                 ids = {**run, "claim": str(number)}
-                yield Piece(
+                yield Judgement(
                     *at, str(number), claim.text, claim.label, asked=ids, **explanation(claim)
                 )
 

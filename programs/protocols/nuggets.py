@@ -42,9 +42,7 @@ from ..engine.journal import Count, object_of
 from ..engine.stage import Item, makes
 from ..inputs import Collection, load_collection
 from .judged_items import Collected, JudgedItems
-from .nugget_search import JUDGES as SEARCH_JUDGES
-from .nugget_search import POOL, SEARCHES, check_search, search_banks
-from .pieces import (
+from .judgements import (
     MISSED,
     NUGGET,
     PARTLY,
@@ -52,12 +50,14 @@ from .pieces import (
     STATED,
     Answers,
     FileLines,
-    Piece,
+    Judgement,
     Words,
     explanation,
     named_texts,
-    point_piece,
+    reference_judgement,
 )
+from .nugget_search import JUDGES as SEARCH_JUDGES
+from .nugget_search import POOL, SEARCHES, check_search, search_banks
 from .points import Look, leave_out, looked_for
 from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
 from .relevance import FILE as RELEVANCE
@@ -233,12 +233,12 @@ class Nuggets(Program):
         """See Program."""
         return {
             at: nugget_values(
-                [one.label for one in pieces],
-                [one.importance for one in pieces],
+                [one.label for one in judgements],
+                [one.importance for one in judgements],
                 None,
-                [one.sub_narrative for one in pieces],
+                [one.sub_narrative for one in judgements],
             )
-            for at, pieces in answers.items()
+            for at, judgements in answers.items()
         }
 
     def items(self, folder: Folder) -> JudgedItems:
@@ -247,12 +247,12 @@ class Nuggets(Program):
         assigned = read_assignments(folder.need(ASSIGNMENTS), folder.problems)
         return nugget_items(assigned, without, lambda seen: folder.counted(seen, LEFT_OUT))
 
-    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+    def judgements(self, lines: FileLines) -> Iterator[Judgement]:
         """Each nugget of an answer."""
         for _, row in assignments_with_lines(lines(ASSIGNMENTS)):
             for assigned in row.nuggets:
                 nugget = assigned.nugget
-                yield point_piece(
+                yield reference_judgement(
                     *(row, NUGGET, nugget.id, nugget.text, assigned.label),
                     importance=nugget.importance and nugget.importance.value,
                     sub_narrative=nugget.sub_narrative,

@@ -21,15 +21,15 @@ from ..engine.manifest import data_of, read_manifest
 from ..engine.results import Results
 from ..inputs import Collection, load_collection
 from .judged_items import ItemScale, JudgedItems
-from .pieces import (
+from .judgements import (
     Answers,
     CellTexts,
     FileLines,
-    Piece,
+    Judgement,
     Texts,
     Words,
     by_answer,
-    plain_pieces,
+    read_plain_judgements,
     row_texts,
 )
 from .scoreboard import Meaning, Meanings, Scoreboard, declare
@@ -173,7 +173,8 @@ class Program(ABC):
         judges: those that it may ask.
         kind: of label files that are about the same things; judged: the file with its judgements.
         files: all files of judgements that it writes. derived: those that follow from them.
-        stages: those whose items are its pieces, or what these are made of; (): one of its name.
+        stages: those whose items are its judgements, or what they are made of; (): one of its
+            name.
         needs: the files of `data:` of which it needs one, and the fields of samples that give them;
             () where it reads any.
         makes: what it makes where none is given, by its name in `data:`: the file that it writes.
@@ -282,11 +283,11 @@ class Program(ABC):
         """
         topics, quiet = {cell[0] for cell in labels}, Problems()
         answers = by_answer(
-            piece._replace(label=labels.get(piece.cell)) if piece.cell else piece
-            for piece in self.pieces(
+            judgement._replace(label=labels.get(judgement.cell)) if judgement.cell else judgement
+            for judgement in self.judgements(
                 lambda name: read_lines(path, quiet) if name == self.judged else iter(())
             )
-            if piece.topic_id in topics
+            if judgement.topic_id in topics
         )
         values = self.values(answers)
         for (run, topic), of_answer in (values or {}).items():
@@ -294,7 +295,7 @@ class Program(ABC):
         return values is not None
 
     def values(self, answers: Answers) -> Mapping[tuple[str, str], dict[str, Value]] | None:
-        """What answers score by the labels of their pieces; None: it cannot tell."""
+        """What answers score by the labels of their judgements; None: it cannot tell."""
         return None
 
     def tables(self, path: Path) -> Sequence[Table]:
@@ -326,13 +327,13 @@ class Program(ABC):
         """Everything that was judged, with its weight in each measure; None: it cannot tell."""
         return None
 
-    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+    def judgements(self, lines: FileLines) -> Iterator[Judgement]:
         """All that it judged, answer by answer, with the reasons of its judges.
 
         Args:
             lines: of its files, each by its name: of one topic.
         """
-        return plain_pieces(lines(self.judged))
+        return read_plain_judgements(lines(self.judged))
 
     def stored_texts(self, lines: Iterable[Line]) -> CellTexts:
         """The texts that rows of `judged` have beside their labels, by `TEXTS` and `REMARKS`."""

@@ -33,7 +33,7 @@ from ..engine.results import Results
 from ..engine.stage import Item, labels, rows_of
 from ..inputs import Collection, load_collection
 from .judged_items import Collected, JudgedItems
-from .pieces import (
+from .judgements import (
     MISSED,
     PARTLY,
     REMARKS,
@@ -41,7 +41,7 @@ from .pieces import (
     TEXTS,
     Answers,
     FileLines,
-    Piece,
+    Judgement,
     Words,
     explanation,
     named_texts,
@@ -177,9 +177,9 @@ class Support(Program):
     def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """See Program."""
         values = {}
-        for at, pieces in answers.items():
+        for at, judgements in answers.items():
             verdicts: dict[int | None, list[str | None]] = {}
-            for one in pieces:
+            for one in judgements:
                 of_sentence = verdicts.setdefault(one.sentence, [])
                 of_sentence += [one.label] if one.docid is not None else []
             values[at] = support_scores(list(verdicts.values()))
@@ -228,7 +228,7 @@ class Support(Program):
             "support", SUPPORT_KIND.labels, SUPPORT_KIND.key, families, SUPPORT_GAINS, counted
         )
 
-    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+    def judgements(self, lines: FileLines) -> Iterator[Judgement]:
         """Each judged citation of a sentence; `none` without a docid for one that cites nothing."""
         for _, row in support_with_lines(lines(FILE)):
             at = (row.topic_id, row.run_id)
@@ -236,7 +236,7 @@ class Support(Program):
                 name = str(sentence.id)
                 for citation in sentence.citations:
                     docid = citation.passage_id
-                    yield Piece(
+                    yield Judgement(
                         row.run_id,
                         row.topic_id,
                         (*at, name, docid),
@@ -251,7 +251,7 @@ class Support(Program):
                     )
                 if not sentence.citations:
                     fields = ("sentence", name, sentence.text, "none")
-                    yield Piece(row.run_id, row.topic_id, (), *fields, sentence=sentence.id)
+                    yield Judgement(row.run_id, row.topic_id, (), *fields, sentence=sentence.id)
 
     def stored_texts(self, lines: Iterable[Line]) -> CellTexts:
         """See Program."""

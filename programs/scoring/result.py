@@ -13,7 +13,7 @@ from ...records.rows import ScoreRow
 from ...records.scores import read_scores
 from ...views.rows import Rows, RowsByName
 from ..engine.manifest import read_manifest
-from ..protocols.pieces import Piece, TopicFiles
+from ..protocols.judgements import Judgement, TopicFiles
 from ..protocols.program import Folder, Program
 from ..protocols.table import chosen, programs
 
@@ -113,16 +113,18 @@ class Result:
         problems.raise_errors()
 
 
-def first_quoted(folder: Path) -> list[tuple[str, Piece]]:
-    """The first piece with quoted words of each program of a results folder, of those with any."""
+def find_first_quoted(folder: Path) -> list[tuple[str, Judgement]]:
+    """The first judgement with quoted words of each task of a results folder that has any."""
     names = read_manifest(folder)["config"]["program"]
-    first_pieces = ((one.name, next(quoted_pieces(folder, one), None)) for one in chosen(names))
-    return [(name, piece) for name, piece in first_pieces if piece is not None]
+    found = ((one.name, next(find_quoted_judgements(folder, one), None)) for one in chosen(names))
+    return [(name, judgement) for name, judgement in found if judgement is not None]
 
 
-def quoted_pieces(folder: Path, program: Program) -> Iterator[Piece]:
+def find_quoted_judgements(folder: Path, program: Program) -> Iterator[Judgement]:
     """All that a program judged for whose label words of the judged text are given."""
     problems = Problems()
     files = TopicFiles(Folder(folder, problems).file, problems)
     for topic in files.topics(program.judged):
-        yield from (piece for piece in program.pieces(files.of(topic)) if piece.quoted)
+        yield from (
+            judgement for judgement in program.judgements(files.of(topic)) if judgement.quoted
+        )

@@ -16,8 +16,8 @@ from ....programs.engine.folders import inputs_of
 from ....programs.engine.results import MANIFEST
 from ....programs.protocols.judged_files import (
     judged_file,
-    judgements,
     kinds_in,
+    read_judgements,
     scale_in,
     scale_of,
 )
@@ -262,7 +262,7 @@ def _penalties(results: Path, kind: Kind) -> frozenset[Cell]:
     """The cells of points with a weight below 0; none where a file has no weights."""
     if file_kind(judged_file(results, kind)) == "labels":
         return frozenset()
-    judged = judgements(results, kind)
+    judged = read_judgements(results, kind)
     return frozenset(one.cell for one in judged if one.weight is not None and one.weight < 0)
 
 

@@ -12,7 +12,7 @@ from ....metrics.inference import Interval
 from ....programs.config.sections import Config
 from ....programs.inputs import Collection, load_collection
 from ....programs.protocols.judged_items import ItemScale, JudgedItems
-from ....programs.protocols.pieces import FileLines, Piece
+from ....programs.protocols.judgements import FileLines, Judgement
 from ....programs.protocols.program import (
     CellTexts,
     Folder,
@@ -166,13 +166,13 @@ class Arena(Program):
         what = "a battle belongs to two runs, so that labels of people correct no scores of battles"
         raise InputError(f"{folder.path}: {what}; judge agree compares them")
 
-    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+    def judgements(self, lines: FileLines) -> Iterator[Judgement]:
         """Each battle of an answer, once for both sides; people label it once."""
         for _, battle in battles_with_lines(lines(FILE)):
             for run_id, opponent_id, label in sides(battle):
                 is_own = run_id == battle.run_id
                 verdicts = [one for one in (battle.first, battle.second) if one is not None]
-                yield Piece(
+                yield Judgement(
                     run_id,
                     battle.topic_id,
                     (battle.topic_id, battle.run_id, battle.opponent_id) if is_own else (),

@@ -12,16 +12,16 @@ from ....metrics.answer_scores import Value
 from ....programs.config.sections import Config
 from ....programs.inputs import Collection, load_collection
 from ....programs.protocols.judged_items import ItemScale, JudgedItems, equal_items
-from ....programs.protocols.pieces import (
+from ....programs.protocols.judgements import (
     AGAINST,
     MISSED,
     OPEN,
     QUESTION,
     STATED,
     FileLines,
-    Piece,
+    Judgement,
     Words,
-    point_piece,
+    reference_judgement,
 )
 from ....programs.protocols.points import leave_out, texts_of_points
 from ....programs.protocols.program import (
@@ -191,7 +191,7 @@ class Argue(Program):
         counted = folder.counted((cell[0] for cell, *_ in cells), LEFT_OUT)
         return equal_items(cells, "other", STANDINGS, KEY, QUESTION_GAINS, counted)
 
-    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+    def judgements(self, lines: FileLines) -> Iterator[Judgement]:
         """Each question, with the sentences that answer it."""
         missing = {
             (row.run_id, sentence.id): citation.passage_id
@@ -203,7 +203,7 @@ class Argue(Program):
         for _, row in read_answered_with_lines(lines(ANSWERED)):
             stated = [(a, s) for a in row.answers for s in a.sentences if s.label is not None]
             reasons = [each.rationale for _, each in stated if each.rationale]
-            yield point_piece(
+            yield reference_judgement(
                 *(row, QUESTION, row.question_id, _show(row), row.label),
                 importance=row.importance,
                 evidence=tuple(dict.fromkeys(one for _, each in stated for one in each.evidence)),

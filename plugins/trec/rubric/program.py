@@ -12,7 +12,7 @@ from ....metrics.instruments.rubrics import RUBRIC_MEASURES
 from ....programs.config.sections import Config
 from ....programs.inputs import Collection, load_collection
 from ....programs.protocols.judged_items import Collected, JudgedItems
-from ....programs.protocols.pieces import (
+from ....programs.protocols.judgements import (
     CRITERION,
     FAULT,
     MISSED,
@@ -20,10 +20,10 @@ from ....programs.protocols.pieces import (
     STATED,
     Answers,
     FileLines,
-    Piece,
+    Judgement,
     Words,
     explanation,
-    point_piece,
+    reference_judgement,
 )
 from ....programs.protocols.points import check_questions, check_topics, leave_out, texts_of_points
 from ....programs.protocols.program import (
@@ -173,7 +173,7 @@ class RubricGrading(Program):
 
     def values(self, answers: Answers) -> dict[tuple[str, str], dict[str, Value]]:
         """See Program."""
-        cells = {at: RubricCell(*at, verdicts=pieces) for at, pieces in answers.items()}
+        cells = {at: RubricCell(*at, verdicts=judgements) for at, judgements in answers.items()}
         measures = RUBRIC_MEASURES if has_penalties([*cells.values()]) else RUBRIC_MEASURES[:2]
         return {at: cell.values(measures) for at, cell in cells.items()}
 
@@ -225,13 +225,13 @@ class RubricGrading(Program):
             "rubric", CRITERION_KIND.labels, CRITERION_KIND.key, families, gains, counted
         )
 
-    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+    def judgements(self, lines: FileLines) -> Iterator[Judgement]:
         """Each criterion of an answer."""
         rubrics = rubrics_of(lines(RUBRICS), linted=False)
         texts = {(topic, c.id): c.text for topic, of in rubrics.items() for c in of.criteria}
         for _, row in verdicts_with_lines(lines(VERDICTS)):
             name, unit = row.criterion_id, CRITERION if row.weight > 0 else FAULT
-            yield point_piece(
+            yield reference_judgement(
                 *(row, unit, name, texts.get((row.topic_id, name), ""), row.label),
                 asked={"run_id": row.run_id, "criteria": name},
                 weight=row.weight,

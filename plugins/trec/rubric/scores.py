@@ -31,7 +31,7 @@ class RubricCell:
     topic_id: str
     verdicts: list[Any] = field(
         default_factory=list
-    )  # rows or pieces: label, weight, probabilities
+    )  # rows or judgements: label, weight, probabilities
 
     def values(self, measures: Sequence[str]) -> dict[str, Value]:
         """These measures.

@@ -17,7 +17,7 @@ from ....records.reading.problems import InputError, Problems, did_you_mean
 from ....records.rows import ScoreRow
 from ....records.scores import score_row, score_rows
 from ...engine.manifest import dependence_notes, read_manifest
-from ...protocols.pieces import TopicFiles
+from ...protocols.judgements import TopicFiles
 from ...protocols.program import Folder
 from ...protocols.table import chosen, is_of_answered, meaning, programs
 from .answer_text import find_lexical_judges

@@ -21,7 +21,7 @@ from ...engine.folders import inputs_of
 from ...inputs import Collection, expand_runs, load_collection
 from ...protocols import table
 from ...protocols.judged_files import judged_by, kinds_in, scale_in, scale_of
-from ...protocols.pieces import PARTLY, POINTS, STATED, FileLines, Piece, TopicFiles, Words
+from ...protocols.judgements import PARTLY, POINTS, STATED, FileLines, Judgement, TopicFiles, Words
 from ...protocols.program import Folder, Program
 from ...protocols.table import chosen
 
@@ -45,7 +45,7 @@ class Judged:
     """One judgement of an answer.
 
     Attributes:
-        program: that judged it. unit: what it is, as a Piece has it. item: names it in the answer.
+        program: that judged it. unit: what it is, as a Judgement has it. item: names it in the answer.
         text: what was looked for or judged.
         label: None: not judged, and `unjudged` says why, `detail` and `raw` what came instead.
         score: in [0, 1], how far the judge leans to the best label; None: it does not say.
@@ -92,7 +92,7 @@ def label_standings(name: str) -> dict[str, Standing]:
     return {label: by_mark.get(mark, "missed") for label, (mark, *_) in words.labels.items()}
 
 
-_OF_PIECE = [each.name for each in fields(Judged) if each.name in Piece._fields]
+_OF_JUDGEMENT = [each.name for each in fields(Judged) if each.name in Judgement._fields]
 
 
 @dataclass(frozen=True)
@@ -197,16 +197,16 @@ def _of_topic(
     judged: dict[str, list[Judged]] = {run: [] for run in written}
     of_items = texts.items(topic_id)
     for program in programs:
-        for piece in program.pieces(lines):
-            if piece.run_id and only in (None, piece.run_id):
-                piece = piece._replace(text=piece.text or of_items.get(piece.cell, ""))
+        for each in program.judgements(lines):
+            if each.run_id and only in (None, each.run_id):
+                each = each._replace(text=each.text or of_items.get(each.cell, ""))
                 labels_of_people = tuple(
-                    label for one in people for label in one.of(program.name, piece.cell)
+                    label for one in people for label in one.of(program.name, each.cell)
                 )
                 judgement = _judged(
-                    program.name, piece, written.get(piece.run_id), missing, labels_of_people
+                    program.name, each, written.get(each.run_id), missing, labels_of_people
                 )
-                judged.setdefault(piece.run_id, []).append(judgement)
+                judged.setdefault(each.run_id, []).append(judgement)
     rows: dict[str, list[ScoreRow]] = {}
     for _, row in score_rows(lines(SCORES)):
         rows.setdefault(row.run_id, []).append(row)
@@ -231,19 +231,21 @@ def _of_topic(
 
 def _judged(
     program: str,
-    piece: Piece,
+    each: Judgement,
     answer: Written | None,
     missing: _Missing,
     people: tuple[Label, ...],
 ) -> Judged:
-    judgement = Judged(program, **{name: getattr(piece, name) for name in _OF_PIECE}, people=people)
-    if piece.label is None:
-        judgement = replace(judgement, **missing.why(program, piece.asked))
+    judgement = Judged(
+        program, **{name: getattr(each, name) for name in _OF_JUDGEMENT}, people=people
+    )
+    if each.label is None:
+        judgement = replace(judgement, **missing.why(program, each.asked))
     if answer is None:
         return judgement
-    if not piece.text and piece.sentence is not None and piece.sentence < len(answer.sentences):
-        judgement = replace(judgement, text=answer.sentences[piece.sentence][0])
-    if piece.docid is not None and (passage := answer.passages.get(piece.docid)) is not None:
+    if not each.text and each.sentence is not None and each.sentence < len(answer.sentences):
+        judgement = replace(judgement, text=answer.sentences[each.sentence][0])
+    if each.docid is not None and (passage := answer.passages.get(each.docid)) is not None:
         judgement = replace(judgement, passage=passage.text, title=passage.title)
     return judgement
 
@@ -268,7 +270,7 @@ class _Missing:
                     self._why.setdefault((program, ids), why)
 
     def why(self, program: str, ids: Mapping[str, str]) -> dict[str, Any]:
-        """`unjudged`, `detail` and `raw` of a piece."""
+        """`unjudged`, `detail` and `raw` of a each."""
         why = self._why.get((program, frozenset(ids.items())))
         return why or {"unjudged": "not_said", "detail": "unjudged.jsonl does not say why"}
 

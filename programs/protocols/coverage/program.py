@@ -32,7 +32,7 @@ from ...engine.journal import list_of, object_of
 from ...engine.results import Results, RowWriter
 from ...engine.stage import Item, acts, labels, makes, rows_of
 from ...inputs import Collection, CoverageInputs, load_collection
-from ..pieces import SUB_QUESTION, FileLines, Piece
+from ..judgements import SUB_QUESTION, FileLines, Judgement
 from ..program import CellTexts, Folder, Meaning, Meanings, Program, Run
 from ..scoreboard import Scoreboard
 from .files import (
@@ -195,7 +195,7 @@ class Coverage(Program):
         data, settings = read_coverage(folder)
         board.extend(coverage_rows(data, settings, folder.topics))
 
-    def pieces(self, lines: FileLines) -> Iterator[Piece]:
+    def judgements(self, lines: FileLines) -> Iterator[Judgement]:
         """Each rating: of the reports that runs wrote, and of passages, which are of no run."""
         sets = question_sets(lines(QUESTIONS))
         why = {
@@ -211,7 +211,7 @@ class Coverage(Program):
                 for question in sets[topic_id].questions:
                     cell, rating = (topic_id, name, question.id), rated.ratings[question.column]
                     leaning = why.get(cell, {})
-                    yield Piece(
+                    yield Judgement(
                         runs.get(name, ""),
                         topic_id,
                         cell,

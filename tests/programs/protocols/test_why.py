@@ -13,7 +13,7 @@ from nuggetjudge.programs.analysis.compare import compare_judges
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.protocols.table import program
 from nuggetjudge.programs.run import plan
-from nuggetjudge.programs.scoring.result import first_quoted, quoted_pieces
+from nuggetjudge.programs.scoring.result import find_first_quoted, find_quoted_judgements
 from nuggetjudge.programs.scoring.score import score_path
 from nuggetjudge.records.reading.problems import InputError, Problems
 
@@ -169,11 +169,11 @@ def test_a_run_without_a_model_has_evidence_unless_told_otherwise(tmp_path):
     with_it = nj.run(**SUPPORT, out=tmp_path / "with")
     without = nj.run(**SUPPORT, out=tmp_path / "without", **{"judges.support.evidence": False})
     assert [row.value for row in with_it.scores] == [row.value for row in without.scores]
-    pieces = list(quoted_pieces(tmp_path / "with", program("support")))
+    judgements = list(find_quoted_judgements(tmp_path / "with", program("support")))
     cited = with_it.judgements["support"]
-    assert len(pieces) == sum(row["label"] in ("full", "partial") for row in cited)
-    assert all(one.is_quoted for piece in pieces for one in piece.quoted)
-    assert not list(quoted_pieces(tmp_path / "without", program("support")))
+    assert len(judgements) == sum(row["label"] in ("full", "partial") for row in cited)
+    assert all(one.is_quoted for judgement in judgements for one in judgement.quoted)
+    assert not list(find_quoted_judgements(tmp_path / "without", program("support")))
     assert "rationale" not in cited[0]
 
 
@@ -187,18 +187,18 @@ def test_each_program_shows_a_cell_with_its_words(tmp_path):
         runs=str(COLLECTION / "runs"),
         out=tmp_path / "out",
     )
-    pieces = dict(first_quoted(tmp_path / "out"))
-    assert list(pieces) == ["nuggets", "support", "keypoints"]
-    assert pieces["support"].label in ("full", "partial")
-    assert pieces["keypoints"].label == "yes"
-    assert {piece.topic_id for piece in pieces.values()} == {"demo-bridges"}
-    piece = pieces["nuggets"]
+    judgements = dict(find_first_quoted(tmp_path / "out"))
+    assert list(judgements) == ["nuggets", "support", "keypoints"]
+    assert judgements["support"].label in ("full", "partial")
+    assert judgements["keypoints"].label == "yes"
+    assert {judgement.topic_id for judgement in judgements.values()} == {"demo-bridges"}
+    judgement = judgements["nuggets"]
     [text] = [
         row["answer_text"]
         for row in rows(tmp_path / "out" / "assignments.jsonl")
-        if (row["run_id"], row["qid"]) == (piece.run_id, piece.topic_id)
+        if (row["run_id"], row["qid"]) == (judgement.run_id, judgement.topic_id)
     ]
-    assert piece.quoted[0].stands_in(text)
+    assert judgement.quoted[0].stands_in(text)
     claims = [one for row in rows(tmp_path / "out" / "claims.jsonl") for one in row["claims"]]
     assert all(("evidence" in one) == (one["label"] == "yes") for one in claims)
     assert {one["label"] for one in claims} == {"yes", "no"}
@@ -233,8 +233,8 @@ def test_ratings_keep_their_layout_and_their_quotes_stand_beside_them(tmp_path):
     assert [each["quote"] for each in first["evidence"]] == ["The mill burned in 1904."]
     assert "evidence" not in second
     assert "words stand there" in second["rationale"]
-    [(_, piece)] = first_quoted(tmp_path / "out")
-    assert (piece.topic_id, piece.item) == ("t", "t:d#0 0")
+    [(_, judgement)] = find_first_quoted(tmp_path / "out")
+    assert (judgement.topic_id, judgement.item) == ("t", "t:d#0 0")
 
 
 # --- settings, costs and comparisons

@@ -1,4 +1,4 @@
-"""What a program judged, piece by piece, from its files: read topic by topic, none kept."""
+"""What a program judged, judgement by judgement, from its files: read topic by topic, none kept."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _WITHOUT_QUOTE = {name: fields for name, fields in REMARKS.items() if name != "q
 Texts = dict[str, str]
 CellTexts = Iterator[tuple[Cell, Texts]]
 FileLines = Callable[[str], Iterator[Line]]  # of a file by its name
-Answers = Mapping[tuple[str, str], list["Piece"]]  # by run and topic
+Answers = Mapping[tuple[str, str], list["Judgement"]]  # by run and topic
 
 
 class OfAnswer(Protocol):
@@ -95,7 +95,7 @@ class Words(NamedTuple):
         return cls(name.capitalize(), ITEM, f"get {called[-1]}", first, looks)
 
 
-class Piece(NamedTuple):
+class Judgement(NamedTuple):
     """One judgement: of an answer, or of a text that is no answer.
 
     Attributes:
@@ -138,37 +138,37 @@ class Piece(NamedTuple):
 
 
 def explanation(row: Explained) -> dict[str, Any]:
-    """Why a judge gave a label, under the names that a Piece has for it."""
+    """Why a judge gave a label, under the names that a Judgement has for it."""
     sure = (
         {"score": row.score, "probabilities": row.probabilities} if isinstance(row, Leaning) else {}
     )
     return {**sure, "evidence": row.evidence, "reasoning": row.rationale or ""}
 
 
-def by_answer(pieces: Iterable[Piece]) -> dict[tuple[str, str], list[Piece]]:
+def by_answer(judgements: Iterable[Judgement]) -> dict[tuple[str, str], list[Judgement]]:
     """Pieces that people could label, by run and topic, in the order of their first ones."""
-    answers: dict[tuple[str, str], list[Piece]] = {}
-    for piece in pieces:
-        answers.setdefault((piece.run_id, piece.topic_id), []).append(piece)
+    answers: dict[tuple[str, str], list[Judgement]] = {}
+    for judgement in judgements:
+        answers.setdefault((judgement.run_id, judgement.topic_id), []).append(judgement)
     return answers
 
 
-def point_piece(
+def reference_judgement(
     row: OfAnswer, unit: str, point: str, text: str, label: str | None, **more: Any
-) -> Piece:
-    """Of a point that an answer was compared with; `more` are other fields of a Piece."""
+) -> Judgement:
+    """Of a point that an answer was compared with; `more` are other fields of a Judgement."""
     cell = (row.topic_id, row.run_id, point)
-    return Piece(row.run_id, row.topic_id, cell, unit, point, text, label, **more)
+    return Judgement(row.run_id, row.topic_id, cell, unit, point, text, label, **more)
 
 
-def plain_pieces(lines: Iterable[Line]) -> Iterator[Piece]:
+def read_plain_judgements(lines: Iterable[Line]) -> Iterator[Judgement]:
     """Of rows with ids (`key_fields`) and a label, one a line."""
     fields = key_fields()
     for line in lines:
         ids = {name: line.optional_id(*names) for name, names in fields.items()}
         present = {name: value for name, value in ids.items() if value is not None}
         why, written = line.leaning(), line.first(*LABEL_FIELDS)
-        yield Piece(
+        yield Judgement(
             present.get("run_id", ""),
             present.get("topic_id", NO_TOPIC),
             tuple(present.values()),
