@@ -45,7 +45,7 @@ class Judged:
     """One judgement of an answer.
 
     Attributes:
-        program: that judged it. unit: what it is, as a Judgement has it. item: names it in the answer.
+        program: that judged it. unit: what it is, as in a Judgement. item: names it in the answer.
         text: what was looked for or judged.
         label: None: not judged, and `unjudged` says why, `detail` and `raw` what came instead.
         score: in [0, 1], how far the judge leans to the best label; None: it does not say.
