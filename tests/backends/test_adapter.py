@@ -1,6 +1,5 @@
 """Compiled messages are DSPy's own, and no judged text can leave its fence."""
 
-import json
 from typing import Annotated, Any
 
 import dspy
@@ -112,15 +111,6 @@ def test_no_text_can_leave_its_fence_or_forge_a_marker(name, data):
         assert "<" not in line
         assert "[[" not in line
         assert CUSTOM_TYPE_START_IDENTIFIER not in content
-
-
-def test_an_example_reply_that_quotes_a_marker_stays_one_text():
-    predict = PREDICTORS["nuggetizer"]
-    asked = {"question": "q", "passages": {}, "asked": "q", "nuggets": [], "limit": 3}
-    demo = {**asked, "updated": [MARKER]}
-    (_, _, answer, _) = Prompt(predict.signature, [demo]).messages(asked)
-    assert answer["role"] == "assistant"
-    assert json.loads(answer["content"]) == {"updated": [MARKER]}
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ from mock_server import Status, input_of
 from nuggetjudge.backends import http, open_backend
 from nuggetjudge.backends.batch import api as batch_api
 from nuggetjudge.backends.batch.calls import BatchCalls
-from nuggetjudge.backends.batch.ledger import Batches, Ledger, Sent, find_running_batches
+from nuggetjudge.backends.batch.ledger import Batches, find_running_batches
 from nuggetjudge.backends.budget import Budget, get_batch_price
 from nuggetjudge.backends.cache import ReplyCache
 from nuggetjudge.backends.config import BatchConfig, ModelConfig
@@ -283,14 +283,6 @@ def test_a_batch_that_failed_for_no_reason_is_sent_again(server, open_batches, a
     assert [batch.status for batch in server.batches.values()] == ["failed", "completed"]
 
 
-def test_where_too_much_is_enqueued_a_batch_waits_for_another(server, open_batches, ask_all):
-    server.ends.extend(["completed", ("token_limit_exceeded", "Enqueued token limit reached.")])
-    assert kinds(ask_all(open_batches(requests=3), 6)) == {"Reply"}
-    ends = [batch.status for batch in server.batches.values()]
-    assert ends == ["completed", "failed", "completed"]
-    assert len(server.requests) == 6
-
-
 def test_where_one_batch_alone_is_too_much_the_run_ends_with_what_to_do(
     server, open_batches, ask_all
 ):
@@ -544,19 +536,6 @@ def test_a_full_disk_reaches_all_who_wait_and_the_ledger_stays_whole(
         json.loads(line)
     disk["room"] = None
     assert kinds(ask_all(open_batches(), 6)) == {"Reply"}
-
-
-def test_a_line_after_one_that_was_cut_short_is_read_again(disk, tmp_path):
-    path = tmp_path / "journal" / "batches-x.jsonl"
-    ledger = Ledger(path)
-    disk["room"] = 50
-    with pytest.raises(InputError, match=r"batches-x\.jsonl: cannot be written \(No space left"):
-        ledger.plan(Sent("long", ["x" * 32] * 9))
-    ledger.drop(Sent("long", []))  # never noted, so there is nothing to drop
-    disk["room"] = None
-    ledger.plan(Sent("short", ["y"]))
-    ledger.close()
-    assert list(Ledger(path).batches) == ["short"]
 
 
 def test_a_reply_serves_once(server, open_batches, ask_all):

@@ -112,14 +112,6 @@ def test_those_that_wait_for_room_are_served_in_order_and_one_that_gives_up_hold
     assert run_sync(asyncio.wait_for(go(), timeout=5)) == ["b", "c", "d"]
 
 
-def test_one_that_no_reply_can_make_room_for_does_not_wait():
-    budget = Budget(max_tokens=100)
-    budget.reserve(need(budget, 50))
-    run_sync(asyncio.wait_for(budget.room(need(budget, 404)), timeout=5))
-    with pytest.raises(JudgeError):
-        budget.reserve(need(budget, 404))  # 101 tokens, as English has them
-
-
 class Fails:
     """A transport whose requests fail, after which another one takes the budget for 0.6 s."""
 
@@ -299,16 +291,6 @@ def test_what_is_under_way_is_claimed_anew_when_a_longer_reply_comes():
     assert budget.counted()["max_tokens"] == 100 * (100 + 10 + 1)
     budget.settle(one, completion(25, 0, 5000))
     assert budget.counted()["max_tokens"] == 5025 + 99 * (100 + 5000 + 1)
-
-
-def test_a_reply_that_is_longer_than_was_asked_for_counts_for_the_next():
-    budget = Budget(max_tokens=10_000)
-    one = need(budget, 100, most=10)
-    budget.reserve(one)
-    budget.settle(one, completion(25, 0, 4000))
-    budget.reserve(one)
-    with pytest.raises(JudgeError):
-        budget.reserve(one)
 
 
 def test_of_two_limits_of_a_reply_the_longer_is_what_it_may_take():

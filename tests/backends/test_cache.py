@@ -126,20 +126,6 @@ def test_the_last_reply_is_committed_though_no_other_follows(cache):
     assert rows_of(cache.folder) == [(KEY, LINE)]
 
 
-def test_a_loop_that_is_kept_busy_does_not_hold_up_commits(cache, monkeypatch):
-    commits = commits_of(cache, monkeypatch)
-
-    async def put_without_a_pause():
-        began, n = time.monotonic(), 0
-        while time.monotonic() < began + 0.5:
-            cache.put(b"%020d" % n, LINE, "m")
-            time.sleep(0.001)
-            n += 1
-
-    asyncio.run(put_without_a_pause())
-    assert 2 <= len(commits) <= 5
-
-
 def test_what_a_loop_that_ended_left_waiting_goes_with_the_next_reply(cache):
     async def put(key):
         cache.put(key, LINE, "m")
@@ -455,15 +441,6 @@ def test_processes_that_write_at_once_lose_nothing(tmp_path):
     assert cache.counts() == {"m": n * each}
     assert cache.get(b"%020d" % 1999) == b'["1999"]'
     cache.close()
-
-
-def test_closing_twice_closes_once_and_nothing_is_kept_afterwards(tmp_path):
-    cache = ReplyCache(tmp_path)
-    cache.put(KEY, LINE, "m")
-    cache.close()
-    cache.put(OTHER, LINE, "m")
-    cache.close()
-    assert rows_of(tmp_path) == [(KEY, LINE)]
 
 
 # --- what is kept: valid outcomes, under everything that could change them

@@ -237,24 +237,6 @@ def test_when_the_leader_is_cancelled_a_twin_takes_over(support):
     run_sync(show())
 
 
-def test_a_twin_that_is_cancelled_leaves_the_others_alone(support):
-    async def show() -> None:
-        async def slow(body: bytes) -> Completion:
-            await asyncio.sleep(0.05)
-            return FULL
-
-        gateway = Gateway(CONFIG, Scripted(slow))
-        leader, twin, other = [
-            asyncio.ensure_future(gateway.ask(support, INPUTS)) for _ in range(3)
-        ]
-        await asyncio.sleep(0.01)
-        twin.cancel()
-        assert (await leader).values == (await other).values == {"verdict": "full"}
-        assert twin.cancelled()
-
-    run_sync(show())
-
-
 def test_when_all_are_cancelled_no_twin_asks_again(support):
     async def show() -> None:
         async def never(body: bytes) -> Completion:

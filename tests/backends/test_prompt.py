@@ -4,7 +4,6 @@ import json
 from typing import Any, Literal
 
 import dspy
-import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -421,26 +420,3 @@ def test_a_compiled_prompt_keeps_the_order_of_the_signature():
     content = SUPPORT.user({"sentence": "s", "passage": "p"})
     data = '<data>\n{"passage":"p","sentence":"s"}\n</data>'
     assert content == f"{data}\nReturn only the JSON object."
-
-
-def test_what_is_sent_is_the_message_escaped_as_json():
-    for text in (
-        'say "no" \\ or \\"yes\\"',
-        "<data> [[ ## x ## ]]\n\t\0\x7f",
-        "’… 😀 é",
-        "\ud83d",
-        "",
-    ):
-        for title in ("", text):
-            inputs = {"sentence": text, "passage": f"{text}.", "title": title}
-            prompt = SUPPORT.of(inputs)
-            assert orjson.loads(b'"' + prompt.escaped(inputs) + b'"') == prompt.user(inputs)
-            assert prompt.escaped(inputs) == orjson.dumps(prompt.user(inputs))[1:-1]
-
-
-def test_a_prompt_that_writes_another_message_sends_that_one():
-    class Bare(Prompt):
-        def user(self, inputs):
-            return f'"{inputs["sentence"]}"'
-
-    assert Bare(SUPPORT._signature).escaped({"sentence": "s", "passage": "p"}) == b'\\"s\\"'

@@ -2,11 +2,10 @@
 
 import asyncio
 import base64
-import os
 import shutil
 
 import pytest
-from raw_servers import Proxy, RawServer, certified, listening, reply, transport_to
+from raw_servers import Proxy, RawServer, certified, listening, transport_to
 
 from nuggetjudge.backends import http, open_backend
 from nuggetjudge.backends.batch.calls import BatchCalls
@@ -101,15 +100,6 @@ def test_a_proxy_that_refuses_the_tunnel_is_an_error_without_its_password(monkey
         assert "secret-word" not in str(error)
 
 
-@pytest.mark.parametrize("name", ["NO_PROXY", "no_proxy"])
-@pytest.mark.parametrize("exempt", ["endpoint.test", "other.test,endpoint.test:8000", "*"])
-def test_no_proxy_is_honoured(name, exempt, monkeypatch):
-    monkeypatch.setenv("HTTP_PROXY", "http://p.test:3128")
-    for environment, proxy in ((exempt, None), ("127.0.0.1", "http://p.test:3128")):
-        monkeypatch.setenv(name, environment)
-        assert find_proxy("http://endpoint.test:8000/v1")[0] == proxy
-
-
 def test_what_is_for_this_machine_goes_past_the_proxy_with_its_key(monkeypatch):
     async def go():
         server = RawServer()
@@ -148,19 +138,6 @@ def test_a_proxy_is_said_once_before_anything_is_asked(
     said = record.getMessage()
     assert said.startswith(f"Requests to {of} go through the proxy http://p.test:3128 ({name})")
     assert ("can read them" in said) is reads
-
-
-def test_nothing_is_said_of_a_proxy_that_gets_nothing(monkeypatch, caplog):
-    monkeypatch.setattr(http, "_announced", set())
-    monkeypatch.setenv("HTTP_PROXY", "http://p.test:3128")
-    for settings in (
-        {"model": "openai/m", "api_base": "http://localhost:8000/v1"},
-        {"model": "ollama/m"},
-        {"model": "lexical"},
-    ):
-        open_backend(ModelConfig(**settings))
-    assert caplog.records == []
-    assert os.environ["NO_PROXY"] == "localhost"  # for LiteLLM, which asks ollama
 
 
 def test_batches_go_through_the_proxy_too(monkeypatch, tmp_path):
@@ -241,18 +218,3 @@ def test_a_certificate_for_another_name_is_refused(monkeypatch, ca_and_tls):
     monkeypatch.setenv("SSL_CERT_FILE", ca)
     with pytest.raises(EndpointError, match=r"CertificateError: .*IP address mismatch"):
         ask_by_tls(tls, "127.0.0.1")
-
-
-def test_what_the_environment_says_later_does_not_move_an_open_transport(monkeypatch):
-    async def go():
-        server, trap = RawServer(), RawServer(again=(reply(b"trapped"),))
-        async with (
-            listening(server) as port,
-            listening(trap) as trap_port,
-            transport_to(f"http://127.0.0.1:{port}/v1") as client,
-        ):
-            monkeypatch.setenv("HTTP_PROXY", f"http://127.0.0.1:{trap_port}")
-            assert (await client.send(b"x")).text == "yes"
-        assert trap.requests == []
-
-    asyncio.run(go())

@@ -83,12 +83,6 @@ def test_a_reply_over_the_bound_is_cut_off_while_it_arrives_and_does_not_fill_me
         assert caught.value.billed == 2**20
 
 
-def test_status_and_retry_after_are_reported():
-    with pytest.raises(EndpointError, match=r"HTTP 429 from .*: x") as caught:
-        post(RawServer([reply(b"x", b"429 Slow Down", b"retry-after: 7")]))
-    assert (caught.value.status, caught.value.retry_after_s) == (429, 7.0)
-
-
 @pytest.mark.parametrize(
     "pieces",
     [
@@ -145,21 +139,6 @@ async def until(is_so):
             return True
         await asyncio.sleep(0.01)
     return False
-
-
-def test_a_transport_opens_when_it_is_asked_closes_and_opens_again():
-    async def go():
-        server = RawServer()
-        async with listening(server) as port, transport_to(f"http://127.0.0.1:{port}") as client:
-            await client.aclose()
-            assert server.n_connections == 0
-            for n in (1, 2):
-                await client.send(b"x")
-                assert (server.n_connections, server.n_open) == (n, 1)
-                await client.aclose()
-                assert await until(lambda: server.n_open == 0)
-
-    asyncio.run(go())
 
 
 def test_a_transport_can_be_asked_on_another_loop():

@@ -117,16 +117,6 @@ def test_each_style_is_read_or_refused(style, reason, model_server, open_gateway
     assert len(model_server.requests) == 1
 
 
-def test_probabilities_are_those_of_the_object_amid_prose(model_server, open_gateway, ask):
-    model_server.brain = lambda body: Reply(
-        'It {says} so.\n{"verdict": "full"}\nBecause [it] rained}.',
-        probabilities={"full": 0.75, "partial": 0.25},
-    )
-    reply = ask(open_gateway(logprobs=True))
-    assert reply.values == {"verdict": "full"}
-    assert reply.probabilities["verdict"]["full"] == pytest.approx(0.75, abs=0.01)
-
-
 # --- asked again
 
 
@@ -166,16 +156,6 @@ def test_a_spoiled_reply_is_asked_again_in_the_same_conversation(
     assert model_server.requests[0].body | {"messages": 0} == model_server.requests[1].body | {
         "messages": 0
     }
-
-
-def test_each_further_time_only_the_last_reply_is_shown(model_server, open_gateway, ask):
-    model_server.brain = full
-    model_server.faults = [Says("One."), Says("<think>Hm.</think> Two."), Says("x" * 9_000)]
-    ask(open_gateway(reasks=3))
-    asked = messages(model_server)
-    assert [len(each) for each in asked] == [2, 4, 4, 4]
-    assert [each[2]["content"] for each in asked[1:3]] == ["One.", "Two."]
-    assert len(asked[3][2]["content"]) < 2_100
 
 
 @pytest.mark.parametrize("fault", [Truncated(), Refusal()], ids=repr)

@@ -251,28 +251,6 @@ def test_tokens_that_are_not_needed_are_kept_without_alternatives():
 # --- spellings, bytes, and what stands around a reply
 
 
-def test_labels_in_another_spelling_count():
-    shares = verdict(
-        ' "',
-        ("Partial", {"Partial": 0.4, "PART": 0.2, "partial-": 0.1, "partial_": 0.1, "not": 0.2}),
-        (" Support", {" Support": 1.0}),
-        '"}',
-        labels=("partial_support", "not_support"),
-    )
-    assert shares == approx(partial_support=0.8, not_support=0.2)
-
-
-def test_tokens_may_end_within_a_character():
-    ue, ss = "ü".encode(), "ß".encode()
-    tokens = [
-        '{"why": "', "🐝".encode()[:2], "🐝".encode()[2:], '", "v": "',
-        (b"gr" + ue[:1], {b"gr" + ue[:1]: 0.5, b"gro" + ss[:1]: 0.25, "groß": 0.25}),
-        ue[1:] + b"n", '"}',
-    ]  # fmt: skip
-    fields = {"why": {"type": "string"}, "v": enum("grün", "groß")}
-    assert probabilities(tokens, **fields) == {"v": pytest.approx({"grün": 0.5, "groß": 0.5})}
-
-
 FULL = ("full", {"full": 0.6, "partial": 0.3, "none": 0.1})
 
 
