@@ -468,7 +468,7 @@ def count_search_calls(method: str, options: Mapping[str, Any], t: int, d: int) 
 
     Raises: ValueError for an unknown method.
 
-    >>> search_calls("few-shot", {}, 40, 20)
+    >>> count_search_calls("few-shot", {}, 40, 20)
     40
     """
     from .prompts.optimisers import GEPA_ROUNDS, OPTIONS, SIMBA_BATCH

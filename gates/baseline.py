@@ -313,7 +313,7 @@ def count_needed_questions(level: float) -> int:
     With n of them the least p of the sign test, and of the randomisation test of `judge compare`,
     is 2 / 2^n; fewer say nothing of other questions.
 
-    >>> least_questions(0.95), least_questions(0.9)
+    >>> count_needed_questions(0.95), count_needed_questions(0.9)
     (6, 5)
     """
     return math.floor(1 - math.log2(1 - level)) + 1

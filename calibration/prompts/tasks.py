@@ -171,7 +171,7 @@ def make_kappa_gains(
     Source: J. Cohen, "Weighted kappa" (Psychological Bulletin 70, 1968), observed less expected
         disagreement, taken apart by item.
 
-    >>> kappa_gains(["no", "no", "no", "yes"], ["no", "yes"]).table["yes"]
+    >>> make_kappa_gains(["no", "no", "no", "yes"], ["no", "yes"]).table["yes"]
     {'no': 0.0, 'yes': 1.0}
     """
     index = {name: i for i, name in enumerate(scale)}

@@ -55,7 +55,7 @@ def as_list(value: Any) -> list[Any]:
 def parse_list(text: str) -> list[Any] | None:
     """The list that a text is, as a CSV file has it of a frame's column; None if it is none.
 
-    >>> list_in("['a', 'b']"), list_in("['a' 'b']"), list_in("[1] says so")
+    >>> parse_list("['a', 'b']"), parse_list("['a' 'b']"), parse_list("[1] says so")
     (['a', 'b'], ['a', 'b'], None)
     """
     text = text.strip()
@@ -340,7 +340,7 @@ def split_answer(
             brackets is text.
         n: how many contexts there are.
 
-    >>> for sentence in sentences_of("Tides turn. [2] They come twice [1, 3], at 6.30.", {}):
+    >>> for sentence in split_answer("Tides turn. [2] They come twice [1, 3], at 6.30.", {}):
     ...     print(sentence.text, sentence.citations)
     Tides turn. (1,)
     They come twice, at 6.30. (0, 2)
