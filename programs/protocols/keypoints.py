@@ -54,8 +54,15 @@ from .judgements import (
     reference_judgement,
 )
 from .key_point_making import make_key_points
-from .points import Look, check_questions, check_topics, leave_out, looked_for, texts_of_points
 from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, Texts, need_answers
+from .reference_items import (
+    Look,
+    check_questions,
+    check_topics,
+    leave_out,
+    look_for,
+    read_reference_texts,
+)
 from .scoreboard import Scoreboard, is_of_answered
 
 # Keys of the manifest: topics without key points; those whose points could not be made, and (run,
@@ -224,7 +231,7 @@ class KeyPoints(Program):
             return {"key_point": point.text, "response": answer.text}
 
         data = load_collection(config.data, config.run.limit)
-        return texts_of_points(data, points, wanted, texts)
+        return read_reference_texts(data, points, wanted, texts)
 
 
 @dataclass
@@ -362,7 +369,7 @@ async def entailed(run: Run, sets: Sets) -> tuple[list[tuple[str, str]], dict[An
     unmade: list[tuple[str, str]] = []
     lengths: dict[AnswerId, int] = {}
     count_name = "answers without text (state no key point)"
-    async with looked_for(run, points, [LOOK], "neutral", count_name) as answers:
+    async with look_for(run, points, [LOOK], "neutral", count_name) as answers:
         with run.results.open("entailments.jsonl") as rows:
             for answer, verdicts in answers:
                 ids = {"topic_id": answer.topic_id, "run_id": answer.run_id}

@@ -58,8 +58,8 @@ from .judgements import (
 )
 from .nugget_search import JUDGES as SEARCH_JUDGES
 from .nugget_search import POOL, SEARCHES, check_search, search_banks
-from .points import Look, leave_out, looked_for
 from .program import CellTexts, Folder, Meaning, Meanings, Program, Run, need_answers
+from .reference_items import Look, leave_out, look_for
 from .relevance import FILE as RELEVANCE
 from .relevance import candidate_grades, check_candidates, makes_bank
 from .scoreboard import LENGTH, Scoreboard, length_value, nugget_values
@@ -427,7 +427,7 @@ async def _assign(run: Run, banks: Banks) -> list[tuple[str, str, int]]:
     points = {t: None if bank is None else bank.nuggets for t, bank in banks.items()}
     count_name = "answers without text (all nuggets not_support)"
     without_bank = []
-    async with looked_for(run, points, [LOOK], "not_support", count_name) as answers:
+    async with look_for(run, points, [LOOK], "not_support", count_name) as answers:
         with run.results.open(ASSIGNMENTS) as rows:
             for answer, verdicts in answers:
                 bank = banks[answer.topic_id]

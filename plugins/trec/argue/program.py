@@ -23,7 +23,6 @@ from ....programs.protocols.judgements import (
     Words,
     reference_judgement,
 )
-from ....programs.protocols.points import leave_out, texts_of_points
 from ....programs.protocols.program import (
     CellTexts,
     Folder,
@@ -34,6 +33,7 @@ from ....programs.protocols.program import (
     Texts,
     need_answers,
 )
+from ....programs.protocols.reference_items import leave_out, read_reference_texts
 from ....programs.protocols.scoreboard import OVER_LENGTH, Scoreboard
 from ....programs.protocols.support import FILE as SUPPORT_FILE
 from ....programs.protocols.support import Support, labels_in
@@ -223,7 +223,7 @@ class Argue(Program):
             accepted = _with_accepted(each.text, each.aggregator, [a.text for a in each.answers])
             return {"request": request, "accepted": accepted, "report": answer.text}
 
-        return texts_of_points(data, lists, wanted, texts)
+        return read_reference_texts(data, lists, wanted, texts)
 
 
 def _judges_support(config: Config) -> bool:

@@ -9,8 +9,8 @@ from pydantic import StrictInt, StrictStr
 
 from ....programs.config.base import JudgeName
 from ....programs.engine.stage import Item, makes
-from ....programs.protocols.points import Look, looked_for
 from ....programs.protocols.program import Run
+from ....programs.protocols.reference_items import Look, look_for
 from ....records.instruments.rubric_lint import lint
 from ....records.instruments.rubrics import (
     Criterion,
@@ -72,7 +72,7 @@ async def grade_answers(run: Run, rubrics: Rubrics, file: str) -> list[tuple[str
     looks = [_look(kind) for kind in GRADERS if kind in kinds]
     unmade: list[tuple[str, str]] = []
     count_name = "answers without text (meet no criterion)"
-    async with looked_for(run, points, looks, "not_met", count_name) as answers:
+    async with look_for(run, points, looks, "not_met", count_name) as answers:
         with run.results.open(file) as rows:
             for answer, verdicts in answers:
                 if verdicts is None:

@@ -25,7 +25,6 @@ from ....programs.protocols.judgements import (
     explanation,
     reference_judgement,
 )
-from ....programs.protocols.points import check_questions, check_topics, leave_out, texts_of_points
 from ....programs.protocols.program import (
     CellTexts,
     Folder,
@@ -35,6 +34,12 @@ from ....programs.protocols.program import (
     Run,
     Texts,
     need_answers,
+)
+from ....programs.protocols.reference_items import (
+    check_questions,
+    check_topics,
+    leave_out,
+    read_reference_texts,
 )
 from ....programs.protocols.scoreboard import Scoreboard
 from ....programs.protocols.tool_files import ToolFiles
@@ -248,7 +253,7 @@ class RubricGrading(Program):
             return {"question": question, "response": answer.text, "criterion": criterion.text}
 
         data = load_collection(config.data, config.run.limit)
-        return texts_of_points(data, points, wanted, texts)
+        return read_reference_texts(data, points, wanted, texts)
 
 
 def _may_have_penalties(cells: Sequence[RubricCell], folder: Folder) -> bool:

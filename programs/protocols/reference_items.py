@@ -26,7 +26,7 @@ from ..inputs import against, nearest
 from .program import CellTexts, Run, Texts
 
 
-class Point(Protocol):
+class ReferenceItem(Protocol):
     """A nugget, a key point, a criterion."""
 
     @property
@@ -35,7 +35,7 @@ class Point(Protocol):
     def text(self) -> str: ...
 
 
-P = TypeVar("P", bound=Point)
+P = TypeVar("P", bound=ReferenceItem)
 Rows = list[dict[str, Any]]  # a verdict each, as `rows_of` has it
 
 
@@ -85,7 +85,7 @@ class Look(Generic[P]):
 
 
 @asynccontextmanager
-async def looked_for(
+async def look_for(
     run: Run,
     points: Mapping[str, Sequence[P] | None],
     looks: Sequence[Look[P]],
@@ -159,7 +159,7 @@ def leave_out(
         run.collection.problems.skip(where, 0, kind, f"topic {topic!r} has no {why}")
 
 
-def texts_of_points(
+def read_reference_texts(
     data: Data,
     points: Mapping[str, Sequence[P]],
     wanted: Collection[Cell],

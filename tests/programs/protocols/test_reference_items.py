@@ -9,7 +9,7 @@ import pytest
 from nuggetjudge.judges import NuggetAssigner
 from nuggetjudge.programs.inputs import Collection
 from nuggetjudge.programs.protocols.nuggets import LOOK
-from nuggetjudge.programs.protocols.points import check_topics
+from nuggetjudge.programs.protocols.reference_items import check_topics
 from nuggetjudge.records import Answer, Nugget, Sentence, Topic
 
 TOPICS = {"t": Topic(id="t", text="What?")}
