@@ -6,6 +6,7 @@ import random
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from importlib import import_module
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.keypoints import numbered
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
-from nuggetjudge.plugins.collections import judges as building
 
 from ..study import sets
 from ..study.sets import Item, lines
@@ -281,6 +281,18 @@ def _texts(nuggets: Iterable[Mapping[str, str]], n: int) -> list[str]:
     return [nugget["text"] for nugget in nuggets][:n]
 
 
+def _builder(name: str) -> Callable[..., Judge]:
+    """A judge of the annex that builds collections, imported when it is made."""
+
+    def make(**options: Any) -> Judge:
+        judge: Judge = getattr(import_module("nuggetjudge.plugins.collections.judges"), name)(
+            **options
+        )
+        return judge
+
+    return make
+
+
 _JUDGES: dict[str, Callable[[str, Path], Case]] = {
     "support": _support,
     "assigner": _assigner,
@@ -304,7 +316,7 @@ _JUDGES: dict[str, Callable[[str, Path], Case]] = {
 _MAKERS: dict[str, Callable[[str, Path], Case]] = {
     name: partial(_maker, make=make, inputs=inputs, n=n)
     for name, make, inputs, n in (
-        ("question_scorer", building.QuestionScorer, lambda q, p, k, r: {"question": q}, CALLS),
+        ("question_scorer", _builder("QuestionScorer"), lambda q, p, k, r: {"question": q}, CALLS),
         (
             "question_decomposer",
             judges.QuestionDecomposer,
@@ -328,16 +340,16 @@ _MAKERS: dict[str, Callable[[str, Path], Case]] = {
             },
             CALLS,
         ),
-        ("request_writer", building.RequestWriter, lambda q, p, k, r: {"report": r}, FEW),
+        ("request_writer", _builder("RequestWriter"), lambda q, p, k, r: {"report": r}, FEW),
         (
             "question_evolver depth",
-            building.QuestionEvolver,
+            _builder("QuestionEvolver"),
             lambda q, p, k, r: {"question": q, "way": "depth", "n": 2, "domain": "news"},
             FEW,
         ),
         (
             "question_evolver width",
-            building.QuestionEvolver,
+            _builder("QuestionEvolver"),
             lambda q, p, k, r: {"question": q, "way": "width", "n": 2, "category": "why"},
             FEW,
         ),
@@ -368,7 +380,7 @@ _MAKERS: dict[str, Callable[[str, Path], Case]] = {
         ),
         (
             "decontextualizer",
-            building.Decontextualizer,
+            _builder("Decontextualizer"),
             lambda q, p, k, r: {"document": p[0]},
             FEW,
         ),

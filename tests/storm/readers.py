@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ from nuggetjudge.backends.offline import RecordedTransport
 from nuggetjudge.calibration.session import calibrate
 from nuggetjudge.judges.fitted import read_judge_file
 from nuggetjudge.judges.own import read_own_judge
-from nuggetjudge.plugins.collections.verification import read_verification
 from nuggetjudge.programs.config.reading import load_config
 from nuggetjudge.programs.engine.journal import Journal
 from nuggetjudge.programs.engine.manifest import config_of
@@ -78,9 +78,12 @@ def _file_readers() -> dict[str, Read]:
     readers["read_items"] = lambda path, problems: list(
         read_items(item_lines(path, problems), INPUTS, partly=True)
     )
-    readers["verification sheet"] = lambda path, problems: read_verification(
-        [path], verified, problems
-    )
+    with suppress(ImportError):  # the core alone
+        from nuggetjudge.plugins.collections.verification import read_verification
+
+        readers["verification sheet"] = lambda path, problems: read_verification(
+            [path], verified, problems
+        )
     readers["judge file"] = lambda path, _: read_judge_file(path)
     readers["own judge"] = lambda path, _: read_own_judge(path)
     readers["config"] = lambda path, _: load_config(path, {})
