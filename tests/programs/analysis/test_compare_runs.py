@@ -92,16 +92,16 @@ def test_clearly_different_runs_differ_significantly_and_equal_ones_do_not(tmp_p
     topics = [f"t{i}" for i in range(30)]
     table = {
         "best": dict.fromkeys(topics, 0.9),
-        "baseline": dict.fromkeys(topics, 0.9),
+        "equal": dict.fromkeys(topics, 0.9),
         "worst": dict.fromkeys(topics, 0.1),
     }
     comparison = compare_runs([scores(tmp_path / "s.jsonl", table)], Problems(), resamples=2000)
     pairs = {
         (p["run_id"], p["other_run_id"]): p for p in comparison["measures"]["V_strict"]["pairs"]
     }
-    assert pairs["best", "baseline"]["is_significant"] is False
-    assert pairs["best", "baseline"]["p_hsd"] == 1.0
-    assert pairs["baseline", "worst"]["is_significant"] is True
+    assert pairs["best", "equal"]["is_significant"] is False
+    assert pairs["best", "equal"]["p_hsd"] == 1.0
+    assert pairs["equal", "worst"]["is_significant"] is True
 
 
 def test_hsd_differences_are_the_first_run_minus_the_second():
