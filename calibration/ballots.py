@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..metrics.jury import How, Ties, combined
+from ..metrics.jury import How, Ties, combine_votes
 from ..programs.analysis.agree_labels import join_scales, topics_of
 from ..programs.config.judge_sections import seats
 from ..programs.engine.manifest import config_of, read_manifest
@@ -73,7 +73,7 @@ class Ballots:
             codes = [code for code in row if code != NONE]
             if not codes:
                 return NONE
-            label = combined(codes, len(self.scale), how or self.how, self.ties)
+            label = combine_votes(codes, len(self.scale), how or self.how, self.ties)
             return NONE if label is None else label
 
         rows = map(tuple, self.votes[:, which].tolist())

@@ -34,13 +34,13 @@ from ..metrics.jury import (
     LEAST_TOPICS,
     UNITS,
     Unit,
+    bound_error_share,
+    count_mixed_labels,
     counts,
     design_effect,
-    escalated,
-    mixed_counts,
-    most_wrong,
-    safe_threshold,
-    threshold_of,
+    escalate_least_confident,
+    find_safe_threshold,
+    find_threshold,
     violations,
 )
 from ..metrics.label_coefficients import accuracy, cohen_kappa
@@ -233,7 +233,7 @@ class _Curve:
         alone, first = stored.votes[:, 0], f"{RANDOM} {stored.names[0]}"
         points = []
         for share in shares:
-            goes = escalated(self.confidence, share)
+            goes = escalate_least_confident(self.confidence, share)
             points.append(self._point(CHEAP, share, stored.cheap, goes, self.n_cheap))
         for share in shares:
             any_of = np.full(n, share)
@@ -248,7 +248,7 @@ class _Curve:
     def _counts(self, cheap: Codes, goes: Floats) -> Floats:
         stored, n_topics = self.stored, self.sample.draws.shape[1]
         at = self.sample.topic_of
-        return mixed_counts(stored.truth, cheap, stored.dear, goes, at, n_topics, self.k)
+        return count_mixed_labels(stored.truth, cheap, stored.dear, goes, at, n_topics, self.k)
 
     def _point(self, way: str, share: float, cheap: Codes, goes: Floats, n_cheap: int) -> Point:
         counts = self._counts(cheap, goes)
@@ -364,7 +364,7 @@ def make_fit_report(
         report["guarantee"] = promised
     elif wanted.share is not None:
         try:
-            threshold, _ = threshold_of(sure, wanted.share)
+            threshold, _ = find_threshold(sure, wanted.share)
         except ValueError as error:
             raise InputError(str(error)) from None
         share = wanted.share
@@ -444,7 +444,7 @@ def _promised(
     if unit == "topic" and len(names) < LEAST_TOPICS:
         what = f"wanted {LEAST_TOPICS} topics or more to promise it of others"
         raise InputError(f"guarantee: {promise}: {what}, got {len(names)}")
-    position = safe_threshold(tally, agree, level, unit)
+    position = find_safe_threshold(tally, agree, level, unit)
     if position is None:
         best = _bounds(tally, level, unit)
         what = f"the most that can be promised is {best:.1%}" if best is not None else "no bound"
@@ -464,7 +464,7 @@ def _promised(
         "n_topics": len(names),
         "kept": float(kept.sum() / tally.items.sum()),
         "right": float(1 - wrong.sum() / kept.sum()),
-        "at_least": 1 - most_wrong(kept, wrong, level, unit),
+        "at_least": 1 - bound_error_share(kept, wrong, level, unit),
         "design_effect": None if np.isnan(effect) else effect,
         "tried": tried,
     }
@@ -472,7 +472,9 @@ def _promised(
 
 def _bounds(tally: Any, level: float, unit: Unit) -> float | None:
     """The best bound of any threshold; None where there is none."""
-    bounds = [most_wrong(k, w, level, unit) for k, w in zip(tally.kept, tally.wrong, strict=True)]
+    bounds = [
+        bound_error_share(k, w, level, unit) for k, w in zip(tally.kept, tally.wrong, strict=True)
+    ]
     defined = [bound for bound in bounds if not np.isnan(bound)]
     return 1 - min(defined) if defined else None
 

@@ -28,7 +28,7 @@ from ..metrics.jury import (
     dawid_skene,
     effective_votes,
 )
-from ..metrics.label_coefficients import cohen_kappa, confusion_of
+from ..metrics.label_coefficients import cohen_kappa, count_confusion
 from ..records.reading.problems import InputError, Problems
 from ..records.writing import write_file
 from .ballots import NONE, Ballots, Codes, read_ballots
@@ -243,7 +243,7 @@ def list_members(ballots: Ballots, objective: str) -> list[MemberRow]:
         without = ballots.decided(members=others) if others else whole
         there = own != NONE
         both = there & (ballots.truth != NONE)
-        counts = confusion_of(
+        counts = count_confusion(
             [ballots.scale[i] for i in ballots.truth[both]],
             [ballots.scale[i] for i in own[both]],
             ballots.scale,

@@ -15,7 +15,7 @@ from ..judges import ItemJudge, OwnJudge
 from ..judges.combined.cascade import PEOPLE, length_of
 from ..judges.combined.confidence import Scale, Seen
 from ..judges.table import item_judges, kind_of
-from ..metrics.jury import How, combined
+from ..metrics.jury import How, combine_votes
 from ..programs.analysis.cell_texts import cell_texts
 from ..programs.config.judge_sections import seats
 from ..programs.engine.manifest import config_of, read_manifest
@@ -327,7 +327,7 @@ def _panel(stage: _Stage, ballots: Ballots) -> Codes:
     how: How = "median" if ballots.is_ordered else "vote"
     codes = [[code for code in row if code != NONE] for row in stage.votes.tolist()]
     k = len(ballots.scale)
-    made = [combined(row, k, how, ballots.ties) if row else None for row in codes]
+    made = [combine_votes(row, k, how, ballots.ties) if row else None for row in codes]
     return np.array([NONE if code is None else code for code in made], np.int64)
 
 

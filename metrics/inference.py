@@ -315,20 +315,20 @@ def ratio(above: ArrayLike, below: ArrayLike) -> Array:
     return quotient
 
 
-def value_of(figure: ArrayLike) -> float | None:
+def as_number(figure: ArrayLike) -> float | None:
     """A figure in [-1, 1] as a number: None where undefined; rounding may step over by one bit.
 
-    >>> value_of(1 + 1e-15), value_of(ratio(0, 0))
+    >>> as_number(1 + 1e-15), as_number(ratio(0, 0))
     (1.0, None)
     """
     number = float(np.asarray(figure))
     return None if math.isnan(number) else max(-1.0, min(1.0, number))
 
 
-def values_of(figures: Mapping[str, Any]) -> dict[str, Any]:
+def as_numbers(figures: Mapping[str, Any]) -> dict[str, Any]:
     """The same of figures by name, however nested."""
     return {
-        name: values_of(figure) if isinstance(figure, Mapping) else value_of(figure)
+        name: as_numbers(figure) if isinstance(figure, Mapping) else as_number(figure)
         for name, figure in figures.items()
     }
 

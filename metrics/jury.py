@@ -19,12 +19,12 @@ TIES: tuple[Ties, ...] = get_args(Ties)
 EQUAL = 1e-9  # places that differ by less are equal, but for rounding
 
 
-def combined(votes: Sequence[int], k: int, how: How, ties: Ties = "between") -> int | None:
-    """The label that votes give together.
+def combine_votes(votes: Sequence[int], k: int, how: How, ties: Ties = "between") -> int | None:
+    """Combine the votes of several judges into one label.
 
     Args:
         votes: 1 or more codes 0..k-1, the worst label first.
-        how: `vote`: the label that most gave; `median`: the middle one; `mean`: the one nearest
+        how: `vote`: the most frequent label; `median`: the middle label; `mean`: the label nearest
             the mean of the codes.
         ties: where two or more labels have equally many votes, lie in the middle, or are equally
             near the mean: `between`: the one of them nearest the mean (of a vote among labels that
@@ -34,9 +34,10 @@ def combined(votes: Sequence[int], k: int, how: How, ties: Ties = "between") -> 
     Returns: the code; None for a tie under `unjudged`.
     Raises: ValueError without votes.
 
-    >>> combined([0, 0, 2, 2, 3], 4, "vote"), combined([0, 0, 2, 2, 3], 4, "vote", "unjudged")
+    >>> votes = [0, 0, 2, 2, 3]
+    >>> combine_votes(votes, 4, "vote"), combine_votes(votes, 4, "vote", "unjudged")
     (2, None)
-    >>> combined([0, 3], 4, "median"), combined([0, 0, 3], 4, "mean")
+    >>> combine_votes([0, 3], 4, "median"), combine_votes([0, 0, 3], 4, "mean")
     (1, 1)
     """
     if not votes:
@@ -98,11 +99,11 @@ class DawidSkene:
 
 
 def dawid_skene(votes: Codes, k: int, *, most_steps: int = MOST_STEPS) -> DawidSkene:
-    """The likeliest labels, where each judge has a confusion matrix of its own.
+    """Estimate the most likely labels, with one confusion matrix for each judge.
 
-    Judges are taken to err independently, given the truth. Where they err together, as models do,
-    the probabilities are far too sure, and EM may settle on what the judges share instead of the
-    truth: beside labels of people it has to be shown, not trusted.
+    The model assumes that judges err independently, given the true label. Models make the same
+    errors, so the probabilities are too close to 0 and 1, and EM may find what the judges share
+    instead of the truth. Always check the result against human labels.
 
     Args:
         votes: (n, m) codes 0..k-1, -1 where a judge gave none; each item has one at least.
@@ -188,16 +189,16 @@ def _correlation(one: NDArray[np.float64], other: NDArray[np.float64]) -> float 
     return float(np.corrcoef(x, y)[0, 1])
 
 
-def escalated(confidence: Sequence[float] | Floats, share: float) -> Floats:
-    """How likely each item is to be judged again, where this share of all items is.
+def escalate_least_confident(confidence: Sequence[float] | Floats, share: float) -> Floats:
+    """Compute the probability that each item is judged again, for a share of all items.
 
     Args:
         confidence: (n,) of each item; nan: none, which goes first. share: in [0, 1].
 
-    The least sure go first; of items that are equally sure, as many as are left to go, all with the
-    same chance, so that no draw moves a figure.
+    The least confident items go first. Items of equal confidence share the remaining places with
+    equal probability, so no random draw changes a score.
 
-    >>> escalated([0.9, 0.5, 0.5, float("nan")], 0.5).tolist()
+    >>> escalate_least_confident([0.9, 0.5, 0.5, float("nan")], 0.5).tolist()
     [0.0, 0.5, 0.5, 1.0]
     """
     sure = np.nan_to_num(np.asarray(confidence, np.float64), nan=-np.inf)
@@ -209,10 +210,10 @@ def escalated(confidence: Sequence[float] | Floats, share: float) -> Floats:
     return of_group[at]
 
 
-def mixed_counts(
+def count_mixed_labels(
     truth: Codes, cheap: Codes, dear: Codes, goes: Floats, topic_of: Codes, n_topics: int, k: int
 ) -> Floats:
-    """Counts of (label of people, label given) by topic, where each item goes on with a chance.
+    """Count (human label, final label) by topic; each item is judged again with a probability.
 
     Args:
         truth: (n,) codes 0..k-1. cheap, dear: (n,) codes, -1: no label, in the last column.
@@ -226,12 +227,12 @@ def mixed_counts(
     return counts
 
 
-def threshold_of(confidence: Sequence[float] | Floats, share: float) -> tuple[float, float]:
-    """The threshold that keeps nearest to all but this share, and the share that goes on then.
+def find_threshold(confidence: Sequence[float] | Floats, share: float) -> tuple[float, float]:
+    """Find the threshold that sends about this share of items on, and the share that it sends on.
 
     Raises: ValueError where no item has a confidence.
 
-    >>> threshold_of([0.2, 0.4, 0.6, 0.8], 0.5)
+    >>> find_threshold([0.2, 0.4, 0.6, 0.8], 0.5)
     (0.6, 0.5)
     """
     sure = np.asarray(confidence, np.float64)
@@ -303,8 +304,10 @@ def counts(
     )
 
 
-def most_wrong(kept: Floats, wrong: Floats, confidence: float, unit: Unit = "topic") -> float:
-    """The upper bound of the share of wrong labels among the kept ones.
+def bound_error_share(
+    kept: Floats, wrong: Floats, confidence: float, unit: Unit = "topic"
+) -> float:
+    """Compute the upper bound of the share of wrong labels among the kept ones.
 
     Args:
         kept, wrong: (n_topics,) counts. confidence: of the bound, one-sided, in (0.5, 1).
@@ -316,8 +319,8 @@ def most_wrong(kept: Floats, wrong: Floats, confidence: float, unit: Unit = "top
     Returns: a share; nan without kept items or, of topics, with fewer than 2 that have some.
 
     >>> kept, wrong = np.array([10.0, 10, 10]), np.array([0.0, 2, 4])
-    >>> round(most_wrong(kept, wrong, 0.9, "item"), 3), round(most_wrong(kept, wrong, 0.9), 3)
-    (0.325, 0.418)
+    >>> [round(bound_error_share(kept, wrong, 0.9, unit), 3) for unit in ("item", "topic")]
+    [0.325, 0.418]
     """
     from scipy.stats import beta
 
@@ -349,7 +352,7 @@ def design_effect(kept: Floats, wrong: Floats) -> float:
     return float((has.sum() - 1) / has.sum() * spread / (share * (1 - share) / n))
 
 
-def safe_threshold(tally: Counts, agree: float, confidence: float, unit: Unit) -> int | None:
+def find_safe_threshold(tally: Counts, agree: float, confidence: float, unit: Unit) -> int | None:
     """The index of the lowest threshold whose kept labels are right at least as often as wanted.
 
     Thresholds are tested from the highest down, each at the whole level, until one fails: fixed
@@ -362,12 +365,12 @@ def safe_threshold(tally: Counts, agree: float, confidence: float, unit: Unit) -
 
     Returns: None where the first test fails, or none can be made.
     Source: Jung et al., "Trust or Escalate" (arXiv:2407.18370), for items; by topic the bound of
-        `most_wrong` takes the place of theirs.
+        `bound_error_share` takes the place of theirs.
     """
     covers = (tally.kept > 0).mean(1) >= COVERED if unit == "topic" else tally.kept.any(1)
     index = None
     for i in np.flatnonzero(covers):
-        if not most_wrong(tally.kept[i], tally.wrong[i], confidence, unit) <= 1 - agree:
+        if not bound_error_share(tally.kept[i], tally.wrong[i], confidence, unit) <= 1 - agree:
             break
         index = int(i)
     return index
@@ -375,7 +378,7 @@ def safe_threshold(tally: Counts, agree: float, confidence: float, unit: Unit) -
 
 @dataclass(frozen=True)
 class Violations:
-    """How a promise fared on other topics.
+    """How often the promised accuracy was missed on other topics.
 
     Attributes:
         share: of the splits in which kept labels were right less often than promised.
@@ -393,8 +396,8 @@ def violations(
 ) -> Violations:
     """Choose the threshold on one half of the topics and look at the others, many times.
 
-    The halves are smaller than the whole, so that the promise is harder to keep there, and each
-    other half is a small sample itself: what is measured is more than the promise allows for.
+    Each half is smaller than the whole and the other half is a small sample itself, so the measured
+    share of violations is higher than the one to expect for the whole.
 
     Raises: ValueError for fewer than 4 topics.
     """
@@ -405,7 +408,7 @@ def violations(
     n_broken, kept = 0, 0.0
     for _ in range(splits):
         chosen = np.isin(np.arange(n_topics), rng.permutation(n_topics)[:half])
-        index = safe_threshold(tally.of(chosen), agree, confidence, unit)
+        index = find_safe_threshold(tally.of(chosen), agree, confidence, unit)
         if index is None:
             continue
         others = tally.of(~chosen)

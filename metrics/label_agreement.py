@@ -17,20 +17,20 @@ from .inference import (
     Array,
     Interval,
     Resampling,
+    as_numbers,
     resampling,
-    values_of,
 )
 from .label_coefficients import (
-    commonest_number,
+    average_pairwise_kappa,
+    compute_item_figures,
+    compute_pair_figures,
     confusion,
-    confusion_of,
+    count_confusion,
+    find_commonest_number,
     label_counts,
     n_pair_codes,
-    of_items,
-    of_pairs,
-    of_several_pairs,
     pair_codes,
-    sums_of_items,
+    sum_items,
 )
 
 
@@ -101,7 +101,7 @@ def agreement(truth: Sequence[str], judged: Sequence[str], scale: Sequence[str])
     >>> result.recall, agreement(["no"], ["no"], ["no", "yes"]).recall
     ({'no': 1.0, 'yes': 0.5}, {'no': 1.0, 'yes': None})
     """
-    counts = confusion_of(truth, judged, scale, may_miss=False)
+    counts = count_confusion(truth, judged, scale, may_miss=False)
     of_truth, of_judged = (counts.sum(axis).astype(int).tolist() for axis in (1, 0))
     return Agreement(
         n=len(truth),
@@ -109,7 +109,7 @@ def agreement(truth: Sequence[str], judged: Sequence[str], scale: Sequence[str])
         truth_counts=dict(zip(scale, of_truth, strict=True)),
         judged_counts=dict(zip(scale, of_judged, strict=True)),
         confusion=tuple(map(tuple, counts.astype(int).tolist())),
-        **values_of(of_pairs(counts, scale)),
+        **as_numbers(compute_pair_figures(counts, scale)),
     )
 
 
@@ -122,7 +122,7 @@ def cohen_kappas(
     >>> cohen_kappas(one, other, ["no", "yes"])
     {'unweighted': 0.5, 'linear': 0.5, 'quadratic': 0.5}
     """
-    return values_of(of_several_pairs([confusion_of(one, other, scale)])[0])
+    return as_numbers(average_pairwise_kappa([count_confusion(one, other, scale)])[0])
 
 
 Ratings = Sequence[Sequence[str | None]]  # (n_annotators, n_items); None: not labelled
@@ -201,8 +201,8 @@ def reliability(ratings: Ratings, scale: Sequence[str]) -> Reliability:
     """
     counts = label_counts(ratings, scale)
     each = counts.sum(axis=1)
-    labels_each = commonest_number(each)
-    whole = sums_of_items(counts).drawn(np.ones(1, np.int64))
+    labels_each = find_commonest_number(each)
+    whole = sum_items(counts).drawn(np.ones(1, np.int64))
     return Reliability(
         n_annotators=len(ratings),
         n_items=int((each > 0).sum()),
@@ -210,7 +210,7 @@ def reliability(ratings: Ratings, scale: Sequence[str]) -> Reliability:
         n_pairable=int((each >= 2).sum()),
         n_evenly=int((each == labels_each).sum()) if labels_each else 0,
         labels_each=labels_each,
-        **values_of(of_items(whole)),
+        **as_numbers(compute_item_figures(whole)),
         pairwise_kappa=pairwise_kappa(list(combinations(ratings, 2)), scale),
     )
 
@@ -228,9 +228,9 @@ def pairwise_kappa(
     >>> round(pairwise_kappa([(judge, one) for one in people], ["a", "b"]).unweighted, 3)
     0.64
     """
-    means, n_defined = of_several_pairs(confusion_of(*pair, scale) for pair in pairs)
+    means, n_defined = average_pairwise_kappa(count_confusion(*pair, scale) for pair in pairs)
     n_pairs = int(n_defined)
-    return PairwiseKappa(**values_of(means), n_pairs=n_pairs, n_undefined=len(pairs) - n_pairs)
+    return PairwiseKappa(**as_numbers(means), n_pairs=n_pairs, n_undefined=len(pairs) - n_pairs)
 
 
 _SHARES = ("accuracy", "macro_f1", "precision", "recall", "f1", "observed")  # others: beyond chance
@@ -265,7 +265,7 @@ def agreement_intervals(
     Interval(value=0.75, low=0.75, high=0.75, n_topics=10, level=0.95)
     """
     sample = resampling(topics, resamples=resamples, seed=seed, level=level)
-    drawn = of_pairs(_confusions(truth, judged, figures.scale, sample), figures.scale)
+    drawn = compute_pair_figures(_confusions(truth, judged, figures.scale, sample), figures.scale)
     return _intervals(figures, drawn, sample)
 
 
@@ -285,10 +285,10 @@ def reliability_intervals(
     sample = resampling(topics, resamples=resamples, seed=seed, level=level)
     counts = label_counts(ratings, scale)
     used = counts if sample.n_topics else counts[:0]
-    sums = sums_of_items(used, sample.topic_of, sample.draws.shape[1])
+    sums = sum_items(used, sample.topic_of, sample.draws.shape[1])
     pairs = list(combinations(ratings, 2))
     return {
-        **_intervals(figures, of_items(sums.drawn(sample.draws)), sample),
+        **_intervals(figures, compute_item_figures(sums.drawn(sample.draws)), sample),
         "pairwise_kappa": _pairwise(figures.pairwise_kappa, pairs, scale, sample),
     }
 
@@ -316,7 +316,7 @@ def _pairwise(
     scale: Sequence[str],
     sample: Resampling,
 ) -> dict[str, Interval]:
-    drawn, _ = of_several_pairs(_confusions(*pair, scale, sample) for pair in pairs)
+    drawn, _ = average_pairwise_kappa(_confusions(*pair, scale, sample) for pair in pairs)
     return _intervals(kappas, drawn, sample)
 
 

@@ -23,7 +23,7 @@ WEIGHTS: tuple[Weights, ...] = ("unweighted", "linear", "quadratic")
 LEVELS: tuple[Level, ...] = ("nominal", "ordinal", "interval")
 
 
-def of_pairs(confusion: Array, scale: Sequence[str]) -> dict[str, Any]:
+def compute_pair_figures(confusion: Array, scale: Sequence[str]) -> dict[str, Any]:
     """The figures of `Agreement`, from (..., k, k) counts; a dict where it has one."""
     right = np.diagonal(confusion, axis1=-2, axis2=-1)
     by_label = {
@@ -32,7 +32,7 @@ def of_pairs(confusion: Array, scale: Sequence[str]) -> dict[str, Any]:
         "f1": ratio(2 * right, confusion.sum(-1) + confusion.sum(-2)),
         "one_vs_rest": one_vs_rest_kappa(confusion),
     }
-    of_annotators = of_items(sums_of_pairs(confusion))
+    of_annotators = compute_item_figures(sum_pairs(confusion))
     of_annotators.pop("observed")
     return {
         "accuracy": accuracy(confusion),
@@ -46,7 +46,7 @@ def of_pairs(confusion: Array, scale: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def of_items(sums: LabelSums) -> dict[str, Any]:
+def compute_item_figures(sums: LabelSums) -> dict[str, Any]:
     """observed, alpha (by level), fleiss_kappa, randolph_kappa and ac1 of `Reliability`."""
     n_labels = sums.shares.shape[-1]
     return {
@@ -58,7 +58,7 @@ def of_items(sums: LabelSums) -> dict[str, Any]:
     }
 
 
-def of_several_pairs(confusions: Iterable[Array]) -> tuple[dict[str, Array], Array]:
+def average_pairwise_kappa(confusions: Iterable[Array]) -> tuple[dict[str, Array], Array]:
     """The mean of Cohen's kappa over the pairs that have one, by weights; and how many have.
 
     Each pair counts by its items, so that somebody with few labels does not move the mean as
@@ -268,7 +268,7 @@ def confusion(counts: NDArray[np.float64] | Counts, k: int) -> Array:
     return square[..., :k, :k]
 
 
-def confusion_of(
+def count_confusion(
     one: Labels, other: Labels, scale: Sequence[str], *, may_miss: bool = True
 ) -> Array:
     """(k, k) counts of the pairs that have both labels. Raises: as `pair_codes`."""
@@ -291,7 +291,7 @@ def label_counts(ratings: Sequence[Labels], scale: Sequence[str]) -> Counts:
     return counts[:, :-1]
 
 
-def sums_of_items(counts: Counts, topic_of: Counts | None = None, n_topics: int = 1) -> LabelSums:
+def sum_items(counts: Counts, topic_of: Counts | None = None, n_topics: int = 1) -> LabelSums:
     """The sums by topic of (n_items, k) label counts: axes (n_topics, ...).
 
     Args:
@@ -299,7 +299,7 @@ def sums_of_items(counts: Counts, topic_of: Counts | None = None, n_topics: int 
     """
     at = np.zeros(len(counts), np.int64) if topic_of is None else topic_of
     each = counts.sum(axis=1)
-    is_pairable, is_even = each >= 2, each == (commonest_number(each) or -1)
+    is_pairable, is_even = each >= 2, each == (find_commonest_number(each) or -1)
     equal = np.zeros(len(counts))
     pairable, n_labels = counts[is_pairable], each[is_pairable]
     equal[is_pairable] = (pairable * (pairable - 1)).sum(axis=1) / (n_labels * (n_labels - 1))
@@ -324,7 +324,7 @@ def sums_of_items(counts: Counts, topic_of: Counts | None = None, n_topics: int 
     )
 
 
-def sums_of_pairs(confusions: Array) -> LabelSums:
+def sum_pairs(confusions: Array) -> LabelSums:
     """The sums of (..., k, k) counts of pairs of labels: those of two annotators."""
     n = confusions.sum((-2, -1))
     equal = np.trace(confusions, axis1=-2, axis2=-1)
@@ -333,7 +333,7 @@ def sums_of_pairs(confusions: Array) -> LabelSums:
     return LabelSums(n, labels / 2, n, equal, n, equal, labels, both_ways)
 
 
-def commonest_number(each: Counts) -> int:
+def find_commonest_number(each: Counts) -> int:
     """The commonest number of labels of an item, of 2 or more; 0: no item has so many.
 
     Of two numbers as common it is the larger.

@@ -459,7 +459,7 @@ class ErrorRates:
         return None if np.isnan(share) else share
 
 
-def error_rates(human: Ints, judged: Ints, weights: Floats, n_labels: int) -> ErrorRates:
+def count_error_rates(human: Ints, judged: Ints, weights: Floats, n_labels: int) -> ErrorRates:
     """Count the judge's errors on items that people labelled.
 
     Args:
@@ -484,7 +484,7 @@ def error_rates(human: Ints, judged: Ints, weights: Floats, n_labels: int) -> Er
     return ErrorRates(table, int(np.count_nonzero(weights)))
 
 
-def true_shares(observed: Floats, rates: ErrorRates) -> Floats | None:
+def correct_shares(observed: Floats, rates: ErrorRates) -> Floats | None:
     """The shares of labels by people that explain the shares the judge gave.
 
     Of 2 labels it is (observed + specificity - 1) / (sensitivity + specificity - 1), cut to
@@ -501,7 +501,7 @@ def true_shares(observed: Floats, rates: ErrorRates) -> Floats | None:
         (American Journal of Epidemiology, 1978), for 2 labels; its matrix form for k.
 
     >>> rates = ErrorRates(np.array([[0.9, 0.1], [0.2, 0.8]]), n=100)
-    >>> true_shares(np.array([0.55, 0.45]), rates).round(6).tolist()
+    >>> correct_shares(np.array([0.55, 0.45]), rates).round(6).tolist()
     [0.5, 0.5]
     """
     k = len(rates.table)

@@ -21,10 +21,10 @@ from .inference import (
     Array,
     Interval,
     Resampling,
+    as_number,
+    as_numbers,
     ratio,
     resampling,
-    value_of,
-    values_of,
 )
 
 
@@ -39,8 +39,8 @@ def orders(truth: Sequence[float], judged: Sequence[float]) -> dict[str, float |
     x, y = _checked(truth, judged)
     if not len(x):
         return dict.fromkeys(("tau_b", "tau_ap", "spearman", "pearson"))
-    by_name = of_drawn_cells(x, y, np.zeros(len(x), np.int64), np.ones((1, 1), np.int64))
-    return values_of({name: values[0] for name, values in by_name.items()})
+    by_name = correlate_drawn_cells(x, y, np.zeros(len(x), np.int64), np.ones((1, 1), np.int64))
+    return as_numbers({name: values[0] for name, values in by_name.items()})
 
 
 def kendall_tau(truth: Sequence[float], judged: Sequence[float]) -> float | None:
@@ -67,7 +67,7 @@ def top_k_tau(truth: Sequence[float], judged: Sequence[float], k: int) -> float 
     """Tau-b over the k items that the truth ranks highest: is the top of the order right?
 
     Items tied in truth with the k-th are all taken, so that the order of the lists changes
-    nothing; there may be more than k of them (`n_top`).
+    nothing; there may be more than k of them (`count_top`).
 
     Returns: None where `kendall_tau` of them is, or there are fewer than k items.
     Raises: ValueError as `kendall_tau`, and if k is below 1.
@@ -80,10 +80,10 @@ def top_k_tau(truth: Sequence[float], judged: Sequence[float], k: int) -> float 
     return kendall_tau([truth[i] for i in chosen], [judged[i] for i in chosen]) if chosen else None
 
 
-def n_top(truth: Sequence[float], k: int) -> int:
+def count_top(truth: Sequence[float], k: int) -> int:
     """How many items `top_k_tau` takes: k and those tied with the k-th; 0 if there are fewer.
 
-    >>> n_top([4, 3, 3, 1], k=2), n_top([4, 3], k=5)
+    >>> count_top([4, 3, 3, 1], k=2), count_top([4, 3], k=5)
     (3, 0)
     """
     return len(_top(truth, k))
@@ -120,7 +120,7 @@ def spearman(truth: Sequence[float], judged: Sequence[float]) -> float | None:
     0.5
     """
     x, y = _checked(truth, judged)
-    return value_of(weighted_spearman(x, y, np.ones(len(x)))) if len(x) else None
+    return as_number(weighted_spearman(x, y, np.ones(len(x)))) if len(x) else None
 
 
 def pearson(truth: Sequence[float], judged: Sequence[float]) -> float | None:
@@ -275,7 +275,7 @@ def _values(truth: Sequence[float], judged: Sequence[float]) -> dict[str, float 
 
 
 def _of_runs(truth: Sequence[float], judged: Sequence[float]) -> dict[str, Coefficient]:
-    n = {name: n_top(truth, _TOPS[name]) if name in _TOPS else len(truth) for name in _NAMES}
+    n = {name: count_top(truth, _TOPS[name]) if name in _TOPS else len(truth) for name in _NAMES}
     return {name: Coefficient(v, n[name]) for name, v in _values(truth, judged).items()}
 
 
@@ -362,7 +362,7 @@ def _run_level(
     if not len(sample.draws) or not all(side.is_mean for side in sides):
         return {name: Interval(value, None, None, 0, level) for name, value in values.items()}
     of_truth, of_judged = (side.means(sample.draws.astype(float)) for side in sides)
-    drawn = of_samples(of_truth, of_judged, TOP_K)
+    drawn = correlate_samples(of_truth, of_judged, TOP_K)
     return {name: sample.interval(value, drawn[name], SIGNED) for name, value in values.items()}
 
 
@@ -416,7 +416,7 @@ def _pooled(correlations: Taus, x: Array, y: Array, sample: Resampling) -> dict[
             name: sample.interval(value, np.zeros(0), BEYOND_CHANCE)
             for name, value in values.items()
         }
-    drawn = of_drawn_cells(x, y, sample.topic_of, sample.draws)
+    drawn = correlate_drawn_cells(x, y, sample.topic_of, sample.draws)
     return {
         name: sample.interval(value, drawn[name], BEYOND_CHANCE) for name, value in values.items()
     }
@@ -425,7 +425,7 @@ def _pooled(correlations: Taus, x: Array, y: Array, sample: Resampling) -> dict[
 _AT_ONCE = 4_000_000  # numbers in memory at a time
 
 
-def of_samples(truth: Array, judged: Array, top: Sequence[int] = ()) -> dict[str, Array]:
+def correlate_samples(truth: Array, judged: Array, top: Sequence[int] = ()) -> dict[str, Array]:
     """The coefficients of each sample: (resamples, n_runs) scores, twice -> name -> (resamples,).
 
     Args:
@@ -433,7 +433,7 @@ def of_samples(truth: Array, judged: Array, top: Sequence[int] = ()) -> dict[str
 
     A sample in which a run has no score (nan) has no coefficient.
 
-    >>> coefficients = of_samples(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]]))
+    >>> coefficients = correlate_samples(np.array([[1.0, 2.0, 3.0]]), np.array([[1.0, 3.0, 2.0]]))
     >>> {name: values.round(3).tolist() for name, values in coefficients.items()}["tau_b"]
     [0.333]
     """
@@ -469,7 +469,7 @@ def _of_samples(truth: Array, judged: Array, top: Sequence[int]) -> dict[str, Ar
     return {name: np.where(is_undefined, np.nan, values) for name, values in coefficients.items()}
 
 
-def of_drawn_cells(
+def correlate_drawn_cells(
     truth: Array, judged: Array, topic_of: NDArray[np.int64], draws: NDArray[np.int64]
 ) -> dict[str, Array]:
     """The coefficients of all cells pooled, each cell as often as its topic is drawn.

@@ -13,7 +13,7 @@ from ...backends.adapter import with_first
 from ...backends.errors import JudgeError
 from ...backends.loop import task_group
 from ...backends.prompt import Prompt
-from ...metrics.jury import HOWS, TIES, How, Ties, combined
+from ...metrics.jury import HOWS, TIES, How, Ties, combine_votes
 from ...records.judgements import Evidence, Provenance, Reason, Unjudged
 from ...records.kinds import ADJUDICATED
 from ..items import ItemJudge
@@ -302,7 +302,7 @@ class Jury(Several):
             decided = Verdict(ruling.label, score, method=ADJUDICATED, votes=votes)
             return decided._replace(evidence=ruling.evidence), call
         ties = self.ties if self.correction is None else "worst"  # which its cuts leave none of
-        code = combined(codes, len(self.scale), self.how, ties)
+        code = combine_votes(codes, len(self.scale), self.how, ties)
         if code is None:
             raise JudgeError(Reason.ABSTAINED, f"a tie: {', '.join(map(str, votes.values()))}")
         majority = Verdict(self.scale[code], score)

@@ -18,15 +18,15 @@ from ...metrics.ppi import (
     LabelsNeeded,
     Moments,
     Sample,
+    correct_shares,
+    count_error_rates,
     difference,
-    error_rates,
     estimate,
     interval_like_these,
     interval_of_these,
     judged_gap,
     labels_needed,
     moments,
-    true_shares,
 )
 from ...records.rows import ScoreRow
 from ..protocols.judged_items import Floats, JudgedItems, Measure
@@ -195,7 +195,7 @@ class Labelled:
         size = np.bincount(self.strata, minlength=len(drawn))
         share = (drawn / np.maximum(size, 1))[self.strata[on]]
         pairs = self.human_level[on], self.judged_level[on]
-        return error_rates(*pairs, self.weights[on] / share, len(self.levels))
+        return count_error_rates(*pairs, self.weights[on] / share, len(self.levels))
 
     def plug_in(self, run_id: str) -> float | None:
         """The run's score freed of those errors; None: the judge hardly tells labels apart."""
@@ -204,7 +204,7 @@ class Labelled:
         if not on.any():
             return None
         counts = np.bincount(self.judged_level[on], self.weights[on], len(self.levels))
-        shares = true_shares(counts / counts.sum(), self.rates)
+        shares = correct_shares(counts / counts.sum(), self.rates)
         return None if shares is None else float(shares @ self.levels * self.weights[of_run].sum())
 
     def n_unjudged(self, run_id: str) -> int:

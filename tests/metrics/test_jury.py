@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from nuggetjudge.metrics.jury import TIES, combined, dawid_skene, effective_votes
+from nuggetjudge.metrics.jury import TIES, combine_votes, dawid_skene, effective_votes
 
 
 # Counted by hand on a scale of 4.
@@ -22,12 +22,12 @@ from nuggetjudge.metrics.jury import TIES, combined, dawid_skene, effective_vote
 )
 def test_a_tie_becomes_what_was_asked_for(votes, how, between, worst, unjudged):
     wanted = {"between": between, "worst": worst, "unjudged": unjudged}
-    assert {ties: combined(votes, 4, how, ties) for ties in TIES} == wanted
+    assert {ties: combine_votes(votes, 4, how, ties) for ties in TIES} == wanted
 
 
 def test_without_votes_there_is_no_label():
     with pytest.raises(ValueError, match="wanted a vote"):
-        combined([], 4, "vote")
+        combine_votes([], 4, "vote")
 
 
 DAWID_SKENE_VOTES = np.array([[1, 1, 0], [0, 0, 1], [1, 0, 1], [0, 0, -1]])

@@ -26,10 +26,10 @@ from nuggetjudge.metrics.label_agreement import (
     reliability_intervals,
 )
 from nuggetjudge.metrics.label_coefficients import (
-    confusion_of,
+    count_confusion,
     label_counts,
-    sums_of_items,
-    sums_of_pairs,
+    sum_items,
+    sum_pairs,
 )
 
 LEVELS = ("nominal", "ordinal", "interval")
@@ -148,8 +148,8 @@ def test_two_sides_are_two_annotators_and_missing_labels_make_no_pair(seed):
     scale, (one, other) = drawn_labels(rng, 2, missing=0.3)
     both = [(x, y) for x, y in zip(one, other, strict=True) if x is not None and y is not None]
     truth, judged = [x for x, _ in both], [y for _, y in both]
-    of_pairs = sums_of_pairs(confusion_of(one, other, scale))
-    of_items = sums_of_items(label_counts([truth, judged], scale)).drawn(np.ones(1, np.int64))
+    of_pairs = sum_pairs(count_confusion(one, other, scale))
+    of_items = sum_items(label_counts([truth, judged], scale)).drawn(np.ones(1, np.int64))
     for name, sums in vars(of_items).items():
         assert getattr(of_pairs, name) == pytest.approx(sums), name
     assert cohen_kappas(one, other, scale) == agreement(truth, judged, scale).cohen_kappa
@@ -192,7 +192,7 @@ def test_figures_of_two_raters_are_those_of_the_samples_written_out(items):
         return
     topics, one, other = zip(*items, strict=True)
     sample = resampling(topics, resamples=4)
-    figures = of.of_pairs(_confusions(one, other, SCALE, sample), SCALE)
+    figures = of.compute_pair_figures(_confusions(one, other, SCALE, sample), SCALE)
     for i in range(4):
         _, truth, judged = zip(*repeated(items, sample, i), strict=True)
         result = agreement(truth, judged, SCALE)
@@ -206,8 +206,8 @@ def test_figures_of_two_raters_are_those_of_the_samples_written_out(items):
 def test_figures_of_several_annotators_are_those_of_the_samples_written_out(items):
     topics, *ratings = zip(*items, strict=True)
     sample = resampling(topics, resamples=4)
-    sums = sums_of_items(label_counts(ratings, SCALE), sample.topic_of, sample.n_topics)
-    shared = of.of_items(sums.drawn(sample.draws))
+    sums = sum_items(label_counts(ratings, SCALE), sample.topic_of, sample.n_topics)
+    shared = of.compute_item_figures(sums.drawn(sample.draws))
     each = [sum(label is not None for label in item[1:]) for item in items]
     commonest = max((n for n in each if n > 1), key=lambda n: (each.count(n), n), default=0)
     for i in range(4):

@@ -14,15 +14,15 @@ from scipy import stats
 from nuggetjudge.metrics.ppi import (
     ErrorRates,
     Sample,
+    correct_shares,
+    count_error_rates,
     difference,
-    error_rates,
     estimate,
     interval_like_these,
     interval_of_these,
     labels_needed,
     moments,
     sample,
-    true_shares,
 )
 
 NAN = math.nan
@@ -376,9 +376,9 @@ def test_labels_of_half_of_the_topics_cover_92_to_98_percent_and_a_judge_helps(s
 def test_rates_are_counted_by_hand():
     human = np.array([1, 1, 1, 1, 0, 0])
     judged = np.array([1, 1, 1, 0, 0, 1])
-    rates = error_rates(human, judged, np.ones(6), 2)
+    rates = count_error_rates(human, judged, np.ones(6), 2)
     assert (rates.sensitivity, rates.specificity, rates.n) == (0.75, 0.5, 6)
-    weighted = error_rates(human, judged, np.array([1, 1, 1, 3, 1, 3]), 2)
+    weighted = count_error_rates(human, judged, np.array([1, 1, 1, 3, 1, 3]), 2)
     assert (weighted.sensitivity, weighted.specificity) == (0.5, 0.25)
 
 
@@ -389,7 +389,7 @@ def test_rates_are_counted_by_hand():
 )
 def test_two_labels_follow_rogan_and_gladen_within_0_and_1(observed, expected):
     rates = ErrorRates(np.array([[0.8, 0.2], [0.2, 0.8]]), n=10)
-    shares = true_shares(np.array([1 - observed, observed]), rates)
+    shares = correct_shares(np.array([1 - observed, observed]), rates)
     assert shares[1] == pytest.approx(expected, abs=1e-6)
     assert shares.sum() == pytest.approx(1)
 
@@ -400,29 +400,29 @@ def test_what_the_table_did_to_true_shares_is_undone(parts, seed):
     k = len(true)
     noise = np.random.default_rng(seed).dirichlet(np.ones(k), size=k)
     table = 0.7 * np.eye(k) + 0.3 * noise
-    shares = true_shares(true @ table, ErrorRates(table, n=100))
+    shares = correct_shares(true @ table, ErrorRates(table, n=100))
     assert shares == pytest.approx(true, abs=1e-6)
 
 
 def test_a_judge_that_cannot_tell_labels_apart_gives_nothing():
-    assert true_shares(np.array([0.5, 0.5]), ErrorRates(np.array([[0.6, 0.4]] * 2), n=9)) is None
+    assert correct_shares(np.array([0.5, 0.5]), ErrorRates(np.array([[0.6, 0.4]] * 2), n=9)) is None
 
 
 def test_a_label_that_people_never_gave_has_no_rate_and_no_share():
-    rates = error_rates(np.array([0, 0, 1, 1]), np.array([0, 2, 1, 1]), np.ones(4), 3)
+    rates = count_error_rates(np.array([0, 0, 1, 1]), np.array([0, 2, 1, 1]), np.ones(4), 3)
     assert np.isnan(rates.table[2]).all()
-    assert true_shares(np.array([0.3, 0.5, 0.2]), rates)[2] == 0
-    only = error_rates(np.array([1, 1]), np.array([1, 0]), np.ones(2), 2)
+    assert correct_shares(np.array([0.3, 0.5, 0.2]), rates)[2] == 0
+    only = count_error_rates(np.array([1, 1]), np.array([1, 0]), np.ones(2), 2)
     assert (only.sensitivity, only.specificity) == (0.5, None)
-    assert true_shares(np.array([0.5, 0.5]), only) is None
+    assert correct_shares(np.array([0.5, 0.5]), only) is None
 
 
 def test_bad_labels_are_named_by_their_place():
     with pytest.raises(ValueError, match=r"judged\[1\] is 2, wanted 0 to 1"):
-        error_rates(np.array([0, 1]), np.array([0, 2]), np.ones(2), 2)
+        count_error_rates(np.array([0, 1]), np.array([0, 2]), np.ones(2), 2)
     with pytest.raises(ValueError, match="1 weights for 2 human labels"):
-        error_rates(np.array([0, 1]), np.array([0, 1]), np.ones(1), 2)
+        count_error_rates(np.array([0, 1]), np.array([0, 1]), np.ones(1), 2)
     with pytest.raises(ValueError, match="3 shares for 2 labels"):
-        true_shares(np.ones(3) / 3, ErrorRates(np.eye(2), n=2))
+        correct_shares(np.ones(3) / 3, ErrorRates(np.eye(2), n=2))
     with pytest.raises(ValueError, match="3 labels have no sensitivity"):
         _ = ErrorRates(np.eye(3), n=3).sensitivity

@@ -15,9 +15,9 @@ from nuggetjudge.metrics.inference import topic_draws
 from nuggetjudge.metrics.rank_correlation import (
     TOP_K,
     Coefficient,
-    n_top,
-    of_drawn_cells,
-    of_samples,
+    correlate_drawn_cells,
+    correlate_samples,
+    count_top,
     orders,
     tau_intervals,
 )
@@ -149,7 +149,7 @@ def test_the_top_of_the_order_is_chosen_by_the_truth():
 
 def test_items_tied_with_the_last_of_the_top_are_taken_too():
     truth, judged = [4, 3, 3, 3, 1], [4, 1, 2, 3, 5]
-    assert n_top(truth, 2) == 4
+    assert count_top(truth, 2) == 4
     expected = tau_b_by_definition(truth[:4], judged[:4])
     assert top_k_tau(truth, judged, 2) == pytest.approx(expected)
     assert top_k_tau(truth[::-1], judged[::-1], 2) == pytest.approx(expected)
@@ -321,7 +321,7 @@ def same(drawn, value):
 @given(st.lists(st.tuples(SCORES, SCORES), max_size=22))
 def test_the_coefficients_of_a_sample_of_runs_are_those_of_its_scores(pairs):
     truth, judged = [t for t, _ in pairs], [j for _, j in pairs]
-    coefficients = of_samples(np.array([truth] * 2), np.array([judged] * 2), TOP_K)
+    coefficients = correlate_samples(np.array([truth] * 2), np.array([judged] * 2), TOP_K)
     for i in range(2):
         for name, order in ORDERS.items():
             same(coefficients[name][i], order(truth, judged))
@@ -339,7 +339,7 @@ def test_the_coefficients_of_drawn_cells_are_those_of_the_cells_written_out(cell
     names, topic_of = np.unique([topic for topic, _, _ in cells], return_inverse=True)
     truth, judged = (np.array([cell[i] for cell in cells]) for i in (1, 2))
     draws = topic_draws(len(names), resamples=5)
-    coefficients = of_drawn_cells(truth, judged, topic_of, draws)
+    coefficients = correlate_drawn_cells(truth, judged, topic_of, draws)
     for i, draw in enumerate(draws):
         times = draw[topic_of]
         lists = np.repeat(truth, times).tolist(), np.repeat(judged, times).tolist()
