@@ -116,11 +116,6 @@ def test_a_run_that_answers_no_judged_topic_is_known_all_the_same(limit, data, t
     assert load_collection(data(), limit=limit).run_ids == ["a", "b", "c"]
 
 
-def test_answers_are_read_again_in_the_same_order(data):
-    collection = load_collection(data())
-    assert list(collection.answers()) == list(collection.answers())
-
-
 @pytest.mark.parametrize("kind", ["lines", "gzip", "array"])
 def test_answers_come_topic_by_topic_in_the_order_of_topics_and_files(kind, data, tmp_path):
     runs = [

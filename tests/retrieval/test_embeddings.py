@@ -70,10 +70,6 @@ def test_a_text_that_comes_twice_is_encoded_once(tmp_path):
     assert encoder.encoder.asked == ["ebb", "flood"]
 
 
-def test_no_text_is_no_row(tmp_path):
-    assert CachedEncoder(Letters(), tmp_path).passages([]).shape == (0, 6)
-
-
 def test_more_texts_than_a_batch_come_back_in_their_order(tmp_path, monkeypatch):
     monkeypatch.setattr(embeddings, "BATCH", 3)
     monkeypatch.setattr(embeddings, "_AT_ONCE", 2)
@@ -115,20 +111,6 @@ def test_the_folder_is_the_users_own_alone(tmp_path):
     folder.mkdir(mode=0o755)
     CachedEncoder(Letters(), folder)
     assert stat.S_IMODE(folder.stat().st_mode) == 0o700
-
-
-def test_the_default_folder_is_the_users_cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    CachedEncoder(Letters()).passages(["ebb"])
-    [file] = tmp_path.rglob(FILE)
-    assert file.parent.parent.name == "nuggetjudge"
-
-
-def test_what_is_kept_is_raw_floats_and_nothing_to_unpickle(tmp_path):
-    CachedEncoder(Letters(), tmp_path).passages(["ebb"])
-    [(value,)] = sqlite3.connect(tmp_path / FILE).execute("SELECT value FROM vectors")
-    assert value == np.array([0, 2, 0, 0, 1, 0], "<f4").tobytes()
 
 
 def test_a_file_that_is_no_cache_is_one_line(tmp_path):

@@ -34,13 +34,6 @@ def test_an_index_says_how_it_was_made_and_leaves_nothing_beside_it(folder):
     assert os.listdir(folder.parent) == ["toy"]
 
 
-def test_an_index_is_not_there_before_the_block_ends(folder):
-    with new_index(folder, "toy", {}) as draft:
-        draft.n_passages = 1
-        assert not folder.exists()
-    assert open_index(folder, "toy").n_passages == 1
-
-
 def test_an_index_or_an_empty_folder_is_replaced(folder):
     folder.mkdir(parents=True)
     make(folder, "first")

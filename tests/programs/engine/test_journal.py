@@ -115,14 +115,6 @@ def test_what_the_model_failed_at_is_asked_again_only_on_retry(reason, written, 
         journal.close()
 
 
-def test_the_last_of_equal_digests_counts(written, path):
-    written((1, Unjudged(Reason.ERROR, "lost")), (1, Unjudged(Reason.REFUSED, "no")), (1, FULL))
-    journal = Journal(path)
-    assert journal.recall(0, 1)
-    assert journal.outcome(0) == FULL
-    journal.close()
-
-
 def test_two_items_with_one_digest_share_an_outcome(written, path):
     journal = Journal(written((1, FULL)))
     assert journal.recall(0, 1)
@@ -196,14 +188,6 @@ class Half:
         if self.n > 1:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return self.write(file, bytes(data)[: len(data) // 2])
-
-
-def test_long_outcomes_are_read_whole(written, path):
-    long = Unjudged(Reason.UNPARSEABLE, "prose", "x" * 100_000)
-    journal = Journal(written((1, long), (2, FULL)))
-    assert journal.recall(0, 1)
-    assert journal.outcome(0) == long
-    journal.close()
 
 
 def test_items_may_come_in_any_order_and_the_last_outcome_of_one_counts(path):

@@ -106,12 +106,6 @@ def test_an_id_that_a_spreadsheet_rewrites_is_mentioned(tmp_path, name):
     assert problems.counts() == {"spreadsheet_id": 1}
 
 
-@pytest.mark.parametrize("name", ["2024-145979", "12", "demo-bees", "msmarco_v2.1_doc_1#2_3"])
-def test_an_id_that_stays_is_not(tmp_path, name):
-    write_sheet(tmp_path / "s.csv", [row(topic_id=name)], problems := Problems())
-    assert not problems.counts()
-
-
 def test_a_text_that_no_cell_holds_is_cut_and_mentioned(tmp_path):
     rows = [row(answer_text="x" * 40_000)]
     write_sheet(tmp_path / "s.csv", rows, problems := Problems())

@@ -79,12 +79,6 @@ def test_a_run_that_fails_leaves_the_one_before_and_no_parts(tmp_path):
     assert files(tmp_path) == before
 
 
-def test_two_never_write_one_folder_at_a_time(tmp_path):
-    with Results(tmp_path, NAMES), pytest.raises(InputError, match="another run is writing there"):
-        Results(tmp_path, NAMES)
-    publish(tmp_path, "after")
-
-
 @pytest.mark.parametrize("name", [*NAMES, "scores.jsonl", "manifest.json.part"])
 def test_files_that_no_run_wrote_are_not_replaced(tmp_path, name):
     (tmp_path / name).write_text("mine")

@@ -33,7 +33,6 @@ from nuggetjudge.programs.run import forecast, forecast_if_limited, judge_collec
 
 PRICE = Price(input=10, output=100)
 MODEL = ModelConfig(model="hosted_vllm/mock", api_base="http://127.0.0.1:1/v1", price=PRICE)
-FREE = ModelConfig(model="lexical")
 CALL = ["mock", "stop", 1000, 0, 100, 2, False]  # 1000 in and 100 out, at the second attempt
 HIT = ["mock", "stop", 0, 0, 0, 0, True]
 
@@ -83,14 +82,6 @@ def test_a_row_is_what_the_stage_took_in_this_start(folder):
     assert (one["cost"], one["model"]) == (pytest.approx(0.04), "hosted_vllm/mock")
     assert (other["start"], other["requests"], other["from_journal"]) == (2, 1, False)
     assert cost_in_all([one, other]) == pytest.approx(0.06)
-
-
-def test_a_stage_that_asks_nothing_leaves_no_row(folder):
-    for models in ((FREE,), (MODEL,)):
-        with asking(folder, Usage(), models):
-            pass
-    assert not (folder / "spend.jsonl").exists()
-    assert not (folder / "journal" / "spending.json").exists()
 
 
 def test_a_price_that_is_not_known_makes_the_total_unknown(folder):
@@ -190,23 +181,6 @@ def test_cached_is_what_consecutive_prompts_begin_with(passages):
     assert asked.cached_tokens == sum(
         n_common(*pair) // CHARS_PER_TOKEN for pair in pairwise(texts)
     )
-
-
-def test_one_passage_after_the_other_shares_more_than_passages_by_turns():
-    in_order = estimates_asking(cases(LONG, LONG, OTHER, OTHER))
-    by_turns = estimates_asking(cases(LONG, OTHER, LONG, OTHER))
-    assert in_order.prompt_tokens == by_turns.prompt_tokens
-    n_passages = (len(LONG) + len(OTHER)) / CHARS_PER_TOKEN
-    gained = in_order.cached_tokens - by_turns.cached_tokens
-    assert gained == pytest.approx(n_passages, abs=10)
-
-
-def test_questions_that_take_turns_share_with_their_own_kind():
-    other = SupportJudge(model="lexical").prompt("judge")
-    asked = PromptSizes()
-    for prompt in (PROMPT, other, PROMPT, other):
-        asked.add(prompt, cases(LONG)[0], {})
-    assert asked.cached_tokens == 2 * (len(whole(cases(LONG)[0])) // CHARS_PER_TOKEN)
 
 
 @pytest.mark.parametrize(

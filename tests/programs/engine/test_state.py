@@ -93,22 +93,6 @@ def test_support_labels_are_those_of_the_correction_and_shifts_are_of_their_topi
     assert labels == {"t1": ["full", "partial", "none"], "t2": ["full", "full", "full"]}
 
 
-def test_nugget_labels_are_those_of_the_correction_and_shifts_are_of_their_topic(run, data):
-    run("nuggets", Correction(cuts=(2.0, 2.0), topics={"t2": 2.0}))
-    rows = rows_of(data["out"], "assignments.jsonl")
-    given = {row["qid"]: {n["assignment"] for n in row["nuggets"]} for row in rows}
-    assert given == {"t1": {"not_support"}, "t2": {"support"}}
-
-
-def test_relevance_grades_are_those_of_the_correction_and_shifts_are_of_their_topic(run, data):
-    run("relevance", Correction(cuts=(-1.0, -0.5, 1.5), topics={"t2": -3.0}))
-    rows = rows_of(data["out"], "relevance.jsonl")
-    assert {row["topic_id"]: row.get("grade", row.get("label")) for row in rows} == {
-        "t1": 2,
-        "t2": 0,
-    }
-
-
 def test_probabilities_of_a_curve_stand_beside_the_labels(run, data):
     curve = OrdinalCurve(slope=2.0, thresholds=(0.0, 1.0))
     correction = Correction(curve=curve, topics={"t2": 0.5})

@@ -256,24 +256,6 @@ def test_the_order_of_replies_changes_no_byte(server, made, tmp_path):
     assert files_of(tmp_path / "one") == files_of(tmp_path / "many")
 
 
-def test_two_runs_with_the_same_context_share_a_call(server, made, write, tmp_path):
-    same = {"tide": ["p1", "p2"]}
-    made(data=write({"tide": TOPICS["tide"]}, runs={"one": same, "two": same}))
-    assert len(server.requests) == 1
-    answers = read_answer_views(tmp_path / "out")
-    assert answers["one"]["tide"].sentences == answers["two"]["tide"].sentences
-
-
-def test_a_finished_run_replays_from_the_cache_with_the_endpoint_down(made, server, tmp_path):
-    made()
-    before = files_of(tmp_path / "out")
-    n = len(server.requests)
-    server.faults = lambda index, body: Refusal()
-    made(**{"run.offline": True})
-    assert len(server.requests) == n
-    assert files_of(tmp_path / "out") == before
-
-
 def test_a_budget_that_ends_leaves_answers_missing_and_the_next_call_asks_for_them(server, made):
     first = made(**{"run.max_calls": 3, "run.concurrency": 1})
     assert first["limit_reached"]
@@ -348,11 +330,6 @@ def test_a_folder_of_something_else_is_left_alone(name, content, message, made, 
     with pytest.raises(InputError, match=message):
         made(model="lexical")
     assert [path.name for path in out.iterdir()] == [name]
-
-
-def test_a_price_that_is_not_known_cannot_be_limited(made):
-    with pytest.raises(InputError, match="the price of model 'hosted_vllm/mock' is not known"):
-        made(**{"run.max_cost": 1.0})
 
 
 def test_what_was_generated_can_be_judged(made, tmp_path):

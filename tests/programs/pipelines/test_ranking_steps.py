@@ -233,14 +233,6 @@ def test_what_a_library_counts_is_counted_and_its_failure_leaves_the_order(
     assert manifest["counts"] == ({MENDED: mended} if mended else {})
 
 
-def test_a_step_tells_how_many_topics_it_has_done(folder, monkeypatch, capsys):
-    monkeypatch.setattr("nuggetjudge.programs.engine.session.LOG_S", 0.0)
-    (folder / "topics.tsv").write_text("t\tdam\nu\tclay\n", encoding="utf-8")
-    retrieve(config_of(folder, "bm25, mmr"), folder / "a.run", quiet=False)
-    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("mmr  ")]
-    assert [line.partition(",")[0] for line in lines] == ["mmr  1 / 2", "mmr  2 / 2"]
-
-
 def test_a_ranking_with_a_passage_without_text_names_it(folder):
     step = write_run(folder, "other.run", a=3, zzz=2, yyy=1)
     message = r"^no text of 'yyy' \(2 of 3 passages\); add the file that has it \(--passages\)$"
@@ -312,12 +304,6 @@ def test_hits_that_are_told_stand_and_a_step_that_wants_more_is_named(many):
     assert manifest["counts"] == {"passages a topic, at most, reach cut 120 of bm25": 10}
 
 
-def test_two_rankings_may_together_be_as_many_as_a_cut_takes(folder):
-    other = {"bm25": {"hits": 2, "k1": 1}}
-    assert ran(folder, ["bm25 2", other, "rrf", "cut 4"])[1]["counts"] == {}
-    assert ran(folder, ["bm25 2", other, "rrf", "cut 5"])[1]["counts"] != {}
-
-
 def test_a_run_is_taken_whole_and_its_problems_are_in_the_manifest(many):
     scores = {f"p{i:03}": 150 - i for i in range(150)}
     step = write_run(many, "other.run", **scores)
@@ -340,22 +326,6 @@ def test_an_index_is_opened_once_for_all_pipelines(folder, monkeypatch):
     assert len(opened) == 2  # one of each k1
 
 
-def test_an_index_that_two_steps_search_is_made_once(folder, monkeypatch):
-    """They differ in how many passages a search finds, which no index depends on."""
-    made = []
-    real = Bm25.build
-
-    def build(*args, **settings):
-        made.append(settings)
-        return real(*args, **settings)
-
-    monkeypatch.setattr(Bm25, "build", build)
-    steps = [Bm25Step(step="bm25", hits=hits) for hits in (10, 20)]
-    about = indexing.make_indexes(steps, [folder / "passages.jsonl"], folder / "index")
-    assert len(made) == 1
-    assert about["indexes"] == [indexing.name_of_index(steps[0])]
-
-
 CHANGED = {  # settings -> whether the index is another one
     "k1": (Bm25Step(step="bm25"), {"k1": 1.2}, True),
     "b": (Bm25Step(step="bm25"), {"b": 0.7}, True),
@@ -372,22 +342,6 @@ CHANGED = {  # settings -> whether the index is another one
 def test_an_index_is_named_by_the_settings_that_it_is_made_with(step, change, is_another):
     names = {indexing.name_of_index(each) for each in (step, step.model_copy(update=change))}
     assert len(names) == (2 if is_another else 1)
-
-
-def test_an_encoder_is_opened_once_for_all_steps(monkeypatch):
-    opened = []
-
-    class Encoder:
-        def __init__(self, model, **settings):
-            self.name = model
-            opened.append((model, settings["query_prefix"]))
-
-    monkeypatch.setattr(encoders_of, "SentenceEncoder", Encoder)
-    encoders = encoders_of.Encoders(False)
-    step = DenseStep(step="dense", model="m")
-    assert encoders.of(step) is encoders.dense("m")
-    assert encoders.of(step.model_copy(update={"query_prefix": "q: "})) is not encoders.dense("m")
-    assert opened == [("m", ""), ("m", "q: ")]
 
 
 KEPT = {True: "home/nuggetjudge/vectors", "own": "own", False: None}  # run.cache -> its folder

@@ -74,20 +74,6 @@ def test_hits_cut_a_ranking_and_a_rerank_leaves_what_is_behind_its_depth(folder)
     assert run["t"] == ["t:b#2", "t:a#1", "t:c#3", "t:d#4"]
 
 
-def test_a_token_budget_takes_the_longest_beginning_that_fits(folder):
-    assert rankings(folder, ["bm25", {"cut": {"tokens": 11}}])[0]["t"] == BY_BM25[:2]
-    assert rankings(folder, ["bm25", {"cut": {"tokens": 12}}])[0]["t"] == BY_BM25[:3]
-
-
-def test_two_first_stages_are_fused_by_rank(folder):
-    """b and a change places in the given run: b earns 1/61 + 1/62 as a does, and a came first."""
-    run = folder / "other.run"
-    run.write_text("t Q0 t:b#2 1 2.0 x\nt Q0 t:e#5 2 1.0 x\n", encoding="utf-8")
-    ranked, manifest = rankings(folder, ["bm25", {"run": {"path": str(run)}}, "rrf"])
-    assert ranked["t"] == ["t:b#2", "t:a#1", "t:e#5", "t:c#3", "t:d#4"]
-    assert str(run) in manifest["inputs"]
-
-
 def test_a_list_wise_judge_reverses_the_ranking_and_is_asked_once_a_window(folder):
     def reverse(body):
         return {"order": list(range(len(input_of(body)["passages"]), 0, -1))}

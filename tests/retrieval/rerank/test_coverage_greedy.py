@@ -91,14 +91,6 @@ def test_each_beginning_is_worth_63_percent_of_the_best_set_of_its_size(pool):
         assert sum(one.score for one in taken[:n]) == pytest.approx(ours, abs=1e-9)
 
 
-# One question a column: greedy takes c first and then has 8 of the 9 that a and b answer.
-def test_greedy_is_not_always_the_best_set():
-    ratings = {"a": [5, 5, 0, 5, 0], "b": [0, 0, 5, 0, 5], "c": [5, 5, 5, 0, 0]}
-    taken = greedy_coverage(by_rank("cab"), ratings, weight=0.0, hits=2)
-    assert sum(one.score for one in taken) == 4.0
-    assert worth(by_rank("abc"), ratings, 0.0, [0, 1]) == 5.0
-
-
 @given(pools(), st.integers(1, 9))
 def test_scores_never_rise_and_hits_only_cuts(pool, hits):
     ranked, ratings, weight = pool
@@ -129,7 +121,3 @@ def test_a_passage_twice_or_without_a_finite_score_is_named():
         greedy_coverage([Scored("a", 2.0), Scored("a", 1.0)], {})
     with pytest.raises(ValueError, match=r"ranked\[0\]: score inf"):
         greedy_coverage([Scored("a", math.inf)], {})
-
-
-def test_no_passages_give_no_ranking():
-    assert greedy_coverage([], {}) == []

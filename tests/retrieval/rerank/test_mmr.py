@@ -56,12 +56,6 @@ def test_relevance_may_be_the_cosine_with_the_query():
     assert ids(rerank(query="0 5", relevance="encoder")) == ["c", "a", "b"]
 
 
-def test_the_length_of_vectors_does_not_matter():
-    longer = {"a": "7 0", "b": "0.008 0.006", "c": "0 1"}
-    expected = [one.score for one in rerank()]
-    assert [one.score for one in rerank(texts=longer)] == pytest.approx(expected)
-
-
 def test_two_passages_of_one_text_do_not_follow_each_other():
     texts = {"a": "1 0", "again": "1 0", "c": "0 1"}
     ranked = [Scored("a", 3.0), Scored("again", 3.0), Scored("c", 2.0)]
@@ -70,16 +64,6 @@ def test_two_passages_of_one_text_do_not_follow_each_other():
 
 def test_a_passage_without_direction_is_like_no_other():
     assert ids(rerank(texts=TEXTS | {"b": "0 0"})) == ["a", "b", "c"]
-
-
-def test_hits_keep_the_beginning():
-    assert rerank(hits=2) == rerank()[:2]
-    assert rerank(hits=9) == rerank()
-
-
-def test_nothing_and_one_passage_stay_as_they_are():
-    assert rerank(ranked=[]) == []
-    assert rerank(ranked=[Scored("c", 0.3)]) == [Scored("c", 1.0)]
 
 
 coordinates = st.integers(-3, 3)
