@@ -102,11 +102,11 @@ PRESETS: dict[str, Preset] = {
     ),
     "prometheus-2-7b": _trained(
         "prometheus-eval/prometheus-7b-v2.0", _APACHE, None,
-        "an answer by a rubric, 1 to 5 (2405.01535)", 1024,
+        "an answer on a described scale, 1 to 5 (2405.01535)", 1024,
     ),
     "flow-judge": _trained(
         "flowaicom/Flow-Judge-v0.1", _APACHE, None,
-        "an answer by a rubric of 2, 3 or 5 grades (its card)", 1024,
+        "an answer on a scale of 2, 3 or 5 grades (its card)", 1024,
     ),
 }  # fmt: skip
 

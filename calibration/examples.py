@@ -12,6 +12,7 @@ import numpy as np
 from ..judges import ItemJudge
 from ..judges.items import answers
 from ..programs.analysis.cell_texts import cell_texts
+from ..programs.config.base import installed_inputs
 from ..programs.config.sections import DataConfig
 from ..programs.inputs import load_collection
 from ..records.kinds import Cell, Cells, LabelFile, file_kind, find_kind, key_fields
@@ -78,7 +79,10 @@ def read_labels_and_texts(
         raise InputError(f"{path}: no label in it")
     if "topic_id" not in labels.key_names:
         raise InputError(f"{path}: {NO_TOPIC}")
-    has_data = bool(data.topics or data.runs or data.passages or data.nuggets or data.rubrics)
+    others = [name for name, one in installed_inputs().items() if one.texts is not None]
+    has_data = any((data.topics, data.runs, data.passages, data.nuggets)) or any(
+        getattr(data, name) for name in others
+    )
     if has_data:
         _complete(path, labels, texts, data, problems, must_know=is_rows)
     if "response" in judge.inputs:
@@ -90,7 +94,8 @@ def read_labels_and_texts(
     if lost and (len(lost) == len(labels.cells) or (is_rows and not has_data)):
         lacking = " and ".join(n for n in judge.inputs if n not in texts.get(lost[0], {}))
         what = f"cell {' '.join(lost[0])} comes without its {lacking}"
-        how = "name --topics, --runs, --passages, data.nuggets or data.rubrics, or use --field"
+        files = " or ".join(f"data.{name}" for name in ("nuggets", *others))
+        how = f"name --topics, --runs, --passages, {files}, or use --field"
         raise InputError(f"{path}:{labels.lines.get(lost[0], 1)}: {what}; {how}")
     return labels, texts
 
@@ -242,7 +247,8 @@ def _read_data(data: DataConfig, wanted: Collection[str], problems: Problems) ->
     for file in data.passages:
         passages |= read_passages(file, problems, set(wanted))
     ids = ["passage_id"] if data.passages else []
-    if not (data.runs or data.nuggets or data.rubrics):
+    others = {name: one.texts for name, one in installed_inputs().items() if one.texts is not None}
+    if not (data.runs or data.nuggets or any(getattr(data, name) for name in others)):
         topics = read_topics(data.topics, problems) if data.topics else {}
         ids += ["topic_id"] if topics else []
         return _Sources(ids, topics, passages, _questions(topics), ())
@@ -258,11 +264,13 @@ def _read_data(data: DataConfig, wanted: Collection[str], problems: Problems) ->
         texts |= {("passage_id", *cell, name): own[name].text for name in cited if name in own}
     for topic_id, bank in (collection.banks or {}).items():
         texts |= {("nugget_id", topic_id, one.id): one.text for one in bank.nuggets}
-    for topic_id, rubric in (collection.rubrics or {}).items():
-        texts |= {("criterion_id", topic_id, one.id): one.text for one in rubric.criteria}
     ids += ["topic_id", *(["run_id", "sentence_id"] if data.runs else [])]
     ids += ["nugget_id"] if data.nuggets else []
-    ids += ["criterion_id"] if data.rubrics else []
+    for name, texts_of in others.items():
+        for topic_id, given in collection.given.get(name, {}).items():
+            for key, by_id in texts_of(given).items():
+                ids += [key] if key not in ids else []
+                texts |= {(key, topic_id, id): text for id, text in by_id.items()}
     return _Sources(ids, collection.topics, passages, texts, runs)
 
 

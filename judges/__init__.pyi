@@ -12,20 +12,14 @@ from .ranking import SetwiseRanker as SetwiseRanker
 from .support import ContradictionJudge as ContradictionJudge
 from .keypoints import EntailmentJudge as EntailmentJudge
 from .fitted import JudgeFile as JudgeFile, read_judge_file as read_judge_file
-from .grading.criterion import (
-    BinaryCriterionJudge as BinaryCriterionJudge,
-    CriterionJudge as CriterionJudge,
-)
 from .nuggets import NuggetImportance as NuggetImportance
 from .items import ItemJudge as ItemJudge
 from .combined.jury import Jury as Jury
 from .keypoints import KeyPointFilter as KeyPointFilter
 from .labels import (
     CitationSupport as CitationSupport,
-    CriterionMatch as CriterionMatch,
     NuggetSupport as NuggetSupport,
     PointEntailment as PointEntailment,
-    BinaryCriterionMatch as BinaryCriterionMatch,
     Contradiction as Contradiction,
     NuggetMatch as NuggetMatch,
     SearchKind as SearchKind,
@@ -47,7 +41,6 @@ from .nuggets import (
 from .nuggets import Nuggetizer as Nuggetizer
 from .makers.queries import QueryWriter as QueryWriter
 from .questions import QuestionDecomposer as QuestionDecomposer
-from .makers.rubric_writer import MadeCriterion as MadeCriterion, RubricWriter as RubricWriter
 from .questions import SubQuestionGenerator as SubQuestionGenerator
 from .own import (
     OwnJudge as OwnJudge,

@@ -35,6 +35,7 @@ class ItemJudge(ExplainingJudge):
         is_ordered: whether the labels have an order; if not, only unweighted figures apply.
         overlap: the lexical score of `source` for the text that it is looked through for.
         is_derived: whether code makes its labels of several replies; no prompt is fitted to those.
+        required_text: what of a listed text has to stand in `source`, where that is not all of it.
         correction: how scores become labels, from fitting; None: the model's labels stand.
     """
 
@@ -47,6 +48,7 @@ class ItemJudge(ExplainingJudge):
     is_derived: ClassVar[bool] = False
     overlap: Overlap | None = None
     window: int = 1
+    required_text: Callable[[str], str] = str
     correction: Correction | None = None
     fitted_words: Mapping[str, float] | None = None  # of the judge file it was made with
 

@@ -7,7 +7,6 @@ type exclude each other, and every text has one of them.
 
 from __future__ import annotations
 
-from ..records.instruments.rubrics import CriterionMatch as CriterionMatch
 from ..records.key_points import PointEntailment as PointEntailment
 from ..records.nuggets import NuggetSupport as NuggetSupport
 from ..records.rows import Label
@@ -44,16 +43,6 @@ class PartAnswer(Label):
         "detailed",
         "the passage answers the part in detail, with facts, reasons or examples",
     )
-
-
-class BinaryCriterionMatch(Label):
-    """The two-grade form: a criterion is met or it is not."""
-
-    NOT_MET = (
-        "not_met",
-        "the response lacks some of what the criterion asks for, or gives it incorrectly",
-    )
-    MET = CriterionMatch.MET.value, CriterionMatch.MET.meaning
 
 
 class Contradiction(Label):

@@ -146,11 +146,6 @@ BUILT_IN = {
     ),
     "recheck": _ours("support:SupportJudge", says_why=True),
     "query_writer": _ours("makers.queries:QueryWriter"),
-    "criterion": _ours("grading.criterion:CriterionJudge", is_windowed=True, labels_items=True),
-    "binary_criterion": _ours(
-        "grading.criterion:BinaryCriterionJudge", is_windowed=True, labels_items=True
-    ),
-    "rubric_writer": _ours("makers.rubric_writer:RubricWriter", spared_by=("rubrics",)),
     "contradiction": _ours("support:ContradictionJudge", says_why=True),
 }
 

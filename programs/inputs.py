@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 from ..records.answers import Seen, answers_with_lines, own_documents
 from ..records.documents import read_candidates, read_reports, read_topic_documents
-from ..records.instruments.rubrics import Rubric, read_rubrics
 from ..records.judgements import Reason
 from ..records.key_points import read_key_point_sets
 from ..records.nuggets import read_nugget_banks
@@ -56,7 +55,6 @@ class Collection:
     beyond_limit: set[str] = field(default_factory=set)  # topics that --limit leaves out
     coverage: CoverageInputs | None = None
     key_points: dict[str, KeyPointSet] | None = None
-    rubrics: dict[str, Rubric] | None = None
     documents: dict[str, dict[str, Passage]] = field(default_factory=dict)  # by topic
     # By the names of `data:`, what programs of other packages are given, by topic.
     given: dict[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -147,7 +145,7 @@ class _Files(NamedTuple):
             given_files(data, problems),
         )
         named = (data.candidates, data.qrels, data.nuggets, data.questions, data.reference,
-                 data.pool, data.keypoints, data.rubrics, data.documents)  # fmt: skip
+                 data.pool, data.keypoints, data.documents)  # fmt: skip
         for path in chain(
             named, data.ratings, data.passages, files.runs, files.retrieval, *files.given.values()
         ):
@@ -174,17 +172,18 @@ def _read_instruments(data: DataConfig, files: _Files, collection: Collection) -
         collection.banks = read_nugget_banks(data.nuggets, problems)
     if data.keypoints:
         collection.key_points = read_key_point_sets(data.keypoints, problems)
-    if data.rubrics:
-        collection.rubrics = read_rubrics(data.rubrics, problems)
-    for sets in (collection.banks, collection.key_points, collection.rubrics):
+    for sets in (collection.banks, collection.key_points):
         if sets and not topics:
             topics.update({name: Topic(id=name, text=each.query) for name, each in sets.items()})
+    for name, paths in files.given.items():
+        if paths:
+            one = installed_inputs()[name]
+            given = collection.given[name] = one.read(paths, problems)
+            if one.query is not None and not topics:
+                topics.update({t: Topic(id=t, text=one.query(each)) for t, each in given.items()})
     _add_sub_narratives(topics, collection.banks or {})
     if data.documents:
         collection.documents = read_topic_documents(data.documents, problems)
-    for name, paths in files.given.items():
-        if paths:
-            collection.given[name] = installed_inputs()[name].read(paths, problems)
 
 
 def _check_topics(data: DataConfig, files: _Files, collection: Collection) -> None:
@@ -204,7 +203,7 @@ def _check_topics(data: DataConfig, files: _Files, collection: Collection) -> No
         if path is not None and of_file:
             note_others(collection.problems, path, of_file, topics)
     for name, by_topic in collection.given.items():
-        if by_topic:
+        if by_topic and installed_inputs()[name].query is None:  # else its program lists them
             note_others(collection.problems, files.given[name][0], by_topic, topics)
 
 
@@ -275,8 +274,14 @@ def expand_runs(
 
 def given_files(data: DataConfig, problems: Problems | None = None) -> dict[str, list[Path]]:
     """By name of `data:`, the files that programs of other packages are given."""
-    inputs = installed_inputs().items()
-    return {name: expand_runs(getattr(data, name), problems, one.suffixes) for name, one in inputs}
+    files = {}
+    for name, one in installed_inputs().items():
+        named = getattr(data, name)
+        if one.suffixes:
+            files[name] = expand_runs(named, problems, one.suffixes)
+        else:
+            files[name] = [named] if named is not None else []
+    return files
 
 
 def _check_runs(collection: Collection) -> None:

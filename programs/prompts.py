@@ -54,7 +54,6 @@ _EXAMPLES: dict[str, str | list[str]] = {
     "key_point": _POINTS,
     "key_points": "\n".join(f"{i}. {text}" for i, text in enumerate(_POINTS, 1)),
     "claim": ["cold water stays at the surface", "lakes freeze in winter"],
-    "criterion": ["Says at which temperature water is densest", "Mentions salt water"],
     "sub_narratives": "1. why ice forms at the surface\n2. what happens below the ice",
     "facet": _QUESTION,
     "facets": ["what happens below the ice"],

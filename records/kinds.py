@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -23,7 +23,6 @@ from .reading.fields import Line, is_envelope, read_lines, shorten, show
 from .reading.lines import first_line, is_json, text_lines
 from .reading.problems import InputError, Problems
 from .rows import Label
-from .tools.metric_rows import is_csv, is_metric_row
 
 Cell = tuple[str, ...]  # the ids of one item
 # A row, the item, its label (None: not judged), and how sure the judge was.
@@ -40,7 +39,6 @@ _BUILT_IN = {
     "support": f"{_HOME}.support:SUPPORT_KIND",
     "ratings": f"{_HOME}.questions:RATING_KIND",
     "keypoints": f"{_HOME}.key_points:KEY_POINT_KIND",
-    "rubric": f"{_HOME}.tools.rubric_verdicts:CRITERION_KIND",
     "relevance": f"{_HOME}.relevance:RELEVANCE_KIND",
 }
 
@@ -64,6 +62,7 @@ class Kind:
             is the first of one.
         spell: what a label file means by a label; None: labels are compared as they are written.
         turn: the item and label of a row that may name its ids in another order; None: none may.
+        columns: our measures by the names that metric rows of other tools have for them.
         words: TOML with the words in which people who label meet it; None: the app has them.
         coarse: the two labels, worst first, of people who answer yes or no where the scale has
             more; (): none.
@@ -83,6 +82,7 @@ class Kind:
     files: Mapping[str, Callable[[Mapping[str, Any]], bool]] = field(default_factory=dict)
     spell: Spell | None = None
     turn: Callable[[Cell, str | None], tuple[Cell, str | None]] | None = None
+    columns: Mapping[str, str] = field(default_factory=dict)
     words: Path | None = None
     coarse: tuple[str, ...] = ()
     has_more_grades: bool = False
@@ -194,6 +194,23 @@ _REPORTS = ("report", "summary", "reference_summary")
 _NEEDS = ("title", "narrative", "problem_statement", "request", "query", "topic", "text")
 _GRADES = frozenset("01234")  # of the longest scale that six-column qrels come with
 _LOOKED_AT = 50  # lines that tell qrels from a leaderboard
+
+
+@cache
+def read_measures() -> Mapping[str, str]:
+    """Return our measures by the columns of metric rows of other tools (`Kind.columns`)."""
+    return {c: name for kind in declared_kinds().values() for c, name in kind.columns.items()}
+
+
+def is_metric_row(names: Collection[str]) -> bool:
+    """Whether an object, or the header of a CSV file, is a row of metrics."""
+    return not read_measures().keys().isdisjoint(names) and "nuggets" not in names
+
+
+def is_csv(first: str) -> bool:
+    """Whether this is the header of metric rows; one of means alone, without a topic, is none."""
+    names = dict.fromkeys(first.split(","))
+    return is_metric_row(names) and ("qid" in names or "topic_id" in names)
 
 
 def file_kind(path: Path) -> FileKind:

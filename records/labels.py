@@ -483,7 +483,7 @@ def read_labels(
     """Read the labels of any file that has some, recognised by content.
 
     Takes nugget assignments, support files, relevance judgements, qrels, ratings of
-    sub-questions, entailments of key points, verdicts on criteria, battles (ours and RAGDoll's),
+    sub-questions, entailments of key points, judgements of other declared kinds,
     and label files: JSONL or CSV with ids (`key_fields`), `label`, and optionally `annotator` and
     `rationale`. Sentence ids are 0-based positions as text. Support labels are full, partial, none
     however the file spells them; a sentence without citations is no cell, for nobody had to judge

@@ -340,6 +340,12 @@ NUGGET_KIND = Kind(
     gains=NUGGET,
     length_of=("answer_text", "answer"),
     judge="assigner",
+    columns={  # of nuggetizer's core/metrics.py and RAGDoll's nuggetizer/metrics.py
+        "strict_vital_score": "V_strict",
+        "strict_all_score": "A_strict",
+        "vital_score": "V",
+        "all_score": "A",
+    },
     rows="assignments",
     read=_labelled,
     files={

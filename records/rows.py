@@ -314,11 +314,6 @@ def key_point_ids(texts: Sequence[str]) -> list[str]:
     return hashed_ids("k", texts)
 
 
-def criterion_ids(texts: Sequence[str]) -> list[str]:
-    """An id for each criterion text of one topic, made as `nugget_ids` makes its own."""
-    return hashed_ids("c", texts)
-
-
 def hashed_ids(prefix: str, texts: Sequence[str]) -> list[str]:
     """See `nugget_ids`; the prefix says what they name."""
     seen: dict[str, int] = {}

@@ -9,11 +9,12 @@ from typing import Any, Literal
 
 import orjson
 
+from .kinds import is_csv
 from .reading.fields import Line, as_int, read_lines, stem
 from .reading.lines import first_line, is_json, text_lines
 from .reading.problems import Problems
 from .rows import ScoreRow
-from .tools.metric_rows import csv_rows, is_csv, long_rows
+from .tools.metric_rows import csv_rows, long_rows
 from .writing import write_file
 
 Layout = Literal["jsonl", "ir_measures", "tot", "trec_eval", "rag4reports", "ranking"]

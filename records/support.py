@@ -268,6 +268,14 @@ SUPPORT_KIND = Kind(
     many="citations",
     length_of=("sentence", "sentence"),
     judge="support",
+    columns={  # of RAGDoll's support/metrics.py
+        "weighted_precision_first_citation": "support_precision",
+        "weighted_recall_first_citation": "support_recall",
+        "weighted_precision_all_judged_citations": "support_precision_all",
+        "weighted_recall_all_judged_citations": "support_recall_all",
+        "hard_precision": "support_precision_hard",
+        "hard_recall": "support_recall_hard",
+    },
     rows="support",
     read=_labelled,
     files={

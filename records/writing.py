@@ -9,10 +9,13 @@ import errno
 import fcntl
 import os
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
+from typing import Any
+
+import orjson
 
 from .reading.problems import InputError
 
@@ -216,3 +219,19 @@ class Lock:
     def close(self) -> None:
         """Let others have it."""
         os.close(self._file)
+
+
+def write_lines(path: Path, objects: Iterable[Any]) -> int:
+    """Write a JSON object a line, and say how many there are."""
+    n = 0
+    with NewFile(path) as file:
+        for row in objects:
+            file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
+            n += 1
+    return n
+
+
+def check_elsewhere(folder: Path, out: Path) -> None:
+    """Raise InputError if an export would be written among the results that it is of."""
+    if out.resolve() == folder.resolve():
+        raise InputError(f"{out}: is the results folder; name another --out")

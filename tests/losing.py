@@ -36,7 +36,10 @@ LABELS = {
     "precision": ("no", "yes"),
     "items": ("none", "partial", "full"),
 }
-PATTERNS = {"data.runs", *(f"data.{name}" for name in installed_inputs())}
+PATTERNS = {
+    "data.runs",
+    *(f"data.{name}" for name, one in installed_inputs().items() if one.suffixes),
+}
 Lost = Callable[[str, Item], bool]  # of a stage and an item
 
 

@@ -29,11 +29,11 @@ from nuggetjudge.backends.gateway import Backend, Reply
 from nuggetjudge.backends.offline import LexicalBackend
 from nuggetjudge.backends.prompt import Prompt
 from nuggetjudge.judges.table import judge_names
+from nuggetjudge.plugins.trec.rubric.rubrics import read_rubrics
 from nuggetjudge.programs.config.sections import Config
 from nuggetjudge.programs.engine.panel import Panel
 from nuggetjudge.programs.inputs import Collection
 from nuggetjudge.programs.run import judge_collection, load_data
-from nuggetjudge.records.instruments.rubrics import read_rubrics
 from nuggetjudge.records.reading.problems import Problems
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"

@@ -16,6 +16,8 @@ from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.keypoints import numbered
 from nuggetjudge.judges.makers.answer_writer import AnswerWriter
 from nuggetjudge.judges.narratives import NarrativeRelevanceJudge, PartwiseRelevanceJudge
+from nuggetjudge.plugins.trec.rubric.judge import BinaryCriterionJudge, CriterionJudge
+from nuggetjudge.plugins.trec.rubric.writer import RubricWriter
 
 from ..study import sets
 from ..study.sets import Item, lines
@@ -183,8 +185,8 @@ def _criterion(name: str, _: Path, *, kind: str) -> Case:
         ids = {key: row[key] for key in ("topic_id", "run_id", "criterion_id")}
         items.append(Item(ids, inputs, row["label"] if row["kind"] == kind else ""))
     if kind == "binary":
-        return Case(name, judges.BinaryCriterionJudge, items, scale=("not_met", "met"))
-    return Case(name, judges.CriterionJudge, items, scale=("not_met", "partly", "met"))
+        return Case(name, BinaryCriterionJudge, items, scale=("not_met", "met"))
+    return Case(name, CriterionJudge, items, scale=("not_met", "partly", "met"))
 
 
 def _battle(name: str, data: Path) -> Case:
@@ -386,7 +388,7 @@ _MAKERS: dict[str, Callable[[str, Path], Case]] = {
         ),
         (
             "rubric_writer",
-            judges.RubricWriter,
+            RubricWriter,
             lambda q, p, k, r: {"question": q, "documents": p[:2], "n": 3},
             FEW,
         ),

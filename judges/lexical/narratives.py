@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ...metrics.instruments.narratives import BEST_GRADE, narrative_grade
+from ...metrics.narratives import BEST_GRADE, narrative_grade
 from ...records.topics import parts_of
 from ..labels import PartAnswer
 from .overlap import NUGGET_FULL, RELEVANCE_CUTS, content_words, recall

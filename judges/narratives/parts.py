@@ -11,7 +11,7 @@ import dspy
 from ...backends.adapter import without
 from ...backends.errors import JudgeError
 from ...backends.prompt import Baseline, Scorer
-from ...metrics.instruments.narratives import BEST_GRADE, narrative_grade
+from ...metrics.narratives import BEST_GRADE, narrative_grade
 from ...records.judgements import Provenance, Reason, Unjudged
 from ...records.topics import parts_of
 from ..combined.jury import as_one

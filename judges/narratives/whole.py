@@ -11,7 +11,7 @@ from annotated_types import Ge, Le
 from ...backends.adapter import without
 from ...backends.prompt import Baseline, Scorer
 from ...backends.replies.schema import Graded
-from ...metrics.instruments.narratives import BEST_GRADE
+from ...metrics.narratives import BEST_GRADE
 from ..labels import NarrativeGrade
 from ..lexical import narratives as lexical
 from ..relevance import RelevanceJudge

@@ -13,6 +13,7 @@ from ...cli.signatures import ExistingPath, Folder, NewFile
 from ...cli.stopping import GATE_FAILED, list_problems, open_results
 from ...cli.tables import write_note, write_objects, write_text
 from ...programs.engine.results import MANIFEST
+from ...programs.protocols.table import programs
 from ...views.printing import print_view
 from ...views.table import Column, Kind, Row, Table, View
 
@@ -215,7 +216,7 @@ def repaired(results: ExistingPath, *, out: Path) -> None:
 
 
 def ragdoll(context: typer.Context, results: Results, out: Out) -> None:
-    """Write nuggets, support, relevance, rubrics as RAGDoll does, for its metrics and arena.
+    """Write nuggets, support, relevance ... as RAGDoll does, for its metrics and arena.
 
     Example: judge export ragdoll results/demo for-ragdoll
     """
@@ -237,16 +238,6 @@ def nuggetizer(context: typer.Context, results: Results, out: Out) -> None:
     _say(write_nuggetizer(_read_finished(context, results), out), out)
 
 
-def researchrubrics(context: typer.Context, results: Results, out: Out) -> None:
-    """Write rubrics, and the verdicts of each run, as ResearchRubrics does.
-
-    Example: judge export researchrubrics results/rubric for-researchrubrics
-    """
-    from .tools import write_researchrubrics
-
-    _say(write_researchrubrics(_read_finished(context, results), out), out)
-
-
 export = typer.Typer(
     help="Write results for other tools, and answers with suggested citations.",
     no_args_is_help=True,
@@ -260,8 +251,30 @@ def _export() -> None:
     """Write results for other tools, and answers with suggested citations."""
 
 
-for _command in (mlflow, repaired, ragdoll, nuggetizer, researchrubrics, autojudge, qrels):
+for _command in (mlflow, repaired, ragdoll, nuggetizer, autojudge, qrels):
     add_command(export, _command)
+
+
+def _add_tool(name: str, what: str) -> None:
+    """Add the command that writes for a tool which a program names (`Program.tools`)."""
+
+    def command(context: typer.Context, results: Results, out: Out) -> None:
+        from ...records.reading.problems import Problems
+        from .tools import write_for
+
+        problems = Problems()
+        _say(write_for(name, _read_finished(context, results), out, problems), out)
+        list_problems(problems)
+
+    command.__name__ = name
+    command.__doc__ = f"{what}\n\nExample: judge export {name} results/run for-{name}\n"
+    add_command(export, command)
+
+
+for _program in programs():
+    for _name, _what in _program.tools.items():
+        if _name != "ragdoll":
+            _add_tool(_name, _what)
 
 
 def _read_finished(context: typer.Context, path: Path) -> Result:

@@ -1,4 +1,4 @@
-"""Results as other tools write them: RAGDoll, nuggetizer, ResearchRubrics, TREC's qrels."""
+"""Results as other tools write them: RAGDoll, nuggetizer, TREC's qrels, what programs export."""
 
 from __future__ import annotations
 
@@ -7,25 +7,20 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any, TypeVar
-
-import orjson
 
 from ...evaluation.comparing import Source, open_source, warn_about
 from ...metrics import count_words
 from ...programs.analysis.answers.views import AnswerTexts
 from ...programs.engine.folders import inputs_of
 from ...programs.inputs import load_collection
-from ...programs.protocols.judged_items import ALL
 from ...programs.protocols.nuggets import ASSIGNMENTS, BANKS
 from ...programs.protocols.relevance import FILE as RELEVANCE
 from ...programs.protocols.support import FILE as SUPPORT
+from ...programs.protocols.table import programs
 from ...programs.scoring.result import Result
-from ...records.instruments.rubrics import CriterionVerdict, Rubric, rubric_row, rubrics_of
 from ...records.nuggets import Assignment, read_assignments, read_nugget_banks
-from ...records.reading.fields import read_lines
 from ...records.reading.problems import InputError, Problems
 from ...records.relevance import Confident, RelevanceLabel, read_relevance, write_confident_qrels
 from ...records.rows import NuggetBank
@@ -33,16 +28,10 @@ from ...records.scores import score_row
 from ...records.support import read_support
 from ...records.tools import nuggetizer as nuggetizer_rows
 from ...records.tools import ragdoll as ragdoll_rows
-from ...records.tools import ragdoll_rubrics, researchrubrics
 from ...records.tools.metric_rows import NUGGET_COLUMNS, SUPPORT_COLUMNS
-from ...records.tools.rubric_verdicts import read_verdicts
-from ...records.writing import NewFile, own_folder, write_file
-from ..trec.arena.kind import read_battles
-from ..trec.arena.ragdoll import write_ragdoll_arena
-from ..trec.arena.standings import FILE as BATTLES
-from ..trec.arena.standings import STRENGTH
-from ..trec.rubric.program import RUBRICS, VERDICTS
+from ...records.writing import check_elsewhere, own_folder, write_file, write_lines
 
+RAGDOLL = "ragdoll"
 Row = TypeVar("Row")
 Values = dict[tuple[str, str], dict[str, float | None]]  # by run and topic: by measure
 
@@ -85,12 +74,6 @@ def _nuggetizer(folder: Path, out: Path) -> dict[str, int]:
     return counts | {"failed": sum(map(n_failed, assignments))}
 
 
-def check_elsewhere(folder: Path, out: Path) -> None:
-    """Raise InputError if an export would be written among the results that it is of."""
-    if out.resolve() == folder.resolve():
-        raise InputError(f"{out}: is the results folder; name another --out")
-
-
 def read_banks(folder: Path) -> list[NuggetBank]:
     """The nuggets of each topic."""
     problems = Problems()
@@ -120,16 +103,6 @@ def read_values(folder: Path) -> Values:
     return values
 
 
-def write_lines(path: Path, objects: Iterable[Any]) -> int:
-    """Write a JSON object a line, and say how many there are."""
-    n = 0
-    with NewFile(path) as file:
-        for row in objects:
-            file.write(orjson.dumps(row, option=orjson.OPT_APPEND_NEWLINE))
-            n += 1
-    return n
-
-
 def _metrics(folder: Path, assignments: list[Assignment]) -> Iterator[dict[str, Any]]:
     failed = {(each.run_id, each.topic_id): n_failed(each) for each in assignments}
     of_run: dict[str, int] = {}
@@ -140,72 +113,6 @@ def _metrics(folder: Path, assignments: list[Assignment]) -> Iterator[dict[str, 
             n = of_run.get(run_id, 0) if topic_id == "all" else failed.get((run_id, topic_id), 0)
             named = {"run_id": run_id, "failed_count": n}
             yield {**nuggetizer_rows.metric_row(topic_id, values), **named}
-
-
-_RESULTS = "results"  # folder of ResearchRubrics' results, a file a run
-
-
-def write_researchrubrics(result: Source, out: str | Path) -> dict[str, int]:
-    """Write ResearchRubrics' `processed_data.jsonl`, and `results/RUN.jsonl` of each run.
-
-    A verdict that did not come has `success` false and no score: its own command stops there, and
-    is to be run on what is complete.
-
-    Returns: rows by file, and `failed`: verdicts that are not there.
-    Raises: InputError where the results have no rubrics.
-    """
-    with ExitStack() as stack:
-        return _researchrubrics(open_source(stack, result), Path(out))
-
-
-def _researchrubrics(folder: Path, out: Path) -> dict[str, int]:
-    check_elsewhere(folder, out)
-    rubrics, verdicts = _read_rubrics(folder)
-    criteria = {(r.topic_id, c.id): c for r in rubrics.values() for c in r.criteria}
-    own_folder(out / _RESULTS)
-    n = write_lines(out / "processed_data.jsonl", map(researchrubrics.data_row, rubrics.values()))
-    counts = {"processed_data": n, _RESULTS: 0}
-    for run in dict.fromkeys(verdict.run_id for verdict in verdicts):
-        own = [verdict for verdict in verdicts if verdict.run_id == run]
-        name = f"{run.replace('/', '_')}.jsonl"
-        rows = researchrubrics.result_rows(own, criteria)
-        counts[_RESULTS] += write_lines(out / _RESULTS / name, rows)
-    return {**counts, "failed": sum(verdict.label is None for verdict in verdicts)}
-
-
-def _rubrics(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
-    rubrics, verdicts = _read_rubrics(folder)
-    for rubric in rubrics.values():
-        for criterion in ragdoll_rubrics.not_taken(rubric.criteria):
-            what = f"criterion {criterion.id!r} of topic {rubric.topic_id!r} weighs"
-            wanted = "RAGDoll takes whole numbers from 1 to 5, and drops or changes others"
-            what = f"{what} {criterion.weight:g}; {wanted}"
-            problems.keep(folder / RUBRICS, 0, "weight_not_taken", what)
-    rows = _make_graded_rows(rubrics, verdicts, AnswerTexts(folder, problems))
-    return {
-        "rubric": write_lines(out / "rubric.jsonl", map(rubric_row, rubrics.values())),
-        "graded": write_lines(out / "graded.jsonl", rows),
-        "failed": sum(verdict.label is None for verdict in verdicts),
-    }
-
-
-def _make_graded_rows(
-    rubrics: dict[str, Rubric], verdicts: list[CriterionVerdict], texts: AnswerTexts
-) -> Iterator[dict[str, Any]]:
-    for (topic, run), group in groupby(verdicts, lambda one: (one.topic_id, one.run_id)):
-        written = texts.of(topic).get(run)
-        answer = written.text if written is not None else ""
-        by_id = {one.criterion_id: one for one in group}
-        yield ragdoll_rubrics.graded_row(rubrics[topic], by_id, run, answer, count_words(answer))
-
-
-def _read_rubrics(folder: Path) -> tuple[dict[str, Rubric], list[CriterionVerdict]]:
-    if not (folder / VERDICTS).is_file():
-        raise InputError(f"{folder}: has no {VERDICTS}; run `judge run rubric` first")
-    problems = Problems()
-    rubrics = rubrics_of(read_lines(folder / RUBRICS, problems), linted=False)
-    problems.raise_errors()
-    return rubrics, _read(read_verdicts, folder / VERDICTS)
 
 
 # What `ragdoll support metric-rows` takes by default.
@@ -219,10 +126,10 @@ def write_ragdoll(
 
     Nuggets: `nuggets.jsonl`, `assignments.jsonl`, `metrics/cell_metrics.csv` and
     `metrics/run_metrics.csv`; support: `support_assignments.jsonl`, `support_metrics.jsonl` and
-    `support_metric_rows.txt`; relevance: `umbrela.judgments.jsonl`; rubrics: `rubric.jsonl` and
-    `graded.jsonl`; battles, in `arena/`: `judgments.jsonl`, `pairwise.csv`, `coverage.csv` and
-    `leaderboard.csv`. A judgement that did not come is `failed`, -1, or failed with -1. Metrics are
-    ours, over what was judged, and empty where nothing was: its own commands give 0 there.
+    `support_metric_rows.txt`; relevance: `umbrela.judgments.jsonl`; and what other programs write
+    for it (`Program.tools`). A judgement that did not come is `failed`, -1, or failed with -1.
+    Metrics are ours, over what was judged, and empty where nothing was: its own commands give 0
+    there.
 
     Args:
         result: a result or a results folder.
@@ -248,22 +155,65 @@ def _ragdoll(folder: Path, out: Path, problems: Problems) -> dict[str, int]:
         ASSIGNMENTS: _nuggets,
         SUPPORT: _support,
         RELEVANCE: _relevance,
-        VERDICTS: _rubrics,
-        BATTLES: _arena,
     }
-    present = [name for name in writers if (folder / name).is_file()]
-    if not present:
-        raise InputError(f"{folder}: has none of {', '.join(writers)}, so nothing for RAGDoll")
+    others = [one for one in programs() if RAGDOLL in one.tools]
+    names = [*writers, *(one.judged for one in others)]
+    if not any((folder / name).is_file() for name in names):
+        raise InputError(f"{folder}: has none of {', '.join(names)}, so nothing for RAGDoll")
     own_folder(out)
     values = read_values(folder)
     counts: dict[str, int] = {"failed": 0}
-    for name in present:
-        for what, n in writers[name](folder, out, values, problems).items():
+    written: list[Mapping[str, int]] = [
+        write(folder, out, values, problems)
+        for name, write in writers.items()
+        if (folder / name).is_file()
+    ]
+    written += [
+        one.export(RAGDOLL, folder, out, problems)
+        for one in others
+        if (folder / one.judged).is_file()
+    ]
+    for rows in written:
+        for what, n in rows.items():
             counts[what] = counts.get(what, 0) + n
     return {
         **{name: n for name, n in counts.items() if name != "failed"},
         "failed": counts["failed"],
     }
+
+
+def write_for(
+    tool: str, result: Source, out: str | Path, problems: Problems | None = None
+) -> dict[str, int]:
+    """Write results as another tool has them, by the programs that write for it.
+
+    Args:
+        tool: its name, one of `Program.tools`.
+        result: a result or a results folder.
+        out: a folder, made if it is not there; not the results folder itself.
+        problems: gets what the tool would read otherwise; None: warnings.
+
+    Returns: rows by file, and `failed`: judgements that are not there.
+    Raises: InputError where nothing was judged that the tool has.
+
+    Example: write_for("ragdoll", "results/demo", "for-ragdoll")
+    """
+    found = Problems() if problems is None else problems
+    counts: dict[str, int] = {}
+    with ExitStack() as stack:
+        folder = open_source(stack, result)
+        check_elsewhere(folder, Path(out))
+        able = [one for one in programs() if tool in one.tools]
+        ready = [one for one in able if (folder / one.judged).is_file()]
+        if not ready:
+            names = " or ".join(one.judged for one in able)
+            how = " or ".join(f"`judge run {one.name}`" for one in able)
+            raise InputError(f"{folder}: has no {names}; run {how} first")
+        for one in ready:
+            counts |= one.export(tool, folder, own_folder(Path(out)), found)
+    if problems is None:
+        warn_about(found)
+    return counts
 
 
 def _nuggets(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
@@ -362,19 +312,6 @@ def _relevance(folder: Path, out: Path, values: Values, problems: Problems) -> d
         "umbrela.judgments": write_lines(out / "umbrela.judgments.jsonl", judgements),
         "failed": sum(row["status"] == "failed" for row in judgements),
     }
-
-
-def _arena(folder: Path, out: Path, values: Values, problems: Problems) -> dict[str, int]:
-    battles = _read(read_battles, folder / BATTLES)
-    means = {run: of_run for (run, topic), of_run in values.items() if topic == ALL}
-    strengths = {run: b for run, of in means.items() if (b := of.get(STRENGTH)) is not None}
-    write_ragdoll_arena(own_folder(out / "arena"), battles, strengths)
-    forfeits = sum(battle.is_forfeit for battle in battles)  # of which no question was asked
-    if forfeits:
-        what = f"{forfeits:,} battles that a run lost without an answer: RAGDoll has none such"
-        problems.skip(folder / BATTLES, 0, "forfeit", what)
-    failed = sum(battle.label is None for battle in battles)
-    return {"arena/judgments": len(battles) - forfeits, "failed": failed}
 
 
 def _columns(values: Mapping[str, float | None], names: Mapping[str, str]) -> dict[str, Any]:

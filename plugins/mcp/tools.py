@@ -26,7 +26,7 @@ from ...programs.engine.dry_run import estimate_calls
 from ...programs.engine.panel import Panel
 from ...programs.engine.session import Session as Asking
 from ...programs.engine.session import run_session
-from ...programs.protocols.judgements import POINTS
+from ...programs.protocols.table import point_units
 from ...programs.run import judge_collection
 from ...programs.scoring.result import Result
 from ...programs.scoring.topic_scores import run_names, topic_scores
@@ -94,7 +94,7 @@ def read_judgements(view: Mapping[str, Any], contexts: Sequence[str]) -> list[Pi
 def find_missing(pieces: Iterable[Piece]) -> list[Piece]:
     """Nuggets and key points that the answer does not state, or states in part."""
     best = {one.labels[-1] for one in declared_kinds().values() if "run_id" in one.key}
-    return [p for p in pieces if p.what in POINTS and p.label and p.label not in best]
+    return [p for p in pieces if p.what in point_units() and p.label and p.label not in best]
 
 
 JUDGE: JudgeName = "support"

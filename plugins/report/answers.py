@@ -10,9 +10,9 @@ from typing import Any
 
 from ...programs.analysis.answers.answer_text import find_lexical_judges
 from ...programs.protocols.coverage.files import read_coverage
-from ...programs.protocols.judgements import ITEM, POINTS, TopicFiles
+from ...programs.protocols.judgements import ITEM, TopicFiles
 from ...programs.protocols.program import Folder, Program
-from ...programs.protocols.table import chosen
+from ...programs.protocols.table import chosen, point_units
 from ...records.questions import HIGHEST_RATING
 from ...records.reading.fields import stem
 from ...records.reading.problems import Problems
@@ -142,7 +142,7 @@ def _matrix(program: Program, labels: tuple[str, ...], files: TopicFiles) -> Mat
                 if last != (last := (one.run_id, one.sentence)):
                     label = "uncited" if one.docid is None else one.label
                     matrix.put_sentence(topic, one.run_id, one.sentence or 0, label)
-            elif one.unit in (*POINTS, ITEM):
+            elif one.unit in (*point_units(), ITEM):
                 matrix.words.setdefault(topic, one.question)
                 about = (one.text, one.importance or "", one.sub_narrative)
                 matrix.item(topic, one.item, *about)

@@ -199,7 +199,8 @@ def _kinds(source: Source) -> dict[str, Any]:
 
 def _as_json(words: Words) -> dict[str, Any]:
     penalties = words.penalties and _as_json(words.penalties)
-    return {**words._asdict(), "penalties": penalties}
+    several = words.several or f"{words.item}s"
+    return {**words._asdict(), "several": several, "penalties": penalties}
 
 
 _IMPORT = re.compile(r'^import \{([^}]*)\} from "(\.[^"]+\.js)";$', re.MULTILINE)

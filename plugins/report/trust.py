@@ -12,7 +12,7 @@ from typing import Any
 import orjson
 
 from ...programs.analysis.answers.answer_text import command
-from ...programs.analysis.cell_texts import TEXTS
+from ...programs.analysis.cell_texts import TEXTS, text_fields
 from ...programs.protocols.evidence import FILE as EVIDENCE
 from ...programs.protocols.nugget_search import find_searches
 from ...records.reading.lines import json_lines
@@ -146,7 +146,7 @@ def _annotators(annotators: Mapping[str, Any]) -> dict[str, Any]:
 # What a side gave beside its label; `annotations` as one text.
 _REASONS = ("rationale", "other_rationale", "quote", "other_quote", "votes", "other_votes")
 # Short texts first: where not all fit, the answers themselves are left to their own section.
-_TEXTS = ("nugget", "key_point", "criterion", "sentence", "question", *_REASONS, "title")
+_TEXTS = ("nugget", "key_point", "sentence", "question", *_REASONS, "title")
 _KEYS = ("topic_id", "run_id")
 
 
@@ -175,7 +175,8 @@ def _compare(source: Source, sides: Sides) -> dict[str, Any]:
                 f"{name}: {label}" for name, label in by_annotator.items()
             )
         rows.append(row)
-    names = [*_TEXTS, *(name for name in TEXTS if name not in _TEXTS)]
+    names = [*(name for name in text_fields() if name not in TEXTS), *_TEXTS]
+    names += [name for name in TEXTS if name not in _TEXTS]
     names += [name for row in rows[:1] for name in _inputs(row, keys, names)]
     packing = Texts(names)
     for row in rows:

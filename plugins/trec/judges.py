@@ -1,11 +1,12 @@
 """The judges here, as a config names them; their classes are imported when they are asked."""
 
+from typing import Any
+
 from ...judges.table import Kind
 
 BATTLE = Kind(f"{__package__}.arena.judge:BattleJudge", labels_items=True, says_why=True)
-ACCEPTED_ANSWER = Kind(
-    f"{__package__}.argue.judge:AcceptedAnswerJudge",
-    is_windowed=True,
-    labels_items=True,
-    says_why=True,
-)
+_GRADES: dict[str, Any] = {"is_windowed": True, "labels_items": True, "says_why": True}
+CRITERION = Kind(f"{__package__}.rubric.judge:CriterionJudge", **_GRADES)
+BINARY_CRITERION = Kind(f"{__package__}.rubric.judge:BinaryCriterionJudge", **_GRADES)
+RUBRIC_WRITER = Kind(f"{__package__}.rubric.writer:RubricWriter", spared_by=("rubrics",))
+ACCEPTED_ANSWER = Kind(f"{__package__}.argue.judge:AcceptedAnswerJudge", **_GRADES)

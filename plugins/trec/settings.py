@@ -19,10 +19,26 @@ def _read_question_lists(paths: Sequence[Path], problems: Problems) -> Mapping[s
 
 
 NAME = "question_lists"  # in `data:`
-INPUT = Input(
+QUESTION_LISTS = Input(
     "questions with accepted answers, that reports should answer",
     (".json", ".json.gz", ".jsonl", ".jsonl.gz"),
     _read_question_lists,
+)
+
+
+def _read_rubrics(paths: Sequence[Path], problems: Problems) -> Mapping[str, Any]:
+    from .rubric.rubrics import read_rubrics
+
+    return read_rubrics(paths[0], problems)
+
+
+RUBRICS = Input(
+    "rubrics of the topics: none are made then",
+    (),
+    _read_rubrics,
+    is_made=True,
+    query=lambda rubric: rubric.query,
+    texts=lambda rubric: {"criterion_id": {one.id: one.text for one in rubric.criteria}},
 )
 
 

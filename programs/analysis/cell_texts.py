@@ -16,7 +16,7 @@ from ..config.sections import Config
 from ..engine.folders import inputs_of
 from ..protocols.items import load_items
 from ..protocols.judged_files import judged_by, judged_file, scale_in
-from ..protocols.judgements import OPTIONAL, REMARKS, TEXTS, row_texts
+from ..protocols.judgements import OPTIONAL, REMARKS, TEXTS, row_texts, text_fields
 from ..protocols.program import CellTexts, Texts
 from ..protocols.table import programs
 from ..scoring.human_labels import read_items as read_judged
@@ -24,7 +24,15 @@ from ..scoring.human_labels import read_items as read_judged
 if TYPE_CHECKING:
     from ...judges import ItemJudge
 
-__all__ = ["OPTIONAL", "REMARKS", "TEXTS", "cell_texts", "choose_texts", "list_texts"]
+__all__ = [
+    "OPTIONAL",
+    "REMARKS",
+    "TEXTS",
+    "cell_texts",
+    "choose_texts",
+    "list_texts",
+    "text_fields",
+]
 _WHERE_KNOWN = ("title", "sub_narratives")
 
 
@@ -36,7 +44,7 @@ def choose_texts(path: Path, kind: str, texts_of_cells: Iterable[Texts]) -> tupl
     names = {name for texts in texts_of_cells for name in texts}
     if wanted := list_texts(path, kind):
         return tuple(name for name in wanted if name not in _WHERE_KNOWN or name in names)
-    return tuple(name for name in TEXTS if name in names)
+    return tuple(name for name in text_fields() if name in names)
 
 
 def list_texts(path: Path, kind: str) -> tuple[str, ...]:
@@ -54,7 +62,7 @@ def list_texts(path: Path, kind: str) -> tuple[str, ...]:
 def cell_texts(
     path: Path, kind: str, cells: Collection[Cell], problems: Problems
 ) -> dict[Cell, Texts]:
-    """The names of `TEXTS` and `REMARKS` that are known of these cells, each with its text.
+    """The names of `text_fields` and `REMARKS` that are known of these cells, each with its text.
 
     Of judged items it is the inputs of their judge instead of `TEXTS`.
 

@@ -56,13 +56,21 @@ class Input:
 
     Attributes:
         description: of the setting.
-        suffixes: of the files that are taken of a folder.
+        suffixes: of the files that are taken of a folder; (): the setting names one file.
         read: what they hold by topic; in the Collection it is `given[NAME]`.
+        is_made: whether a program makes it where none is given (`Program.makes`).
+        query: the question of a topic, by what is given for it: a run without a file of topics
+            then judges the topics of this file. None: it says none.
+        texts: the texts of ids, by what is given for a topic: name of the id -> id -> text, such as
+            `{"fact_id": {"f1": "..."}}`. Labels that people gave to such ids then need no texts.
     """
 
     description: str
     suffixes: tuple[str, ...]
     read: Callable[[Sequence[Path], Problems], Mapping[str, Any]]
+    is_made: bool = False
+    query: Callable[[Any], str] | None = None
+    texts: Callable[[Any], Mapping[str, Mapping[str, str]]] | None = None
 
 
 @cache

@@ -261,11 +261,8 @@ class _DataConfig(Section):
     keypoints: InputPath | None = Field(
         default=None, description="key points of the topics: none are made then"
     )
-    rubrics: InputPath | None = Field(
-        default=None, description="rubrics of the topics: none are made then"
-    )
     documents: InputPath | None = Field(
-        default=None, description="documents by topic, to make key points or rubrics from"
+        default=None, description="documents by topic, to make key points from"
     )
     index: InputPath | None = Field(
         default=None, description="indexes of the passages, as judge index makes them"
@@ -289,7 +286,11 @@ else:
         __module__=__name__,
         __doc__=_DataConfig.__doc__,
         **{
-            name: (InputPatterns, Field(default=(), description=one.description))
+            name: (
+                (InputPatterns, Field(default=(), description=one.description))
+                if one.suffixes
+                else (InputPath | None, Field(default=None, description=one.description))
+            )
             for name, one in installed_inputs().items()
         },
     )

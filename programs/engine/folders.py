@@ -145,7 +145,8 @@ class _Moved:
     def config(self, config: Config, folder: Path) -> Config:
         """The config with the paths of now, of results in this folder."""
         moved: Config = self._value(config, but=("run",))
-        given = {name: one.suffixes for name, one in installed_inputs().items()}
+        inputs = installed_inputs().items()
+        given = {name: one.suffixes for name, one in inputs if one.suffixes}
         runs = {
             name: tuple(
                 dict.fromkeys(
@@ -203,7 +204,7 @@ class _Moved:
 # Of `data`; the runs and topics that they hold are compared instead.
 _BY_IDS = ("runs", "topics", "retrieval")
 _GROWING = ("data.passages", "data.ratings")  # more files only add to what can be judged
-_MADE = ("data.nuggets", "data.questions", "data.keypoints", "data.rubrics")  # where none is given
+_MADE = ("nuggets", "questions", "keypoints")  # of `data`, where none is given
 _ANYWHERE = ("endpoint", "recording")  # of a model: the same one may answer elsewhere
 
 
@@ -248,9 +249,11 @@ def _differences(
     then, now = dict(_settings(before, judges)), dict(_settings(config, judges))
     files = _Files(manifest)
     has_more = bool(set(config.program) - set(before.program))
+    others = (name for name, one in installed_inputs().items() if one.is_made)
+    made = {f"data.{name}" for name in (*_MADE, *others)}
     for name in dict.fromkeys((*then, *now)):
         one, other = then.get(name), now.get(name)
-        if has_more and one is None and name.startswith("data.") and name not in _MADE:
+        if has_more and one is None and name.startswith("data.") and name not in made:
             continue  # another program reads it
         if one != other and not files.are_same(name, one, other):
             yield f"{name}: {_shown(one)} then, {_shown(other)} now"

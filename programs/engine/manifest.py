@@ -108,11 +108,14 @@ class _ReadBack(_Always, total=False):
     topics_without_questions: list[StrictStr]
     topics_without_key_points: list[StrictStr]
     topics_with_unmade_key_points: list[StrictStr]
-    topics_without_question_list: list[StrictStr]
-    cells_without_rubric: list[tuple[StrictStr, StrictStr]]
-    topics_without_rubric: list[StrictStr]
-    topics_with_unmade_rubric: list[StrictStr]
     topics_with_missing_grades: dict[str, StrictInt]
+
+
+# Notes of other packages' programs, by the beginning of their names.
+_NOTES: Mapping[str, Any] = {
+    "topics_with": dict[str, list[StrictStr]],
+    "cells_with": dict[str, list[tuple[StrictStr, StrictStr]]],
+}
 
 
 def fingerprint_of(config: Config, inputs: Mapping[str, str]) -> str:
@@ -127,8 +130,8 @@ def input_files(config: Config) -> list[Path]:
     """Every file that a run reads."""
     data = config.data
     named = (data.topics, data.candidates, data.qrels, data.nuggets, data.items, *data.passages,
-             data.questions, data.reference, data.pool, data.keypoints, data.rubrics,
-             data.documents, *data.ratings)  # fmt: skip
+             data.questions, data.reference, data.pool, data.keypoints, data.documents,
+             *data.ratings)  # fmt: skip
     start = config.nuggets.start
     named += (config.generate.instructions, config.evidence.labels)
     named += (start if isinstance(start, Path) else None,)
@@ -220,6 +223,10 @@ def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:
     """Raise InputError, with the line, for a value of another type than was written."""
     try:
         _read_back().validate_python(manifest)
+        for name in manifest.keys() - _ReadBack.__annotations__.keys():
+            for beginning in _NOTES:
+                if name.startswith(beginning):
+                    _note(beginning).validate_python({name: manifest[name]})
     except ValidationError as error:
         at, what = plain_error(error.errors(include_url=False)[0])
         where = f"{path}:{line_of(at, _lines_of(path))}"
@@ -229,6 +236,11 @@ def _check_values(path: Path, manifest: Mapping[str, Any]) -> None:
 @cache  # making one takes longer than all that it checks
 def _read_back() -> TypeAdapter[Any]:
     return TypeAdapter(_ReadBack)
+
+
+@cache
+def _note(beginning: str) -> TypeAdapter[Any]:
+    return TypeAdapter(_NOTES[beginning])
 
 
 def _lines_of(path: Path) -> Mapping[Keys, int]:

@@ -15,13 +15,9 @@ from ...records.rows import Explained, Leaning
 LABEL_FIELDS = ("label", "assignment", "grade")  # the names that files have for it
 TOPIC_FIELDS = ("topic_id", "qid", "id")
 NUGGET, KEY_POINT, SUB_QUESTION, QUESTION = "nugget", "key point", "sub-question", "question"
-ITEM, CRITERION, FAULT = (
-    "item",
-    "criterion",
-    "fault",
-)  # a fault is a criterion with a weight below 0
-# What all answers to a topic are compared with.
-POINTS = (NUGGET, KEY_POINT, SUB_QUESTION, QUESTION, CRITERION)
+ITEM = "item"
+# What all answers to a topic are compared with; see `table.point_units` for those of others.
+POINTS = (NUGGET, KEY_POINT, SUB_QUESTION, QUESTION)
 NO_TOPIC = ""  # the key of what is of no topic
 
 # How a label is drawn: a glyph and its tone, as the report's style sheet names them.
@@ -36,7 +32,6 @@ TEXTS = {
     "title": ("title",),
     "nugget": ("nugget",),
     "key_point": ("key_point",),
-    "criterion": ("criterion",),
     "response": ("response",),
     "passage": ("passage",),
     "context": ("context",),
@@ -70,7 +65,8 @@ class Words(NamedTuple):
     """How people read what a program judged.
 
     Attributes:
-        title: what all of it is called, such as Nuggets. item: one of it.
+        title: what all of it is called, such as Nuggets. item: one of it. several: more than one of
+            it; "": with an s.
         hit: what a run does that gets the best label for an item, such as "state it".
         first: which items a list of missed ones has first.
         labels: how each label is drawn (STATED ...) and called.
@@ -83,6 +79,7 @@ class Words(NamedTuple):
     first: str = ""
     labels: Mapping[str, tuple[str, str, str]] = {}
     penalties: Words | None = None
+    several: str = ""
 
     @classmethod
     def plain(cls, name: str, labels: Sequence[str]) -> Words:
@@ -101,13 +98,14 @@ class Judgement(NamedTuple):
     Attributes:
         run_id, topic_id: "" where it has none.
         cell: its ids as label files of its program's kind have them; (): people do not label it.
-        unit: what it is: nugget, key point, sub-question, question, criterion (the same ones for
-            all answers to a topic, see POINTS), fault, claim, citation, sentence, rating or item.
+        unit: what it is: nugget, key point, sub-question, question (the same ones for all answers
+            to a topic, see POINTS), claim, citation, sentence, rating, item, or what another
+            package's program calls it.
         item: names it within its answer. text: what was looked for, or judged.
         label: None: not judged. score: in [0, 1], how far the judge leans to the best label.
         sub_narrative: the part of the narrative that a nugget is of; "": none is known.
         sentence: the 0-based position of the sentence that it is about. docid: of its passage.
-        weight: of a criterion, below 0 of a fault; None: it has none.
+        weight: of a point, below 0 where it takes off; None: it has none.
         asked: the ids by which unjudged.jsonl names it, but for its topic.
         question: what was asked, where its file says it. probabilities: of labels, by the judge.
     """
@@ -184,14 +182,21 @@ def read_plain_judgements(lines: Iterable[Line]) -> Iterator[Judgement]:
         )
 
 
+def text_fields() -> dict[str, tuple[str, ...]]:
+    """`TEXTS`, and the texts that ids of other packages' kinds name, as `fact` of `fact_id`."""
+    ids = (name for name in key_fields() if name not in ("topic_id", "run_id"))
+    others = (name.removesuffix("_id") for name in ids)
+    return TEXTS | {name: (name,) for name in others if name not in TEXTS}
+
+
 def row_texts(lines: Iterable[Line]) -> CellTexts:
     """The texts that rows with ids (`key_fields`) have beside their labels, by item."""
-    fields = key_fields()
+    fields, texts = key_fields(), text_fields()
     for line in lines:
         ids = [line.first(*names) for names in fields.values()]
         remarks = REMARKS if "key_point_id" in line.row else _WITHOUT_QUOTE
         cell = tuple(str(named[1]).strip() for named in ids if named)
-        yield cell, {**named_texts(line, TEXTS), **named_texts(line, remarks)}
+        yield cell, {**named_texts(line, texts), **named_texts(line, remarks)}
 
 
 def named_texts(line: Line, names: Mapping[str, tuple[str, ...]]) -> Texts:

@@ -19,7 +19,7 @@ from ...metrics.answer_scores import (
     chances_of_label,
     expected_nugget_scores,
 )
-from ...metrics.instruments.narratives import NARRATIVE_GAINS, NARRATIVE_MEASURES, narrative_weights
+from ...metrics.narratives import NARRATIVE_GAINS, NARRATIVE_MEASURES, narrative_weights
 from ...records.judgements import Provenance
 from ...records.kinds import Cell
 from ...records.nuggets import (

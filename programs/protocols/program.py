@@ -187,6 +187,8 @@ class Program(ABC):
         takes: the kind of another tool's files that it can write as its own; "": none.
         takes_with: kinds of files that it reads beside those.
         is_scored_alone: whether `score` can read that file without its folder.
+        tools: what `export` writes for other tools, by the name of the tool: a sentence, which is
+            the help of `judge export TOOL`. Of `ragdoll` it is part of what RAGDoll gets.
         without: the note that lists topics without points, such as nuggets; "": none does.
         of_points: the measures that mean nothing on those.
         words: how people read what it judged; None: `Words.plain`.
@@ -217,6 +219,7 @@ class Program(ABC):
     takes: ClassVar[FileKind | Literal[""]] = ""
     takes_with: ClassVar[tuple[str, ...]] = ()
     is_scored_alone: ClassVar[bool] = False
+    tools: ClassVar[Mapping[str, str]] = {}
     without: ClassVar[str] = ""
     of_points: ClassVar[tuple[str, ...]] = ()
     words: ClassVar[Words | None] = None
@@ -273,6 +276,17 @@ class Program(ABC):
     def missing(self, theirs: ToolFiles) -> Mapping[str, Any]:
         """Notes on what such files have not, whether it takes any or not."""
         return {}
+
+    def export(self, tool: str, folder: Path, out: Path, problems: Problems) -> Mapping[str, int]:
+        """Write what it judged as one of its `tools` has it.
+
+        Args:
+            folder: its results, with its file `judged`. out: a folder that is there.
+            problems: gets what the tool would read otherwise.
+
+        Returns: rows by file, and `failed`: judgements that are not there.
+        """
+        raise NotImplementedError(self.name)
 
     def relabelled(self, path: Path, labels: Mapping[Cell, str], board: Scoreboard) -> bool:
         """Put on the board what its file would score under other labels; False: it cannot.

@@ -27,7 +27,7 @@ from .program import CellTexts, Run, Texts
 
 
 class ReferenceItem(Protocol):
-    """A nugget, a key point, a criterion."""
+    """What an answer is compared with, such as a nugget or a key point."""
 
     @property
     def id(self) -> str: ...

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from ...metrics import Value, ranking_scores
-from ...metrics.instruments.narratives import BEST_GRADE
+from ...metrics.narratives import BEST_GRADE
 from ...records.documents import read_candidates
 from ...records.kinds import Cell
 from ...records.reading.fields import read_lines

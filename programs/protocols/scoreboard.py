@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ...metrics import Value, mean_over_topics, nugget_scores
 from ...metrics.answer_scores import IN_0_TO_1, Range, not_made
-from ...metrics.instruments.narratives import narrative_scores
+from ...metrics.narratives import narrative_scores
 from ...metrics.ranking import MAX_OF_POOL
 from ...records.rows import ScoreRow
 from ...records.support import OUTCOMES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module
@@ -12,6 +12,7 @@ from typing import Any
 from ...metrics.answer_scores import SUFFIX
 from ...records.reading.problems import InputError
 from ..config.base import BUILT_IN, PROGRAMS, program_names
+from .judgements import POINTS
 from .program import Program
 from .scoreboard import Meaning
 from .scoreboard import is_of_answered as _is_of_answered
@@ -60,6 +61,16 @@ def programs() -> list[Program]:
         with suppress(InputError):
             loaded.append(program(name))
     return loaded
+
+
+@cache
+def point_units() -> Mapping[str, str]:
+    """What all answers to a topic are compared with, by its unit: its plural."""
+    units = {unit: f"{unit}s" for unit in POINTS}
+    for one in programs():
+        if one.words is not None and one.matrix == "points":
+            units[one.words.item] = one.words.several or f"{one.words.item}s"
+    return units
 
 
 def chosen(names: Collection[str]) -> list[Program]:

@@ -8,11 +8,11 @@ from typing import Any
 
 import orjson
 
+from ...records.kinds import read_measures
 from ...records.reading.lines import hash_of
 from ...records.reading.problems import Problems
 from ...records.scores import read_scores, write_scores
 from ...records.tools.folders import ToolFolder, tool_folder
-from ...records.tools.metric_rows import MEASURES
 from ..config.sections import Config
 from ..engine.manifest import made_in
 from ..engine.results import Results
@@ -85,7 +85,7 @@ def _hold_against_theirs(tool: ToolFolder, scored: list[Any], problems: Problems
         pairs = []
         for row in rows:
             run = row.run_id if row.run_id in runs or len(runs) > 1 else next(iter(runs))
-            cell = (run, row.topic_id, MEASURES.get(row.measure, row.measure))
+            cell = (run, row.topic_id, read_measures().get(row.measure, row.measure))
             if cell in ours:
                 pairs.append((cell, row.value, ours[cell]))
         differ = [pair for pair in pairs if not _is_same(pair[1], pair[2])]

@@ -8,7 +8,7 @@ from of_plugins import of_plugins
 
 import nuggetjudge as nj
 from nuggetjudge.gates.checks import Bound, check_beforehand, check_bound, choose_measures
-from nuggetjudge.metrics.instruments.narratives import NARRATIVE_MEASURES
+from nuggetjudge.metrics.narratives import NARRATIVE_MEASURES
 from nuggetjudge.programs.config.reading import dotted, load_config
 from nuggetjudge.programs.inputs import ORACLES
 from nuggetjudge.programs.protocols.table import chosen

@@ -13,11 +13,9 @@ from of_plugins import of_plugins
 from nuggetjudge.backends.config import ModelConfig
 from nuggetjudge.judges import (
     AnswerabilityGrader,
-    BinaryCriterionJudge,
     ClaimExtractor,
     ClaimJudge,
     ContradictionJudge,
-    CriterionJudge,
     EntailmentJudge,
     GapWriter,
     KeyPointExtractor,
@@ -31,7 +29,6 @@ from nuggetjudge.judges import (
     QueryWriter,
     QuestionDecomposer,
     RelevanceJudge,
-    RubricWriter,
     SetwiseRanker,
     SubQuestionGenerator,
     SupportJudge,
@@ -40,7 +37,6 @@ from nuggetjudge.judges import ranking as lexical_ranking
 from nuggetjudge.judges.base import Judge
 from nuggetjudge.judges.keypoints import numbered
 from nuggetjudge.judges.lexical import contradiction as lexical_contradiction
-from nuggetjudge.judges.lexical import criteria as lexical_criteria
 from nuggetjudge.judges.lexical import keypoints as lexical_keypoints
 from nuggetjudge.judges.lexical import narratives as lexical_narratives
 from nuggetjudge.judges.lexical import overlap as lexical
@@ -59,8 +55,6 @@ PASSAGES = [
 ]
 PARTS = "1. why wind moves decks\n2. how it is stopped"
 ANSWER = "In wind, vortices leave the deck one after the other, and the bridge starts to sway."
-
-CRITERIA = {"question": QUESTION, "response": ANSWER, "criteria": NUGGETS}
 
 
 @dataclass(frozen=True)
@@ -221,15 +215,6 @@ _OWN = (
         "best",
         "pick",
     ),
-    Case("criterion_judge", CriterionJudge, CRITERIA, "verdicts", "grade"),
-    Case("binary_criterion_judge", BinaryCriterionJudge, CRITERIA, "verdicts", "grade"),
-    Case(
-        "rubric_writer",
-        RubricWriter,
-        {"question": QUESTION, "documents": PASSAGES},
-        "criteria",
-        "write",
-    ),
     Case(
         "answer_writer",
         AnswerWriter,
@@ -340,12 +325,6 @@ def _answer_like_the_baseline(body: dict[str, Any]) -> dict[str, Any]:
         return lexical_ranking.best_passage(asked)
     if "citations" in asked:
         return lexical_answer_writing.write_answer(asked)
-    if "criteria" in asked:
-        three = "partly" in system
-        baselines = (lexical_criteria.grade_binary_criteria, lexical_criteria.grade_criteria)
-        return baselines[three](asked)
-    if "documents" in asked:
-        return lexical_criteria.write_criteria(asked)
     if "response" in asked:
         several = "key_points" in asked
         return (lexical_keypoints.judge_points if several else lexical_keypoints.judge_point)(asked)

@@ -49,7 +49,7 @@ def rendered(case):
         "key_point": HOSTILE,
         "claims": {"1": "wind blows", "2": HOSTILE},
     }
-    given |= {"criteria": {"1": "names the wind", "2": HOSTILE}, "documents": [HOSTILE]}
+    given |= {"documents": [HOSTILE]}
     given |= {"key_points": {"1": "wind moves a deck", "2": HOSTILE}}
     given |= {"domain": HOSTILE, "category": ""}
     if case.name in ("listwise_ranker", "setwise_ranker"):

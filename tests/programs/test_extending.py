@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -60,6 +61,70 @@ def wheel(folder, project, entry_points, modules):
         for file, text in files.items():
             archive.writestr(file, text)
     return path
+
+
+FACTS_DATA = """
+from nuggetjudge.programs.config.base import Input
+from nuggetjudge.records.reading.fields import read_lines
+
+def read(paths, problems):
+    return {line.row["topic"]: line.row for line in read_lines(paths[0], problems)}
+
+FILE = Input("facts", (), read, is_made=True, query=lambda row: row["ask"],
+             texts=lambda row: {"fact_id": {"f": row["fact"]}})
+"""
+# A program with a file of `data:` that it makes where none is given, ids and texts of its own, a
+# note in the manifest, and another tool that it writes for.
+FACTS = """
+import json
+from nuggetjudge.judges import ItemJudge
+from nuggetjudge.programs.protocols.pieces import Words
+from nuggetjudge.programs.protocols.program import Program
+from nuggetjudge.records.kinds import Kind
+from nuggetjudge.records.reading.fields import read_lines
+from nuggetjudge.records.writing import write_lines
+
+KEY, GAINS = ("topic_id", "run_id", "fact_id"), {"absent": 0.0, "present": 1.0}
+
+def labels(lines):
+    for line in lines:
+        yield line, tuple(line.row[name] for name in KEY), line.row["label"], {}
+
+KIND = Kind("facts", KEY, tuple(GAINS), GAINS, rows="facts_judged", read=labels,
+            files={"facts_judged": lambda row: "fact_id" in row and "is_fact" in row})
+
+class FactJudge(ItemJudge):
+    name, kind, key, scale, gains = "fact", "facts", KEY, tuple(GAINS), GAINS
+    inputs = ("fact", "answer")
+
+class Facts(Program):
+    name, judges, kind, judged = "facts", (), "facts", "judged.jsonl"
+    files, makes, matrix = (judged, "facts.jsonl"), {"facts": "facts.jsonl"}, "points"
+    words = Words("Facts", "fact", "have it", "rare ones", several="facts of life")
+    shown, meanings = ("facts",), {"facts": "Share of the facts."}
+    notes, tools = {"topics_without_facts": []}, {"ledger": "Write facts as ledgers have them."}
+
+    async def judge(self, run):
+        given = run.collection.given.get("facts", {})
+        run.results.write("facts.jsonl", given.values())
+        run.results.notes["topics_without_facts"] = [*{*run.collection.topics} - {*given}]
+        with run.results.open(self.judged) as rows:
+            for one in run.collection.answers():
+                is_in = given[one.topic_id]["fact"] in one.text
+                ids = {"topic_id": one.topic_id, "run_id": one.run_id, "fact_id": "f"}
+                rows.write({**ids, "label": list(GAINS)[is_in], "is_fact": True})
+
+    def score(self, folder, board):
+        from nuggetjudge.metrics import Value
+        for line in read_lines(folder.need(self.judged), folder.problems):
+            gain = GAINS[line.row["label"]]
+            value = Value(gain, 1, 0, gain, gain)
+            board.add(line.row["run_id"], line.row["topic_id"], {"facts": value})
+
+    def export(self, tool, folder, out, problems):
+        rows = map(json.loads, (folder / self.judged).read_text().splitlines())
+        return {tool: write_lines(out / tool, rows), "failed": 0}
+"""
 
 
 def install(target, path):
@@ -128,6 +193,13 @@ def Faulty():
 """
     about = {"name": "faults", "version": "1"}
     install(target, wheel(folder, about, broken, {"faults.py": code}))
+    points = {
+        "nuggetjudge.programs": {"facts": "facts:Facts"},
+        "nuggetjudge.kinds": {"facts": "facts:KIND"},
+        "nuggetjudge.data": {"facts": "facts_data:FILE"},
+    }
+    about = {"name": "facts", "version": "1"}
+    install(target, wheel(folder, about, points, {"facts.py": FACTS, "facts_data.py": FACTS_DATA}))
     return target
 
 
@@ -407,3 +479,74 @@ def test_the_agent_of_the_page_searches_and_judges():
     )
     assert result.passages == ["a"]
     assert [step["name"] for step in result.trace] == ["bearing", "search", "support", "found"]
+
+
+@pytest.fixture(scope="module")
+def facts(judge, tmp_path_factory):
+    """A results folder of the program with a file of its own, its topics those of that file."""
+    folder = tmp_path_factory.mktemp("facts")
+    given = [{"topic": f"t{i}", "ask": f"what is {i}?", "fact": f"fact {i}"} for i in range(3)]
+    answers = [
+        {"run_id": f"r{run}", "topic_id": f"t{i}", "answer": [{"text": f"It is fact {i % run}."}]}
+        for run in range(1, 9)
+        for i in range(3)
+    ]
+    for name, lines in (("given.jsonl", given), ("answers.jsonl", answers)):
+        (folder / name).write_text("".join(json.dumps(row) + "\n" for row in lines), "utf-8")
+    files = ("--set", f"data.facts={folder / 'given.jsonl'}", "--runs", folder / "answers.jsonl")
+    judge.printed("run", "facts", *files, "--out", folder / "out")
+    return folder / "out"
+
+
+def test_a_file_of_its_own_names_the_topics_and_is_an_input(judge, facts):
+    values = means(judge.printed("score", facts, "--json"))
+    assert (values["r1", "facts"], values["r3", "facts"]) == (pytest.approx(1 / 3), 1.0)
+    manifest = json.loads((facts / "manifest.json").read_text("utf-8"))
+    assert manifest["data"]["topic_ids"] == ["t0", "t1", "t2"]
+    assert str(facts.parent / "given.jsonl") in manifest["inputs"]
+    code, _, err = judge("run", "facts", "--set", "data.facts=gone.jsonl", "--out", facts / "x")
+    assert (code, "gone.jsonl" in err) == (2, True)
+
+
+def test_its_ids_and_texts_are_known_to_label_files(judge, packages, facts):
+    labels = facts.parent / "labels.csv"
+    rows_ = rows((facts / "judged.jsonl").read_text("utf-8"))
+    text = "".join(f"{r['topic_id']},{r['run_id']},{r['fact_id']},{r['label']}\n" for r in rows_)
+    labels.write_text("topic_id,run_id,fact_id,label\n" + text, "utf-8")
+    (report,) = rows(judge.printed("agree", labels, facts, "--json", "--resamples", "0"))
+    assert report["accuracy"] == 1.0
+    code = """
+import json, sys
+from pathlib import Path
+from facts import FactJudge
+from nuggetjudge.calibration.examples import read_examples
+from nuggetjudge.programs.config.sections import DataConfig
+from nuggetjudge.records import Problems
+folder = Path(sys.argv[1])
+data = DataConfig(facts=folder / "given.jsonl", runs=[str(folder / "answers.jsonl")])
+found = read_examples(folder / "labels.csv", FactJudge(model="lexical"), Problems(), data=data)
+print(json.dumps(found.items[-1].inputs))
+"""
+    env = {"PYTHONPATH": str(packages), "PATH": "/usr/bin:/bin"}
+    command = [sys.executable, "-c", code, str(facts.parent)]
+    ran = subprocess.run(command, env=env, capture_output=True, check=True, text=True)
+    assert json.loads(ran.stdout) == {"fact": "fact 2", "answer": "It is fact 2."}
+
+
+def test_its_notes_in_a_manifest_are_checked_as_those_of_the_core(judge, facts, tmp_path):
+    manifest = json.loads((facts / "manifest.json").read_text("utf-8"))
+    assert manifest["topics_without_facts"] == []
+    broken = tmp_path / "broken"
+    shutil.copytree(facts, broken)
+    manifest["topics_without_facts"] = 7
+    (broken / "manifest.json").write_text(json.dumps(manifest, indent=1), "utf-8")
+    code, _, err = judge("score", broken)
+    assert (code, len(err.splitlines())) == (2, 1)
+    assert "topics_without_facts" in err
+
+
+@pytest.mark.whole
+def test_it_writes_for_a_tool_that_it_names(judge, facts, tmp_path):
+    assert "ledger" in judge.printed("export", "--help")
+    judge.printed("export", "ledger", facts, tmp_path / "ledgers")
+    assert len(rows((tmp_path / "ledgers" / "ledger").read_text("utf-8"))) == 24

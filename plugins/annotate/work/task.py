@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
-from ....programs.analysis.cell_texts import TEXTS, list_texts
+from ....programs.analysis.cell_texts import list_texts, text_fields
 from ....programs.engine.folders import inputs_of
 from ....programs.engine.results import MANIFEST
 from ....programs.protocols.judged_files import (
@@ -64,7 +64,7 @@ class Task:
         guidelines: as plain text. fingerprint: names the results that the items are of.
         files: the judges' labels, one of each of `results`; () of `bank` and `verify`.
         asks: what people are asked about each item; "": the question of the kind.
-        penalties: cells whose criterion names a fault.
+        penalties: cells of points with a weight below 0.
         bank, points: what `bank` and `verify` are about. documents: of the points.
         expect: called, once, with the cells of which texts will be wanted.
     """
@@ -192,7 +192,7 @@ def read_task(
         kind=kind,
         scale=files[0].scale,
         key_names=files[0].key_names,
-        inputs=list_texts(first, files[0].kind) or tuple(TEXTS),
+        inputs=list_texts(first, files[0].kind) or tuple(text_fields()),
         cells=cells,
         guidelines=read_guidelines(kind, guidelines, about),
         fingerprint=_fingerprint(first),

@@ -69,8 +69,8 @@ class Words:
         title: what the kind is called. question: asked about each item. parts: asked instead
             about some parts of it.
         guidelines: with {alone} and {tell} for what all kinds share, {labels} for what each means.
-        labels: what each means. penalty_question, penalty_labels: instead, where a criterion names
-            a fault. names: of texts. inputs: of the judge, where it has other names.
+        labels: what each means. penalty_question, penalty_labels: instead, of points with a
+            weight below 0. names: of texts. inputs: of the judge, where it has other names.
         shared: the text that several items share, and the last of the ids that name it.
         practice_texts: the names of the texts of `practice`, items that we made up.
     """

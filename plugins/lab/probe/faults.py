@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ....judges import ItemJudge
-from ....judges.lexical.criteria import required_text
 from ....judges.own import OwnJudge
 from ....judges.table import item_judges, kind_of
 from ....judges.verdicts import Verdict
@@ -26,7 +25,7 @@ from ....programs.protocols.judged_files import kinds_in
 from ....programs.protocols.judged_items import ITEMS
 from ....programs.scoring.human_labels import read_items
 from ....records.judgements import Unjudged
-from ....records.kinds import file_kind
+from ....records.kinds import declared_kinds, file_kind
 from ....records.labels import ItemRow
 from ....records.reading.problems import InputError, Problems
 from ....records.relevance import RELEVANCE_KIND
@@ -244,6 +243,7 @@ def judges_in(source: Path) -> list[str]:
     config, kinds = config_of(source), kinds_in(source)
     by_name = ((name, kind_of(name)) for name in reversed(item_judges()))
     of_kind = {kind.load().kind: name for name, kind in by_name if kind is not None}
+    of_kind |= {kind.name: kind.judge for kind in declared_kinds().values() if kind.judge}
     of_kind |= {ITEMS: str(config.items.judge)}
     if not (judges := [of_kind[kind] for kind in kinds if kind in of_kind]):
         raise InputError(f"{source}: holds no judgements of items that can be asked again")
@@ -283,21 +283,10 @@ _ALONE = "each sentence is judged by itself, with what it cites"
 _REMOVED = "nothing is asked; support_recall counts it, support_precision does not"
 _QUESTION = "a question does not say its answer"
 
-_CRITERION = Form(
-    *("criterion", "response", "source"),
-    plants=_IN_ANSWERS,
-    blind=dict.fromkeys(("citation-swap", "citation-removal"), _UNCITED),
-    needed=required_text,
-)
+_OF_ANSWERS = ("answer", "response")  # inputs that systems wrote
+_BLIND = dict.fromkeys(("citation-swap", "citation-removal"), _UNCITED)
 
-FORMS = {  # by judge
-    "criterion": _CRITERION,
-    "binary_criterion": _CRITERION,
-    "assigner": Form(
-        *("nugget", "answer", "source"),
-        plants=_IN_ANSWERS,
-        blind=dict.fromkeys(("citation-swap", "citation-removal"), _UNCITED),
-    ),
+FORMS = {  # by judge, of those that do not look for listed texts in an answer
     "support": Form(
         *("sentence", "passage", "target"),
         plants=_IN_SENTENCES,
@@ -306,12 +295,12 @@ FORMS = {  # by judge
     "entailment": Form(
         *("key_point", "response", "source"),
         plants=_IN_ANSWERS,
-        blind=dict.fromkeys(("citation-swap", "citation-removal"), _UNCITED),
+        blind=_BLIND,
     ),
     "answerability": Form(
         *("question", "context", "source"),
         plants=_CONTENT_STAYS,
-        blind=dict.fromkeys(("citation-swap", "citation-removal"), _UNCITED),
+        blind=_BLIND,
     ),
 }
 
@@ -324,6 +313,10 @@ def find_form(judge: ItemJudge) -> Form | None:
     """
     if (form := FORMS.get(judge.name)) is not None:
         return form
+    kind = kind_of(judge.name)
+    if kind is not None and judge.listed is not None and judge.source in _OF_ANSWERS:
+        needed = kind.load().required_text
+        return Form(judge.listed, judge.source, "source", _IN_ANSWERS, _BLIND, needed)
     rule = judge.definition.lexical if isinstance(judge, OwnJudge) else None
     if rule is None:
         return None

@@ -87,7 +87,7 @@ function listed(id, options) {
   return lists.get(id).node;
 }
 
-/** The weight of a criterion with its sign, as a tag; nothing for what has none. */
+/** The weight of a point with its sign, as a tag; nothing for what has none. */
 export function worth(weight) {
   if (weight === undefined || weight === null) return null;
   const text = `${weight < 0 ? "−" : "+"}${Math.abs(weight)}`;

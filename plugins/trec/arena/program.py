@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection as Names
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import ClassVar
 
@@ -11,7 +11,7 @@ from ....metrics.answer_scores import Value
 from ....metrics.inference import Interval
 from ....programs.config.sections import Config
 from ....programs.inputs import Collection, load_collection
-from ....programs.protocols.judged_items import ItemScale, JudgedItems
+from ....programs.protocols.judged_items import ALL, ItemScale, JudgedItems
 from ....programs.protocols.judgements import FileLines, Judgement
 from ....programs.protocols.program import (
     CellTexts,
@@ -24,12 +24,15 @@ from ....programs.protocols.program import (
 )
 from ....programs.protocols.scoreboard import Scoreboard, value_row
 from ....programs.protocols.tool_files import ToolFiles
+from ....programs.scoring.result import Result
 from ....records.kinds import Cell
-from ....records.reading.problems import InputError
+from ....records.reading.problems import InputError, Problems
+from ....records.writing import own_folder
 from ....views.table import Table
 from .battles import BATTLE_GAINS, BATTLE_KEY, BATTLE_SCALE
 from .judging import JUDGE, judge_battles
 from .kind import battles_with_lines, read_battles
+from .ragdoll import write_ragdoll_arena
 from .standings import (
     ELO,
     FILE,
@@ -83,6 +86,7 @@ class Arena(Program):
     shown = tuple(meanings)
     file_kind, is_scored_alone = "battles", True
     takes = "battles"
+    tools: ClassVar[Mapping[str, str]] = {"ragdoll": "Write battles, in `arena/`."}
     reads = INPUTS
 
     def measures(self, config: Config) -> Names[str]:
@@ -141,6 +145,23 @@ class Arena(Program):
                     for verdict in filter(None, (battle.first, battle.second)):
                         ids = {"topic_id": battle.topic_id, **both}
                         theirs.count("battles", ids, verdict.label)
+
+    def export(self, tool: str, folder: Path, out: Path, problems: Problems) -> Mapping[str, int]:
+        """See Program: RAGDoll's `arena/`, without battles that a run lost without an answer."""
+        lines = Problems()
+        battles = list(read_battles(folder / FILE, lines))
+        lines.raise_errors()
+        strengths = {
+            row.run_id: row.value
+            for row in Result(folder).scores
+            if row.measure == STRENGTH and row.topic_id == ALL and row.value is not None
+        }
+        write_ragdoll_arena(own_folder(out / "arena"), battles, strengths)
+        if forfeits := sum(battle.is_forfeit for battle in battles):
+            what = f"{forfeits:,} battles that a run lost without an answer: RAGDoll has none such"
+            problems.skip(folder / FILE, 0, "forfeit", what)
+        failed = sum(battle.label is None for battle in battles)
+        return {"arena/judgments": len(battles) - forfeits, "failed": failed}
 
     def scale(self, folder: Path) -> ItemScale:
         """See Program."""

@@ -11,18 +11,19 @@ from ....programs.config.base import JudgeName
 from ....programs.engine.stage import Item, makes
 from ....programs.protocols.program import Run
 from ....programs.protocols.reference_items import Look, look_for
-from ....records.instruments.rubric_lint import lint
-from ....records.instruments.rubrics import (
+from ....records.judgements import Provenance
+from ....records.reading.fields import show
+from ....records.rows import Answer
+from ..settings import RubricConfig
+from .lint import lint
+from .rubrics import (
     Criterion,
     CriterionKind,
     CriterionVerdict,
     Rubric,
+    criterion_ids,
     verdict_row,
 )
-from ....records.judgements import Provenance
-from ....records.reading.fields import show
-from ....records.rows import Answer, criterion_ids
-from ..settings import RubricConfig
 
 Rubrics = Mapping[str, Rubric | None]  # by topic; None: it could not be made
 MADE = list[tuple[StrictStr, StrictInt, Literal["binary", "three_way"]]]

@@ -8,13 +8,10 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from ....metrics.answer_scores import Value
-from ....metrics.instruments.rubrics import RUBRIC_MEASURES
 from ....programs.config.sections import Config
 from ....programs.inputs import Collection, load_collection
 from ....programs.protocols.judged_items import Collected, JudgedItems
 from ....programs.protocols.judgements import (
-    CRITERION,
-    FAULT,
     MISSED,
     PARTLY,
     STATED,
@@ -43,7 +40,13 @@ from ....programs.protocols.reference_items import (
 )
 from ....programs.protocols.scoreboard import Scoreboard
 from ....programs.protocols.tool_files import ToolFiles
-from ....records.instruments.rubrics import (
+from ....records.kinds import Cell
+from ....records.reading.fields import read_lines
+from ....records.reading.problems import InputError, Problems
+from ....records.rows import Answer
+from ..settings import RubricConfig
+from .judging import GRADERS, STAGES, grade_answers, make_rubrics
+from .rubrics import (
     Criterion,
     Rubric,
     read_rubrics,
@@ -51,24 +54,20 @@ from ....records.instruments.rubrics import (
     rubrics_of,
     verdict_row,
 )
-from ....records.kinds import Cell
-from ....records.reading.fields import read_lines
-from ....records.reading.problems import InputError, Problems
-from ....records.rows import Answer
-from ....records.tools.rubric_verdicts import CRITERION_KIND, read_verdicts, verdicts_with_lines
-from ..settings import RubricConfig
-from .judging import GRADERS, STAGES, grade_answers, make_rubrics
 from .scores import (
     EARNED,
     MEASURES,
+    RUBRIC_MEASURES,
     WITHOUT_PENALTIES,
     RubricCell,
     group_by_answer,
     has_penalties,
     list_measures,
 )
+from .verdicts import CRITERION_KIND, RUBRICS, VERDICTS, read_verdicts, verdicts_with_lines
 
-RUBRICS, VERDICTS = "rubrics.jsonl", "verdicts.jsonl"
+GIVEN = "rubrics"  # in `data:`
+CRITERION, FAULT = "criterion", "fault"  # a fault is a criterion with a weight below 0
 # Keys of the manifest: topics without a rubric; those whose rubric could not be made, and (run,
 # topic) of the answers to them.
 LEFT_OUT, UNMADE_TOPICS, UNMADE = (
@@ -92,7 +91,8 @@ class RubricGrading(Program):
     verb, besides = ("meet", "met"), "faults"
     matrix = "points"
     words = Words(
-        *("Criteria", "criterion", "meet it", "those that the fewest runs meet"),
+        *("Criteria", CRITERION, "meet it", "those that the fewest runs meet"),
+        several="criteria",
         labels={
             "met": (*STATED, "met"),
             "partly": (*PARTLY, "met in part"),
@@ -100,6 +100,7 @@ class RubricGrading(Program):
         },
         penalties=Words(
             *("Penalties", "penalty", "avoid it", "those that the fewest runs avoid"),
+            several="penalties",
             labels={
                 "met": ("✗", "x", "applies"),
                 "partly": ("◐", "x", "applies in part"),
@@ -108,7 +109,7 @@ class RubricGrading(Program):
         ),
     )
     stages = (*STAGES.values(), "rubrics")
-    makes: ClassVar[Mapping[str, str]] = {"rubrics": RUBRICS}
+    makes: ClassVar[Mapping[str, str]] = {GIVEN: RUBRICS}
     notes: ClassVar[Mapping[str, Any]] = {LEFT_OUT: [], UNMADE_TOPICS: [], UNMADE: []}
     meanings: ClassVar[Meanings] = {
         "rubric": Meaning(
@@ -127,6 +128,10 @@ class RubricGrading(Program):
     reads = ("question", "response", "criterion")
     file_kind, is_scored_alone = "verdicts", True
     takes, takes_with = "verdicts", ("rubrics",)
+    tools: ClassVar[Mapping[str, str]] = {
+        "ragdoll": "Write rubrics and graded answers.",
+        "researchrubrics": "Write rubrics, and the verdicts of each run, as ResearchRubrics does.",
+    }
     without, of_points = LEFT_OUT, MEASURES
 
     def measures(self, config: Config) -> Names[str]:
@@ -136,20 +141,19 @@ class RubricGrading(Program):
     def check(self, config: Config, collection: Collection) -> None:
         """See Program."""
         need_answers(collection)
-        is_given = collection.rubrics is not None
-        by_topic = collection.rubrics if is_given else collection.documents
-        where = config.data.rubrics if is_given else config.data.documents
+        is_given = GIVEN in collection.given
+        by_topic = collection.given[GIVEN] if is_given else collection.documents
         if not by_topic:
             what = "name them (data.rubrics) or documents to make them from"
             raise InputError(f"rubric needs rubrics: {what} (data.documents)")
-        check_topics(by_topic, where or "rubrics", collection)
+        check_topics(by_topic, _source(config), collection)
         what = "an answer is graded as one to a question; name a file of topics (--topics)"
         check_questions(collection, what)
 
     async def judge(self, run: Run) -> None:
         """Have rubrics made where none are given, and grade the answers by them."""
         collection, results = run.collection, run.results
-        given, rubrics = collection.rubrics, dict[str, Rubric | None]()
+        given, rubrics = collection.given.get(GIVEN), dict[str, Rubric | None]()
         if given is None:
             rubrics |= await make_rubrics(run)
         else:
@@ -158,9 +162,8 @@ class RubricGrading(Program):
             rubrics = {t: r and _alike(r, kind) for t, r in rubrics.items()}
         results.write(RUBRICS, map(rubric_row, filter(None, rubrics.values())))
         rubrics = {t: r for t, r in rubrics.items() if r is None or r.worth}
-        where = run.config.data.rubrics or run.config.data.documents or "rubrics"
         why = "rubric with a weight above 0, it is left out"
-        leave_out(run, LEFT_OUT, rubrics, "no_rubric", why, where)
+        leave_out(run, LEFT_OUT, rubrics, "no_rubric", why, _source(run.config))
         results.notes[UNMADE_TOPICS] = [t for t, rubric in rubrics.items() if rubric is None]
         results.notes[UNMADE] = await grade_answers(run, rubrics, VERDICTS)
 
@@ -204,6 +207,13 @@ class RubricGrading(Program):
                 theirs.count("criteria", {**ids, "criteria": [row.criterion_id]}, row.label)
         if rubrics:
             theirs.results.write(RUBRICS, map(rubric_row, rubrics.values()))
+
+    def export(self, tool: str, folder: Path, out: Path, problems: Problems) -> Mapping[str, int]:
+        """See Program."""
+        from . import exports
+
+        write = exports.write_ragdoll if tool == "ragdoll" else exports.write_researchrubrics
+        return write(folder, out, problems)
 
     def items(self, folder: Folder) -> JudgedItems:
         """Each criterion of an answer, by its share of the weights above 0.
@@ -254,6 +264,11 @@ class RubricGrading(Program):
 
         data = load_collection(config.data, config.run.limit)
         return read_reference_texts(data, points, wanted, texts)
+
+
+def _source(config: Config) -> Path | str:
+    """The file that rubrics come from."""
+    return getattr(config.data, GIVEN) or config.data.documents or GIVEN
 
 
 def _may_have_penalties(cells: Sequence[RubricCell], folder: Folder) -> bool:

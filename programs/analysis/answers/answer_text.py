@@ -15,7 +15,7 @@ from typing import Any
 from ....records.judgements import Evidence
 from ....records.reading.problems import shown
 from ....records.rows import ScoreRow
-from ...protocols.table import chosen, program
+from ...protocols.table import chosen, point_units, program
 from ..tables.words import count, join_words
 from .views import AnswerView, Judged, label_standings
 
@@ -260,10 +260,10 @@ def number(value: float | None, measure: str = "") -> str:
 def plural(unit: str) -> str:
     """Several of a unit that was judged.
 
-    >>> plural("key point"), plural("criterion")
-    ('key points', 'criteria')
+    >>> plural("key point")
+    'key points'
     """
-    return "criteria" if unit == "criterion" else f"{unit}s"
+    return point_units().get(unit, f"{unit}s")
 
 
 def command(*words: str | Path) -> str:

@@ -202,7 +202,7 @@ _ALL = "all"
 
 @dataclass
 class Point:
-    """A nugget, key point, sub-question or criterion of a topic, and how many answers have it."""
+    """A nugget, key point or sub-question of a topic, and how many answers have it."""
 
     topic_id: str
     program: str

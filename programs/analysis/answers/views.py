@@ -21,9 +21,9 @@ from ...engine.folders import inputs_of
 from ...inputs import Collection, expand_runs, load_collection
 from ...protocols import table
 from ...protocols.judged_files import judged_by, kinds_in, scale_in, scale_of
-from ...protocols.judgements import PARTLY, POINTS, STATED, FileLines, Judgement, TopicFiles, Words
+from ...protocols.judgements import PARTLY, STATED, FileLines, Judgement, TopicFiles, Words
 from ...protocols.program import Folder, Program
-from ...protocols.table import chosen
+from ...protocols.table import chosen, point_units
 
 SCORES, UNJUDGED = "scores.jsonl", "unjudged.jsonl"
 _NO_ID = ("stage", "topic_id", "n", "reason", "detail", "raw")  # of a row of unjudged.jsonl
@@ -50,7 +50,7 @@ class Judged:
         label: None: not judged, and `unjudged` says why, `detail` and `raw` what came instead.
         score: in [0, 1], how far the judge leans to the best label; None: it does not say.
         sub_narrative: the part of the narrative that a nugget is of; "": none is known.
-        weight: of a criterion, below 0 of a fault; None: it has none.
+        weight: of a point, below 0 where it takes off; None: it has none.
         sentence: 0-based index of the sentence that it is about. docid, passage, title: of the
             cited passage; passage None: its text is not there.
         people: (annotator, label, rationale) of people who labelled the same.
@@ -79,7 +79,7 @@ class Judged:
     @property
     def is_point(self) -> bool:
         """Whether all answers to the topic are compared with the same one."""
-        return self.unit in POINTS
+        return self.unit in point_units()
 
 
 @cache

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from nuggetjudge.backends.config import ModelConfig
-from nuggetjudge.judges import CriterionJudge, EntailmentJudge, NuggetAssigner, SupportJudge
+from nuggetjudge.judges import EntailmentJudge, NuggetAssigner, SupportJudge
 
 GOLDEN = Path(__file__).resolve().parents[2] / "golden" / "prompts" / "explaining"
 TEXTS = {"question": "why", "answer": "a", "passage": "p", "sentence": "s", "response": "r"}
-LISTED = {"nuggets": {"1": "n"}, "key_points": {"1": "k"}, "criteria": {"1": "c"}}
+LISTED = {"nuggets": {"1": "n"}, "key_points": {"1": "k"}}
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,6 @@ LISTED = {"nuggets": {"1": "n"}, "key_points": {"1": "k"}, "criteria": {"1": "c"
     [
         ("support_judge", SupportJudge, {}),
         ("nugget_assigner", NuggetAssigner, {}),
-        ("criterion_judge", CriterionJudge, {}),
         ("entailment_judge_window", EntailmentJudge, {"window": 10}),
     ],
 )

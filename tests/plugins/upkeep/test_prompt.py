@@ -95,14 +95,12 @@ def test_the_messages_are_those_that_a_model_gets(judge, sent, flags, make, inpu
     [
         (["assigner"], judges.NuggetAssigner, "nugget", "nuggets", ["a nugget", "another"]),
         (["importance"], judges.NuggetImportance, "nugget", "nuggets", ["a nugget", "another"]),
-        (["criterion"], judges.CriterionJudge, "criterion", "criteria", ["brief", "kind"]),
     ],
 )
 def test_a_field_that_is_repeated_makes_a_window(judge, sent, flags, make, one, several, texts):
     others = {
         "assigner": {"question": Q, "answer": S},
         "importance": {"question": Q},
-        "criterion": {"question": Q, "response": S},
     }[flags[0]]
     (row,) = judge("prompt", *flags, *items_of({**others, one: texts}), "--json").rows
     assert row["messages"] == sent(make, **others, **{several: texts})["messages"]

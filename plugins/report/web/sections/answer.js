@@ -160,7 +160,7 @@ function marks(answer, text, about, item) {
   return sharedWords(text, texts.map((one) => answer.passages[one.docid][1]).join(" "));
 }
 
-/** [text, importance, weight] of what was looked for; a weight of criteria alone. */
+/** [text, importance, weight] of what was looked for; a weight where points have one. */
 export function named(answer, one) {
   return answer.items[`${one.program} ${one.item}`] ?? [one.item ?? "", ""];
 }

@@ -51,7 +51,7 @@ export function changed(view) {
 function made({ id }, one) {
   const columns = unpacked(one.columns);
   const itemKeys = one.keys.filter((key) => key !== "topic_id" && key !== "run_id");
-  const name = ["nugget", "key_point", "criterion", "sentence", ...one.texts].find((text) => columns[text]);
+  const name = one.texts.find((text) => columns[text]);
   const ids = (row) => itemKeys.map((key) => columns[key].at(row)).join(" ");
   const isRun = one.keys.includes("run_id");
   const open = (row) => go("answer", { topic: columns.topic_id?.at(row), run: columns.run.at(row),

@@ -84,7 +84,7 @@ function sentence({ run, measure, topics, items, place, n, value, digits, isLess
   const hasVital = items.some(({ importance }) => importance === "vital");
   return [
     `${run} has ${measure} ${num(value, digits)}${place ? `, rank ${place} of ${n}` : ""}, and answered ${answered} of ${count(topics.length, "topic")}. `,
-    vital.length ? `It states ${count(stated)} of ${count(vital.length, `${hasVital ? "vital " : ""}${noun}`, `${hasVital ? "vital " : ""}${noun === "criterion" ? "criteria" : `${noun}s`}`)}. ` : "",
+    vital.length ? `It states ${count(stated)} of ${count(vital.length, `${hasVital ? "vital " : ""}${noun}`, `${hasVital ? "vital " : ""}${KINDS[items[0]?.kind]?.several ?? "items"}`)}. ` : "",
     worst && worst[0] > 0 ? `It loses most on ${worst[1].name}: ${num(worst[1].value, digits)} where the mean of runs is ${num(worst[1].mean, digits)}.` : "",
   ].join("");
 }

@@ -83,7 +83,7 @@ function compared(answers) {
 function differences(id, { topic, both, rows, differing, item }) {
   const names = [...new Set(rows.map(({ kind }) => KINDS[kind]?.item ?? "item"))];
   const noun = names.length === 1 ? names[0] : "item";
-  const plural = noun === "criterion" ? "criteria" : noun === "penalty" ? "penalties" : `${noun}s`;
+  const plural = (names.length === 1 && KINDS[rows[0].kind]?.several) || "items";
   const same = rows.length - differing.length;
   const word = ({ kind, labels }, side) => (labels[side] === undefined ? "no answer" : look(kind, labels[side]).word);
   const cell = (row, side) => el("td", { class: "c" }, row.labels[side] === undefined ? "–" : mark(look(row.kind, row.labels[side]), word(row, side)));

@@ -239,7 +239,7 @@ def test_what_is_written_for_ragdoll_is_read_as_the_same_results(folder, server)
 
 def test_what_is_written_for_researchrubrics_scores_as_its_own_code_does(folder, server):
     ours = nj.run(config_of(folder, server, "rubrics"))
-    tools.write_researchrubrics(ours.folder, folder / "theirs")
+    tools.write_for("researchrubrics", ours.folder, folder / "theirs")
     lines = (folder / "theirs" / "results" / "full.jsonl").read_text("utf-8").splitlines()
     rows = list(map(json.loads, lines))
     earned = sum(row["score"] * row["weight"] for row in rows)

@@ -10,17 +10,17 @@ from annotated_types import MaxLen, MinLen
 from pydantic import AfterValidator
 from typing_extensions import TypedDict
 
-from ...backends.adapter import SETTING
-from ...backends.errors import JudgeOutputError
-from ...backends.gateway import Reply
-from ...backends.prompt import Baseline
-from ...backends.replies.schema import AtMost
-from ...records.judgements import Provenance, Reason
-from ..base import Judge
-from ..lexical import criteria as lexical
-from ..lexical.segments import n_words
-from .keypoints import windows
-from .lists import filled
+from ....backends.adapter import SETTING
+from ....backends.errors import JudgeOutputError
+from ....backends.gateway import Reply
+from ....backends.prompt import Baseline
+from ....backends.replies.schema import AtMost
+from ....judges.base import Judge
+from ....judges.lexical.segments import n_words
+from ....judges.makers.keypoints import windows
+from ....judges.makers.lists import filled
+from ....records.judgements import Provenance, Reason
+from . import lexical as lexical
 
 CRITERIA = 20  # of one topic; those of ResearchRubrics have 20 to 43
 MOST_WORDS = 4000  # of documents in a call

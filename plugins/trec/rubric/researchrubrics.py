@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from ...metrics.instruments.rubrics import CRITERION_GAINS
-from ..instruments.rubrics import Criterion, CriterionLabel, CriterionVerdict, Rubric, weight_of
-from ..reading.fields import Line, show, stem
-from ..rows import criterion_ids
+from ....records.reading.fields import Line, show, stem
+from .rubrics import Criterion, CriterionLabel, CriterionVerdict, Rubric, criterion_ids, weight_of
+from .scores import CRITERION_GAINS
 
 VERDICTS: dict[str, CriterionLabel] = {
     "satisfied": "met",

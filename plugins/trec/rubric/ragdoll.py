@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from ..instruments.rubrics import (
+from ....records.nuggets import TOPIC_FIELDS
+from ....records.reading.fields import Line, show
+from .rubrics import (
     Criterion,
     CriterionLabel,
     CriterionVerdict,
     Rubric,
+    criterion_ids,
     criterion_row,
     weight_of,
 )
-from ..nuggets import TOPIC_FIELDS
-from ..reading.fields import Line, show
-from ..rows import criterion_ids
 
 VERDICTS: dict[str, CriterionLabel] = {
     "satisfied": "met",

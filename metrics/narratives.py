@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from ..answer_scores import NUGGET_GAINS, UNDEFINED, Value
+from .answer_scores import NUGGET_GAINS, UNDEFINED, Value
 
 NARRATIVE_MEASURES = ("SN", "SN_strict", "SN_vital")
 # The two that are weighted means of what nuggets earn.

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from ..nuggets import QUERY_FIELDS, TOPIC_FIELDS
-from ..reading.fields import Line, read_lines, show
-from ..reading.problems import Problems
-from ..rows import Label, Leaning, Row, criterion_ids
-from .rubric_lint import lint
+from ....records.nuggets import QUERY_FIELDS, TOPIC_FIELDS
+from ....records.reading.fields import Line, read_lines, show
+from ....records.reading.problems import Problems
+from ....records.rows import Label, Leaning, Row, hashed_ids
+from .lint import lint
 
 CriterionLabel = Literal["not_met", "partly", "met"]
 CRITERION_LABELS: tuple[CriterionLabel, ...] = get_args(CriterionLabel)
@@ -34,6 +34,16 @@ class CriterionMatch(Label):
         "missing, incorrect or too vague",
     )
     MET = "met", "the response gives correctly all that the criterion asks for, in any wording"
+
+
+class BinaryCriterionMatch(Label):
+    """The two-grade form: a criterion is met or it is not."""
+
+    NOT_MET = (
+        "not_met",
+        "the response lacks some of what the criterion asks for, or gives it incorrectly",
+    )
+    MET = CriterionMatch.MET.value, CriterionMatch.MET.meaning
 
 
 class Criterion(Row):
@@ -74,6 +84,11 @@ class CriterionVerdict(Leaning):
     weight: float
     label: CriterionLabel | None
     kind: CriterionKind = "three_way"
+
+
+def criterion_ids(texts: Sequence[str]) -> list[str]:
+    """Make an id for each criterion text of one topic, as `nugget_ids` does."""
+    return hashed_ids("c", texts)
 
 
 def read_rubrics(path: Path, problems: Problems) -> dict[str, Rubric]:

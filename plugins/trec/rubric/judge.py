@@ -7,14 +7,13 @@ from typing import Annotated, Any
 
 import dspy
 
-from ...backends.prompt import Baseline, Scorer
-from ...backends.replies.schema import KeyedBy
-from ...records.instruments.rubrics import CriterionMatch
-from ...records.tools.rubric_verdicts import CRITERION_KIND
-from ..items import ItemJudge
-from ..labels import BinaryCriterionMatch
-from ..lexical import criteria as lexical
-from ..lexical.overlap import weighted_overlap
+from ....backends.prompt import Baseline, Scorer
+from ....backends.replies.schema import KeyedBy
+from ....judges.items import ItemJudge
+from ....judges.lexical.overlap import weighted_overlap
+from . import lexical as lexical
+from .rubrics import BinaryCriterionMatch, CriterionMatch
+from .verdicts import CRITERION_KIND
 
 WINDOW = 10  # criteria in one call, as in RAGDoll; ResearchRubrics asks about one at a time
 
@@ -66,6 +65,10 @@ class CriterionJudge(ItemJudge):
     key = CRITERION_KIND.key
     inputs = ("question", "response", "criterion")
     source = "response"
+    examples: Mapping[str, str | list[str]] = {
+        "criterion": ["Says at which temperature water is densest", "Mentions salt water"]
+    }
+    required_text = staticmethod(lexical.required_text)
     quotable: Mapping[str, str] = {"response": "criterion"}
     listed, listing = "criterion", "criteria"
     predictor, output = "grade", "verdicts"

@@ -7,10 +7,15 @@ from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
 
-from ...records.instruments.rubrics import CriterionMatch
-from ..labels import BinaryCriterionMatch
-from .overlap import NUGGET_FULL, NUGGET_PARTIAL, content_words, recall, stem
-from .segments import sentences
+from ....judges.lexical.overlap import (
+    NUGGET_FULL,
+    NUGGET_PARTIAL,
+    content_words,
+    recall,
+    stem,
+)
+from ....judges.lexical.segments import sentences
+from .rubrics import BinaryCriterionMatch, CriterionMatch
 
 # Words of criteria that say what an answer does, and are no part of what it should say.
 _DOES = """address analyse analyze answer cite compare contain cover define describe discuss

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nuggetjudge.metrics.instruments.rubrics import rubric_scores, weighted_rubric
+from nuggetjudge.plugins.trec.rubric.scores import rubric_scores, weighted_rubric
 
 LABELS = ("not_met", "partly", "met")
 rubrics = st.lists(

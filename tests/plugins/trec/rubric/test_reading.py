@@ -4,14 +4,13 @@ import json
 
 import pytest
 
-from nuggetjudge.records.instruments.rubric_lint import lint
-from nuggetjudge.records.instruments.rubrics import read_rubrics, rubric_row
+from nuggetjudge.plugins.trec.rubric import ragdoll, researchrubrics
+from nuggetjudge.plugins.trec.rubric.lint import lint
+from nuggetjudge.plugins.trec.rubric.rubrics import criterion_ids, read_rubrics, rubric_row
+from nuggetjudge.plugins.trec.rubric.verdicts import read_verdicts
 from nuggetjudge.records.kinds import file_kind
 from nuggetjudge.records.labels import read_labels
 from nuggetjudge.records.reading.problems import InputError, Problems
-from nuggetjudge.records.rows import criterion_ids
-from nuggetjudge.records.tools import ragdoll_rubrics, researchrubrics
-from nuggetjudge.records.tools.rubric_verdicts import read_verdicts
 
 OURS = {
     "qid": "14",
@@ -185,7 +184,7 @@ def test_a_graded_answer_is_written_as_it_was_read(tmp_path):
     path = put(tmp_path / "graded.jsonl", GRADED)
     verdicts = {one.criterion_id: one for one in read_verdicts(path, Problems())}
     rubrics, _ = read(tmp_path / "r.jsonl", {k: GRADED[k] for k in ("qid", "query", "criteria")})
-    row = ragdoll_rubrics.graded_row(rubrics["14"], verdicts, "sys", "Rivers.", 1)
+    row = ragdoll.graded_row(rubrics["14"], verdicts, "sys", "Rivers.", 1)
     assert [one["verdict"] for one in row["criteria"]] == [
         one["verdict"] for one in GRADED["criteria"]
     ]

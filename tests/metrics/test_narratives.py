@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from nuggetjudge.metrics import agreement
 from nuggetjudge.metrics.answer_scores import Value
-from nuggetjudge.metrics.instruments.narratives import narrative_grade, narrative_scores
+from nuggetjudge.metrics.narratives import narrative_grade, narrative_scores
 
 # Of the guidelines of TREC RAG 2025: 0, 1 related, 2 one part, 3 two or three, 4 four or more.
 GRADES = {(0, 0): 0, (0, 5): 1, (1, 0): 2, (2, 3): 3, (3, 0): 3, (4, 0): 4, (9, 0): 4}

@@ -6,8 +6,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from ...metrics.instruments.rubrics import CRITERION_GAINS
-from ..instruments.rubrics import (
+from ....records.kinds import Kind, Labelled
+from ....records.nuggets import TOPIC_FIELDS
+from ....records.reading.fields import Line, Where, read_lines, show
+from ....records.reading.problems import Problems
+from . import ragdoll as ragdoll_rubrics
+from . import researchrubrics
+from .rubrics import (
     CRITERION_KINDS,
     CRITERION_LABELS,
     CriterionLabel,
@@ -15,11 +20,9 @@ from ..instruments.rubrics import (
     CriterionVerdict,
     weight_of,
 )
-from ..kinds import Kind, Labelled
-from ..nuggets import TOPIC_FIELDS
-from ..reading.fields import Line, Where, read_lines, show
-from ..reading.problems import Problems
-from . import ragdoll_rubrics, researchrubrics
+from .scores import CRITERION_GAINS
+
+RUBRICS, VERDICTS = "rubrics.jsonl", "verdicts.jsonl"  # files of a results folder
 
 
 def read_verdicts(
@@ -103,6 +106,8 @@ CRITERION_KIND = Kind(
     many="criteria",
     length_of=("response", "response"),
     judge="criterion",
+    columns={"ternary_score": "rubric", "binary_score": "rubric_strict"},  # RAGDoll's metrics.py
+    words=Path(__file__).with_name("words.toml"),
     rows="verdicts",
     read=_labelled,
     files={"verdicts": _is_verdict, "rubrics": _has_list},

@@ -1,2 +1,0 @@
-"""Judges that hold an answer against criteria. Imports `judges`, `judges.lexical` and backends;
-programs may import it, most by the names in `judges.table`."""
