@@ -22,9 +22,8 @@ from ..protocols.program import Folder
 from ..protocols.table import programs
 from ..scoring.human_labels import read_items
 from ..scoring.topic_scores import TopicScores
-from .cell_texts import cell_texts
+from .cell_texts import TEXTS, cell_texts, text_fields
 
-_TEXTS = ("nugget", "key_point", "criterion", "question")
 QUESTIONS = "sub-questions"
 
 
@@ -130,9 +129,15 @@ def _shared(
         )
     flips = [item.cell for item in items_of_both if item.is_flipped]
     texts = cell_texts(path, items.kind, flips, problems) if flips else {}
+    names = (
+        "nugget",
+        "key_point",
+        *(name for name in text_fields() if name not in TEXTS),
+        "question",
+    )
     for n, item in enumerate(items_of_both):
         if fields := texts.get(item.cell):
-            text = next((fields[name] for name in _TEXTS if name in fields), None)
+            text = next((fields[name] for name in names if name in fields), None)
             items_of_both[n] = replace(item, text=text)
     return _flip_rows(_called(kind), items_of_both)
 
