@@ -78,7 +78,7 @@ FILE = Input("facts", (), read, is_made=True, query=lambda row: row["ask"],
 FACTS = """
 import json
 from nuggetjudge.judges import ItemJudge
-from nuggetjudge.programs.protocols.pieces import Words
+from nuggetjudge.programs.protocols.judgements import Words
 from nuggetjudge.programs.protocols.program import Program
 from nuggetjudge.records.kinds import Kind
 from nuggetjudge.records.reading.fields import read_lines
